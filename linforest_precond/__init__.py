@@ -1,0 +1,14 @@
+"""Preconditioners for sparse iterative solvers from heavy paths in the matrix, on GPU and CPU."""
+
+from linforest_precond import graph as graph
+from linforest_precond import matrices as matrices
+from linforest_precond import pipeline as pipeline
+from linforest_precond.config import show_config as show_config
+from linforest_precond.config import warmup as warmup
+from linforest_precond.graph.forest import linear_forest as linear_forest
+from linforest_precond.precond.bands import extract_bands as extract_bands
+from linforest_precond.records import Bands as Bands
+from linforest_precond.records import Factor as Factor
+from linforest_precond.records import Forest as Forest
+
+__version__ = "0.1.0"

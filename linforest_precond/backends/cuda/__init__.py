@@ -1,0 +1,18 @@
+"""The CUDA backend: CuPy arrays and CUDA C++ kernels, one file per algorithm."""
+
+from . import bands, entries, factor, forest, greedy, ordering, sums
+
+__all__ = ["bands", "entries", "factor", "forest", "greedy", "max_rows", "name", "ordering", "sums"]
+
+name = "cuda"
+# Two arcs a vertex and a flag fit into 32 bits (forest.cu).
+max_rows = 2**30 - 1
+
+
+def __getattr__(attribute):
+    """`xp` is CuPy, imported when first asked for."""
+    if attribute == "xp":
+        import cupy
+
+        return cupy
+    raise AttributeError(attribute)

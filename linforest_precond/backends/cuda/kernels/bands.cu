@@ -1,0 +1,38 @@
+#include "common.cuh"
+
+// The entry of a row in `column`, or 0 where nothing is stored.
+__device__ __forceinline__ VALUE stored_value(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                              const VALUE* __restrict__ data, i64 row, INDEX column) {
+    const i64 slot = find_column(indices, (i64)indptr[row], (i64)indptr[row + 1], column);
+    return slot < 0 ? VALUE{} : data[slot];
+}
+
+// Each place of the new order takes its vertex's diagonal entry and the two along its path. The entries along
+// the path are `edge_values` themselves, or lie at `slots` of the matrix, or are searched in its rows:
+// whichever is not null, in this order.
+extern "C" __global__ void copy_bands(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                      const VALUE* __restrict__ data, const VALUE* __restrict__ matrix_diagonal,
+                                      i64 rows, const INDEX* __restrict__ neighbors,
+                                      const VALUE* __restrict__ edge_values, const INDEX* __restrict__ slots,
+                                      const INDEX* __restrict__ order, VALUE* __restrict__ lower,
+                                      VALUE* __restrict__ diagonal, VALUE* __restrict__ upper) {
+    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < rows; place += (i64)gridDim.x * blockDim.x) {
+        const INDEX v = order[place];
+        const INDEX before = place ? order[place - 1] : NO_VERTEX;
+        diagonal[place] = matrix_diagonal[v];
+        VALUE values[2] = {VALUE{}, VALUE{}};
+        bool second_is_lower = false, first_is_lower = false;
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const i64 edge = 2 * (i64)v + i;
+            const INDEX neighbor = neighbors[edge];
+            if (neighbor < 0) continue;
+            values[i] = edge_values ? edge_values[edge]
+                        : slots     ? data[slots[edge]]
+                                    : stored_value(indptr, indices, data, v, neighbor);
+            if (neighbor == before) (i ? second_is_lower : first_is_lower) = true;
+        }
+        lower[place] = second_is_lower ? values[1] : first_is_lower ? values[0] : VALUE{};
+        upper[place] = second_is_lower ? values[0] : first_is_lower ? values[1] : values[0];
+    }
+}

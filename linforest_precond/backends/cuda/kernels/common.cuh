@@ -1,0 +1,144 @@
+// What every kernel shares: integer names, hashes, magnitudes, the fixed-shape sum, block reductions.
+// Bare NVRTC sees this text: no standard header is included.
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#define FULL_WARP 0xffffffffu
+// An empty place in a list of neighbours.
+#define NO_VERTEX ((INDEX)-1)
+
+struct Complex64 {
+    float re, im;
+};
+struct Complex128 {
+    double re, im;
+};
+
+// The finalizer of splitmix64.
+__device__ __forceinline__ u64 mix64(u64 z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+
+// The finalizer of MurmurHash3.
+__device__ __forceinline__ u32 mix32(u32 z) {
+    z = (z ^ z >> 16) * 0x85EBCA6Bu;
+    z = (z ^ z >> 13) * 0xC2B2AE35u;
+    return z ^ z >> 16;
+}
+
+__device__ __forceinline__ float magnitude(float a) { return fabsf(a); }
+__device__ __forceinline__ double magnitude(double a) { return fabs(a); }
+
+// Squares of float32 values are exact in float64; |a| above the largest float32 is clamped to it.
+__device__ __forceinline__ float magnitude(Complex64 a) {
+    const double re = a.re, im = a.im;
+    return (float)fmin(sqrt(re * re + im * im), 3.4028234663852886e38);
+}
+
+// Both parts are scaled by an exact power of two, so that no square overflows or vanishes.
+__device__ __forceinline__ double magnitude(Complex128 a) {
+    const double largest = fmax(fabs(a.re), fabs(a.im));
+    if (largest == 0.0) return 0.0;
+    int exponent;
+    frexp(largest, &exponent);
+    const double re = ldexp(a.re, -exponent), im = ldexp(a.im, -exponent);
+    return fmin(ldexp(sqrt(re * re + im * im), exponent), 1.7976931348623157e308);
+}
+
+__device__ __forceinline__ bool is_finite(float a) { return isfinite(a); }
+__device__ __forceinline__ bool is_finite(double a) { return isfinite(a); }
+__device__ __forceinline__ bool is_finite(Complex64 a) { return isfinite(a.re) && isfinite(a.im); }
+__device__ __forceinline__ bool is_finite(Complex128 a) { return isfinite(a.re) && isfinite(a.im); }
+
+__device__ __forceinline__ u64 bits(float a) { return __float_as_uint(a); }
+__device__ __forceinline__ u64 bits(double a) { return (u64)__double_as_longlong(a); }
+
+// Sums are trees of a fixed shape: 1024 values to a chunk, four to a lane, then lanes in halves.
+#define CHUNK 1024
+#define LANES 256
+
+// The sum of a block's 256 lanes, in thread 0. `lanes` is shared memory for 256 doubles; the caller
+// puts a barrier between two uses of it.
+__device__ __forceinline__ double sum_lanes(double value, double* lanes) {
+    const int t = threadIdx.x;
+    lanes[t] = value;
+    __syncthreads();
+    if (t >= 32) return 0.0;
+    const double quarter0 = (lanes[t] + lanes[t + 128]) + (lanes[t + 64] + lanes[t + 192]);
+    const double quarter1 = (lanes[t + 32] + lanes[t + 160]) + (lanes[t + 96] + lanes[t + 224]);
+    double sum = quarter0 + quarter1;
+    for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(FULL_WARP, sum, half);
+    return sum;
+}
+
+// Adds a count over the warp; every lane gets the sum.
+__device__ __forceinline__ u64 warp_sum(u64 value) {
+    for (int half = 16; half > 0; half /= 2) value += __shfl_xor_sync(FULL_WARP, value, half);
+    return value;
+}
+
+// Reserves room for `wanted` items of every thread of a block at the end of a list whose length is
+// *length, and returns this thread's place: one atomic for the block. All threads must call it.
+__device__ __forceinline__ u64 append_places(u32 wanted, u64* length) {
+    __shared__ u32 warp_totals[32];
+    __shared__ u64 first;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    u32 before = wanted;
+    for (int step = 1; step < 32; step *= 2) {
+        const u32 other = __shfl_up_sync(FULL_WARP, before, step);
+        if (lane >= step) before += other;
+    }
+    if (lane == 31) warp_totals[warp] = before;
+    before -= wanted;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        u32 total = 0;
+        for (int i = 0; i < (int)blockDim.x / 32; ++i) {
+            const u32 count = warp_totals[i];
+            warp_totals[i] = total;
+            total += count;
+        }
+        first = total ? atomicAdd(length, (u64)total) : 0;
+    }
+    __syncthreads();
+    const u64 place = first + warp_totals[warp] + before;
+    __syncthreads();
+    return place;
+}
+
+// The first place in the sorted columns [begin, end) that is not below `column`.
+template <typename Index>
+__device__ __forceinline__ i64 first_not_less(const Index* __restrict__ indices, i64 begin, i64 end, Index column) {
+    while (begin < end) {
+        const i64 middle = begin + (end - begin) / 2;
+        if (indices[middle] < column) begin = middle + 1;
+        else end = middle;
+    }
+    return begin;
+}
+
+// The place of `column` in the sorted columns [begin, end), or -1.
+template <typename Index>
+__device__ __forceinline__ i64 find_column(const Index* __restrict__ indices, i64 begin, i64 end, Index column) {
+    const i64 place = first_not_less(indices, begin, end, column);
+    return place < end && indices[place] == column ? place : -1;
+}
+
+// Waits until all blocks of a cooperative launch have come; `arrivals` counts up from zero and is
+// used by this launch alone. What blocks wrote before is visible to all after.
+__device__ __forceinline__ void grid_barrier(u32* arrivals, u32& generation) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(arrivals, 1u);
+        const u32 target = ++generation * gridDim.x;
+        while (*(volatile u32*)arrivals < target) __nanosleep(32);
+        __threadfence();
+    }
+    __syncthreads();
+}

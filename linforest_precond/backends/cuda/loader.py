@@ -1,0 +1,114 @@
+"""From a `.cu` file and its types to compiled kernels.
+
+A program is one file of `kernels/`, compiled once for every combination of types it is used with. Types are
+macros: `VALUE` (an entry of the matrix), `WEIGHT` (its magnitude), `INDEX`. The text of `common.cuh` stands
+in the program itself, because CuPy's compile cache does not see an included file change.
+"""
+
+import functools
+import itertools
+from importlib import resources
+
+import numpy as np
+
+from .lazy import cupy
+
+# What a type is called in CUDA C++; the two structs are defined in common.cuh.
+TYPE_NAMES = {
+    np.dtype(np.float32): "float",
+    np.dtype(np.float64): "double",
+    np.dtype(np.complex64): "Complex64",
+    np.dtype(np.complex128): "Complex128",
+    np.dtype(np.int32): "int",
+    np.dtype(np.int64): "long long",
+}
+
+# fmad: a fused multiply-add rounds once where the CPU rounds twice, and the two backends give the same bits.
+OPTIONS = ("--std=c++17", "--fmad=false")
+
+
+def _every(**choices):
+    """Every combination of the choices, as macros for `program`."""
+    return [dict(zip(choices, each)) for each in itertools.product(*choices.values())]
+
+
+_VALUES = (np.float32, np.float64, np.complex64, np.complex128)
+_WEIGHTS = (np.float32, np.float64)
+_INDICES = (np.int32, np.int64)
+
+# Every program with every combination of macros it is used with: the tests compile them all.
+PROGRAMS = {
+    "entries": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4)),
+    "forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "ordering": _every(INDEX=_INDICES),
+    "bands": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "sums": _every(VALUE=_WEIGHTS, INDEX=(np.int32,)),
+}
+
+
+def program(name, **macros):
+    """Return the text of `kernels/<name>.cu` and the compiler options for `macros`."""
+    return _text(name), program_options(**macros)
+
+
+def program_options(**macros):
+    """The compiler options that define `macros`.
+
+    A macro is a number or a type (anything `numpy.dtype` takes); `VALUE` brings its real type as `WEIGHT`.
+    """
+    if "VALUE" in macros:
+        macros.setdefault("WEIGHT", np.dtype(macros["VALUE"]).type(0).real.dtype)
+    return OPTIONS + tuple(f"-D{macro}={_spelled(macros[macro])}" for macro in sorted(macros))
+
+
+def _spelled(meaning):
+    return str(meaning) if isinstance(meaning, int) else TYPE_NAMES[np.dtype(meaning)]
+
+
+@functools.cache
+def _text(name):
+    """The program with common.cuh in place; `#line` makes compiler messages point at the real files."""
+    lines = [f'#line 1 "{_shown(name + ".cu")}"']
+    for number, line in enumerate(_read(f"{name}.cu").splitlines(), start=1):
+        if line.strip() == '#include "common.cuh"':
+            lines += [f'#line 1 "{_shown("common.cuh")}"', _read("common.cuh")]
+            lines += [f'#line {number + 1} "{_shown(name + ".cu")}"']
+        else:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _shown(file):
+    # Not the absolute path: the text is the key of CuPy's compile cache, the same for every checkout.
+    return f"linforest_precond/backends/cuda/kernels/{file}"
+
+
+def _read(file):
+    return resources.files(__package__).joinpath("kernels", file).read_text(encoding="utf-8")
+
+
+class Kernels:
+    """The kernels of one compiled program, each an attribute: `found.propose(grid, block, arguments)`."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, function):
+        # Asked once per function: the answer is stored under its name.
+        if function.startswith("_"):
+            raise AttributeError(function)
+        found = self._module.get_function(function)
+        setattr(self, function, found)
+        return found
+
+
+@functools.cache
+def kernels(name, cooperative=False, **macros):
+    """Compile a program (once; CuPy loads it onto each device that uses it) and return its kernels.
+
+    A cooperative program's kernels are launched so that all their blocks run at once and may wait for
+    each other.
+    """
+    text, options = program(name, **macros)
+    return Kernels(cupy.RawModule(code=text, options=options, enable_cooperative_groups=cooperative))

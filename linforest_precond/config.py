@@ -1,0 +1,105 @@
+"""What this installation is made of and which backends it can use."""
+
+import importlib
+import platform
+
+import numba
+import numpy as np
+
+from linforest_precond import graph, matrices
+from linforest_precond.backends import cuda_status
+from linforest_precond.backends.cpu.jit import cache_folder
+from linforest_precond.pipeline import tridiagonal_bands
+
+
+def show_config() -> None:
+    """Print versions, threads, cache folder, and which backends are usable and why not.
+
+    Starts no threads, so that a later fork is safe.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> lf.show_config()  # doctest: +ELLIPSIS
+    linforest_precond ...
+    """
+    rows = {**_versions(), **_cuda_versions(), **_numba_state(), **_backends()}
+    width = max(map(len, rows))
+    for name, text in rows.items():
+        print(f"{name:<{width}}  {text}")
+
+
+def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
+    """Compile the kernels for a value and an index type ahead, on every usable backend.
+
+    Parameters
+    ----------
+    dtype : dtype
+        float32, float64, complex64 or complex128.
+    index_dtype : dtype
+        int32 or int64.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> lf.warmup("float64")
+    """
+    for device in ("cpu", "cuda") if cuda_status()[0] else ("cpu",):
+        A = matrices.stencil((8, 8), np.ones((3, 3)), dtype=dtype, index_dtype=index_dtype, device=device)
+        graph.linear_forest(A)
+        tridiagonal_bands(A)
+        # A nonsymmetric matrix takes another way through the gate.
+        tridiagonal_bands(matrices.stencil(8, [1, 4, 2], dtype=dtype, index_dtype=index_dtype, device=device))
+
+
+def _versions():
+    return {
+        "linforest_precond": _imported("linforest_precond"),
+        "python": f"{platform.python_version()} ({platform.system()} {platform.machine()})",
+        **{name: _imported(name) for name in ("numpy", "scipy", "numba", "cupy")},
+    }
+
+
+def _imported(name):
+    try:
+        return importlib.import_module(name).__version__
+    except Exception as error:  # a broken wheel fails in many ways, and this is where one looks for them
+        return f"does not import ({type(error).__name__})"
+
+
+def _cuda_versions():
+    """CUDA's versions as far as they can be asked: a driver may be missing where the runtime is there."""
+    try:
+        from cupy.cuda import runtime
+    except Exception:
+        return {}
+    return {
+        "CUDA runtime": _cuda_version(runtime.runtimeGetVersion),
+        "CUDA driver": _cuda_version(runtime.driverGetVersion),
+    }
+
+
+def _cuda_version(ask):
+    try:
+        number = ask()
+    except Exception as error:
+        return f"not found ({type(error).__name__})"
+    return f"{number // 1000}.{number % 1000 // 10}" if number else "not found"
+
+
+def _numba_state():
+    try:
+        layer, threads = numba.threading_layer(), numba.get_num_threads()
+    except ValueError:  # nothing parallel has run; asking for the thread count would start the threads
+        layer = f"not started (setting: {numba.config.THREADING_LAYER})"
+        threads = numba.config.NUMBA_NUM_THREADS
+    return {
+        "numba threads": threads,
+        "numba threading layer": layer,
+        "numba cache": cache_folder() or "none: no folder for it can be written",
+    }
+
+
+def _backends():
+    usable, reason = cuda_status()
+    return {"backend cpu": "usable", "backend cuda": f"{'usable' if usable else 'not usable'}: {reason}"}

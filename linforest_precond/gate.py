@@ -1,0 +1,200 @@
+"""The one door: whatever the user hands over becomes a checked `CSR` or `Graph`, or a clear exception.
+
+Nothing below this file checks a matrix again, and the user's matrix is never modified.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from linforest_precond.backends import backend_of
+from linforest_precond.records import CSR, Graph
+
+VALUE_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
+# Sums of magnitudes up to the largest double stay finite under this factor, for any number of entries.
+OVERFLOW_SCALE = 2.0**-128
+
+
+def as_csr(A: Any) -> CSR:
+    """Check a sparse or dense square matrix and give it as CSR on its own device.
+
+    Parameters
+    ----------
+    A : sparse matrix or array of SciPy or CuPy in any format, or dense 2-D array
+        Integer and boolean values become float64. Unsorted indices and duplicates (summed left to
+        right as stored) are handled in a copy.
+
+    Returns
+    -------
+    CSR
+        The user's own arrays where they were in order, fresh ones otherwise.
+
+    Raises
+    ------
+    TypeError
+        For what is not a matrix of numbers, values of another kind than float32, float64, complex64
+        or complex128 can hold, and CuPy matrices without a usable GPU.
+    ValueError
+        For matrices that are not square and 2-D, NaN or infinite entries, and broken index arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.gate import as_csr
+    >>> csr = as_csr(np.array([[2, -1], [-1, 2]]))
+    >>> csr.n, csr.nnz, csr.symmetric, csr.data.dtype.name
+    (2, 4, True, 'float64')
+    """
+    if isinstance(A, CSR):
+        return A
+    backend = backend_of(A)
+    A = _as_matrix(A, backend.xp)
+    _check_shape(A, backend)
+    dtype = _value_dtype(A.dtype)
+    if getattr(A, "format", None) != "csr":
+        indptr, indices, data = _from_triplets(A, dtype, backend)
+    else:
+        indptr, indices, data = _own_arrays(A, dtype, backend.xp)
+    return _checked(indptr, indices, data, backend)
+
+
+def as_graph(A: Any) -> Graph:
+    """Give the undirected weighted graph of a matrix: magnitudes without the diagonal, made symmetric.
+
+    Takes what `as_csr` takes. The magnitudes of a symmetric real matrix are not stored: the graph
+    refers to the matrix's own values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.gate import as_graph
+    >>> as_graph(np.array([[0.0, -1.0], [-3.0, 0.0]])).values.tolist()
+    [4.0, 4.0]
+    """
+    csr = as_csr(A)
+    entries = backend_of(csr.data).entries
+    real = csr.data.dtype.kind != "c"
+    values = csr.data if real else entries.magnitudes(csr.data)
+    if csr.symmetric:
+        return Graph(
+            csr.indptr, csr.indices, values, csr.total_weight, csr.scale, csr.longest_row, True, real
+        )
+    indptr, indices, values, same_pattern = entries.symmetrized(csr.indptr, csr.indices, values)
+    # stall: one number, of graphs whose pattern had to be completed
+    longest = csr.longest_row if same_pattern else int((indptr[1:] - indptr[:-1]).max())
+    return Graph(indptr, indices, values, 2.0 * csr.total_weight, csr.scale, longest, same_pattern, False)
+
+
+def _as_matrix(A: Any, xp: Any) -> Any:
+    """Sparse matrices as they are, anything array-like as an array."""
+    if scipy.sparse.issparse(A) or hasattr(A, "tocoo"):
+        return A
+    array = xp.asarray(A) if isinstance(A, xp.ndarray) else np.asarray(A)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(
+            f"A must be a sparse matrix or a dense 2-D array of numbers, got {type(A).__name__}; "
+            "pass a scipy.sparse or cupyx.scipy.sparse matrix, or an array"
+        )
+    return array
+
+
+def _check_shape(A: Any, backend: Any) -> None:
+    if len(A.shape) != 2:
+        raise ValueError(f"A must be 2-D, got {len(A.shape)} dimension(s), shape {tuple(A.shape)}")
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"A must be square, got shape {tuple(A.shape)}")
+    if A.shape[0] > backend.max_rows:
+        raise ValueError(f"A must have at most {backend.max_rows} rows on {backend.name}, got {A.shape[0]}")
+
+
+def _value_dtype(dtype: np.dtype) -> np.dtype:
+    dtype = np.dtype(dtype)
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    if dtype.newbyteorder("=") not in VALUE_DTYPES:
+        raise TypeError(
+            f"A must hold float32, float64, complex64 or complex128 values (integers and booleans "
+            f"become float64), got {dtype}; convert it with A.astype(...)"
+        )
+    return dtype.newbyteorder("=")
+
+
+def _from_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any]:
+    """Any format but CSR: sort its (row, column, value) triplets, stably, and sum duplicates."""
+    if isinstance(A, backend.xp.ndarray):
+        rows, cols = backend.xp.nonzero(A)
+        values = A[rows, cols]
+        index = np.dtype(np.int32)
+    elif A.format == "csc":
+        rows, cols, values = _csc_triplets(A, dtype, backend)
+        index = rows.dtype
+    else:
+        A = A.tocoo()
+        rows, cols, values = A.row, A.col, A.data
+        index = _index_dtype(rows.dtype, cols.dtype)
+    if values.size >= 2**31:
+        index = np.dtype(np.int64)
+    return backend.entries.canonical(rows, cols, values.astype(dtype, copy=False), A.shape[0], index)
+
+
+def _csc_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any]:
+    """A CSC matrix's entries in stored order (its own tocoo may reorder duplicates), indices checked."""
+    indptr, rows, values = _own_arrays(A, dtype, backend.xp)
+    scan = backend.entries.scan(indptr, rows, values)
+    _raise_for(scan, indptr, rows, values, backend, major="column")
+    return rows, backend.entries.rows_of(indptr, rows.size), values
+
+
+def _own_arrays(A: Any, dtype: np.dtype, xp: Any) -> tuple[Any, Any, Any]:
+    """A compressed matrix's arrays, contiguous, with one index type."""
+    index = _index_dtype(A.indptr.dtype, A.indices.dtype)
+    return (
+        xp.ascontiguousarray(A.indptr, dtype=index),
+        xp.ascontiguousarray(A.indices, dtype=index),
+        xp.ascontiguousarray(A.data, dtype=dtype),
+    )
+
+
+def _index_dtype(*dtypes: np.dtype) -> np.dtype:
+    return np.dtype(np.int64 if max(np.dtype(t).itemsize for t in dtypes) > 4 else np.int32)
+
+
+def _checked(indptr: Any, indices: Any, data: Any, backend: Any) -> CSR:
+    scan = backend.entries.scan(indptr, indices, data)
+    _raise_for(scan, indptr, indices, data, backend)
+    if not scan.sorted:
+        n = indptr.size - 1
+        rows = backend.entries.rows_of(indptr, indices.size)
+        indptr, indices, data = backend.entries.canonical(rows, indices, data, n, indices.dtype)
+        return _checked(indptr, indices, data, backend)
+    scale = 1.0
+    if not np.isfinite(scan.total):
+        scale = OVERFLOW_SCALE
+        scan = backend.entries.scan(indptr, indices, data, scale)
+    return CSR(indptr, indices, data, scan.symmetric, scan.total, scan.diagonal, scan.longest_row, scale)
+
+
+def _raise_for(scan: Any, indptr: Any, indices: Any, data: Any, backend: Any, major: str = "row") -> None:
+    """Turn what the scan found into an exception; `major` is what indptr runs over."""
+    if scan.first_bad_row >= 0:
+        raise ValueError(
+            f"A.indptr must rise from 0 to the number of stored entries ({indices.size}); "
+            f"it does not at {major} {scan.first_bad_row}"
+        )
+    if scan.first_out_of_range >= 0:
+        slot = scan.first_out_of_range
+        raise ValueError(
+            f"A.indices must lie in [0, {indptr.size - 1}), got {int(indices[slot])} "
+            f"in {major} {backend.entries.row_of(indptr, slot)}"
+        )
+    if scan.first_nonfinite >= 0:
+        slot = scan.first_nonfinite
+        place = backend.entries.row_of(indptr, slot), int(indices[slot])
+        row, column = place if major == "row" else reversed(place)
+        raise ValueError(
+            f"A must be finite, got {data[slot]} at (row, column) ({row}, {column}); "
+            "replace or drop such entries first"
+        )

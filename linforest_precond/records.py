@@ -1,0 +1,277 @@
+"""What flows through the house: small frozen records, from a checked matrix to its tridiagonal bands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from linforest_precond.backends import backend_of
+
+# Arrays are numpy.ndarray or cupy.ndarray, whichever library the matrix came from.
+Array = Any
+
+
+class EntryScan(NamedTuple):
+    """What one pass over the stored entries finds; a position is -1 where there is nothing to report."""
+
+    first_bad_row: int
+    first_out_of_range: int
+    first_nonfinite: int
+    sorted: bool
+    symmetric: bool
+    total: float
+    longest_row: int
+    diagonal: Array
+
+
+class ForestArrays(NamedTuple):
+    """What a backend returns for a linear forest."""
+
+    neighbors: Array
+    values: Array
+    slots: Array | None
+    path_id: Array
+    position: Array
+    lengths: Array  # of each path at its id, 0 elsewhere
+    n_paths: int
+    longest_path: int
+    n_cycles_broken: int
+
+
+@dataclass(frozen=True, eq=False)
+class CSR:
+    """A checked square matrix: finite, columns strictly increasing in each row.
+
+    Attributes
+    ----------
+    indptr, indices, data
+        The three CSR arrays: the user's own where they were in order already.
+    symmetric
+        Whether the magnitudes ``|A|`` are symmetric.
+    total_weight
+        The sum of the off-diagonal magnitudes, times `scale`.
+    diagonal
+        The diagonal, 0 where nothing is stored.
+    longest_row
+        Stored entries of the longest row.
+    scale
+        A power of two: 1, or less where the plain sum would overflow.
+    """
+
+    indptr: Array
+    indices: Array
+    data: Array
+    symmetric: bool
+    total_weight: float
+    diagonal: Array
+    longest_row: int
+    scale: float = 1.0
+
+    @property
+    def n(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def nnz(self) -> int:
+        return self.indices.size
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """The undirected weighted graph of a matrix: ``|A| - diag(|A|)``, made symmetric where it was not.
+
+    The weight of an edge is the magnitude of its (real) value. Diagonal and zero entries may be stored; they
+    are no edges. `slots_are_matrix` says whether an entry's place is also its place in A, and
+    `values_are_matrix` whether the values are A's own, signs included.
+    """
+
+    indptr: Array
+    indices: Array
+    values: Array
+    total_weight: float
+    scale: float
+    longest_row: int
+    slots_are_matrix: bool
+    values_are_matrix: bool
+
+    @property
+    def n(self) -> int:
+        return self.indptr.size - 1
+
+
+def _coverage(values: Array, total_weight: float, scale: float) -> float:
+    """Eq. 4 of Klein & Strzodka (2022); a graph without edges is covered wholly."""
+    if total_weight == 0.0:
+        return 1.0
+    return min(1.0, backend_of(values).sums.tree_sum(values, scale) / total_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A [0,n]-factor: a subgraph in which every vertex keeps at most n of its edges.
+
+    Attributes
+    ----------
+    neighbors : (N, n) integer array
+        The other ends of each vertex's edges in ascending order, -1 where empty.
+    values : (N, n) array
+        The graph's values on these edges, 0 where empty: A's own entries where its magnitudes are real and
+        symmetric.
+    slots : (N, n) integer array or None
+        Where each edge is stored in the matrix's CSR arrays, -1 where empty; None where the graph's
+        pattern is not the matrix's (a nonsymmetric pattern).
+    iterations : int
+        Propositions made; the paper's M_max when `maximal`.
+    maximal : bool
+        Whether it is known that no edge can be added.
+    total_weight, scale
+        What coverages are measured against.
+    """
+
+    neighbors: Array
+    values: Array
+    slots: Array | None
+    iterations: int
+    maximal: bool
+    total_weight: float
+    scale: float = 1.0
+
+    @property
+    def n(self) -> int:
+        """The largest degree allowed."""
+        return self.neighbors.shape[1]
+
+    @property
+    def weights(self) -> Array:
+        """The weights of the edges: magnitudes, 0 where empty."""
+        return abs(self.values)
+
+    @property
+    def degrees(self) -> Array:
+        """Number of confirmed edges of each vertex."""
+        return (self.neighbors >= 0).sum(axis=1)
+
+    @cached_property
+    def coverage(self) -> float:
+        """Share of the matrix's off-diagonal weight that the factor holds (Eq. 4)."""
+        return _coverage(self.values, self.total_weight, self.scale)
+
+    def __str__(self) -> str:
+        vertices = self.neighbors.shape[0]
+        edges = int((self.neighbors >= 0).sum()) // 2  # stall: printing reads one number
+        ending = "maximal" if self.maximal else "not proven maximal"
+        return _table(
+            f"[0,{self.n}]-factor",
+            ("vertices", f"{vertices:,}"),
+            ("edges", f"{edges:,}"),
+            ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
+            ("iterations", f"{self.iterations} ({ending})"),
+        )
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
+class Ordering:
+    """A permutation: ``order[new] = old`` and its inverse ``rank[old] = new``."""
+
+    order: Array
+    rank: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """A linear forest: disjoint paths that cover all vertices.
+
+    Attributes
+    ----------
+    neighbors, values, slots
+        As in `Factor` with n = 2, after the cycles were broken.
+    path_id : (N,) integer array
+        The smaller vertex id of the path's two ends.
+    position : (N,) integer array
+        Place in the path, counted from 1 at the end with the smaller id.
+    ordering : Ordering
+        Vertices sorted by (path id, position).
+    n_paths, longest_path, n_cycles_broken : int
+        Paths (lone vertices included), vertices of the longest, cycles that lost their weakest edge.
+    iterations, maximal
+        Of the factor the forest was made from.
+    """
+
+    neighbors: Array
+    values: Array
+    slots: Array | None
+    path_id: Array
+    position: Array
+    ordering: Ordering
+    n_paths: int
+    longest_path: int
+    n_cycles_broken: int
+    iterations: int
+    maximal: bool
+    total_weight: float
+    scale: float = 1.0
+
+    @property
+    def weights(self) -> Array:
+        """The weights of the edges: magnitudes, 0 where empty."""
+        return abs(self.values)
+
+    @property
+    def order(self) -> Array:
+        """``order[new] = old``."""
+        return self.ordering.order
+
+    @property
+    def rank(self) -> Array:
+        """``rank[old] = new``, the inverse of `order`."""
+        return self.ordering.rank
+
+    @cached_property
+    def coverage(self) -> float:
+        """Share of the matrix's off-diagonal weight that the forest holds (Eq. 4)."""
+        return _coverage(self.values, self.total_weight, self.scale)
+
+    def __str__(self) -> str:
+        ending = "maximal factor" if self.maximal else "factor not proven maximal"
+        return _table(
+            "linear forest",
+            ("vertices", f"{self.path_id.size:,}"),
+            ("paths", f"{self.n_paths:,}"),
+            ("longest path", f"{self.longest_path:,} vertices"),
+            ("cycles broken", f"{self.n_cycles_broken:,}"),
+            ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
+            ("iterations", f"{self.iterations} ({ending})"),
+        )
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """The tridiagonal part of ``A[order][:, order]`` along the forest, each band of length N.
+
+    ``lower[i]`` couples row i to row i - 1 and ``upper[i]`` couples it to row i + 1, in the new order;
+    both are 0 where a path ends.
+    """
+
+    lower: Array
+    diagonal: Array
+    upper: Array
+
+    def __str__(self) -> str:
+        return _table(
+            "tridiagonal bands",
+            ("rows", f"{self.diagonal.size:,}"),
+            ("dtype", str(self.diagonal.dtype)),
+            ("bytes", f"{self.lower.nbytes + self.diagonal.nbytes + self.upper.nbytes:,}"),
+        )
+
+    __repr__ = __str__
+
+
+def _table(title: str, *rows: tuple[str, str]) -> str:
+    width = max(len(name) for name, _ in rows)
+    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])

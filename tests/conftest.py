@@ -1,0 +1,170 @@
+"""Fixtures: one test body runs on every usable backend; real matrices come from a folder the user names."""
+
+import csv
+import functools
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from hypothesis import HealthCheck, settings
+from strategies import make_csr
+
+from linforest_precond.backends import cuda_status
+
+UNCHECKED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+COMMON = {"deadline": None, "suppress_health_check": UNCHECKED}
+settings.register_profile("default", max_examples=60, **COMMON)
+settings.register_profile("ci", max_examples=60, derandomize=True, database=None, **COMMON)
+settings.register_profile("thorough", max_examples=1000, **COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+REQUIRED = {name.strip() for name in os.environ.get("LINFOREST_REQUIRE", "").split(",") if name.strip()}
+GPU_USABLE, GPU_REASON = cuda_status()
+
+
+def skip_or_fail(need, reason):
+    """A missing need skips the test, unless LINFOREST_REQUIRE lists it: then it fails."""
+    if need in REQUIRED:
+        pytest.fail(f"LINFOREST_REQUIRE asks for {need}: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+def require_pyamg():
+    try:
+        import pyamg.gallery
+    except ImportError as error:
+        skip_or_fail("pyamg", f"PyAMG does not import ({error})")
+    return pyamg.gallery
+
+
+@pytest.fixture
+def pyamg_gallery():
+    return require_pyamg()
+
+
+class Cpu:
+    """Test matrices and arrays as NumPy and SciPy hold them."""
+
+    name = "cpu"
+    xp = np
+
+    def csr(self, A):
+        """A SciPy matrix on this backend, value and index types kept."""
+        return A
+
+    def array(self, x):
+        return np.asarray(x)
+
+    def host(self, x):
+        return np.asarray(x)
+
+    def __repr__(self):
+        return f"<backend {self.name}>"
+
+
+class Cuda(Cpu):
+    """Test matrices and arrays as CuPy holds them."""
+
+    name = "cuda"
+
+    @property
+    def xp(self):
+        import cupy
+
+        return cupy
+
+    def csr(self, A):
+        import cupyx.scipy.sparse as cusparse
+
+        csr_type = getattr(cusparse, "csr_array", None) or cusparse.csr_matrix
+        data, indices, indptr = (self.xp.asarray(part) for part in (A.data, A.indices, A.indptr))
+        B = csr_type((data, indices, indptr), shape=A.shape)
+        # Constructors may narrow the index type.
+        B.indices, B.indptr = indices, indptr
+        assert B.indices.dtype == A.indices.dtype and B.indptr.dtype == A.indptr.dtype
+        return B
+
+    def array(self, x):
+        return self.xp.asarray(x)
+
+    def host(self, x):
+        return self.xp.asnumpy(x)
+
+
+CPU, CUDA = Cpu(), Cuda()
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def backend(request):
+    """The backend a test body runs on."""
+    if request.param == "cpu":
+        return CPU
+    return request.getfixturevalue("cuda")
+
+
+@pytest.fixture
+def cuda():
+    """The GPU, for tests that need it; mark these ``gpu``."""
+    if not GPU_USABLE:
+        skip_or_fail("gpu", f"no usable GPU: {GPU_REASON}")
+    return CUDA
+
+
+def matrices_folder():
+    folder = os.environ.get("LINFOREST_MATRICES", "")
+    return Path(folder) if folder and (Path(folder) / "MANIFEST.tsv").is_file() else None
+
+
+@functools.cache
+def manifest():
+    """{name: (rows, nonzeros)} of the real matrices at hand, fewest nonzeros first."""
+    folder = matrices_folder()
+    if folder is None:
+        return {}
+    with open(folder / "MANIFEST.tsv", newline="") as lines:
+        table = list(csv.DictReader(lines, delimiter="\t"))
+    found = {line["name"]: (int(line["rows"]), int(line["nnz_nonzero_expanded"])) for line in table}
+    return dict(sorted(found.items(), key=lambda item: item[1][1]))
+
+
+def real_matrices(most_nonzeros=None):
+    """Names of the real matrices at hand."""
+    return [name for name, (_, nnz) in manifest().items() if most_nonzeros is None or nnz <= most_nonzeros]
+
+
+@functools.cache
+def load_real(name):
+    """One real matrix as a csr_array with its explicit zeros."""
+    A = sp.csr_array(scipy.io.mmread(matrices_folder() / f"{name}.mtx.gz"))
+    A = A if A.dtype.kind in "fc" else A.astype(np.float64)
+    return make_csr(A.data, A.indices, A.indptr, A.shape[0])
+
+
+def pytest_generate_tests(metafunc):
+    """``real_name`` runs over all real matrices, ``small_real_name`` over those the oracles can follow."""
+    for fixture, most_nonzeros in (("real_name", None), ("small_real_name", 30_000)):
+        if fixture in metafunc.fixturenames:
+            names = real_matrices(most_nonzeros) or [None]
+            metafunc.parametrize(fixture, [slow_if_large(name) for name in names], indirect=True)
+
+
+def slow_if_large(name):
+    large = name is not None and manifest()[name][0] > 100_000
+    return pytest.param(name, marks=pytest.mark.slow) if large else name
+
+
+@pytest.fixture
+def real_name(request):
+    if request.param is None:
+        skip_or_fail("matrices", "LINFOREST_MATRICES names no folder with a MANIFEST.tsv")
+    return request.param
+
+
+@pytest.fixture
+def small_real_name(request):
+    if request.param is None:
+        skip_or_fail("matrices", "LINFOREST_MATRICES names no folder with a MANIFEST.tsv")
+    return request.param

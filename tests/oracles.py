@@ -1,0 +1,373 @@
+"""Textbook versions in plain Python, slow and plain to read, and the invariants every answer must keep.
+
+NumPy serves as a container only (but for the checks of large forests), and nothing here imports the library's
+algorithms.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+MASK = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15
+SECOND = 0xC2B2AE3D27D4EB4F
+VERTEX = 0xD1342543DE82EF95
+
+
+def magnitude(value):
+    """|value| by the written-out formula: IEEE operations only, complex128 scaled by a power of two."""
+    value = np.asarray(value)[()]
+    if value.dtype.kind != "c":
+        return abs(value)
+    re, im = float(value.real), float(value.imag)
+    if value.dtype == np.complex64:
+        root = math.sqrt(re * re + im * im)
+        return np.float32(min(root, float(np.finfo(np.float32).max)))
+    largest = max(abs(re), abs(im))
+    if largest == 0.0:
+        return np.float64(0.0)
+    exponent = math.frexp(largest)[1]
+    re, im = math.ldexp(re, -exponent), math.ldexp(im, -exponent)
+    try:
+        return np.float64(math.ldexp(math.sqrt(re * re + im * im), exponent))
+    except OverflowError:
+        return np.finfo(np.float64).max
+
+
+def entries(A):
+    """{(row, column): value}, duplicates summed left to right as stored."""
+    A = A.tocoo()
+    found = {}
+    for row, column, value in zip(A.row.tolist(), A.col.tolist(), A.data, strict=True):
+        found[row, column] = found[row, column] + value if (row, column) in found else value
+    return found
+
+
+def directed_weights(A):
+    """{(row, column): magnitude} of the off-diagonal nonzero entries."""
+    weights = {place: magnitude(value) for place, value in entries(A).items() if place[0] != place[1]}
+    return {place: weight for place, weight in weights.items() if weight > 0}
+
+
+def graph_edges(A):
+    """{(lo, hi): weight} of the graph: |A| off the diagonal, plus its transpose where not symmetric."""
+    directed = directed_weights(A)
+    if all(directed.get((j, i)) == weight for (i, j), weight in directed.items()):
+        return {(i, j): weight for (i, j), weight in directed.items() if i < j}
+    edges = {}
+    for i, j in directed:
+        lo, hi = min(i, j), max(i, j)
+        both = [directed[place] for place in ((lo, hi), (hi, lo)) if place in directed]
+        with np.errstate(over="ignore"):
+            edges[lo, hi] = min(sum(both[1:], both[0]), np.finfo(both[0].dtype).max)
+    return edges
+
+
+def adjacency(edges, size):
+    """For each vertex its {neighbor: weight}."""
+    around = [{} for _ in range(size)]
+    for (lo, hi), weight in edges.items():
+        around[lo][hi] = weight
+        around[hi][lo] = weight
+    return around
+
+
+def greedy_factor(A, n):
+    """Algorithm 1: edges by decreasing weight, ties by (min, max); a list of neighbor sets."""
+    edges = graph_edges(A)
+    neighbors = [set() for _ in range(A.shape[0])]
+    for lo, hi in sorted(edges, key=lambda edge: (-edges[edge], edge)):
+        if len(neighbors[lo]) < n and len(neighbors[hi]) < n:
+            neighbors[lo].add(hi)
+            neighbors[hi].add(lo)
+    return neighbors
+
+
+def mix64(z):
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
+
+
+def charge(v, k, seed, p):
+    key = mix64((seed + GOLDEN * (2 * k + 1)) & MASK)
+    return (mix64((key + v * VERTEX) & MASK) >> 11) < math.floor(p * 2**53)
+
+
+def edge_hash(v, w, k, seed):
+    key = mix64((seed + GOLDEN * (2 * k + 2)) & MASK)
+    return mix64((key + min(v, w) * GOLDEN + max(v, w) * SECOND) & MASK)
+
+
+@dataclass
+class ParallelFactor:
+    neighbors: list
+    iterations: int
+    maximal: bool
+
+
+def parallel_factor(A, n, iterations=5, m=5, k_m=0, p=0.5, seed=0):
+    """Algorithm 2, one vertex after the other; ``iterations`` is a number, None or "auto"."""
+    size = A.shape[0]
+    around = adjacency(graph_edges(A), size)
+    confirmed = [set() for _ in range(size)]
+    k = 0
+    while True:
+        charged = k % m != k_m
+        proposed = [_propose(v, around, confirmed, n, charged, k, seed, p) for v in range(size)]
+        if not charged and not any(proposed):
+            return ParallelFactor(confirmed, k + 1, True)
+        new = 0
+        for v in range(size):
+            for w in proposed[v]:
+                if v < w and v in proposed[w]:
+                    confirmed[v].add(w)
+                    confirmed[w].add(v)
+                    new += 1
+        k += 1
+        edges = sum(map(len, confirmed)) // 2
+        if k == iterations or (iterations == "auto" and (k == 20 or (k >= 5 and 100 * new <= edges))):
+            return ParallelFactor(confirmed, k, False)
+
+
+def _propose(v, around, confirmed, n, charged, k, seed, p):
+    """The new edges v would like: heaviest first, ties by column, under charging by a hash first."""
+    if len(confirmed[v]) == n:
+        return set()
+    candidates = [w for w in around[v] if w not in confirmed[v] and len(confirmed[w]) < n]
+    if charged:
+        own = charge(v, k, seed, p)
+        candidates = [w for w in candidates if charge(w, k, seed, p) != own]
+        candidates.sort(key=lambda w: (-around[v][w], edge_hash(v, w, k, seed), w))
+    else:
+        candidates.sort(key=lambda w: (-around[v][w], w))
+    return set(candidates[: n - len(confirmed[v])])
+
+
+def as_sets(neighbors):
+    """An (N, n) array of neighbors, -1 where empty, as a list of sets."""
+    return [{w for w in row if w >= 0} for row in np.asarray(neighbors).tolist()]
+
+
+def as_rows(neighbors, n, dtype=np.int64):
+    """A list of neighbor sets as the canonical (N, n) array: ascending, -1 last."""
+    rows = np.full((len(neighbors), n), -1, dtype=dtype)
+    for v, around in enumerate(neighbors):
+        rows[v, : len(around)] = sorted(around)
+    return rows
+
+
+@dataclass
+class LinearForest:
+    neighbors: list
+    path_id: list
+    position: list
+    n_paths: int
+    longest_path: int
+    n_cycles_broken: int
+
+
+def linear_forest(neighbors, weight):
+    """
+    Walk the paths one after the other; a cycle first loses its least edge by (weight, min, max).
+
+    ``neighbors`` is a list of sets of at most two; ``weight(lo, hi)`` gives an edge's weight.
+    """
+    neighbors = [set(around) for around in neighbors]
+    cycles = _cycles(neighbors)
+    for cycle in cycles:
+        lo, hi = min(cycle, key=lambda edge: (weight(*edge), edge))
+        neighbors[lo].remove(hi)
+        neighbors[hi].remove(lo)
+
+    path_id = [-1] * len(neighbors)
+    position = [0] * len(neighbors)
+    lengths = []
+    # Ascending starts: the smaller end of each path is met first.
+    for start in range(len(neighbors)):
+        if path_id[start] >= 0 or len(neighbors[start]) == 2:
+            continue
+        path = _walk(start, neighbors)
+        for place, v in enumerate(path, start=1):
+            path_id[v], position[v] = start, place
+        lengths.append(len(path))
+    return LinearForest(neighbors, path_id, position, len(lengths), max(lengths, default=0), len(cycles))
+
+
+def _walk(start, neighbors):
+    path, before = [start], None
+    while True:
+        onward = neighbors[path[-1]] - {before}
+        if not onward or onward == {start}:
+            return path
+        before = path[-1]
+        path.append(min(onward))
+
+
+def _cycles(neighbors):
+    """The edges of each cycle."""
+    seen = set()
+    for end in range(len(neighbors)):
+        if len(neighbors[end]) < 2:
+            seen.update(_walk(end, neighbors))
+    cycles = []
+    for start in range(len(neighbors)):
+        if start not in seen:
+            path = _walk(start, neighbors)
+            seen.update(path)
+            cycles.append([(min(pair), max(pair)) for pair in zip(path, path[1:] + path[:1], strict=True)])
+    return cycles
+
+
+def order(path_id, position):
+    """order[new] = old: vertices sorted by (path id, position)."""
+    return sorted(range(len(path_id)), key=lambda v: (path_id[v], position[v]))
+
+
+def bands(A, new_order, neighbors):
+    """lower, diagonal, upper of A in the new order along the forest's edges; entries copied as they are."""
+    found = entries(A)
+    size = len(new_order)
+    zero = A.dtype.type(0)
+    lower, diagonal, upper = (np.zeros(size, dtype=A.dtype) for _ in range(3))
+    for i, v in enumerate(new_order):
+        diagonal[i] = found.get((v, v), zero)
+        if i > 0 and new_order[i - 1] in neighbors[v]:
+            lower[i] = found.get((v, new_order[i - 1]), zero)
+        if i + 1 < size and new_order[i + 1] in neighbors[v]:
+            upper[i] = found.get((v, new_order[i + 1]), zero)
+    return lower, diagonal, upper
+
+
+def tree_sum(values):
+    """The fixed-shape sum: chunks of 1024 in 256 lanes of four, halved, and again over the chunks' sums."""
+    values = [float(value) for value in values]
+    if not values:
+        return 0.0
+    while True:
+        values += [0.0] * (-len(values) % 1024)
+        values = [_chunk_sum(values[start : start + 1024]) for start in range(0, len(values), 1024)]
+        if len(values) == 1:
+            return values[0]
+
+
+def _chunk_sum(chunk):
+    lanes = [((chunk[t] + chunk[t + 1]) + chunk[t + 2]) + chunk[t + 3] for t in range(0, 1024, 4)]
+    half = 128
+    while half:
+        for t in range(half):
+            lanes[t] += lanes[t + half]
+        half //= 2
+    return lanes[0]
+
+
+def _share(A, counts):
+    directed = directed_weights(A)
+    total = math.fsum(float(weight) for weight in directed.values())
+    if total == 0.0:
+        return 1.0
+    return math.fsum(float(weight) for place, weight in directed.items() if counts(*place)) / total
+
+
+def coverage(A, neighbors):
+    """Eq. 4: the share of A's off-diagonal weight on the factor's edges, both directions."""
+    return _share(A, lambda i, j: j in neighbors[i])
+
+
+def identity_coverage(A):
+    """Eq. 5: the share of A's off-diagonal weight next to the diagonal."""
+    return _share(A, lambda i, j: abs(i - j) == 1)
+
+
+def assert_is_factor(A, neighbors, n):
+    """Canonical rows, at most n neighbors, mutual, and only edges of the graph."""
+    neighbors = np.asarray(neighbors)
+    size = A.shape[0]
+    assert neighbors.shape == (size, n)
+    edges = graph_edges(A)
+    rows = neighbors.tolist()
+    for v, row in enumerate(rows):
+        held = [w for w in row if w >= 0]
+        assert row == sorted(set(held)) + [-1] * (n - len(held)), f"row {v} is not canonical: {row}"
+        for w in held:
+            assert (min(v, w), max(v, w)) in edges, f"({v}, {w}) is no edge of the graph"
+            assert v in rows[w], f"{v} holds {w}, but {w} does not hold {v}"
+
+
+def assert_is_maximal_factor(A, neighbors, n):
+    """A factor to which no edge of the graph can be added."""
+    assert_is_factor(A, neighbors, n)
+    held = as_sets(neighbors)
+    for v, w in graph_edges(A):
+        free = len(held[v]) < n and len(held[w]) < n
+        assert w in held[v] or not free, f"edge ({v}, {w}) could be added"
+
+
+def assert_is_permutation(new_order, rank=None):
+    new_order = np.asarray(new_order).tolist()
+    assert sorted(new_order) == list(range(len(new_order)))
+    if rank is not None:
+        rank = np.asarray(rank).tolist()
+        assert [rank[v] for v in new_order] == list(range(len(new_order)))
+        assert len(rank) == len(new_order)
+
+
+def assert_is_linear_forest(A, neighbors, path_id, position):
+    """A [0,2]-factor without cycles, every path named after its smaller end and counted from there."""
+    assert_is_factor(A, neighbors, 2)
+    held = as_sets(neighbors)
+    path_id, position = np.asarray(path_id).tolist(), np.asarray(position).tolist()
+    assert len(path_id) == len(position) == len(held)
+    assert not _cycles(held)
+    paths = {}
+    for v, name in enumerate(path_id):
+        paths.setdefault(name, []).append(v)
+    for name, members in paths.items():
+        members.sort(key=lambda v: position[v])
+        assert [position[v] for v in members] == list(range(1, len(members) + 1)), f"path {name} has gaps"
+        assert members[0] == name, f"path {name} starts at {members[0]}"
+        assert members[0] <= members[-1], f"path {name} is named after its larger end"
+        wanted = {v: set() for v in members}
+        for v, w in pairwise(members):
+            wanted[v].add(w)
+            wanted[w].add(v)
+        assert all(held[v] == wanted[v] for v in members), f"path {name} does not follow its edges"
+
+
+def assert_is_tridiagonal_after_permutation(neighbors, rank):
+    """Every edge joins vertices that are next to each other in the new order."""
+    rank = np.asarray(rank).tolist()
+    for v, around in enumerate(as_sets(neighbors)):
+        for w in around:
+            distance = abs(rank[v] - rank[w])
+            assert distance == 1, f"edge ({v}, {w}) lies {distance} from the diagonal"
+
+
+def assert_is_large_linear_forest(neighbors, path_id, position, new_order, rank):
+    """
+    The forest's invariants for millions of vertices.
+
+    Edges join only vertices next to each other in the order, so there is no cycle; along the order each path
+    id fills one run, positions count from 1 in it, and it is named after its smaller end, which comes first.
+    """
+    size = len(path_id)
+    np.testing.assert_array_equal(rank[new_order], np.arange(size))
+    assert np.unique(new_order).size == size
+    held = neighbors >= 0
+    ids, places = path_id[new_order], position[new_order]
+    starts = np.ones(size, dtype=bool)
+    starts[1:] = ids[1:] != ids[:-1]
+    assert np.all(np.diff(ids)[starts[1:]] > 0)
+    begin = np.flatnonzero(starts)
+    lengths = np.diff(np.append(begin, size))
+    np.testing.assert_array_equal(places, np.arange(size) - np.repeat(begin, lengths) + 1)
+    np.testing.assert_array_equal(ids[begin], new_order[begin])
+    assert np.all(new_order[begin] <= new_order[begin + lengths - 1])
+    # Inside a run every vertex holds exactly the vertices before and after it.
+    wanted = np.full((size, 2), -1, dtype=np.int64)
+    wanted[1:, 0] = np.where(starts[1:], -1, new_order[:-1])
+    wanted[:-1, 1] = np.where(starts[1:], -1, new_order[1:])
+    found = np.where(held, neighbors, -1)[new_order]
+    np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(wanted, axis=1))

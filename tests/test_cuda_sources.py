@@ -1,0 +1,124 @@
+"""Every CUDA program compiles, without a GPU, with the loader's exact text and options."""
+
+import ctypes
+import ctypes.util
+import functools
+import os
+import sys
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linforest_precond.backends.cuda import loader
+
+ARCHITECTURES = ("sm_80", "sm_90")
+
+
+def _every_program():
+    for name, combinations in loader.PROGRAMS.items():
+        for macros in combinations:
+            options = loader.program_options(**macros)
+            label = "-".join(
+                option.partition("=")[2].replace(" ", "_") for option in options if "-D" in option
+            )
+            yield pytest.param(name, macros, id=f"{name}-{label}")
+
+
+def _nvrtc_candidates():
+    """Where NVRTC may lie: a wheel's folder, a toolkit, the system's own search."""
+    for folder in map(Path, sys.path):
+        yield from sorted(folder.glob("nvidia/*/lib/libnvrtc.so.*"), reverse=True)
+        yield from sorted(folder.glob("nvidia/*/bin/**/nvrtc64_*.dll"), reverse=True)
+    for variable in ("CUDA_PATH", "CUDA_HOME"):
+        if variable in os.environ:
+            yield from sorted(Path(os.environ[variable]).glob("lib*/libnvrtc.so.*"), reverse=True)
+    yield from sorted(Path("/usr/local").glob("cuda*/lib64/libnvrtc.so.*"), reverse=True)
+    yield ctypes.util.find_library("nvrtc")
+
+
+@functools.cache
+def nvrtc():
+    for candidate in filter(None, _nvrtc_candidates()):
+        try:
+            return ctypes.CDLL(str(candidate))
+        except OSError:
+            continue
+    pytest.fail("NVRTC was not found: install the package nvidia-cuda-nvrtc (it is in the extra `test`)")
+
+
+def compile_log(text, options):
+    """Compile `text`; return NVRTC's log and whether it compiled."""
+    library = nvrtc()
+    handle = ctypes.c_void_p()
+    status = library.nvrtcCreateProgram(ctypes.byref(handle), text.encode(), b"program.cu", 0, None, None)
+    assert status == 0
+    encoded = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    status = library.nvrtcCompileProgram(handle, len(options), encoded)
+    size = ctypes.c_size_t()
+    library.nvrtcGetProgramLogSize(handle, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetProgramLog(handle, log)
+    library.nvrtcDestroyProgram(ctypes.byref(handle))
+    return log.value.decode(), status == 0
+
+
+def test_every_source_file_is_a_program_and_every_program_a_file():
+    folder = resources.files(loader.__package__).joinpath("kernels")
+    files = {entry.name for entry in folder.iterdir()}
+    assert files == {f"{name}.cu" for name in loader.PROGRAMS} | {"common.cuh"}
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(("name", "macros"), list(_every_program()))
+def test_program_compiles(name, macros, architecture):
+    text, options = loader.program(name, **macros)
+    log, compiled = compile_log(text, (*options, f"--gpu-architecture={architecture}"))
+    assert compiled, f"{name} {options} {architecture}\n{log}"
+
+
+def test_options_carry_the_types():
+    assert loader.program_options(VALUE=np.complex64, INDEX="int64", DEGREE=2) == (
+        "--std=c++17",
+        "--fmad=false",
+        "-DDEGREE=2",
+        "-DINDEX=long long",
+        "-DVALUE=Complex64",
+        "-DWEIGHT=float",
+    )
+
+
+@pytest.fixture
+def sources(monkeypatch):
+    """A folder of sources in memory instead of the package's own."""
+    files = {}
+    monkeypatch.setattr(loader, "_read", files.__getitem__)
+    loader._text.cache_clear()
+    yield files
+    loader._text.cache_clear()
+
+
+def test_compiler_messages_point_at_the_real_lines(sources):
+    sources["common.cuh"] = "#pragma once\n__device__ INDEX twice(INDEX x) { return 2 * x; }\n"
+    sources["tool.cu"] = (
+        '// A tool.\n#include "common.cuh"\n'
+        'extern "C" __global__ void tool(INDEX* x) { *x = twice(*x); }\nbroken line;\n'
+    )
+    options = loader.program_options(INDEX=np.int64)
+    log, compiled = compile_log(loader._text("tool"), options)
+    assert not compiled
+    assert "kernels/tool.cu(4): error" in log
+    sources["tool.cu"] = sources["tool.cu"].replace("broken line;\n", "")
+    sources["common.cuh"] += "broken header;\n"
+    loader._text.cache_clear()
+    assert "kernels/common.cuh(3): error" in compile_log(loader._text("tool"), options)[0]
+
+
+def test_the_header_stands_in_the_text(sources):
+    sources["common.cuh"] = "#pragma once\nusing Vertex = INDEX;\n"
+    sources["tool.cu"] = '#include "common.cuh"\nextern "C" __global__ void tool(Vertex* x) { *x = 1; }\n'
+    assert "#include" not in loader._text("tool")
+    for index in (np.int32, np.int64):
+        log, compiled = compile_log(loader._text("tool"), loader.program_options(INDEX=index))
+        assert compiled, log
