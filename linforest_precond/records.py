@@ -34,9 +34,7 @@ class ForestArrays(NamedTuple):
     path_id: Array
     position: Array
     lengths: Array  # of each path at its id, 0 elsewhere
-    n_paths: int
-    longest_path: int
-    n_cycles_broken: int
+    counts: Array  # paths, vertices of the longest, cycles broken
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +119,8 @@ class Factor:
     slots : (N, n) integer array or None
         Where each edge is stored in the matrix's CSR arrays, -1 where empty; None where the graph's
         pattern is not the matrix's (a nonsymmetric pattern).
-    iterations : int
-        Propositions made; the paper's M_max when `maximal`.
-    maximal : bool
-        Whether it is known that no edge can be added.
+    progress : array of two numbers
+        What `iterations` and `maximal` read; on the device, so that making a factor does not wait for it.
     total_weight, scale
         What coverages are measured against.
     """
@@ -132,10 +128,19 @@ class Factor:
     neighbors: Array
     values: Array
     slots: Array | None
-    iterations: int
-    maximal: bool
+    progress: Array
     total_weight: float
     scale: float = 1.0
+
+    @cached_property
+    def iterations(self) -> int:
+        """Propositions made; the paper's M_max when `maximal`."""
+        return _numbers(self.progress)[0]
+
+    @cached_property
+    def maximal(self) -> bool:
+        """Whether it is known that no edge can be added."""
+        return bool(_numbers(self.progress)[1])
 
     @property
     def n(self) -> int:
@@ -194,10 +199,10 @@ class Forest:
         Place in the path, counted from 1 at the end with the smaller id.
     ordering : Ordering
         Vertices sorted by (path id, position).
-    n_paths, longest_path, n_cycles_broken : int
-        Paths (lone vertices included), vertices of the longest, cycles that lost their weakest edge.
-    iterations, maximal
-        Of the factor the forest was made from.
+    counts : array of three numbers
+        What `n_paths`, `longest_path` and `n_cycles_broken` read.
+    factor_progress : array of two numbers
+        What `iterations` and `maximal` read, of the factor the forest was made from.
     """
 
     neighbors: Array
@@ -206,13 +211,35 @@ class Forest:
     path_id: Array
     position: Array
     ordering: Ordering
-    n_paths: int
-    longest_path: int
-    n_cycles_broken: int
-    iterations: int
-    maximal: bool
+    counts: Array
+    factor_progress: Array
     total_weight: float
     scale: float = 1.0
+
+    @cached_property
+    def n_paths(self) -> int:
+        """Paths, lone vertices included."""
+        return _numbers(self.counts)[0]
+
+    @cached_property
+    def longest_path(self) -> int:
+        """Vertices of the longest path."""
+        return _numbers(self.counts)[1]
+
+    @cached_property
+    def n_cycles_broken(self) -> int:
+        """Cycles that lost their weakest edge."""
+        return _numbers(self.counts)[2]
+
+    @cached_property
+    def iterations(self) -> int:
+        """Propositions made for the factor."""
+        return _numbers(self.factor_progress)[0]
+
+    @cached_property
+    def maximal(self) -> bool:
+        """Whether it is known that no edge could be added to the factor."""
+        return bool(_numbers(self.factor_progress)[1])
 
     @property
     def weights(self) -> Array:
@@ -270,6 +297,11 @@ class Bands:
         )
 
     __repr__ = __str__
+
+
+def _numbers(array: Array) -> list[int]:
+    """A small array's numbers, on the host."""
+    return [int(number) for number in (array.get() if hasattr(array, "get") else array)]  # stall: on demand
 
 
 def _table(title: str, *rows: tuple[str, str]) -> str:

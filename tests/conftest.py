@@ -113,6 +113,10 @@ def cuda():
     return CUDA
 
 
+# The oracles can follow the small ones; uncharged iterations come to an end soon on the medium ones.
+REAL_NAMES = {"real_name": None, "medium_real_name": 400_000, "small_real_name": 30_000}
+
+
 def matrices_folder():
     folder = os.environ.get("LINFOREST_MATRICES", "")
     return Path(folder) if folder and (Path(folder) / "MANIFEST.tsv").is_file() else None
@@ -144,8 +148,8 @@ def load_real(name):
 
 
 def pytest_generate_tests(metafunc):
-    """``real_name`` runs over all real matrices, ``small_real_name`` over those the oracles can follow."""
-    for fixture, most_nonzeros in (("real_name", None), ("small_real_name", 30_000)):
+    """``real_name`` runs over all real matrices, the others over those of so many nonzeros at most."""
+    for fixture, most_nonzeros in REAL_NAMES.items():
         if fixture in metafunc.fixturenames:
             names = real_matrices(most_nonzeros) or [None]
             metafunc.parametrize(fixture, [slow_if_large(name) for name in names], indirect=True)
@@ -156,15 +160,12 @@ def slow_if_large(name):
     return pytest.param(name, marks=pytest.mark.slow) if large else name
 
 
-@pytest.fixture
-def real_name(request):
+def name_at_hand(request):
     if request.param is None:
         skip_or_fail("matrices", "LINFOREST_MATRICES names no folder with a MANIFEST.tsv")
     return request.param
 
 
-@pytest.fixture
-def small_real_name(request):
-    if request.param is None:
-        skip_or_fail("matrices", "LINFOREST_MATRICES names no folder with a MANIFEST.tsv")
-    return request.param
+real_name = pytest.fixture(name_at_hand, name="real_name")
+medium_real_name = pytest.fixture(name_at_hand, name="medium_real_name")
+small_real_name = pytest.fixture(name_at_hand, name="small_real_name")

@@ -12,8 +12,9 @@ import numpy as np
 
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
-SECOND = 0xC2B2AE3D27D4EB4F
 VERTEX = 0xD1342543DE82EF95
+MASK_32 = 2**32 - 1
+LOW, HIGH = 0x9E3779B1, 0x85EBCA77
 
 
 def magnitude(value):
@@ -86,9 +87,17 @@ def greedy_factor(A, n):
 
 
 def mix64(z):
+    """The finalizer of splitmix64."""
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
     return z ^ (z >> 31)
+
+
+def mix32(z):
+    """The finalizer of MurmurHash3."""
+    z = ((z ^ (z >> 16)) * 0x85EBCA6B) & MASK_32
+    z = ((z ^ (z >> 13)) * 0xC2B2AE35) & MASK_32
+    return z ^ (z >> 16)
 
 
 def charge(v, k, seed, p):
@@ -98,7 +107,7 @@ def charge(v, k, seed, p):
 
 def edge_hash(v, w, k, seed):
     key = mix64((seed + GOLDEN * (2 * k + 2)) & MASK)
-    return mix64((key + min(v, w) * GOLDEN + max(v, w) * SECOND) & MASK)
+    return mix32((key + min(v, w) * LOW + max(v, w) * HIGH) & MASK_32)
 
 
 @dataclass
@@ -242,19 +251,21 @@ def bands(A, new_order, neighbors):
 
 
 def tree_sum(values):
-    """The fixed-shape sum: chunks of 1024 in 256 lanes of four, halved, and again over the chunks' sums."""
+    """The fixed-shape sum: chunks of 2048 dealt out to 256 lanes, halved, and again over the chunks' sums."""
     values = [float(value) for value in values]
     if not values:
         return 0.0
     while True:
-        values += [0.0] * (-len(values) % 1024)
-        values = [_chunk_sum(values[start : start + 1024]) for start in range(0, len(values), 1024)]
+        values += [0.0] * (-len(values) % 2048)
+        values = [_chunk_sum(values[start : start + 2048]) for start in range(0, len(values), 2048)]
         if len(values) == 1:
             return values[0]
 
 
 def _chunk_sum(chunk):
-    lanes = [((chunk[t] + chunk[t + 1]) + chunk[t + 2]) + chunk[t + 3] for t in range(0, 1024, 4)]
+    lanes = chunk[:256]
+    for i in range(256, 2048):
+        lanes[i % 256] += chunk[i]
     half = 128
     while half:
         for t in range(half):

@@ -61,15 +61,17 @@ class TestOrdering:
         size = sum(lengths)
         labels = np.random.default_rng(seed).permutation(size)
         path_id, position = np.empty((2, size), dtype=index_dtype)
+        length_at = np.zeros(size, dtype=index_dtype)
         start = 0
         for length in lengths:
             path = labels[start : start + length]
             path = path if path[0] <= path[-1] else path[::-1]
-            path_id[path], position[path] = path[0], np.arange(1, length + 1)
+            path_id[path], position[path], length_at[path[0]] = path[0], np.arange(1, length + 1), length
             start += length
         ordering = module_of(backend, "ordering")
-        given_arrays = backend.array(path_id), backend.array(position)
-        by_scan, by_sort = ordering.order_by_scan(*given_arrays), ordering.order_by_sort(*given_arrays)
+        named = backend.array(path_id), backend.array(position)
+        by_scan = ordering.order_by_scan(*named, backend.array(length_at))
+        by_sort = ordering.order_by_sort(*named)
         wanted = np.lexsort((position, path_id))
         rank = np.empty(size, dtype=np.int64)
         rank[wanted] = np.arange(size)
@@ -191,9 +193,9 @@ class TestBands:
             lf.extract_bands(cuda.csr(A), lf.linear_forest(A))
 
 
-FACTOR_PARTS = ("neighbors", "weights", "slots", "iterations", "maximal", "coverage", "total_weight")
+FACTOR_PARTS = ("neighbors", "values", "slots", "iterations", "maximal", "coverage", "total_weight")
 FOREST_PARTS = (
-    *("neighbors", "weights", "slots", "path_id", "position", "order", "rank"),
+    *("neighbors", "values", "slots", "path_id", "position", "order", "rank"),
     *("n_paths", "longest_path", "n_cycles_broken", "iterations", "maximal", "coverage"),
 )
 

@@ -107,9 +107,9 @@ def check_options(n: Any, iterations: Any, m: Any, k_m: Any, p: Any, seed: Any) 
 def propose_factor(graph: Graph, **options: Any) -> Factor:
     """The factor of a checked graph, with checked options."""
     backend = backend_of(graph.values)
-    neighbors, values, slots, iterations, maximal = backend.factor.propose_factor(graph, **options)
+    neighbors, values, slots, progress = backend.factor.propose_factor(graph, **options)
     slots = slots if graph.slots_are_matrix else None
-    return Factor(neighbors, values, slots, iterations, maximal, graph.total_weight, graph.scale)
+    return Factor(neighbors, values, slots, progress, graph.total_weight, graph.scale)
 
 
 def _integer(name: str, value: Any) -> int:

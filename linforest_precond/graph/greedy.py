@@ -38,4 +38,4 @@ def greedy_factor(A: Any, n: int = 2) -> Factor:
     graph = as_graph(A)
     neighbors, values, slots = backend_of(graph.values).greedy.greedy_factor(graph, n)
     slots = slots if graph.slots_are_matrix else None
-    return Factor(neighbors, values, slots, 1, True, graph.total_weight, graph.scale)
+    return Factor(neighbors, values, slots, (1, True), graph.total_weight, graph.scale)

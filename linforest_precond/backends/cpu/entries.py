@@ -42,7 +42,9 @@ def scan(indptr, indices, data, scale=1.0):
     symmetric = int(balances.sum(dtype=np.uint64)) == 0
     longest_row = int(np.diff(indptr).max(initial=0))
     is_sorted = unsorted == NOT_FOUND
-    diagonal = np.where(diagonal_slots < 0, data.dtype.type(0), data.take(diagonal_slots, mode="clip"))
+    diagonal = np.zeros(indptr.size - 1, data.dtype)
+    stored = diagonal_slots != NOT_FOUND
+    diagonal[stored] = data[diagonal_slots[stored]]
     return EntryScan(
         NOT_FOUND, outside, nonfinite, is_sorted, symmetric, tree_sum(sums), longest_row, diagonal
     )

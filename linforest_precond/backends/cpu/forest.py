@@ -18,7 +18,7 @@ def linear_forest(neighbors, values, slots, in_place=False):
     path_id = np.full(neighbors.shape[0], NO_VERTEX, neighbors.dtype)
     position, lengths = np.empty_like(path_id), np.zeros_like(path_id)
     counts = walk(neighbors, values, kept_slots, path_id, position, lengths)
-    return ForestArrays(neighbors, values, slots, path_id, position, lengths, *counts)
+    return ForestArrays(neighbors, values, slots, path_id, position, lengths, np.array(counts))
 
 
 # Follow every path from its smaller end, then open what is left, the cycles, and follow them likewise.

@@ -1,7 +1,7 @@
 """Sums of magnitudes in a fixed order, so that every backend and thread count gives the same bits.
 
-A chunk of 1024 values is 256 lanes of four; a lane adds its four left to right, then the lanes are folded in
-halves. The sums of the chunks are summed by the same rule until one value is left.
+A chunk of 2048 values is dealt out to 256 lanes in turn; a lane adds its eight in order, then the lanes are folded
+in halves. The sums of the chunks are summed by the same rule until one value is left.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from numba import prange
 
 from .jit import helper, kernel
 
-CHUNK = 1024
+CHUNK = 2048
 LANES = 256
 
 
@@ -30,9 +30,8 @@ def tree_sum(x, scale=1.0):
 # The sum of one chunk; `values` is overwritten.
 @helper
 def fold(values):
-    for lane in range(LANES):
-        first = 4 * lane
-        values[lane] = ((values[first] + values[first + 1]) + values[first + 2]) + values[first + 3]
+    for i in range(LANES, CHUNK):
+        values[i % LANES] += values[i]
     half = LANES // 2
     while half > 0:
         for lane in range(half):

@@ -16,19 +16,14 @@ BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, WORDS = range
 def scan(indptr, indices, data, scale=1.0):
     """Look at every entry once: indices in range, finite, sorted, symmetric, and the off-diagonal sum."""
     rows, nnz = indptr.size - 1, indices.size
-    diagonal = cupy.zeros(rows, data.dtype)
-    if nnz == 0 and rows == 0:
-        return EntryScan(-1, -1, -1, True, True, 0.0, 0, diagonal)
     program = kernels("entries", VALUE=data.dtype.type, INDEX=indices.dtype.type)
     chunks = -(-nnz // CHUNK)
     report = cupy.zeros(WORDS + 1, np.uint64)
-    chunk_row = cupy.empty(chunks, indices.dtype)
-    chunk_sums = cupy.zeros(chunks)
+    chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty(chunks)
     launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, report))
-    launch(
-        program.scan_entries,
-        (indptr, indices, data, rows, nnz, float(scale), chunk_row, chunk_sums, diagonal, report),
-    )
+    diagonal = cupy.zeros(rows, data.dtype)
+    arguments = indptr, indices, data, rows, nnz, float(scale), chunk_row, chunk_sums, diagonal, report
+    launch(program.scan_entries, arguments)
     tree_sum_on_device(chunk_sums, out=report[WORDS:].view(np.float64))
     words = report.get()  # stall: nothing may go on before the matrix is known to be good
     return EntryScan(

@@ -2,179 +2,108 @@
 
 import numpy as np
 
-from .launch import address, launch, struct
+from .launch import Struct, launch, note
 from .lazy import cupy
 from .loader import kernels
 
 # Rows of this mean length at most are staged in shared memory, a thread to a row.
 STAGED_MEAN = 16
 STAGED_ROWS = 256
-STAGED_BYTES = 48 * 1024
+STAGED_BYTES = 40 * 1024
 # Below this share of active vertices the list of them is worked off instead of all rows.
-DENSE_SHARE = 0.2
+DENSE_SHARE = 0.6
 # Rows beyond this, and beyond LONG_FACTOR times the mean, are cut into pieces.
 LONG_ROW = 256
 LONG_FACTOR = 8
 PIECE = 2048
-# Iterations launched before the host looks how far they came; the last number goes on.
-WINDOWS = (5, 5, 5, 5, 16, 32, 64)
+# Iterations of one launch at most.
+AT_ONCE = 1000
 
-# The fields of the structs and records in factor.cu.
-POINTER = np.uint64
-PROBLEM = dict.fromkeys(
-    ("indptr", "indices", "values", "neighbors", "edge_values", "slots", "state"), POINTER
+# The structs in factor.cu.
+PROBLEM = Struct(
+    indptr="P", indices="P", values="P", neighbors="P", edge_values="P", slots="P", state="P", rows="q"
 )
-PROBLEM["rows"] = np.int64
-ITERATION = dict.fromkeys(("tie_key", "next_charge_key", "threshold", "confirmed_before"), np.uint64)
-ITERATION |= dict.fromkeys(("charged", "previous_charged", "automatic", "number", "history"), np.int32)
-LONG_ROWS = dict.fromkeys(("rows", "first_piece", "piece_row", "counts", "partials"), POINTER)
-ACTIVE, CONFIRMED, PROPOSED, SKIPPED, RECORD = range(5)
-
-GOLDEN = 0x9E3779B97F4A7C15
-FEWEST_AUTOMATIC = 5
+OPTIONS = Struct(
+    seed="Q", threshold="Q", first="q", last="q", long_row="q", fewest_dense="q",
+    m="i", k_m="i", automatic="i", short_rows="i", capacity="i", width="i",
+)  # fmt: skip
+LONG_ROWS = Struct(rows="P", first_piece="P", piece_row="P", counts="P", partials="P")
+RECORD = "active", "confirmed", "proposed", "started_at", "proposed_at", "confirmed_at"
+PROGRESS = "iterations", "maximal", "finished", "confirmed", "active"
 
 
 def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
-    """The factor's neighbours, weights and slots, the number of propositions, and whether it is maximal."""
-    run = _Run(graph, n, automatic, m, k_m, threshold, seed)
-    iterations, finished = 0, graph.n == 0
-    maximal = finished
-    for window in _windows():
-        if finished or iterations == limit:
-            break
-        last = iterations + window if limit is None else min(limit, iterations + window)
-        iterations, finished, maximal = run.window(iterations, last)
-    run.finish()
-    return run.neighbors, run.edge_values, run.slots, max(iterations, 1), maximal
+    """The factor's neighbours, values and slots, and an array: the propositions made, and whether it is maximal."""
+    rows, index = graph.n, graph.indices.dtype
+    types = {"WEIGHT": graph.values.dtype.type, "INDEX": index.type, "DEGREE": n}
+    program = kernels("factor", cooperative=True, **types)
+    plan = _plan(graph)
+    shared_memory = plan["capacity"] * _entry_bytes(graph)
+    neighbors, slots = cupy.empty((rows, n), index), cupy.empty((rows, n), index)
+    values, state = cupy.empty((rows, n), graph.values.dtype), cupy.empty(rows, np.uint8)
+    lists = cupy.empty((2, rows), index)
+    long_arrays = _long_rows(graph, n, plan["long_row"], kernels("factor", **types))
+    long_rows = LONG_ROWS(**long_arrays)
+    graph_arrays = {"indptr": graph.indptr, "indices": graph.indices, "values": graph.values}
+    problem = PROBLEM(
+        **graph_arrays, neighbors=neighbors, edge_values=values, slots=slots, state=state, rows=rows
+    )
+    progress = cupy.zeros(len(PROGRESS), np.uint64)
+
+    def launch_iterations(first, last):
+        iterations = {"first": first, "last": last, "m": m, "k_m": k_m, "automatic": automatic}
+        options = OPTIONS(seed=seed, threshold=threshold, **iterations, **plan)
+        # The first words serve the barrier.
+        records = cupy.zeros((last - first + 2, len(RECORD)), np.uint64)
+        arguments = problem, options, long_rows, lists, records[1:], progress, records
+        launch(program.propose_factor, arguments, shared_memory=shared_memory)
+        note("iterations", records[1:])
+
+    first, finished = 0, limit is not None and limit <= AT_ONCE
+    if finished:
+        launch_iterations(0, limit)
+    while not finished and first != limit:
+        launch_iterations(first, first + AT_ONCE if limit is None else min(limit, first + AT_ONCE))
+        first, _, finished, _, active = map(int, progress.get())  # stall: go on?
+        if limit is None and not finished and not active:
+            first += (k_m - first) % m  # nothing can happen before the next uncharged iteration
+    return neighbors, values, slots, progress[:2]
 
 
-def _windows():
-    yield from WINDOWS
-    while True:
-        yield WINDOWS[-1]
+def _plan(graph):
+    """How rows are gone through, from their mean length."""
+    mean = graph.indices.size / max(graph.n, 1)
+    staged = 32 * int(np.ceil(STAGED_ROWS * mean * 1.1 / 32)) + 32
+    short_rows = mean <= STAGED_MEAN
+    return {
+        "short_rows": short_rows,
+        "capacity": min(STAGED_BYTES // _entry_bytes(graph), staged) if short_rows else 0,
+        "width": next(width for width in (8, 16, 32) if width == 32 or 2.5 * width >= mean),
+        "fewest_dense": int(DENSE_SHARE * graph.n),
+        "long_row": max(LONG_ROW, int(LONG_FACTOR * mean)),
+    }
 
 
-def _mix64(z):
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-    return z ^ (z >> 31)
+def _entry_bytes(graph):
+    """Of a staged entry: column, value, state."""
+    return graph.indices.dtype.itemsize + graph.values.dtype.itemsize + 1
 
 
-class _Run:
-    """One factor under construction: its arrays on the device, and what the host knows of its progress."""
-
-    def __init__(self, graph, n, automatic, m, k_m, threshold, seed):
-        rows, index = graph.n, graph.indices.dtype
-        self.rows, self.automatic, self.m, self.k_m, self.threshold, self.seed = (
-            rows,
-            automatic,
-            m,
-            k_m,
-            threshold,
-            seed,
-        )
-        self.program = kernels("factor", WEIGHT=graph.values.dtype.type, INDEX=index.type, DEGREE=n)
-        self.neighbors = cupy.empty((rows, n), index)
-        self.edge_values = cupy.empty((rows, n), graph.values.dtype)
-        self.slots = cupy.empty((rows, n), index)
-        self.state = cupy.empty(rows, np.uint8)
-        self.lists = cupy.empty(rows, index), cupy.empty(rows, index)
-        self.problem = struct(
-            PROBLEM, indptr=graph.indptr, indices=graph.indices, values=graph.values, neighbors=self.neighbors,
-            edge_values=self.edge_values, slots=self.slots, state=self.state, rows=rows,
-        )  # fmt: skip
-        mean = graph.indices.size / max(rows, 1)
-        self.dense = mean <= STAGED_MEAN
-        entry_bytes = index.itemsize + graph.values.dtype.itemsize + 1  # column, value, state
-        self.capacity = min(
-            STAGED_BYTES // entry_bytes, 32 * int(np.ceil(STAGED_ROWS * mean * 1.1 / 32)) + 32
-        )
-        self.shared_memory = self.capacity * entry_bytes
-        self.width = next(w for w in (4, 8, 16, 32) if w == 32 or 2.5 * w >= mean)
-        self.long_row = max(LONG_ROW, int(LONG_FACTOR * mean))
-        self.long_rows = self._list_long_rows(graph) if graph.longest_row > self.long_row else None
-        self.active, self.confirmed = rows, 0
-        self.carry = cupy.zeros((2, RECORD), np.uint64)
-
-    def _list_long_rows(self, graph):
-        index = graph.indices.dtype
-        most_rows = graph.indices.size // self.long_row + 1
-        most_pieces = graph.indices.size // PIECE + most_rows
-        candidate = np.dtype(
-            [("value", graph.values.dtype), ("hash", np.uint32), ("places", index, 2)], align=True
-        )
-        partial = np.dtype([("best", candidate, self.neighbors.shape[1]), ("alive", np.int32)], align=True)
-        # The struct holds bare addresses: the arrays must be kept.
-        self.long_arrays = {
-            "rows": cupy.empty(most_rows, index),
-            "first_piece": cupy.empty(most_rows, np.int64),
-            "piece_row": cupy.empty(most_pieces, index),
-            "counts": cupy.zeros(2, np.uint64),
-            "partials": cupy.empty(most_pieces * partial.itemsize, np.uint8),
-        }
-        found = struct(LONG_ROWS, **self.long_arrays)
-        launch(self.program.list_long_rows, (graph.indptr, self.rows, self.long_row, found))
-        return found
-
-    def is_charged(self, k):
-        return k % self.m != self.k_m
-
-    def charge_key(self, k):
-        return _mix64((self.seed + GOLDEN * (2 * k + 1)) % 2**64)
-
-    def window(self, first, last):
-        """Make the iterations first, ..., last - 1 blindly, then look: (iterations made, finished, maximal)."""
-        records = cupy.zeros((last - first + 2, RECORD), np.uint64)
-        records[:2] = self.carry
-        for k in range(first, last):
-            self._iterate(k, k - first, records)
-        self.carry = records[-2:]
-        return self._progress(first, records.get())  # stall: once a window, to know whether to go on
-
-    def _iterate(self, k, history, records):
-        it = struct(
-            ITERATION, tie_key=_mix64((self.seed + GOLDEN * (2 * k + 2)) % 2**64),
-            next_charge_key=self.charge_key(k + 1), threshold=self.threshold, confirmed_before=self.confirmed,
-            charged=self.is_charged(k), previous_charged=self.is_charged(k - 1), automatic=self.automatic, number=k,
-            history=history,
-        )  # fmt: skip
-        record = address(records) + (history + 1) * RECORD * 8
-        active, next_active = (address(array) for array in (self.lists[k % 2], self.lists[(k + 1) % 2]))
-        half = int(DENSE_SHARE * self.rows)
-        if k == 0 and self.is_charged(0):
-            key = np.uint64(self.charge_key(0))
-            launch(self.program.first_charges, (self.state, self.rows, key, np.uint64(self.threshold)))
-        dense = self.dense and self.active >= half
-        if dense:
-            arguments = self.problem, it, record, self.long_row, self.capacity, half
-            launch(self.program.propose_dense, arguments, shared_memory=self.shared_memory)
-        if k > 0 or not dense:
-            arguments = (
-                self.problem,
-                it,
-                record,
-                active,
-                self.long_row,
-                self.width,
-                half if dense else self.rows + 1,
-            )
-            launch(self.program.propose_sparse, arguments)
-        if self.long_rows is not None:
-            launch(self.program.propose_long, (self.problem, it, record, self.long_rows))
-            launch(self.program.merge_long, (self.problem, it, record, self.long_rows))
-        launch(self.program.confirm, (self.problem, it, record, active, next_active))
-
-    def _progress(self, first, records):
-        for k, record in enumerate(records[1:-1], start=first):
-            self.confirmed += int(record[CONFIRMED])
-            self.active = int(records[k - first + 2][ACTIVE])
-            if not self.is_charged(k) and not record[PROPOSED]:
-                return k + 1, True, True
-            few = 100 * int(record[CONFIRMED]) <= self.confirmed
-            if self.automatic and k + 1 >= FEWEST_AUTOMATIC and few:
-                return k + 1, True, False
-        return first + len(records) - 2, False, False
-
-    def finish(self):
-        if self.rows:
-            launch(self.program.finish_rows, (self.problem,))
+def _long_rows(graph, n, long_row, program):
+    """Arrays for the rows that are cut into pieces; null pointers where there are none."""
+    if graph.longest_row <= long_row:
+        return dict.fromkeys(LONG_ROWS.fields)
+    index = graph.indices.dtype
+    most_rows = graph.indices.size // long_row + 1
+    most_pieces = graph.indices.size // PIECE + most_rows
+    candidate = [("value", graph.values.dtype), ("hash", np.uint32), ("places", index, 2)]
+    partial = [("best", np.dtype(candidate, align=True), n), ("alive", np.int32)]
+    arrays = {
+        "rows": cupy.empty(most_rows, index),
+        "first_piece": cupy.empty(most_rows, np.int64),
+        "piece_row": cupy.empty(most_pieces, index),
+        "counts": cupy.zeros(2, np.uint64),
+        "partials": cupy.empty(most_pieces * np.dtype(partial, align=True).itemsize, np.uint8),
+    }
+    launch(program.list_long_rows, (graph.indptr, graph.n, long_row, LONG_ROWS(**arrays)))
+    return arrays

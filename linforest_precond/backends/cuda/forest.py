@@ -4,94 +4,88 @@ import numpy as np
 
 from linforest_precond.records import ForestArrays
 
-from .launch import address, launch, struct
+from .launch import Struct, address, launch
 from .lazy import cupy
 from .loader import kernels
 
-# The structs and counters in forest.cu.
-POINTER = np.uint64
-PATHS = dict.fromkeys(("neighbors", "records", "stops", "arcs", "counters"), POINTER) | {"vertices": np.int64}
-CYCLES = dict.fromkeys(("values", "weakest", "stretches", "search"), POINTER)
-STOPS, LEADERS, ENDS, LONE, CYCLIC_ARCS, LONGEST, CUT_ARCS, COUNTERS = range(8)
+# Most nodes a level can have, as shares of the vertices: every second node of a path of 3, 5, 9 or 17 vertices,
+# its ends included, can be an anchor.
+SHARES = 2 / 3, 2 / 5, 2 / 9, 2 / 17
+# Bytes of a node in each array of a level: its number below, its origin, its links, its record.
+NODE_BYTES = 4, 4, 16, 8
+# Words for the barrier and the rounds of a cooperative launch: a round at least doubles the reach.
+ROUNDS = 256
+# Large blocks: fewer of them wait for each other.
+BLOCK = 512
 
-# Pointer jumping at least doubles the reach in every round.
-MOST_ROUNDS = 64
-# Blocks that wait for each other: few, since waiting costs more than jumping.
-COOPERATIVE_BLOCKS = 4
+# The structs and counters in forest.cu.
+PATHS = Struct(
+    rows="P", records="P", path_id="P", position="P", lengths="P", counters="P", vertices="q",
+    levels="P" * len(NODE_BYTES) * len(SHARES), jumped="P", cyclic="P",
+)  # fmt: skip
+WEAKEST = Struct(weight="P", ends="P")
+PATH_COUNT, LONGEST, CYCLES, CYCLIC, NODES = range(5)
 
 
 def linear_forest(neighbors, values, slots, in_place=False):
     """Break the cycles and number the paths; the factor's own arrays are cut only if `in_place`."""
     run = _Run(neighbors, values)
-    counters = run.rank()
-    if counters[CYCLIC_ARCS]:
-        if not in_place:
-            neighbors, values = neighbors.copy(), values.copy()
-            slots = None if slots is None else slots.copy()
-        run.cut(neighbors, values, slots, int(2 * (counters[STOPS] + counters[LEADERS])))
-        counters = run.rank_again()
-    path_id, position, lengths = run.positions()
-    cycles = int(counters[CUT_ARCS]) // 2
-    n_paths = int(counters[ENDS]) // 2 + int(counters[LONE]) + cycles
-    longest = max(int(counters[LONGEST]), min(1, int(counters[LONE])))
-    return ForestArrays(neighbors, values, slots, path_id, position, lengths, n_paths, longest, cycles)
+    run.rank(neighbors)
+    # stall: copies are made for cycles alone
+    if not in_place and run.counters[CYCLES].item():
+        neighbors, values = neighbors.copy(), values.copy()
+        slots = None if slots is None else slots.copy()
+        in_place = True
+    if in_place:
+        # Without cycles these two return at once.
+        run.cut(neighbors, values, slots)
+        run.rank(neighbors, second_run=True)
+    outputs = run.path_id, run.position, run.lengths, run.counters[:NODES]
+    return ForestArrays(neighbors, values, slots, *outputs)
 
 
 class _Run:
-    """The arcs between the stops of one factor, on the device."""
+    """One factor's paths on the device."""
 
     def __init__(self, neighbors, values):
         n, index = neighbors.shape[0], neighbors.dtype
-        types = {"WEIGHT": values.dtype.type, "INDEX": index.type}
-        self.program = kernels("forest", **types)
-        self.cooperative = kernels("forest", cooperative=True, **types)
-        self.n, self.index = n, index
-        self.arrays = {
-            "neighbors": neighbors,
-            "records": cupy.empty(n, np.uint64),
-            "stops": cupy.empty(n, np.uint32),
-            "arcs": cupy.empty(2 * n, np.uint64),
-            "counters": cupy.zeros(COUNTERS, np.uint64),
-        }
-        self.paths = struct(PATHS, vertices=n, **self.arrays)
+        self.n = n
+        self.program = kernels("forest", cooperative=True, WEIGHT=values.dtype.type, INDEX=index.type)
+        self.path_id, self.position = cupy.empty(n, index), cupy.empty(n, index)
+        self.lengths = cupy.zeros(n, index)
+        # Counters first, then the barriers and rounds of the three launches.
+        self.words = cupy.zeros(NODES + len(SHARES) + 3 * ROUNDS, np.uint64)
+        self.counters = self.words[: NODES + len(SHARES)]
+        self.rounds = address(self.words) + 8 * self.counters.size
+        self._allocate_levels()
 
-    def rank(self):
-        """Walk and rank all arcs; the counters, on the host."""
-        launch(self.program.find_stops, (self.paths,))
-        launch(self.program.walk_arcs, (self.paths, 0))
-        launch(self.program.find_leaders, (self.paths,))
-        launch(self.program.walk_arcs, (self.paths, 1))
-        return self.rank_again(just_walked=1)
+    def _allocate_levels(self):
+        """One buffer for all levels, the vertices' records and the other lists."""
+        nodes = [int(share * self.n) + 1 for share in SHARES]
+        sizes = [count * size for count in nodes for size in NODE_BYTES]
+        sizes += [8 * self.n, 16 * nodes[-1], 4 * self.n]
+        offsets = np.cumsum([0, *(-(-size // 256) * 256 for size in sizes)]).tolist()
+        self.buffer = cupy.empty(offsets[-1], np.uint8)
+        *self.levels, self.records, self.jumped, self.cyclic = (
+            address(self.buffer) + at for at in offsets[:-1]
+        )
 
-    def rank_again(self, just_walked=0):
-        self._cooperate(self.cooperative.rank_arcs, self.paths, just_walked)
-        return self.arrays["counters"].get()  # stall: are there cycles, and how much memory do they need
+    def _paths(self, neighbors):
+        return PATHS(
+            rows=neighbors, records=self.records, path_id=self.path_id, position=self.position,
+            lengths=self.lengths, counters=self.counters, vertices=self.n, levels=self.levels,
+            jumped=self.jumped, cyclic=self.cyclic,
+        )  # fmt: skip
 
-    def _cooperate(self, kernel, *arguments):
-        rounds = cupy.zeros(MOST_ROUNDS + 1, np.uint64)
-        arguments = *arguments, rounds, address(rounds) + 8
-        launch(kernel, arguments, blocks_per_multiprocessor=COOPERATIVE_BLOCKS)
+    def rank(self, neighbors, second_run=False):
+        """Number the paths, the second time those of the cut cycles."""
+        rounds = self.rounds + second_run * 8 * ROUNDS
+        arguments = self._paths(neighbors), rounds, rounds + 8, int(second_run)
+        launch(self.program.rank_paths, arguments, block=BLOCK)
 
-    def cut(self, neighbors, values, slots, arcs):
-        """Open every cycle at its weakest edge, in the arcs and in the arrays given."""
-        self.arrays["neighbors"] = neighbors
-        self.paths = struct(PATHS, vertices=self.n, **self.arrays)
-        edge_bytes = -(-(values.dtype.itemsize + 8) // values.dtype.itemsize) * values.dtype.itemsize
-        arrays = {
-            "values": values,
-            "weakest": cupy.empty(arcs * edge_bytes, np.uint8),
-            "stretches": cupy.empty(arcs, np.uint64),
-            "search": cupy.full(arcs, 2**64 - 1, np.uint64),
-        }
-        cycles = struct(CYCLES, **arrays)
-        launch(self.program.walk_cycles, (self.paths, cycles))
-        self._cooperate(self.cooperative.find_weakest, self.paths, cycles)
-        launch(self.program.cut_arcs, (self.paths, cycles))
-        launch(self.program.remove_cut_edges, (self.paths, cycles, values, address(slots)))
-
-    def positions(self):
-        path_id, position = cupy.empty(self.n, self.index), cupy.empty(self.n, self.index)
-        lengths = cupy.zeros(self.n, self.index)
-        launch(self.program.settle_arcs, (self.paths, lengths))
-        launch(self.program.assign_positions, (self.paths, path_id, position, lengths))
-        return path_id, position, lengths
+    def cut(self, neighbors, values, slots):
+        """Cut every cycle at its weakest edge in the arrays given."""
+        # The levels are done with; their memory has room for two words a vertex.
+        weakest = WEAKEST(weight=self.levels[0], ends=self.levels[0] + 8 * self.n)
+        arguments = self._paths(neighbors), values, address(slots), weakest, self.rounds + 16 * ROUNDS
+        launch(self.program.cut_cycles, arguments, block=BLOCK)

@@ -9,7 +9,7 @@ def greedy_factor(graph, n):
     A vertex's heaviest free edge, by the sweep's own order, is taken by the sweep exactly when both
     ends propose it; so the edges are the same, found in parallel.
     """
-    neighbors, weights, slots, _, _ = propose_factor(
+    neighbors, values, slots, _ = propose_factor(
         graph, n, limit=None, automatic=False, m=1, k_m=0, threshold=0, seed=0
     )
-    return neighbors, weights, slots
+    return neighbors, values, slots

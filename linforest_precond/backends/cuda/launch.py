@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import struct
 
 import numpy as np
 
@@ -13,25 +14,29 @@ BLOCK = 256
 _recording = None
 
 
-def launch(kernel, arguments, *, shared_memory=0, blocks_per_multiprocessor=None):
+def launch(kernel, arguments, *, shared_memory=0, block=BLOCK):
     """Launch a kernel that strides over its items, on as many blocks as the device holds at once."""
-    blocks = _resident_blocks(kernel, shared_memory)
-    if blocks_per_multiprocessor is not None:
-        blocks = min(blocks, blocks_per_multiprocessor * _multiprocessors())
-    launch_blocks(kernel, blocks, arguments, shared_memory=shared_memory)
+    blocks = _resident_blocks(kernel, shared_memory, block)
+    launch_blocks(kernel, blocks, arguments, shared_memory=shared_memory, block=block)
 
 
-def launch_blocks(kernel, blocks, arguments, *, shared_memory=0):
+def launch_blocks(kernel, blocks, arguments, *, shared_memory=0, block=BLOCK):
     """Launch a kernel on a given number of blocks."""
     before = _mark()
-    kernel((blocks,), (BLOCK,), arguments, shared_mem=shared_memory)
+    kernel((blocks,), (block,), arguments, shared_mem=shared_memory)
     if before is not None:
         _recording.append((kernel.name, before, _mark()))
 
 
+def note(name, counters):
+    """Keep counters that a launch leaves on the device, while launches are being timed."""
+    if _recording is not None:
+        _recording.append((name, counters, None))
+
+
 @contextlib.contextmanager
 def recording():
-    """Time every launch inside: gives a list of (kernel name, event before, event after)."""
+    """Time every launch inside: gives a list of (kernel name, event before, event after), and of notes."""
     global _recording
     _recording = launches = []
     try:
@@ -49,10 +54,10 @@ def _mark():
 
 
 @functools.cache
-def _resident_blocks(kernel, shared_memory):
+def _resident_blocks(kernel, shared_memory, block):
     function = kernel.kernel.ptr
     per_multiprocessor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-        function, BLOCK, shared_memory
+        function, block, shared_memory
     )
     return per_multiprocessor * _multiprocessors()
 
@@ -66,19 +71,25 @@ def _multiprocessors_of(device):
     return cupy.cuda.Device(device).attributes["MultiProcessorCount"]
 
 
-def struct(fields, **values):
-    """A C struct to be passed by value: `fields` maps names to types, arrays go in as their addresses."""
-    packed = np.empty((), _struct_type(tuple(fields.items())))
-    for name, value in values.items():
-        packed[name] = address(value) if hasattr(value, "data") and hasattr(value.data, "ptr") else value
-    return packed
+class Struct:
+    """A C struct to be passed by value; a field's type is a letter of the module `struct`, `P` for an address."""
+
+    def __init__(self, **fields):
+        self.fields = fields
+        self._layout = struct.Struct("".join(fields.values()))
+
+    def __call__(self, **values):
+        """Pack all fields' values, arrays as their addresses; a list is the value of a repeated field."""
+        flat = []
+        for name, letters in self.fields.items():
+            value = values[name]
+            flat += value if len(letters) > 1 else [address(value) if letters == "P" else value]
+        # CuPy passes an array of one item by value.
+        return np.frombuffer(self._layout.pack(*flat), np.dtype((np.void, self._layout.size)))
 
 
 def address(array):
-    """A device array's address; the null pointer for None."""
-    return 0 if array is None else array.data.ptr
-
-
-@functools.cache
-def _struct_type(fields):
-    return np.dtype(list(fields), align=True)
+    """A device array's address; addresses stay as they are, and None is the null pointer."""
+    if array is None or isinstance(array, int):
+        return array or 0
+    return array.data.ptr

@@ -6,7 +6,7 @@ from .launch import launch_blocks
 from .lazy import cupy
 from .loader import kernels
 
-CHUNK = 1024
+CHUNK = 2048
 
 
 def tree_sum(x, scale=1.0):

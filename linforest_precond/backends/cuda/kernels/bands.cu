@@ -20,19 +20,18 @@ extern "C" __global__ void copy_bands(const INDEX* __restrict__ indptr, const IN
         const INDEX v = order[place];
         const INDEX before = place ? order[place - 1] : NO_VERTEX;
         diagonal[place] = matrix_diagonal[v];
-        VALUE values[2] = {VALUE{}, VALUE{}};
-        bool second_is_lower = false, first_is_lower = false;
+        VALUE to_before = VALUE{}, to_after = VALUE{};
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
             const i64 edge = 2 * (i64)v + i;
             const INDEX neighbor = neighbors[edge];
             if (neighbor < 0) continue;
-            values[i] = edge_values ? edge_values[edge]
-                        : slots     ? data[slots[edge]]
-                                    : stored_value(indptr, indices, data, v, neighbor);
-            if (neighbor == before) (i ? second_is_lower : first_is_lower) = true;
+            const VALUE value = edge_values ? edge_values[edge]
+                                : slots     ? data[slots[edge]]
+                                            : stored_value(indptr, indices, data, v, neighbor);
+            (neighbor == before ? to_before : to_after) = value;
         }
-        lower[place] = second_is_lower ? values[1] : first_is_lower ? values[0] : VALUE{};
-        upper[place] = second_is_lower ? values[0] : first_is_lower ? values[1] : values[0];
+        lower[place] = to_before;
+        upper[place] = to_after;
     }
 }

@@ -58,13 +58,14 @@ __device__ __forceinline__ bool is_finite(Complex128 a) { return isfinite(a.re) 
 __device__ __forceinline__ u64 bits(float a) { return __float_as_uint(a); }
 __device__ __forceinline__ u64 bits(double a) { return (u64)__double_as_longlong(a); }
 
-// Sums are trees of a fixed shape: 1024 values to a chunk, four to a lane, then lanes in halves.
-#define CHUNK 1024
+// Sums are trees of a fixed shape: 2048 values to a chunk, dealt out to 256 lanes in turn; a lane adds its
+// eight in order, then the lanes are folded in halves.
+#define CHUNK 2048
 #define LANES 256
 
 // The sum of a block's 256 lanes, in thread 0. `lanes` is shared memory for 256 doubles; the caller
 // puts a barrier between two uses of it.
-__device__ __forceinline__ double sum_lanes(double value, double* lanes) {
+__device__ __forceinline__ double fold_lanes(double value, double* lanes) {
     const int t = threadIdx.x;
     lanes[t] = value;
     __syncthreads();
@@ -82,33 +83,64 @@ __device__ __forceinline__ u64 warp_sum(u64 value) {
     return value;
 }
 
-// Reserves room for `wanted` items of every thread of a block at the end of a list whose length is
-// *length, and returns this thread's place: one atomic for the block. All threads must call it.
-__device__ __forceinline__ u64 append_places(u32 wanted, u64* length) {
-    __shared__ u32 warp_totals[32];
-    __shared__ u64 first;
+// The sum of `value` over the threads of a block before this one; the sum over all goes to *total, in shared
+// memory. The caller puts a barrier before it reads it, and another before the next call.
+__device__ __forceinline__ int block_sum_before(int value, int* total) {
+    __shared__ int warp_sums[32];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    u32 before = wanted;
+    int sum = value;
     for (int step = 1; step < 32; step *= 2) {
-        const u32 other = __shfl_up_sync(FULL_WARP, before, step);
+        const int other = __shfl_up_sync(FULL_WARP, sum, step);
+        if (lane >= step) sum += other;
+    }
+    if (lane == 31) warp_sums[warp] = sum;
+    __syncthreads();
+    int before = sum - value;
+    for (int i = 0; i < warp; ++i) before += warp_sums[i];
+    if (threadIdx.x == blockDim.x - 1) *total = before + value;
+    return before;
+}
+
+// How many items a thread of append_places can have.
+#define AT_ONCE 4
+
+// Finds room at the end of a list, whose length is *length, for those of every thread's AT_ONCE items that `wanted`
+// marks: first the first items of all threads in their order, then the second, and so on. One atomic for a
+// block of at most 1024 threads; all of them must call it.
+__device__ __forceinline__ void append_places(u32 wanted, u64* length, u64 (&places)[AT_ONCE]) {
+    __shared__ u64 warp_counts[32];
+    __shared__ u64 block_counts, first;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    // The counts of the four items side by side, 16 bits each.
+    const u64 own = (wanted & 1) | (u64)(wanted >> 1 & 1) << 16 | (u64)(wanted >> 2 & 1) << 32 | (u64)(wanted >> 3) << 48;
+    u64 before = own;
+    for (int step = 1; step < 32; step *= 2) {
+        const u64 other = __shfl_up_sync(FULL_WARP, before, step);
         if (lane >= step) before += other;
     }
-    if (lane == 31) warp_totals[warp] = before;
-    before -= wanted;
+    if (lane == 31) warp_counts[warp] = before;
+    before -= own;
     __syncthreads();
     if (threadIdx.x == 0) {
-        u32 total = 0;
+        u64 counts = 0;
         for (int i = 0; i < (int)blockDim.x / 32; ++i) {
-            const u32 count = warp_totals[i];
-            warp_totals[i] = total;
-            total += count;
+            const u64 count = warp_counts[i];
+            warp_counts[i] = counts;
+            counts += count;
         }
-        first = total ? atomicAdd(length, (u64)total) : 0;
+        const u64 total = (counts & 0xffff) + (counts >> 16 & 0xffff) + (counts >> 32 & 0xffff) + (counts >> 48);
+        block_counts = counts;
+        first = total ? atomicAdd(length, total) : 0;
     }
     __syncthreads();
-    const u64 place = first + warp_totals[warp] + before;
+    before += warp_counts[warp];
+    u64 place = first;
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; ++i) {
+        places[i] = place + (before >> 16 * i & 0xffff);
+        place += block_counts >> 16 * i & 0xffff;
+    }
     __syncthreads();
-    return place;
 }
 
 // The first place in the sorted columns [begin, end) that is not below `column`.

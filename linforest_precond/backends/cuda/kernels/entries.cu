@@ -8,13 +8,24 @@ __device__ __forceinline__ void report_first(u64* report, Report kind, u64 place
     atomicMax(report + kind, ~place);
 }
 
-// Rows a thread looks at together, so that their loads overlap.
-#define AT_ONCE 4
+// As unsigned numbers, negative columns are beyond the last.
+__device__ __forceinline__ bool is_outside(INDEX column, i64 rows) {
+    return sizeof(INDEX) == 4 ? (u32)column >= (u32)rows : (u64)column >= (u64)rows;
+}
+
+// Reports the bad ones among a thread's entries of a chunk.
+__device__ __noinline__ void report_entries(const INDEX* indices, const VALUE* data, i64 first, i64 end, i64 rows,
+                                            u64* report) {
+    for (i64 slot = first; slot < end; slot += LANES) {
+        if (is_outside(indices[slot], rows)) report_first(report, OUT_OF_RANGE, slot);
+        if (!is_finite(data[slot])) report_first(report, NONFINITE, slot);
+    }
+}
 
 // Notes for every chunk of entries the row in which it begins, and checks that row offsets rise.
 extern "C" __global__ void chunk_rows(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
                                       INDEX* __restrict__ chunk_row, u64* report) {
-    u64 longest = 0;
+    INDEX longest = 0;
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x; first < rows; first += AT_ONCE * stride) {
         INDEX begins[AT_ONCE], ends[AT_ONCE];
@@ -26,38 +37,23 @@ extern "C" __global__ void chunk_rows(const INDEX* __restrict__ indptr, i64 rows
         }
 #pragma unroll
         for (int i = 0; i < AT_ONCE; ++i) {
-            const i64 row = first + i * stride, begin = begins[i], end = ends[i];
+            const i64 row = first + i * stride;
+            const INDEX begin = begins[i], end = ends[i];
             if (row >= rows) break;
-            const bool good = begin >= 0 && begin <= end && end <= entries && (row > 0 || begin == 0) &&
-                              (row < rows - 1 || end == entries);
+            const bool good = begin >= 0 && begin <= end && end <= (INDEX)entries && (row > 0 || begin == 0) &&
+                              (row < rows - 1 || end == (INDEX)entries);
             if (!good) {
                 report_first(report, BAD_ROW, row);
                 continue;
             }
-            if ((u64)(end - begin) > longest) longest = end - begin;
-            for (i64 chunk = (begin + CHUNK - 1) / CHUNK; chunk * CHUNK < end; ++chunk) chunk_row[chunk] = row;
+            longest = max(longest, (INDEX)(end - begin));
+            // Most rows lie inside one chunk.
+            if (begin % CHUNK && begin / CHUNK == (end - 1) / CHUNK) continue;
+            for (i64 chunk = ((i64)begin + CHUNK - 1) / CHUNK; chunk * CHUNK < end; ++chunk) chunk_row[chunk] = row;
         }
     }
-    for (int half = 16; half > 0; half /= 2) {
-        const u64 other = __shfl_xor_sync(FULL_WARP, longest, half);
-        if (other > longest) longest = other;
-    }
-    if (threadIdx.x % 32 == 0 && longest > report[LONGEST_ROW]) atomicMax(report + LONGEST_ROW, longest);
-}
-
-// Four consecutive entries of a user's array, in wide loads where it is aligned for them.
-template <typename T>
-__device__ __forceinline__ void load4(const T* __restrict__ from, bool aligned, int valid, T (&to)[4]) {
-    struct alignas(16) Wide { T items[16 / sizeof(T) > 4 ? 4 : 16 / sizeof(T)]; };
-    constexpr int ITEMS = sizeof(Wide) / sizeof(T);
-    if (aligned && valid == 4) {
-#pragma unroll
-        for (int j = 0; j < 4; j += ITEMS) *reinterpret_cast<Wide*>(to + j) = *reinterpret_cast<const Wide*>(from + j);
-        return;
-    }
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-        if (j < valid) to[j] = from[j];
+    for (int half = 16; half > 0; half /= 2) longest = max(longest, __shfl_xor_sync(FULL_WARP, longest, half));
+    if (threadIdx.x % 32 == 0 && (u64)longest > report[LONGEST_ROW]) atomicMax(report + LONGEST_ROW, (u64)longest);
 }
 
 // A number that an edge {low, high} of this weight has and hardly another: both halves of a 128-bit
@@ -69,119 +65,118 @@ __device__ __forceinline__ u64 edge_hash(INDEX low, INDEX high, u64 weight_bits)
     return a * b ^ __umul64hi(a, b);
 }
 
-// Most rows of a chunk that shared memory holds; chunks with more (empty) rows search global memory.
-#define STAGED_ROWS 1152
+// Chunks with fewer rows than this give each row a warp, others a thread.
+#define ROWS_FOR_THREADS 96
 
-// A block's view of one chunk: where its rows end, counted from the chunk's beginning, at most CHUNK.
-template <bool STAGED>
-struct ChunkRows {
-    const int* staged_ends;
-    const INDEX* indptr_end;  // the end of the chunk's first row
+// A chunk of entries in shared memory.
+struct Chunk {
+    WEIGHT* weights;
+    INDEX* columns;
     i64 base;
-
-    __device__ __forceinline__ int end(int i) const {
-        if (STAGED) return staged_ends[i];
-        const i64 end = (i64)indptr_end[i] - base;
-        return (int)(end < CHUNK ? end : CHUNK);
-    }
+    int count;
 };
 
-// What a thread has found over all its entries.
+// What a thread has found out so far.
 struct Findings {
-    u64 symmetry;
-    bool unsorted;
+    u64 symmetry;      // hashes above the diagonal minus those below
+    u64 below;         // how many those are: they were subtracted one too much each
+    INDEX least_step;  // from a column to the next in its row
 };
 
-// Looks at a thread's four entries of a chunk; returns the sum of their off-diagonal magnitudes.
-template <bool STAGED>
-__device__ __forceinline__ double look_at_entries(const ChunkRows<STAGED>& ends, INDEX first_row, int last,
-                                                  bool first_row_begins, const INDEX* __restrict__ indices,
-                                                  const INDEX (&columns)[4], const VALUE (&values)[4], int valid,
-                                                  INDEX rows, double scale, VALUE* __restrict__ diagonal,
-                                                  Findings& found, u64* report) {
-    const int own = 4 * threadIdx.x;
-    const i64 base = ends.base + own;
-    if (!valid) return 0.0;
-    int i = 0;
-    for (int high = last; i < high;) {
-        const int middle = (i + high) / 2;
-        if (ends.end(middle) <= own) i = middle + 1;
-        else high = middle;
-    }
-    int end = ends.end(i);
-    const bool begins = i ? ends.end(i - 1) == own : own == 0 && first_row_begins;
-    INDEX previous = begins ? NO_VERTEX : indices[base - 1];
-    double sum = 0.0;
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-        if (j >= valid) break;
-        while (end <= own + j) {
-            end = ends.end(++i);
-            previous = NO_VERTEX;
-        }
-        const INDEX row = first_row + i, column = columns[j];
-        // As unsigned numbers, negative columns are beyond the last.
-        const bool outside = sizeof(INDEX) == 4 ? (u32)column >= (u32)rows : (u64)column >= (u64)rows;
-        if (outside) report_first(report, OUT_OF_RANGE, base + j);
-        if (!is_finite(values[j])) report_first(report, NONFINITE, base + j);
-        found.unsorted |= column <= previous;
+// Looks at the part of a row that lies in the chunk, WIDTH threads to a row. Diagonal entries lose their weight.
+template <int WIDTH>
+__device__ __forceinline__ void look_at_row(const Chunk& chunk, INDEX row, const INDEX* __restrict__ indptr,
+                                            const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
+                                            VALUE* __restrict__ diagonal, Findings& found) {
+    const INDEX row_begin = indptr[row] - (INDEX)chunk.base, row_end = indptr[row + 1] - (INDEX)chunk.base;
+    const int begin = (int)max(row_begin, (INDEX)0), end = (int)min(row_end, (INDEX)chunk.count);
+    int i = begin + threadIdx.x % WIDTH;
+    if (i >= end) return;
+    INDEX previous = i > begin ? chunk.columns[i - 1] : row_begin < 0 ? indices[chunk.base - 1] : NO_VERTEX;
+#pragma unroll 1
+    for (; i < end; i += WIDTH) {
+        const INDEX column = chunk.columns[i];
+        if (WIDTH > 1 && i > begin) previous = chunk.columns[i - 1];
+        found.least_step = min(found.least_step, (INDEX)(column - previous));
         previous = column;
         if (column == row) {
-            diagonal[row] = values[j];
+            diagonal[row] = data[chunk.base + i];
+            chunk.weights[i] = 0;
             continue;
         }
-        const auto weight = magnitude(values[j]);
+        const WEIGHT weight = chunk.weights[i];
         if (weight == 0) continue;
-        sum += (double)weight * scale;
-        const bool above = column > row;
-        const u64 hash = edge_hash(above ? row : column, above ? column : row, bits(weight));
-        found.symmetry += above ? hash : 0 - hash;
+        // All bits set below the diagonal: a complement is a negative less one.
+        const INDEX below = (column - row) >> (8 * sizeof(INDEX) - 1);
+        found.symmetry += edge_hash(min(row, column), max(row, column), bits(weight)) ^ (u64)(i64)below;
+        found.below -= (i64)below;
     }
-    return sum;
+}
+
+// Brings a chunk's columns and weights into shared memory, 0 beyond its end; returns whether any of the thread's
+// entries is bad. All loads are under way before the first is looked at.
+template <bool WHOLE>
+__device__ __forceinline__ bool stage(const Chunk& chunk, const INDEX* __restrict__ indices,
+                                      const VALUE* __restrict__ data, i64 rows) {
+    INDEX columns[CHUNK / LANES];
+    VALUE values[CHUNK / LANES];
+    const int t = threadIdx.x;
+#pragma unroll
+    for (int j = 0; j < CHUNK / LANES; ++j) {
+        const int i = t + j * LANES, place = WHOLE || i < chunk.count ? i : 0;
+        columns[j] = indices[place];
+        values[j] = data[place];
+    }
+    bool bad = false;
+#pragma unroll
+    for (int j = 0; j < CHUNK / LANES; ++j) {
+        const int i = t + j * LANES;
+        bad |= is_outside(columns[j], rows) || !is_finite(values[j]);
+        chunk.columns[i] = columns[j];
+        chunk.weights[i] = WHOLE || i < chunk.count ? magnitude(values[j]) : 0;
+    }
+    return bad;
 }
 
 // One pass over all entries: are they finite, in range, sorted, symmetric, what do they weigh, and what is
-// on the diagonal (zeroed before)?
-extern "C" __global__ void __launch_bounds__(LANES) scan_entries(
+// on the diagonal (zeroed before)? A block takes a chunk of entries at a time into shared memory, looks at
+// each entry by itself, then at the rows, then adds up the weights.
+extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6) scan_entries(
     const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data, i64 rows,
     i64 entries, double scale, const INDEX* __restrict__ chunk_row, double* __restrict__ chunk_sums,
     VALUE* __restrict__ diagonal, u64* report) {
+    __shared__ WEIGHT weights[CHUNK];
+    __shared__ INDEX columns[CHUNK];
     __shared__ double lanes[LANES];
-    __shared__ int staged_ends[STAGED_ROWS];
     if (report[BAD_ROW]) return;
-    const bool aligned = ((u64)indices % 16 == 0) && ((u64)data % 16 == 0);
     const i64 chunks = (entries + CHUNK - 1) / CHUNK;
-    Findings found = {0, false};
-    for (i64 chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-        const i64 base = chunk * CHUNK, own = base + 4 * threadIdx.x;
-        const int valid = own + 4 <= entries ? 4 : own < entries ? (int)(entries - own) : 0;
-        alignas(16) INDEX columns[4];
-        alignas(16) VALUE values[4];
-        load4(indices + own, aligned, valid, columns);
-        load4(data + own, aligned, valid, values);
-        const INDEX first_row = chunk_row[chunk];
-        const INDEX last_row = chunk + 1 < chunks ? chunk_row[chunk + 1] : (INDEX)(rows - 1);
-        const int last = (int)(last_row - first_row);
-        const bool first_row_begins = (i64)indptr[first_row] == base;
-        const ChunkRows<false> direct = {nullptr, indptr + first_row + 1, base};
-        double sum;
-        if (last < STAGED_ROWS) {
-            for (int i = threadIdx.x; i <= last; i += LANES) staged_ends[i] = direct.end(i);
-            __syncthreads();
-            const ChunkRows<true> staged = {staged_ends, nullptr, base};
-            sum = look_at_entries(staged, first_row, last, first_row_begins, indices, columns, values, valid,
-                                  (INDEX)rows, scale, diagonal, found, report);
-        } else {
-            __syncthreads();
-            sum = look_at_entries(direct, first_row, last, first_row_begins, indices, columns, values, valid,
-                                  (INDEX)rows, scale, diagonal, found, report);
-        }
-        sum = sum_lanes(sum, lanes);
-        if (threadIdx.x == 0) chunk_sums[chunk] = sum;
+    const int t = threadIdx.x;
+    Findings found = {0, 0, 1};
+    for (i64 number = blockIdx.x; number < chunks; number += gridDim.x) {
+        const i64 base = number * CHUNK;
+        const Chunk chunk = {weights, columns, base, entries - base < CHUNK ? (int)(entries - base) : CHUNK};
+        const INDEX first_row = chunk_row[number];
+        const INDEX last_row = number + 1 < chunks ? chunk_row[number + 1] : (INDEX)(rows - 1);
+        const bool bad = chunk.count == CHUNK ? stage<true>(chunk, indices + base, data + base, rows)
+                                              : stage<false>(chunk, indices + base, data + base, rows);
+        if (bad) report_entries(indices, data, base + t, base + chunk.count, rows, report);
+        __syncthreads();
+        if (last_row - first_row < ROWS_FOR_THREADS)
+            for (i64 row = first_row + t / 32; row <= last_row; row += LANES / 32)
+                look_at_row<32>(chunk, (INDEX)row, indptr, indices, data, diagonal, found);
+        else
+            for (i64 row = first_row + t; row <= last_row; row += LANES)
+                look_at_row<1>(chunk, (INDEX)row, indptr, indices, data, diagonal, found);
+        __syncthreads();
+        double sum = 0.0;
+#pragma unroll
+        for (int j = 0; j < CHUNK; j += LANES) sum += (double)weights[t + j] * scale;
+        sum = fold_lanes(sum, lanes);
+        if (t == 0) chunk_sums[number] = sum;
     }
-    found.symmetry = warp_sum(found.symmetry);
-    if (threadIdx.x % 32 == 0 && found.symmetry) atomicAdd(report + SYMMETRY, found.symmetry);
-    if (found.unsorted) report[UNSORTED] = 1;
+    const u64 symmetry = warp_sum(found.symmetry + found.below);
+    if (t % 32 == 0 && symmetry) atomicAdd(report + SYMMETRY, symmetry);
+    if (found.least_step <= 0) report[UNSORTED] = 1;
 }
 
 // The row of every entry, a warp to a row.

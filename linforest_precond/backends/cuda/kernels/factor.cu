@@ -9,47 +9,50 @@
 // Stands in the last place of a row whose vertex is not full but has no free neighbour left.
 #define EXHAUSTED ((INDEX)-2)
 
-// Counters of one iteration, written by its kernels and read by later ones.
+// Counters of one iteration, zero at first.
 struct Record {
     u64 active;     // vertices that propose in it
     u64 confirmed;  // directed edges that it confirmed
     u64 proposed;   // 1 when anything was proposed
-    u64 skipped;    // 1 when the factor was finished before it
+    u64 started_at, proposed_at, confirmed_at;  // when it began and its two halves were done, in nanoseconds
 };
 
-// How one iteration goes; the same for all its kernels.
-struct Iteration {
-    u64 tie_key, next_charge_key, threshold;
-    u64 confirmed_before;    // directed edges confirmed before the records in front of this one's
-    int charged;             // whether vertices propose to the opposite charge alone
-    int previous_charged;    // whether they did in the iteration before
-    int automatic;           // whether to stop when few edges are confirmed
-    int number;              // k, counted from 0
-    int history;             // how many records that are
+// What is asked of one launch.
+struct Options {
+    u64 seed, threshold;
+    i64 first, last;     // the iterations to make
+    i64 long_row;        // longer rows are cut into pieces
+    i64 fewest_dense;    // from this many active vertices on, all rows are gone through
+    int m, k_m;
+    int automatic;       // whether to stop when few edges are confirmed
+    int short_rows;      // whether a block's rows fit into shared memory
+    int capacity;        // entries that fit into shared memory
+    int width;           // lanes to a row of the active list
+};
+
+// What a launch found out, and the next one goes on from.
+struct Progress {
+    u64 iterations, maximal, finished;
+    u64 confirmed;  // directed edges in all
+    u64 active;
 };
 
 // Five iterations are made in any case; from then on one that confirms 1 % or less is the last.
 #define FEWEST_AUTOMATIC 5
 
-// Was the factor finished before this iteration? `records` points to this iteration's own record.
-__device__ bool is_finished(const Record* records, const Iteration& it) {
-    if (it.number == 0) return false;
-    const Record& before = records[-1];
-    if (before.skipped) return true;
-    if (!it.previous_charged && !before.proposed) return true;
-    if (!it.automatic || it.number < FEWEST_AUTOMATIC) return false;
-    u64 total = it.confirmed_before;
-    for (int j = 1; j <= it.history; ++j) total += records[-j].confirmed;
-    return 100 * before.confirmed <= total;
-}
+// One iteration.
+struct Iteration {
+    i64 number;
+    i64 active;
+    bool charged;
+    u32 tie_key;
+    u64 next_charge_key;
+};
 
-// The block's answer to is_finished, found by one thread.
-__device__ __forceinline__ bool block_finished(const Record* records, const Iteration& it) {
-    __shared__ bool finished;
-    if (threadIdx.x == 0) finished = is_finished(records, it);
-    __syncthreads();
-    return finished;
+__device__ __forceinline__ u64 iteration_key(u64 seed, u64 number) {
+    return mix64(seed + 0x9E3779B97F4A7C15ull * number);
 }
+__device__ __forceinline__ u64 charge_key(const Options& options, i64 k) { return iteration_key(options.seed, 2 * k + 1); }
 
 __device__ __forceinline__ bool is_positive(u64 key, u64 threshold, u64 vertex) {
     return (mix64(key + vertex * 0xD1342543DE82EF95ull) >> 11) < threshold;
@@ -108,10 +111,10 @@ struct Problem {
     const INDEX* __restrict__ indptr;
     const INDEX* __restrict__ indices;
     const WEIGHT* __restrict__ values;   // their magnitudes are the weights
-    INDEX* __restrict__ neighbors;       // rows of DEGREE, ascending, empty places last
-    WEIGHT* __restrict__ edge_values;
-    INDEX* __restrict__ slots;
-    u8* __restrict__ state;
+    INDEX* neighbors;                    // rows of DEGREE, ascending, empty places last
+    WEIGHT* edge_values;
+    INDEX* slots;
+    u8* state;
     i64 rows;
 };
 
@@ -209,8 +212,27 @@ __device__ __forceinline__ int write_row(const Problem& problem, const Seeker& s
     return proposed;
 }
 
-__device__ __forceinline__ void note_proposals(bool proposed, Record* record) {
-    if (__syncthreads_or(proposed) && threadIdx.x == 0) record->proposed = 1;
+// Looks at every `stride`-th entry of a row from `begin` on.
+template <Mode MODE>
+__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker, u32 tie_key,
+                                                 i64 begin, i64 end, int stride) {
+    bool alive = false;
+    for (i64 slot = begin; slot < end; slot += stride) {
+        const INDEX column = problem.indices[slot];
+        alive |= consider<MODE>(best, seeker, tie_key, column, problem.values[slot],
+                                column_state<MODE>(problem, column), slot);
+    }
+    return alive;
+}
+
+__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker,
+                                                 const Iteration& it, i64 begin, i64 end, int stride) {
+    const u32 key = it.tie_key;
+    switch (mode_of(it)) {
+        case FRESH: return consider_entries<FRESH>(best, problem, seeker, key, begin, end, stride);
+        case UNCHARGED: return consider_entries<UNCHARGED>(best, problem, seeker, key, begin, end, stride);
+        default: return consider_entries<CHARGED>(best, problem, seeker, key, begin, end, stride);
+    }
 }
 
 // Rows of a block of the dense proposition, one to a thread.
@@ -223,6 +245,32 @@ struct Stage {
     u8* states;
     int capacity;
 };
+
+__device__ __forceinline__ Stage stage_of(const Options& options) {
+    extern __shared__ __align__(16) char memory[];
+    WEIGHT* const values = reinterpret_cast<WEIGHT*>(memory);
+    INDEX* const columns = reinterpret_cast<INDEX*>(values + options.capacity);
+    return {values, columns, reinterpret_cast<u8*>(columns + options.capacity), options.capacity};
+}
+
+// Proposes for one vertex, whose entries [begin, end) are staged from place `staged_at` on, or not at all (-1).
+template <Mode MODE>
+__device__ __forceinline__ bool propose_row(const Problem& problem, const Iteration& it, const Stage& stage,
+                                            const Seeker& seeker, int staged_at, i64 begin, i64 end) {
+    Best best;
+    best.clear();
+    bool alive = false;
+    if (staged_at >= 0) {
+        const int last = staged_at + (int)(end - begin);
+        const i64 shift = begin - staged_at;
+        for (int i = staged_at; i < last; ++i)
+            alive |= consider<MODE>(best, seeker, it.tie_key, stage.columns[i], stage.values[i],
+                                    MODE == FRESH ? 0 : stage.states[i], shift + i);
+    } else {
+        alive = consider_entries<MODE>(best, problem, seeker, it.tie_key, begin, end, 1);
+    }
+    return write_row(problem, seeker, best, alive) > 0;
+}
 
 template <Mode MODE>
 __device__ __forceinline__ bool propose_block(const Problem& problem, const Iteration& it, const Stage& stage,
@@ -249,91 +297,96 @@ __device__ __forceinline__ bool propose_block(const Problem& problem, const Iter
     Seeker seeker;
     seeker.load(problem, vertex, MODE == FRESH);
     if (seeker.state & CLOSED) return false;
-    Best best;
-    best.clear();
-    bool alive = false;
-    if (staged) {
-        for (int i = (int)(begin - base); i < (int)(end - base); ++i)
-            alive |= consider<MODE>(best, seeker, (u32)it.tie_key, stage.columns[i], stage.values[i],
-                                    MODE == FRESH ? 0 : stage.states[i], base + i);
-    } else {
-        for (i64 slot = begin; slot < end; ++slot) {
-            const INDEX column = problem.indices[slot];
-            alive |= consider<MODE>(best, seeker, (u32)it.tie_key, column, problem.values[slot],
-                                    column_state<MODE>(problem, column), slot);
-        }
-    }
-    return write_row(problem, seeker, best, alive) > 0;
+    return propose_row<MODE>(problem, it, stage, seeker, staged ? (int)(begin - base) : -1, begin, end);
 }
 
-// Each vertex proposes along its heaviest free edges: all rows in turn, staged in shared memory with
-// coalesced reads, then a thread to a row. For iterations in which many vertices are active. Rows beyond
-// `long_row` are left to propose_long; blocks whose rows exceed `capacity` entries are not staged.
-extern "C" __global__ void __launch_bounds__(ROWS) propose_dense(Problem problem, Iteration it, Record* record,
-                                                                 i64 long_row, int capacity, i64 fewest_active) {
-    extern __shared__ __align__(16) char memory[];
-    Stage stage;
-    stage.capacity = capacity;
-    stage.values = reinterpret_cast<WEIGHT*>(memory);
-    stage.columns = reinterpret_cast<INDEX*>(stage.values + capacity);
-    stage.states = reinterpret_cast<u8*>(stage.columns + capacity);
-    if (block_finished(record, it) || (it.number && (i64)record->active < fewest_active)) return;
+// All vertices propose along their heaviest free edges: all rows in turn, staged in shared memory with coalesced
+// reads, then a thread to a row. For iterations in which many vertices are active. Rows beyond `long_row` are
+// left out; blocks of rows with more than `capacity` entries are not staged.
+__device__ bool propose_dense(const Problem& problem, const Iteration& it, const Options& options) {
+    const Stage stage = stage_of(options);
     const Mode mode = mode_of(it);
     bool proposed = false;
     for (i64 first = (i64)blockIdx.x * ROWS; first < problem.rows; first += (i64)gridDim.x * ROWS) {
         const i64 last = first + ROWS < problem.rows ? first + ROWS : problem.rows;
-        if (mode == FRESH) proposed |= propose_block<FRESH>(problem, it, stage, first, last, long_row);
-        else if (mode == UNCHARGED) proposed |= propose_block<UNCHARGED>(problem, it, stage, first, last, long_row);
-        else proposed |= propose_block<CHARGED>(problem, it, stage, first, last, long_row);
+        if (mode == FRESH) proposed |= propose_block<FRESH>(problem, it, stage, first, last, options.long_row);
+        else if (mode == UNCHARGED) proposed |= propose_block<UNCHARGED>(problem, it, stage, first, last, options.long_row);
+        else proposed |= propose_block<CHARGED>(problem, it, stage, first, last, options.long_row);
         __syncthreads();
     }
-    note_proposals(proposed, record);
+    return proposed;
 }
 
-// Looks at every `stride`-th entry of a row from `begin` on.
+// Lanes that bring a row of the active list into shared memory.
+#define STAGING_LANES 4
+
+// The vertices of the active list propose along their heaviest free edges, for short rows: a block stages the
+// rows of 256 vertices, a few lanes to a row, then takes a thread to a row.
 template <Mode MODE>
-__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker, u32 tie_key,
-                                                 i64 begin, i64 end, int stride) {
-    bool alive = false;
-    for (i64 slot = begin; slot < end; slot += stride) {
-        const INDEX column = problem.indices[slot];
-        alive |= consider<MODE>(best, seeker, tie_key, column, problem.values[slot],
-                                column_state<MODE>(problem, column), slot);
+__device__ __forceinline__ bool propose_listed_block(const Problem& problem, const Iteration& it, const Stage& stage,
+                                                     const INDEX* list, i64 first, i64 long_row) {
+    __shared__ INDEX begins[ROWS];
+    __shared__ int places[ROWS + 1];
+    const int t = threadIdx.x;
+    const bool present = first + t < it.active;
+    const i64 vertex = present ? (i64)list[first + t] : 0;
+    const i64 begin = present ? problem.indptr[vertex] : 0, end = present ? problem.indptr[vertex + 1] : 0;
+    const bool mine = present && end - begin <= long_row;
+    begins[t] = (INDEX)begin;
+    const int place = block_sum_before(mine ? (int)(end - begin) : 0, places + ROWS);
+    places[t] = place;
+    __syncthreads();
+    const bool staged = places[ROWS] <= stage.capacity;
+    if (staged) {
+#pragma unroll
+        for (int row = t / STAGING_LANES; row < ROWS; row += ROWS / STAGING_LANES) {
+            const i64 from = (i64)begins[row] - places[row];
+            for (int i = places[row] + t % STAGING_LANES; i < places[row + 1]; i += STAGING_LANES) {
+                const INDEX column = problem.indices[from + i];
+                stage.columns[i] = column;
+                stage.values[i] = problem.values[from + i];
+                stage.states[i] = column_state<MODE>(problem, column);
+            }
+        }
     }
-    return alive;
+    __syncthreads();
+    if (!mine) return false;
+    Seeker seeker;
+    seeker.load(problem, vertex, false);
+    return propose_row<MODE>(problem, it, stage, seeker, staged ? place : -1, begin, end);
 }
 
-__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker,
-                                                 const Iteration& it, i64 begin, i64 end, int stride) {
-    const u32 key = (u32)it.tie_key;
-    switch (mode_of(it)) {
-        case FRESH: return consider_entries<FRESH>(best, problem, seeker, key, begin, end, stride);
-        case UNCHARGED: return consider_entries<UNCHARGED>(best, problem, seeker, key, begin, end, stride);
-        default: return consider_entries<CHARGED>(best, problem, seeker, key, begin, end, stride);
+__device__ bool propose_listed(const Problem& problem, const Iteration& it, const Options& options, const INDEX* list) {
+    const Stage stage = stage_of(options);
+    bool proposed = false;
+    for (i64 first = (i64)blockIdx.x * ROWS; first < it.active; first += (i64)gridDim.x * ROWS) {
+        proposed |= it.charged
+                        ? propose_listed_block<CHARGED>(problem, it, stage, list, first, options.long_row)
+                        : propose_listed_block<UNCHARGED>(problem, it, stage, list, first, options.long_row);
+        __syncthreads();
     }
+    return proposed;
 }
 
-// Each vertex of the active list (all vertices in the first iteration) proposes along its heaviest free
-// edges: a generalized sparse matrix-vector product with `width` lanes to a row.
-extern "C" __global__ void propose_sparse(Problem problem, Iteration it, Record* record, const INDEX* __restrict__ list,
-                                          i64 long_row, int width, i64 most_active) {
-    if (block_finished(record, it) || (it.number && (i64)record->active >= most_active)) return;
-    const i64 active = it.number ? (i64)record->active : problem.rows;
-    const int lane = threadIdx.x % width;
+// The vertices of the active list (all vertices in the first iteration) propose along their heaviest free
+// edges, for longer rows: a generalized sparse matrix-vector product with `width` lanes to a row.
+__device__ bool propose_sparse(const Problem& problem, const Iteration& it, const Options& options,
+                               const INDEX* list) {
+    const int width = options.width, lane = threadIdx.x % width;
     const i64 rows_at_once = (i64)gridDim.x * blockDim.x / width;
     const i64 own = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / width;
     bool proposed = false;
     // All lanes of a warp go round together: they exchange candidates.
-    for (i64 round = 0; round * rows_at_once < active; ++round) {
+    for (i64 round = 0; round * rows_at_once < it.active; ++round) {
         const i64 item = round * rows_at_once + own;
         Seeker seeker;
         Best best;
         best.clear();
         bool alive = false, mine = false;
-        if (item < active) {
+        if (item < it.active) {
             seeker.load(problem, it.number ? (i64)list[item] : item, mode_of(it) == FRESH);
             const i64 begin = problem.indptr[seeker.vertex], end = problem.indptr[seeker.vertex + 1];
-            mine = end - begin <= long_row;
+            mine = end - begin <= options.long_row;
             if (mine) alive = consider_entries(best, problem, seeker, it, begin + lane, end, width);
         }
         for (int distance = width / 2; distance > 0; distance /= 2) {
@@ -342,7 +395,7 @@ extern "C" __global__ void propose_sparse(Problem problem, Iteration it, Record*
         }
         if (mine && lane == 0) proposed |= write_row(problem, seeker, best, alive) > 0;
     }
-    note_proposals(proposed, record);
+    return proposed;
 }
 
 // A piece of a long row that one block reduces.
@@ -354,13 +407,13 @@ struct Partial {
     int alive;
 };
 
-// The rows beyond `long_row` and the pieces they are cut into. A row's pieces are consecutive.
+// The rows beyond `long_row` and the pieces they are cut into, if there are any. A row's pieces are consecutive.
 struct LongRows {
-    INDEX* __restrict__ rows;
-    i64* __restrict__ first_piece;
-    INDEX* __restrict__ piece_row;  // place in `rows` of each piece's row
-    u64* __restrict__ counts;       // rows, pieces
-    Partial* __restrict__ partials;
+    INDEX* rows;
+    i64* first_piece;
+    INDEX* piece_row;  // place in `rows` of each piece's row
+    u64* counts;       // rows, pieces
+    Partial* partials;
 };
 
 extern "C" __global__ void list_long_rows(const INDEX* __restrict__ indptr, i64 rows, i64 long_row, LongRows found) {
@@ -376,10 +429,8 @@ extern "C" __global__ void list_long_rows(const INDEX* __restrict__ indptr, i64 
 }
 
 // Finds the best candidates of each piece of the active long rows, a block to a piece.
-extern "C" __global__ void __launch_bounds__(256) propose_long(Problem problem, Iteration it, Record* record,
-                                                               LongRows found) {
+__device__ void propose_pieces(const Problem& problem, const Iteration& it, const LongRows& found) {
     __shared__ Best warp_best[8];
-    if (block_finished(record, it)) return;
     for (i64 piece = blockIdx.x; piece < (i64)found.counts[1]; piece += gridDim.x) {
         const i64 place = found.piece_row[piece];
         Seeker seeker;
@@ -403,9 +454,9 @@ extern "C" __global__ void __launch_bounds__(256) propose_long(Problem problem, 
 }
 
 // Joins the pieces of each long row and writes its proposals, a warp to a row.
-extern "C" __global__ void merge_long(Problem problem, Iteration it, Record* record, LongRows found) {
-    if (block_finished(record, it)) return;
+__device__ bool join_pieces(const Problem& problem, const Iteration& it, const LongRows& found) {
     const i64 warps = (i64)gridDim.x * blockDim.x / 32;
+    bool proposed = false;
     for (i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; i < (i64)found.counts[0]; i += warps) {
         Seeker seeker;
         seeker.load(problem, found.rows[i], mode_of(it) == FRESH);
@@ -421,39 +472,32 @@ extern "C" __global__ void merge_long(Problem problem, Iteration it, Record* rec
         }
         for (int distance = 16; distance > 0; distance /= 2) best.insert_all(best.from_lane(distance));
         alive = __any_sync(FULL_WARP, alive);
-        if (threadIdx.x % 32 == 0 && write_row(problem, seeker, best, alive)) record->proposed = 1;
+        if (threadIdx.x % 32 == 0) proposed |= write_row(problem, seeker, best, alive) > 0;
     }
+    return proposed;
 }
 
 // Gives every vertex its charge before a charged first iteration, and no edges.
-extern "C" __global__ void first_charges(u8* __restrict__ state, i64 rows, u64 key, u64 threshold) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < rows; v += (i64)gridDim.x * blockDim.x)
-        state[v] = is_positive(key, threshold, v) ? POSITIVE : 0;
+__device__ void first_charges(const Problem& problem, const Options& options) {
+    const u64 key = charge_key(options, 0);
+    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < problem.rows; v += (i64)gridDim.x * blockDim.x)
+        problem.state[v] = is_positive(key, options.threshold, v) ? POSITIVE : 0;
 }
 
-// Vertices a thread confirms in one go.
-#define AT_ONCE 4
-
 // An edge stays when both ends proposed it; vertices that may gain more edges form the next active list.
-extern "C" __global__ void __launch_bounds__(256) confirm(Problem problem, Iteration it, Record* record,
-                                                          const INDEX* __restrict__ list, INDEX* __restrict__ next_list) {
-    const bool finished = block_finished(record, it);
-    if (finished) {
-        if (blockIdx.x == 0 && threadIdx.x == 0) record->skipped = 1;
-        return;
-    }
-    const i64 active = it.number ? (i64)record->active : problem.rows;
+__device__ void confirm(const Problem& problem, const Iteration& it, const Options& options, Record* record,
+                        const INDEX* list, INDEX* next_list) {
     const i64 block_items = (i64)blockDim.x * AT_ONCE;
     u64 confirmed = 0;
-    for (i64 base = blockIdx.x * block_items; base < active; base += gridDim.x * block_items) {
-        INDEX open[AT_ONCE];
-        u32 open_count = 0;
+    for (i64 base = blockIdx.x * block_items; base < it.active; base += gridDim.x * block_items) {
+        INDEX vertices[AT_ONCE];
+        u32 open = 0;
 #pragma unroll
         for (int turn = 0; turn < AT_ONCE; ++turn) {
-            open[turn] = NO_VERTEX;
             const i64 item = base + turn * blockDim.x + threadIdx.x;
-            if (item >= active) continue;
+            if (item >= it.active) continue;
             const i64 v = it.number ? (i64)list[item] : item;
+            vertices[turn] = v;
             INDEX row[DEGREE];
 #pragma unroll
             for (int i = 0; i < DEGREE; ++i) row[i] = problem.neighbors[v * DEGREE + i];
@@ -471,23 +515,23 @@ extern "C" __global__ void __launch_bounds__(256) confirm(Problem problem, Itera
             const bool closed = __popc(mask) == DEGREE || row[DEGREE - 1] == EXHAUSTED;
             u8 state = mask | (closed ? CLOSED : 0);
             if (!closed) {
-                if (is_positive(it.next_charge_key, it.threshold, v)) state |= POSITIVE;
-                open[turn] = v;
-                ++open_count;
+                if (is_positive(it.next_charge_key, options.threshold, v)) state |= POSITIVE;
+                open |= 1u << turn;
             }
             problem.state[v] = state;
         }
-        u64 place = append_places(open_count, &record[1].active);
+        u64 places[AT_ONCE];
+        append_places(open, &record[1].active, places);
 #pragma unroll
         for (int turn = 0; turn < AT_ONCE; ++turn)
-            if (open[turn] >= 0) next_list[place++] = open[turn];
+            if (open >> turn & 1) next_list[places[turn]] = vertices[turn];
     }
     confirmed = warp_sum(confirmed);
     if (threadIdx.x % 32 == 0 && confirmed) atomicAdd(&record->confirmed, confirmed);
 }
 
 // Clears what was proposed and not confirmed; rows stay ascending with empty places last.
-extern "C" __global__ void finish_rows(Problem problem) {
+__device__ void finish_rows(const Problem& problem) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < problem.rows; v += (i64)gridDim.x * blockDim.x) {
         const u32 mask = problem.state[v] & CONFIRMED;
         if (__popc(mask) == DEGREE) continue;
@@ -499,10 +543,65 @@ extern "C" __global__ void finish_rows(Problem problem) {
             problem.slots[place] = problem.slots[v * DEGREE + i];
             ++place;
         }
+        // The confirmed places are now the first.
+        problem.state[v] = (problem.state[v] & ~CONFIRMED) | ((1u << __popc(mask)) - 1);
         for (; place < (v + 1) * DEGREE; ++place) {
             problem.neighbors[place] = NO_VERTEX;
             problem.edge_values[place] = 0;
             problem.slots[place] = NO_VERTEX;
         }
     }
+}
+
+__device__ __forceinline__ u64 nanoseconds() {
+    u64 time;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+    return time;
+}
+
+// Makes the iterations of the factor: propose, wait for all, confirm, wait for all. A cooperative launch;
+// `barrier` and the records are zero at first, one record more than iterations. The two lists of active
+// vertices take turns.
+extern "C" __global__ void __launch_bounds__(256, DEGREE <= 2 ? 5 : 3)
+    propose_factor(Problem problem, Options options, LongRows long_rows, INDEX* lists, Record* records,
+                   Progress* progress, u32* barrier) {
+    u32 generation = 0;
+    u64 total = progress->confirmed;
+    bool finished = false, maximal = false;
+    i64 k = options.first;
+    i64 active = k ? (i64)progress->active : problem.rows;
+    if (k == 0 && k % options.m != options.k_m) {
+        first_charges(problem, options);
+        grid_barrier(barrier, generation);
+    }
+    for (Record* record = records; k < options.last && !finished; ++record) {
+        const Iteration it = {k, active, k % options.m != options.k_m, (u32)iteration_key(options.seed, 2 * k + 2),
+                              charge_key(options, k + 1)};
+        if (blockIdx.x == 0 && threadIdx.x == 0) record->started_at = nanoseconds();
+        const INDEX* const list = lists + k % 2 * problem.rows;
+        INDEX* const next_list = lists + (k + 1) % 2 * problem.rows;
+        const bool all = k == 0 || active >= options.fewest_dense;
+        bool proposed = !options.short_rows ? propose_sparse(problem, it, options, list)
+                        : all               ? propose_dense(problem, it, options)
+                                            : propose_listed(problem, it, options, list);
+        if (long_rows.rows) {
+            propose_pieces(problem, it, long_rows);
+            grid_barrier(barrier, generation);
+            proposed |= join_pieces(problem, it, long_rows);
+        }
+        if (__syncthreads_or(proposed) && threadIdx.x == 0) record->proposed = 1;
+        grid_barrier(barrier, generation);
+        if (blockIdx.x == 0 && threadIdx.x == 0) record->proposed_at = nanoseconds();
+        maximal = finished = !it.charged && !__ldcg(&record->proposed);
+        confirm(problem, it, options, record, list, next_list);
+        grid_barrier(barrier, generation);
+        if (blockIdx.x == 0 && threadIdx.x == 0) record->confirmed_at = nanoseconds();
+        const u64 confirmed = __ldcg(&record->confirmed);
+        total += confirmed;
+        active = (i64)__ldcg(&record[1].active);
+        ++k;
+        if (options.automatic && k >= FEWEST_AUTOMATIC && 100 * confirmed <= total) finished = true;
+    }
+    finish_rows(problem);
+    if (blockIdx.x == 0 && threadIdx.x == 0) *progress = {(u64)k, maximal, finished, total, (u64)active};
 }

@@ -4,10 +4,11 @@
 extern "C" __global__ void tree_level(const VALUE* __restrict__ values, i64 count, double scale,
                                       double* __restrict__ chunk_sums) {
     __shared__ double lanes[LANES];
-    const i64 base = (i64)blockIdx.x * CHUNK + 4 * threadIdx.x;
+    const i64 base = (i64)blockIdx.x * CHUNK + threadIdx.x;
     double sum = 0.0;
-    for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int j = 0; j < CHUNK; j += LANES)
         if (base + j < count) sum += magnitude((double)values[base + j]) * scale;
-    sum = sum_lanes(sum, lanes);
+    sum = fold_lanes(sum, lanes);
     if (threadIdx.x == 0) chunk_sums[blockIdx.x] = sum;
 }

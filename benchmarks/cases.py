@@ -1,0 +1,96 @@
+"""What is measured: the matrices, how large, how often, and what should come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from linforest_precond import matrices
+from linforest_precond.matrices.grids import ANISO2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes and numbers of samples."""
+
+    aniso: int = 2500  # vertices along a side
+    cube: int = 200
+    hub_grid: int = 1000
+    regular_cube: int = 100
+    cpu_grid: int = 1259
+    copied_bytes: int = 2**30
+    short_repeats: int = 100
+    chain_repeats: int = 30
+    cpu_repeats: int = 7
+
+
+FULL = Plan()
+QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2)
+
+# The most that each should take, and what is dreamt of, in SpMVs of the same matrix.
+GATE = {"goal": 1.0}
+PROPOSITIONS = {1: {}, 2: {"goal": 1.3}, 3: {}, 4: {"goal": 2.0}}
+CHAINS = {
+    ("aniso2", "float64"): {"goal": 8.0, "dream": 5.0},
+    ("cube", "float64"): {"goal": 14.0, "dream": 10.0},
+}
+# Extra memory, in units of the matrix itself; at nine entries a row.
+SYMMETRIC_MEMORY = {"goal": 1.5}
+NONSYMMETRIC_MEMORY = {"goal": 4.0}
+# One long row against a regular graph.
+SKEW = {"goal": 3.0}
+# Seconds on so many threads.
+CPU_THREADS = 2
+CPU_CHAIN = {"goal": 1.0, "judged": "median"}
+
+
+def aniso2(plan, **options):
+    return f"ANISO2 {plan.aniso}²", matrices.aniso(2, plan.aniso, **options)
+
+
+def cube(plan, **options):
+    return f"7-point {plan.cube}³", matrices.poisson((plan.cube,) * 3, **options)
+
+
+SPEED_CASES = {"aniso2": aniso2, "cube": cube}
+
+
+def convection(plan, **options):
+    """ANISO2 with a flow along x: the magnitudes of the values are not symmetric, the pattern is."""
+    weights = np.array(ANISO2)
+    weights[1] += -0.1, 0.0, 0.1
+    return f"ANISO2 {plan.aniso}² with convection (values not symmetric)", matrices.stencil(
+        (plan.aniso,) * 2, weights, **options
+    )
+
+
+def upwind(plan, **options):
+    """ANISO2 without its couplings to the right: the pattern is not symmetric."""
+    weights = np.array(ANISO2)
+    weights[1] += -0.2, 0.0, 0.2
+    return f"ANISO2 {plan.aniso}² upwind (pattern not symmetric)", matrices.stencil(
+        (plan.aniso,) * 2, weights, **options
+    )
+
+
+NONSYMMETRIC_CASES = (convection, upwind)
+
+
+def hub(plan, **options):
+    """A 5-point grid and one more vertex that is joined to all others, on the host."""
+    grid = matrices.poisson((plan.hub_grid,) * 2, **options)
+    spokes = sp.csr_array(np.full((grid.shape[0], 1), -1, grid.dtype))
+    A = sp.csr_array(sp.block_array([[grid, spokes], [spokes.T, sp.csr_array([[grid.dtype.type(4)]])]]))
+    A.sort_indices()
+    return f"5-point {plan.hub_grid}² and one row of {grid.shape[0]:,}", A
+
+
+def regular(plan, **options):
+    """About as many rows and entries as `hub`."""
+    return f"7-point {plan.regular_cube}³", matrices.poisson((plan.regular_cube,) * 3, **options)
+
+
+def cpu_grid(plan):
+    return f"5-point {plan.cpu_grid}²", matrices.poisson((plan.cpu_grid,) * 2)

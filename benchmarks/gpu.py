@@ -1,0 +1,174 @@
+"""The rows measured on the GPU, beside cupyx's `A @ x` of the same matrix."""
+
+from __future__ import annotations
+
+from functools import partial
+from unittest import mock
+
+import cases
+import cupy
+import cupyx.scipy.sparse
+import memory
+import recording
+import timing
+from results import Row
+
+from linforest_precond.backends.cuda import factor, launch
+from linforest_precond.gate import as_csr, as_graph
+from linforest_precond.graph import forest
+from linforest_precond.graph.factor import check_options, propose_factor
+from linforest_precond.pipeline import tridiagonal_bands
+
+DTYPES = ("float64", "float32")
+SPMV = "cupyx A @ x"
+
+
+def measurements(plan):
+    """(title, function that yields rows) of everything that is measured on the GPU."""
+    yield "device-to-device copy", partial(copy_rows, plan)
+    for key, case in cases.SPEED_CASES.items():
+        for dtype in DTYPES:
+            yield f"{key} {dtype}", partial(matrix_rows, plan, key, case, dtype)
+    for case in cases.NONSYMMETRIC_CASES:
+        yield f"memory of {case.__name__}", partial(nonsymmetric_rows, plan, case)
+    yield "one long row", partial(skew_rows, plan)
+
+
+def copy_rows(plan):
+    title = f"{plan.copied_bytes / 2**20:g} MiB"
+    samples = timing.copy_bandwidths(plan.copied_bytes, plan.short_repeats)
+    yield Row("copy", "device-to-device copy", title, samples, "uint8", unit="GB/s")
+
+
+def matrix_rows(plan, key, case, dtype):
+    """One matrix: the unit, the steps, the chain, its parts and its memory."""
+    title, A = case(plan, dtype=dtype, device="cuda")
+    x = cupy.ones(A.shape[0], A.dtype)
+    spmv = timing.device_samples(lambda: A @ x, plan.short_repeats, queued=True)
+    spmv_alone = timing.device_samples(lambda: A @ x, plan.short_repeats)
+    row = partial(Row, case=title, dtype=dtype)
+    beside = partial(row, peer=SPMV, peer_samples=spmv)
+    bandwidth = timing.copy_bandwidths(plan.copied_bytes, plan.short_repeats)
+    reads = [memory.matrix_bytes(A) / (speed * 1e6) for speed in bandwidth]
+
+    yield row("speed", f"SpMV ({SPMV}), calls queued: the unit", samples=spmv)
+    yield beside("speed", "SpMV, each from an idle device", samples=spmv_alone)
+    yield beside("speed", "floor: the matrix's bytes at copy speed", samples=reads)
+    gate = timing.device_samples(lambda: as_csr(A), plan.short_repeats)
+    yield beside("speed", "gate", samples=gate, **cases.GATE)
+    graph = as_graph(A)
+    for n, goals in cases.PROPOSITIONS.items():
+        samples = proposition_samples(graph, n, plan.short_repeats)
+        yield beside("speed", f"full proposition, n = {n}", samples=samples, **goals)
+    del graph
+    goals = cases.CHAINS.get((key, dtype), {})
+    for name, options in (("default", {}), ("5 iterations", {"iterations": 5})):
+        samples, note = chain_samples(A, plan.chain_repeats, **options)
+        yield beside("speed", f"whole chain, {name}", samples=samples, note=note, **goals)
+    for part, samples in breakdown_samples(A, plan.chain_repeats).items():
+        yield beside("breakdown", part, samples=samples)
+    goals = cases.SYMMETRIC_MEMORY if key == "aniso2" else {}
+    yield memory_row(title, A, **goals)
+
+
+def proposition_samples(graph, n, repeats):
+    """Milliseconds of the first proposition, by the kernel's own clock."""
+    options = check_options(n, 1, 5, 0, 0.5, 0)
+    for _ in range(timing.WARM_CALLS):
+        propose_factor(graph, **options)
+    logs = [recorded(lambda: propose_factor(graph, **options)) for _ in range(repeats)]
+    return [recording.first_proposition(read(log)) for log in logs]
+
+
+def chain_samples(A, repeats, **options):
+    """Milliseconds of the whole chain, and what it found."""
+    samples = timing.device_samples(lambda: tridiagonal_bands(A, **options), repeats)
+    found, _ = tridiagonal_bands(A, **options)
+    note = (
+        f"{found.iterations} iterations, {found.n_paths} paths, longest {found.longest_path}, "
+        f"{found.n_cycles_broken} cycles broken, coverage {found.coverage:.4f}"
+    )
+    return samples, note
+
+
+def breakdown_samples(A, repeats):
+    """Milliseconds of each part of the chain."""
+    files = recording.kernel_files()
+    runs = []
+    for _ in range(repeats):
+        log = recorded(lambda: tridiagonal_bands(A))
+        entries = read(log)
+        _, total = entries.pop()  # the whole call is the last to end
+        runs.append(recording.breakdown(entries, total, files))
+    return {part: [run.get(part, 0.0) for run in runs] for part in runs[0]}
+
+
+def recorded(call):
+    """The log of a call's launches, and of the call itself at the end.
+
+    The ordering is marked as a whole: CuPy's own kernels are not in the log.
+    """
+    with launch.recording() as log:
+
+        def order_paths(*arguments, unmarked=forest.order_paths):
+            marks, ordering = timing.span(lambda: unmarked(*arguments))
+            log.append((recording.ORDERING, *marks))
+            return ordering
+
+        with mock.patch.object(forest, "order_paths", order_paths):
+            marks, _ = timing.span(call)
+        log.append(("call", *marks))
+    return log
+
+
+def read(log):
+    """The log in numbers."""
+    cupy.cuda.Device().synchronize()
+    return recording.read(log, factor.RECORD, timing.milliseconds, cupy.asnumpy)
+
+
+def memory_row(title, A, **goals):
+    """The chain's peak memory beyond the matrix, beside the matrix's own."""
+    call = partial(tridiagonal_bands, A)
+    call()  # compiles
+    return Row(
+        "memory",
+        "whole chain",
+        title,
+        [memory.peak_bytes(call)],
+        str(A.dtype),
+        unit="bytes",
+        peer="the matrix",
+        peer_samples=[memory.matrix_bytes(A)],
+        **goals,
+    )
+
+
+def nonsymmetric_rows(plan, case):
+    for dtype in DTYPES:
+        title, A = case(plan, dtype=dtype, device="cuda")
+        yield memory_row(title, A, **cases.NONSYMMETRIC_MEMORY)
+
+
+def skew_rows(plan):
+    """The chain of a graph with one long row against that of a regular one with about as many entries."""
+    peer_title, regular = cases.regular(plan, device="cuda")
+    peer_samples, _ = chain_samples(regular, plan.chain_repeats)
+    title, hub = cases.hub(plan)
+    samples, note = chain_samples(to_device(hub), plan.chain_repeats)
+    yield Row(
+        "skew",
+        f"whole chain, {hub.nnz:,} entries, beside {peer_title}, {regular.nnz:,} entries",
+        title,
+        samples,
+        peer=peer_title,
+        peer_samples=peer_samples,
+        note=note,
+        **cases.SKEW,
+    )
+
+
+def to_device(A):
+    sparse = cupyx.scipy.sparse
+    csr_type = getattr(sparse, "csr_array", None) or sparse.csr_matrix
+    return csr_type(tuple(cupy.asarray(part) for part in (A.data, A.indices, A.indptr)), shape=A.shape)

@@ -1,0 +1,89 @@
+"""Measure everything whose speed is promised, beside its peers, and print one table of ratios.
+
+    python benchmarks/run.py [--device cuda|cpu] [--out benchmarks/results/NAME.json] [--quick]
+
+Times are medians of many calls after warm-up; on the GPU between CUDA events. The results, with raw samples,
+machine, versions and the hashes of the code, go to a file; `python benchmarks/table.py --write` puts them
+into README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+import traceback
+
+import cases
+import cpu
+import machine
+import results
+import table
+
+from linforest_precond.backends import cuda_status
+
+
+def main(arguments=None) -> int:
+    options = parse(arguments)
+    usable, reason = cuda_status()
+    device = options.device or ("cuda" if usable else "cpu")
+    if device == "cuda" and not usable:
+        print(f"--device cuda needs a usable GPU: {reason}", file=sys.stderr)
+        return 2
+    rows, failures = measure(device, cases.QUICK if options.quick else cases.FULL)
+    document = {
+        "schema": results.SCHEMA,
+        "quick": options.quick,
+        "failures": failures,
+        "rows": [row.as_dict() for row in rows],
+        **machine.surroundings(device),
+    }
+    print("\n" + table.plain(document))
+    path = options.out or (None if options.quick else default_path(document))
+    if path:
+        results.write(path, document)
+        print(f"\nwritten to {path}")
+    return 1 if failures else 0
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--device", choices=("cuda", "cpu"), help="the GPU where it is usable, by default")
+    parser.add_argument("--out", help="results file; by default benchmarks/results/ and the device's name")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, for a try; kept with --out only")
+    return parser.parse_args(arguments)
+
+
+def measure(device, plan):
+    """All rows, and what went wrong: a measurement that fails does not take the others with it."""
+    rows, failures = [], []
+    for title, measurement in measurements(device, plan):
+        start = time.perf_counter()
+        try:
+            for row in measurement():
+                rows.append(row)
+        except Exception as error:
+            traceback.print_exc()
+            failures.append(f"{title}: {type(error).__name__}: {error}")
+        print(f"{title}: {time.perf_counter() - start:.1f} s", flush=True)
+    return rows, failures
+
+
+def measurements(device, plan):
+    if device == "cuda":
+        import gpu
+
+        yield from gpu.measurements(plan)
+    yield from cpu.measurements(plan)
+
+
+def default_path(document):
+    """A file per kind of machine: a new run replaces the last one."""
+    where = document["machine"]
+    name = where.get("gpu") or f"{where['cpu']} {where['cores']} cores"
+    return results.FOLDER / f"{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

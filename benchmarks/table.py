@@ -1,0 +1,168 @@
+"""The results as tables: on the screen, and in README.md between two markers.
+
+    python benchmarks/table.py [--write]
+
+Rows measured on other code of their backend than today's are marked `older code`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import machine
+import results
+
+README = machine.ROOT / "README.md"
+BEGIN, END = "<!-- performance:begin -->", "<!-- performance:end -->"
+NOTHING = "No measurements are stored yet."
+OLDER = "older code"
+
+NAMES = {
+    "python": "Python",
+    "numpy": "NumPy",
+    "scipy": "SciPy",
+    "numba": "Numba",
+    "cupy": "CuPy",
+    "cuda_runtime": "CUDA runtime",
+}
+SECTIONS = {
+    "speed": "Time on the GPU from an idle device on, every stall included, as a multiple of one SpMV: cupyx's "
+    "`A @ x` of the same matrix in the same run, its launch hidden behind the one before",
+    "breakdown": "Where the default chain's time goes, as multiples of one SpMV",
+    "memory": "Peak device memory of the chain beyond the matrix, results included, as a multiple of it",
+    "skew": "Time on the GPU with one very long row, as a multiple of the time of a regular graph",
+    "copy": "Speed of copies on the GPU, read and written bytes counted",
+    "cpu": "Time on the CPU after compilation",
+}
+# Sections about one work on many matrices.
+BY_MATRIX = ("memory",)
+
+
+def markdown(documents, hashes) -> str:
+    """All results as Markdown; `hashes` are those of today's code."""
+    parts = [part for document in documents for part in _document(document, hashes)]
+    return "\n\n".join(parts) or NOTHING
+
+
+def _document(document, hashes):
+    yield _headline(document)
+    for section, title in SECTIONS.items():
+        rows = [row for row in document["rows"] if row["section"] == section]
+        if rows:
+            yield f"{title}:\n\n{_pivot(rows, document, hashes)}"
+    if document["failures"]:
+        yield "Not measured: " + "; ".join(document["failures"])
+
+
+def _headline(document):
+    where, versions = document["machine"], document["versions"]
+    host = f"{where['cpu']} ({where['cores']} cores)"
+    gpu = [f"{where['gpu']} (driver {where['driver']})"] if "gpu" in where else []
+    software = ", ".join(f"{NAMES[package]} {version}" for package, version in versions.items())
+    day, commit = document["date"].partition("T")[0], document["commit"][:10]
+    quick = " Tiny sizes, for a try: no measure of anything." if document["quick"] else ""
+    return f"**{' and '.join([*gpu, host])}**, {day}, commit `{commit}`; {software}. Medians.{quick}"
+
+
+def _pivot(rows, document, hashes):
+    """A line per work, a column per matrix and type; where all is one work, a line per matrix."""
+    cells = {_place(row): _cell(row, document, hashes) for row in rows}
+    names, columns = (list(dict.fromkeys(side)) for side in zip(*cells))
+    lines = [["", *columns], ["---"] + ["---:"] * len(columns)]
+    lines += [[name, *(cells.get((name, column), "") for column in columns)] for name in names]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _place(row):
+    """The line and the column of a row."""
+    if row["section"] in BY_MATRIX:
+        return row["case"], row["dtype"]
+    return row["name"], f"{row['case']}, {row['dtype']}"
+
+
+def _cell(row, document, hashes):
+    remarks = _remarks(row)
+    if document["sha256"][row["backend"]] != hashes[row["backend"]]:
+        remarks.append(OLDER)
+    return f"{_value(row)} ({', '.join(remarks)})" if remarks else _value(row)
+
+
+def _value(row):
+    """What the row is judged by, and the other one where it says more."""
+    median = f"{_short(row['median'])} {row['unit']}"
+    if row["ratio"] is None:
+        return median
+    return (
+        _short(row["ratio"])
+        if row["judged"] == "ratio"
+        else f"{median}, {_short(row['ratio'])} × {row['peer']}"
+    )
+
+
+def _remarks(row):
+    """How the row stands to its goal and its dream."""
+    remarks = []
+    if row["goal"] is not None:
+        remarks.append(f"goal {row['goal']:g}" + ("" if row["met"] else " **missed**"))
+    if row["dream"] is not None:
+        reached = row[row["judged"]] <= row["dream"]
+        remarks.append(f"aim {row['dream']:g}" + (" reached" if reached else ""))
+    return remarks
+
+
+def _short(number):
+    """Three digits, at least those before the point."""
+    if number == 0 or abs(number) >= 100:
+        return f"{number:,.0f}"
+    return f"{number:.{1 if abs(number) >= 10 else 2 if abs(number) >= 1 else 3}f}"
+
+
+def plain(document) -> str:
+    """One results file as one table of aligned text."""
+    lines = [("work", "matrix", "type", "median", "ratio", "goal", "aim", "")]
+    for row in document["rows"]:
+        numbers = (row["ratio"], row["goal"], row["dream"])
+        verdict = {None: "", True: "met", False: "MISSED"}[row["met"]]
+        lines.append(
+            (
+                f"{row['section']}: {row['name']}",
+                row["case"],
+                row["dtype"],
+                f"{_short(row['median'])} {row['unit']}",
+                *("" if number is None else _short(number) for number in numbers),
+                verdict,
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
+    return "\n".join([*text, *(f"FAILED {failure}" for failure in document["failures"])])
+
+
+def updated(readme, text) -> str:
+    """README's text with the table in place."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"README must hold the markers {BEGIN} and {END}, in this order")
+    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="update README instead of printing the table")
+    parser.add_argument("--results", default=results.FOLDER, help="folder of the results files")
+    parser.add_argument("--readme", default=README, help="file to update")
+    options = parser.parse_args(arguments)
+    text = markdown(results.read_all(options.results), machine.code_hashes())
+    if not options.write:
+        print(text)
+        return 0
+    readme = Path(options.readme)
+    readme.write_text(updated(readme.read_text(encoding="utf-8"), text), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""Samples of how long a call takes, on the host's clock or on the device's."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+WARM_CALLS = 3
+
+
+def host_samples(call, repeats) -> list[float]:
+    """Seconds of each of so many calls, after one that compiles."""
+    call()
+    samples = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        samples.append(time.perf_counter() - start)
+    return samples
+
+
+def device_samples(call, repeats, queued=False) -> list[float]:
+    """Milliseconds between CUDA events around each of so many calls.
+
+    Each call starts on an idle device, so every moment that the device waits for the host counts. `queued`
+    calls follow each other without the host waiting: that is the device's own time, the least it can be.
+    """
+    import cupy
+
+    device = cupy.cuda.Device()
+    for _ in range(WARM_CALLS):
+        call()
+    spans = []
+    for _ in range(repeats):
+        if not queued:
+            device.synchronize()
+        spans.append(span(call)[0])
+    device.synchronize()
+    return [milliseconds(*marks) for marks in spans]
+
+
+def span(call):
+    """The events before and after a call, and what it returned."""
+    import cupy
+
+    before, after = cupy.cuda.Event(), cupy.cuda.Event()
+    before.record()
+    answer = call()
+    after.record()
+    return (before, after), answer
+
+
+def milliseconds(before, after) -> float:
+    import cupy
+
+    return cupy.cuda.get_elapsed_time(before, after)
+
+
+def copy_bandwidths(size, repeats) -> list[float]:
+    """GB/s of copies of `size` bytes on the device, read and written bytes counted."""
+    import cupy
+
+    source, target = cupy.zeros(size, "uint8"), cupy.empty(size, "uint8")
+    copy = partial(target.data.copy_from_device_async, source.data, size)
+    samples = device_samples(copy, repeats, queued=True)
+    return [2 * size / (sample * 1e6) for sample in samples]

@@ -1,0 +1,291 @@
+"""The benchmark program runs, its results keep to their schema, and README shows them."""
+
+import copy
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linforest_precond.backends.cuda import factor, loader
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCHMARKS = ROOT / "benchmarks"
+
+pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree")
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """Imports a module of the benchmarks by name."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module
+
+
+def run_quick(out, device):
+    """What the program prints, and what it leaves in `out`."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "LINFOREST_COMMIT": "c0ffee"}
+    command = [sys.executable, BENCHMARKS / "run.py", "--quick", "--device", device, "--out", out]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, json.loads(out.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    return run_quick(tmp_path_factory.mktemp("benchmarks") / "new" / "quick.json", "cpu")
+
+
+@pytest.fixture
+def document(quick):
+    return copy.deepcopy(quick[1])
+
+
+def test_the_program_measures_the_cpu(quick, document, module):
+    module("results").check(document)
+    assert "whole chain on the CPU" in quick[0] and "whole chain, " in quick[0]
+    assert document["commit"] == "c0ffee" and document["quick"] and not document["failures"]
+    assert document["sha256"] == module("machine").code_hashes()
+    assert {row["backend"] for row in document["rows"]} == {"cpu"}
+    assert all(row["unit"] == "s" and "thread" in row["name"] for row in document["rows"])
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+def test_the_program_measures_the_gpu(cuda, tmp_path, module):
+    output, document = run_quick(tmp_path / "gpu.json", "cuda")
+    module("results").check(document)
+    assert not document["failures"], output
+    assert {row["section"] for row in document["rows"]} == set(module("table").SECTIONS)
+    parts = {row["name"] for row in document["rows"] if row["section"] == "breakdown"}
+    assert "other kernels" not in parts
+    assert {"gate", "proposals", "confirmations", "path scan", "ordering", "extraction", "rest"} <= parts
+    assert all(min(row["samples"]) > 0 for row in document["rows"] if row["section"] == "speed")
+
+
+def test_without_a_gpu_the_device_cuda_is_refused(module, capsys, monkeypatch):
+    run = module("run")
+    monkeypatch.setattr(run, "cuda_status", lambda: (False, "no device"))
+    assert run.main(["--device", "cuda"]) == 2
+    assert "no device" in capsys.readouterr().err
+
+
+def test_a_failure_does_not_take_the_rest_along(module, monkeypatch, capsys):
+    run, row = module("run"), module("results").Row("cpu", "works", "a case", [1.0])
+
+    def breaks():
+        yield row
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(run, "measurements", lambda *_: [("first", breaks), ("second", lambda: [row])])
+    rows, failures = run.measure("cpu", None)
+    assert rows == [row, row] and failures == ["first: RuntimeError: out of luck"]
+    assert "out of luck" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda document: document.pop("commit"),
+        lambda document: document.update(schema=0),
+        lambda document: document.update(extra=1),
+        lambda document: document["sha256"].pop("cuda"),
+        lambda document: document["rows"][0].pop("samples"),
+        lambda document: document["rows"][0].update(samples=[]),
+        lambda document: document["rows"][0].update(median=1e9),
+        lambda document: document["rows"][0].update(met="yes"),
+        lambda document: document["rows"][0].update(peer=None),
+        lambda document: document["rows"][0].update(backend="abacus"),
+    ],
+)
+def test_the_schema_sees_damage(document, damage, module):
+    damage(document)
+    with pytest.raises(ValueError, match="document|row 0"):
+        module("results").check(document)
+
+
+def test_results_are_written_whole_or_not_at_all(document, module, tmp_path):
+    results = module("results")
+    path = tmp_path / "kept.json"
+    results.write(path, document)
+    assert results.read_all(tmp_path) == [document]
+    with pytest.raises(TypeError):
+        results.write(path, {**document, "machine": {"cpu": object()}})
+    assert results.read(path) == document
+    assert os.listdir(tmp_path) == ["kept.json"]
+
+
+def test_a_broken_file_is_named(module, tmp_path):
+    (tmp_path / "cut.json").write_text('{"schema": 1,')
+    with pytest.raises(ValueError, match="cut.json"):
+        module("results").read_all(tmp_path)
+
+
+def test_the_table_marks_older_code(document, module):
+    table, hashes = module("table"), module("machine").code_hashes()
+    assert table.OLDER not in table.markdown([document], hashes)
+    assert "whole chain, " in table.markdown([document], hashes)
+    assert table.OLDER in table.markdown([document], {**hashes, "cpu": "another"})
+    # CPU rows do not depend on the kernels of the GPU, nor on the program's own text.
+    assert table.OLDER not in table.markdown(
+        [document], {**hashes, "cuda": "another", "benchmarks": "another"}
+    )
+
+
+def test_the_table_shows_goals(document, module):
+    table, Row = module("table"), module("results").Row  # noqa: N806
+    peer = {"peer": "SpMV", "peer_samples": [1.0, 2.0, 3.0]}
+    rows = [
+        Row("speed", "kept", "a matrix", [2.0], goal=1.0, **peer),
+        Row("speed", "missed", "a matrix", [5.0], goal=2.0, dream=1.0, **peer),
+        Row("speed", "dreamt", "a matrix", [2.0], goal=2.0, dream=1.0, **peer),
+        Row("speed", "bare", "a matrix", [0.25]),
+    ]
+    document["rows"] = [row.as_dict() for row in rows]
+    text = table.markdown([module("results").check(document)], document["sha256"])
+    assert "| kept | 1.00 (goal 1) |" in text
+    assert "| missed | 2.50 (goal 2 **missed**, aim 1) |" in text
+    assert "| dreamt | 1.00 (goal 2, aim 1 reached) |" in text
+    assert "| bare | 0.250 ms |" in text
+    assert "MISSED" in table.plain(document)
+
+
+def test_the_table_replaces_what_is_between_the_markers(module):
+    table = module("table")
+    readme = f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n"
+    assert table.updated(readme, "new") == f"before\n{table.BEGIN}\nnew\n{table.END}\nafter\n"
+    with pytest.raises(ValueError, match="markers"):
+        table.updated("nothing", "new")
+
+
+def test_without_results_the_table_says_so(module):
+    assert module("table").markdown([], {}) == module("table").NOTHING
+
+
+def test_readme_shows_the_results(module):
+    table = module("table")
+    text = table.markdown(module("results").read_all(), module("machine").code_hashes())
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme == table.updated(readme, text), "run python benchmarks/table.py --write"
+
+
+def test_stored_results_are_of_full_size(module):
+    assert not any(document["quick"] for document in module("results").read_all())
+
+
+def test_hashes_follow_names_and_contents(module, tmp_path):
+    hash_of = module("machine").hash_of
+    (tmp_path / "kernels").mkdir()
+    source = tmp_path / "kernels" / "one.cu"
+    source.write_text("a")
+    first = hash_of(tmp_path)
+    (tmp_path / "notes.txt").write_text("not code")
+    assert hash_of(tmp_path) == first
+    source.write_text("b")
+    second = hash_of(tmp_path)
+    source.rename(tmp_path / "kernels" / "two.cu")
+    assert len({first, second, hash_of(tmp_path)}) == 3
+
+
+def test_every_kernel_has_a_file(module):
+    files = module("recording").kernel_files()
+    assert set(files.values()) == set(loader.PROGRAMS)
+    assert files["propose_factor"] == "factor"
+
+
+# A log as `launch.recording` leaves it, with numbers for events: a launch lasts from the first to the second.
+COLUMNS = ("active", "confirmed", "proposed", "started_at", "proposed_at", "confirmed_at")
+FILES = {
+    "scan_entries": "entries",
+    "propose_factor": "factor",
+    "rank_paths": "forest",
+    "cut_cycles": "forest",
+}
+FILES |= {"place_vertices": "ordering", "copy_bands": "bands"}
+
+
+def log_of_a_chain():
+    iterations = np.zeros((4, len(COLUMNS)), np.uint64)
+    iterations[0] = 9, 4, 1, 1_000_000, 3_000_000, 4_000_000
+    iterations[1] = 5, 2, 1, 4_000_000, 4_500_000, 4_750_000
+    return [
+        ("scan_entries", 0.0, 1.0),
+        ("propose_factor", 1.0, 6.0),
+        ("iterations", iterations, None),
+        ("rank_paths", 6.0, 7.0),
+        ("cut_cycles", 7.0, 7.5),
+        ("rank_paths", 8.0, 8.25),
+        ("place_vertices", 9.5, 10.0),
+        ("ordering", 9.0, 10.0),
+        ("copy_bands", 10.0, 10.5),
+        ("unheard_of", 10.5, 10.625),
+    ]
+
+
+def read(recording, log, columns=COLUMNS):
+    return recording.read(log, columns, lambda first, second: second - first, np.asarray)
+
+
+def test_the_breakdown_adds_up(module):
+    recording = module("recording")
+    parts = recording.breakdown(read(recording, log_of_a_chain()), 12.0, FILES)
+    assert parts == {
+        "gate": 1.0,
+        "proposals": 2.5,
+        "confirmations": 1.25,
+        "path scan": 1.0,
+        "cycle scan": 0.75,
+        "ordering": 1.0,
+        "extraction": 0.5,
+        "other kernels": 0.125,
+        "rest": 3.875,
+    }
+    assert sum(parts.values()) == 12.0
+
+
+def test_a_proposition_is_timed_by_the_kernel(module):
+    recording = module("recording")
+    log = log_of_a_chain()[:3]
+    log[2][1][1] = 0
+    assert recording.first_proposition(read(recording, log)) == 2.0
+    # Without its start, all of the launch but the confirmation counts.
+    log[2] = ("iterations", np.delete(log[2][1], COLUMNS.index("started_at"), axis=1), None)
+    columns = tuple(column for column in COLUMNS if column != "started_at")
+    assert recording.first_proposition(read(recording, log, columns)) == 4.0
+
+
+def test_the_kernel_keeps_the_counters_that_are_read():
+    assert {"proposed_at", "confirmed_at"} <= set(factor.RECORD)
+
+
+def test_peak_memory_counts_what_is_held_at_once(module):
+    balance = module("memory")._Balance()
+    balance.malloc_postprocess(mem_size=512, mem_ptr=1, size=3, device_id=0)
+    balance.malloc_postprocess(mem_size=1024, mem_ptr=2, size=3, device_id=0)
+    balance.free_postprocess(mem_size=512, mem_ptr=1, device_id=0)
+    balance.free_postprocess(mem_size=4096, mem_ptr=7, device_id=0)  # handed out before
+    balance.malloc_postprocess(mem_size=256, mem_ptr=3, size=3, device_id=0)
+    assert (balance.used, balance.peak) == (1280, 1536)
+
+
+def test_the_long_row_has_as_many_entries_as_the_regular_graph(module):
+    cases = module("cases")
+    (_, hub), (_, regular) = cases.hub(cases.QUICK), cases.regular(cases.QUICK)
+    lengths = np.diff(hub.indptr)
+    assert hub.shape[0] == cases.QUICK.hub_grid**2 + 1
+    assert lengths.max() == lengths[-1] == hub.shape[0] and lengths[:-1].max() == 6
+    assert regular.nnz == pytest.approx(hub.nnz, rel=0.05)
+    assert (hub != hub.T).nnz == 0
+
+
+def test_the_nonsymmetric_cases_are_what_they_say(module):
+    cases = module("cases")
+    _, convection = cases.convection(cases.QUICK)
+    _, upwind = cases.upwind(cases.QUICK)
+    same_pattern = [((A != 0) != (A.T != 0)).nnz == 0 for A in (convection, upwind)]
+    assert same_pattern == [True, False]
+    assert (abs(convection) != abs(convection.T)).nnz
