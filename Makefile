@@ -2,7 +2,7 @@
 # make test        every test that is not slow
 # make test-all    the slow ones too
 # make test-gpu    the whole suite; a missing GPU, matrix folder or PyAMG is a failure
-# make bench       the benchmarks
+# make bench       the benchmarks; ARGS="--device cpu" and the like go to benchmarks/run.py
 # make clean       remove what builds and tests leave behind (the environment stays)
 #
 # Without PYTHON, an environment is made in .venv and this package installed into it. With PYTHON=python3 that
@@ -14,7 +14,7 @@ export LINFOREST_COMMIT := $(COMMIT)
 
 ifdef PYTHON
 ready :=
-export PYTHONPATH := $(CURDIR)
+export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 else
 PYTHON := .venv/bin/python
 ready := .venv/.ready-$(EXTRAS)
@@ -38,7 +38,7 @@ test-gpu: $(ready)
 	$(pytest)
 
 bench: $(ready)
-	$(PYTHON) benchmarks/run.py
+	$(PYTHON) benchmarks/run.py $(ARGS)
 
 # The stamp makes the second call fast; a changed pyproject.toml installs again.
 .venv/.ready-$(EXTRAS): pyproject.toml

@@ -28,7 +28,7 @@ NAMES = {
     "cuda_runtime": "CUDA runtime",
 }
 SECTIONS = {
-    "speed": "Time on the GPU from an idle device on, every stall included, as a multiple of one SpMV: cupyx's "
+    "speed": "Time on the GPU from an idle device on, stalls included, as a multiple of one SpMV: cupyx's "
     "`A @ x` of the same matrix in the same run, its launch hidden behind the one before",
     "breakdown": "Where the default chain's time goes, as multiples of one SpMV",
     "memory": "Peak device memory of the chain beyond the matrix, results included, as a multiple of it",

@@ -56,7 +56,7 @@ def whole_factor(backend, A):
     neighbors[rows, place] = A.indices
     weights[rows, place] = np.abs(A.data)
     total = float(np.abs(A.data).sum())
-    return lf.Factor(backend.array(neighbors), backend.array(weights), None, 1, True, total)
+    return lf.Factor(backend.array(neighbors), backend.array(weights), None, (1, True), total)
 
 
 def host_forest(backend, t):

@@ -60,8 +60,8 @@ def factor(
     >>> print(f)
     [0,2]-factor
       vertices    10,000
-      edges       9,900
-      coverage    0.6669 of the off-diagonal weight
+      edges       9,985
+      coverage    0.6690 of the off-diagonal weight
       iterations  5 (not proven maximal)
     """
     options = check_options(n, iterations, m, k_m, p, seed)

@@ -13,8 +13,8 @@ NO_SLOT = -1
 def extract(csr, neighbors, order, values, slots):
     """Copy the diagonal and the forest's edges, both directions as A has them, to their new places.
 
-    The entries along the edges are `values` themselves, or lie at `slots`, or are searched in A's rows (0 where
-    A has none): whichever is not None, in this order.
+    The entries along the edges are `values` themselves, or lie at `slots`, or are searched in A's rows (0
+    where A has none): whichever is not None, in this order.
     """
     if values is None:
         slots = _search(csr, neighbors) if slots is None else slots

@@ -21,7 +21,7 @@ NEGATIVE, POSITIVE, SATURATED = np.uint8(0), np.uint8(1), np.uint8(2)
 def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
     """Propose and confirm edges until the limit, the automatic rule, or a maximal factor ends it.
 
-    Returns neighbors, values, slots, and an array: the propositions made, and whether the factor is surely maximal.
+    Returns neighbors, values, slots, and an array: the propositions made, and whether it is surely maximal.
     """
     graph_arrays = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
     vertices, index = graph.indptr.size - 1, graph.indices.dtype

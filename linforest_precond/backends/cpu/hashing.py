@@ -1,4 +1,6 @@
-"""The hashes that charge vertices, break ties and prove symmetry; charges and ties are the same on every backend.
+"""The hashes that charge vertices, break ties and prove symmetry.
+
+Charges and ties are the same on every backend.
 
 All arithmetic wraps, modulo 2**64 or 2**32. Inside kernels every operand is cast to an unsigned type by hand,
 because Numba turns a mix of int64 and uint64 into float64, and of uint32 and int64 into int64.

@@ -1,7 +1,7 @@
 """Sums of magnitudes in a fixed order, so that every backend and thread count gives the same bits.
 
-A chunk of 2048 values is dealt out to 256 lanes in turn; a lane adds its eight in order, then the lanes are folded
-in halves. The sums of the chunks are summed by the same rule until one value is left.
+A chunk of 2048 values is dealt out to 256 lanes in turn; a lane adds its eight in order, then the lanes are
+folded in halves. The sums of the chunks are summed by the same rule until one value is left.
 """
 
 import numpy as np

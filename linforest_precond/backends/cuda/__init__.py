@@ -5,7 +5,7 @@ from . import bands, entries, factor, forest, greedy, ordering, sums
 __all__ = ["bands", "entries", "factor", "forest", "greedy", "max_rows", "name", "ordering", "sums"]
 
 name = "cuda"
-# Two arcs a vertex and a flag fit into 32 bits (forest.cu).
+# Two half-edges a vertex and a flag fit into 32 bits (forest.cu).
 max_rows = 2**30 - 1
 
 

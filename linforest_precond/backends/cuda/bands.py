@@ -8,8 +8,8 @@ from .loader import kernels
 def extract(csr, neighbors, order, values, slots):
     """Copy the diagonal and the forest's edges, both directions as A has them, to their new places.
 
-    The entries along the edges are `values` themselves, or lie at `slots`, or are searched in A's rows (0 where
-    A has none): whichever is not None, in this order.
+    The entries along the edges are `values` themselves, or lie at `slots`, or are searched in A's rows (0
+    where A has none): whichever is not None, in this order.
     """
     lower, diagonal, upper = bands = [cupy.empty(csr.n, csr.data.dtype) for _ in range(3)]
     program = kernels("bands", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)

@@ -33,7 +33,7 @@ PROGRESS = "iterations", "maximal", "finished", "confirmed", "active"
 
 
 def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
-    """The factor's neighbours, values and slots, and an array: the propositions made, and whether it is maximal."""
+    """The factor's neighbours, values, slots, and an array: propositions made, and whether it is maximal."""
     rows, index = graph.n, graph.indices.dtype
     types = {"WEIGHT": graph.values.dtype.type, "INDEX": index.type, "DEGREE": n}
     program = kernels("factor", cooperative=True, **types)

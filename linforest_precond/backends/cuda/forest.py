@@ -8,8 +8,8 @@ from .launch import Struct, address, launch
 from .lazy import cupy
 from .loader import kernels
 
-# Most nodes a level can have, as shares of the vertices: every second node of a path of 3, 5, 9 or 17 vertices,
-# its ends included, can be an anchor.
+# Most nodes a level can have, as shares of the vertices: every second node of a path of 3, 5, 9 or 17
+# vertices, its ends included, can be an anchor.
 SHARES = 2 / 3, 2 / 5, 2 / 9, 2 / 17
 # Bytes of a node in each array of a level: its number below, its origin, its links, its record.
 NODE_BYTES = 4, 4, 16, 8

@@ -72,7 +72,7 @@ def _multiprocessors_of(device):
 
 
 class Struct:
-    """A C struct to be passed by value; a field's type is a letter of the module `struct`, `P` for an address."""
+    """A C struct to be passed by value; a field's type is a letter of module `struct`, `P` for an address."""
 
     def __init__(self, **fields):
         self.fields = fields
