@@ -134,10 +134,24 @@ def _from_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any
     else:
         A = A.tocoo()
         rows, cols, values = A.row, A.col, A.data
+        _check_coordinates(rows, cols, values, A.shape[0])
         index = _index_dtype(rows.dtype, cols.dtype)
     if values.size >= 2**31:
         index = np.dtype(np.int64)
     return backend.entries.canonical(rows, cols, values.astype(dtype, copy=False), A.shape[0], index)
+
+
+def _check_coordinates(rows: Any, cols: Any, values: Any, n: int) -> None:
+    if not rows.size == cols.size == values.size:
+        raise ValueError(
+            "A.row, A.col and A.data must have one length, "
+            f"got {rows.size}, {cols.size} and {values.size} entries"
+        )
+    for name, places in (("row", rows), ("col", cols)):
+        if places.size and not (
+            0 <= int(places.min()) and int(places.max()) < n
+        ):  # stall: before they are used
+            raise ValueError(f"A.{name} must lie in [0, {n}), got {int(places.min())} to {int(places.max())}")
 
 
 def _csc_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any]:
@@ -150,6 +164,12 @@ def _csc_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any]
 
 def _own_arrays(A: Any, dtype: np.dtype, xp: Any) -> tuple[Any, Any, Any]:
     """A compressed matrix's arrays, contiguous, with one index type."""
+    if A.indptr.size != A.shape[0] + 1:
+        raise ValueError(f"A.indptr must have {A.shape[0] + 1} entries, got {A.indptr.size}")
+    if A.indices.size != A.data.size:
+        raise ValueError(
+            f"A.indices and A.data must have one length, got {A.indices.size} and {A.data.size} entries"
+        )
     index = _index_dtype(A.indptr.dtype, A.indices.dtype)
     return (
         xp.ascontiguousarray(A.indptr, dtype=index),
@@ -171,7 +191,7 @@ def _checked(indptr: Any, indices: Any, data: Any, backend: Any) -> CSR:
         indptr, indices, data = backend.entries.canonical(rows, indices, data, n, indices.dtype)
         return _checked(indptr, indices, data, backend)
     scale = 1.0
-    if not np.isfinite(scan.total):
+    if not np.isfinite(2.0 * scan.total):  # twice: the graph of a nonsymmetric matrix adds its transpose
         scale = OVERFLOW_SCALE
         scan = backend.entries.scan(indptr, indices, data, scale)
     return CSR(indptr, indices, data, scan.symmetric, scan.total, scan.diagonal, scan.longest_row, scale)

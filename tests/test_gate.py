@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg
 import strategies as graphs
-from conftest import CPU, CUDA
+from conftest import CPU
 from hypothesis import given
 from test_config import cupy_like
 
@@ -309,9 +309,9 @@ class TestValueTypes:
         D = np.trunc(DENSE).astype(dtype)
         A = make(D, form)
         swapped = D.dtype.newbyteorder("S")
-        A = D.astype(swapped) if form == "dense" else with_arrays(A, data=A.data.astype(swapped))
         if form in ("csr", "csc"):
             A = with_index_type(A, np.dtype(np.int64).newbyteorder("S"))
+        A = D.astype(swapped) if form == "dense" else with_arrays(A, data=A.data.astype(swapped))
         csr = as_csr(A)
         assert csr.data.dtype.isnative and csr.indices.dtype.isnative and csr.indptr.dtype.isnative
         np.testing.assert_array_equal(dense(CPU, csr), D)
@@ -344,6 +344,7 @@ class TestFormats:
     def test_nested_lists(self):
         assert_same_bits(dense(CPU, as_csr(DENSE.tolist())), DENSE)
 
+    @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
     def test_numpy_matrix(self):
         csr = as_csr(np.matrix(DENSE))
         assert type(csr.data) is np.ndarray and csr.data.ndim == 1
@@ -362,8 +363,7 @@ class TestFormats:
         A = put(backend, make(DENSE, form))
         for name in ARRAYS[form]:
             setattr(A, name, backend.xp.repeat(getattr(A, name), 2)[::2])
-        if form != "coo" or backend is CUDA:
-            assert A.data.strides[0] == 2 * A.data.itemsize
+            assert getattr(A, name).strides[0] == 2 * getattr(A, name).itemsize
         assert_same_bits(dense(backend, as_csr(A)), DENSE)
 
     def test_a_checked_matrix_passes(self, backend):
@@ -460,11 +460,14 @@ class TestStoredOrder:
         values = rng.standard_normal(places.size)
         self.assert_summed(backend, with_duplicates(form, places // size, places % size, values, size))
 
-    def test_one_unsorted_pair_at_a_chunks_border(self, backend):
-        for slot in (2047, 2048):
-            A = lf.matrices.poisson((60, 60))
+    def test_one_pair_out_of_order_at_a_chunks_border(self, backend):
+        full = sp.csr_array(np.random.default_rng(3).standard_normal((60, 60)))
+        for slot in (2047, 2048, 2049):
+            A = full.copy()
             A.indices[[slot - 1, slot]] = A.indices[[slot, slot - 1]]
-            A.data[slot] = 9.0
+            self.assert_summed(backend, A)
+            A = full.copy()
+            A.indices[slot] = A.indices[slot - 1]
             self.assert_summed(backend, A)
 
     @pytest.mark.parametrize("form", FORMATS)
@@ -496,7 +499,7 @@ class TestSmall:
             np.diag([2.0, -1.0, 0.0, 5.0]),
             np.zeros((6, 6)),
             np.pad(DENSE, (2, 3)),
-            np.kron(np.eye(3), [[2.0, -1.0], [-1.0, 2.0]]),
+            np.kron(np.eye(3), [[2.0, 1.0], [1.0, 2.0]]),
             np.array([[0.0, 1.0], [0.0, 0.0]]),
         ],
         ids=["0x0", "1x1 empty", "1x1", "diagonal", "empty", "empty rows", "disconnected", "one entry"],
@@ -550,13 +553,13 @@ class TestBrokenIndices:
     @pytest.mark.parametrize("indptr", [[0, 1, 2, 3, 4, 4], [0, 1, 2, 4]], ids=["long", "short"])
     def test_indptr_of_another_length(self, backend, form, indptr):
         A = with_arrays(make(np.eye(4), form), indptr=np.array(indptr, dtype=np.int32))
-        with pytest.raises(ValueError, match=r"A\.indptr"):
+        with pytest.raises(ValueError, match="indptr"):
             as_csr(put(backend, A))
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_values_and_indices_of_different_lengths(self, backend, form):
         A = make(DENSE, form)
-        with pytest.raises(ValueError, match=r"A\.data"):
+        with pytest.raises(ValueError, match="data"):
             as_csr(put(backend, with_arrays(A, data=A.data[:-3])))
 
     @pytest.mark.parametrize("index_dtype", graphs.INDEX_DTYPES)
@@ -590,7 +593,7 @@ class TestBrokenIndices:
 
     def test_coordinates(self, backend):
         """In a process of its own: coordinates that are not checked may end it."""
-        script = f"import test_gate; test_gate.try_coordinates(test_gate.{backend.name.upper()})"
+        script = f"import conftest, test_gate; test_gate.try_coordinates(conftest.{backend.name.upper()})"
         command = [sys.executable, "-c", script]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
@@ -618,31 +621,32 @@ def try_coordinates(backend):
 class TestUntouched:
     @staticmethod
     def frozen(backend, A):
-        """A on the backend, its arrays, and copies of them; nothing may write to it on the CPU."""
+        """A on the backend and copies of its arrays; on the CPU nothing may write to it."""
         B = put(backend, A)
-        arrays = [B] if isinstance(A, np.ndarray) else [getattr(B, name) for name in ARRAYS[A.format]]
+        arrays = arrays_of(B)
         if backend is CPU:
             for array in arrays:
                 array.flags.writeable = False
-        return B, arrays, [array.copy() for array in arrays]
+        return B, [array.copy() for array in arrays]
 
     def assert_untouched(self, backend, A):
-        B, arrays, before = self.frozen(backend, A)
-        names = () if isinstance(A, np.ndarray) else ARRAYS[A.format]
+        B, before = self.frozen(backend, A)
         for use in (as_csr, as_graph, lf.linear_forest, lf.graph.identity_coverage):
             use(B)
         lf.graph.greedy_factor(B, 2)
         lf.pipeline.tridiagonal_bands(B, iterations=None)
         lf.extract_bands(B, lf.linear_forest(lf.graph.factor(B, 2)))
-        for array, copy in zip(arrays, before, strict=True):
+        for array, copy in zip(arrays_of(B), before, strict=True):
             assert_same_bits(backend.host(array), backend.host(copy))
-        for name, copy in zip(names, before, strict=True if names else False):
-            assert_same_bits(backend.host(getattr(B, name)), backend.host(copy))
 
     @pytest.mark.parametrize("form", ["dense", *FORMATS, "dia"])
-    @pytest.mark.parametrize("dtype", [*graphs.DTYPES, np.bool_])
+    @pytest.mark.parametrize("dtype", graphs.DTYPES)
     def test_in_order(self, backend, form, dtype):
         self.assert_untouched(backend, make(DENSE.astype(dtype), form))
+
+    @pytest.mark.parametrize("form", ["dense", *FORMATS])
+    def test_booleans(self, backend, form):
+        self.assert_untouched(backend, make(DENSE != 0, form))
 
     @pytest.mark.parametrize("index_dtype", graphs.INDEX_DTYPES)
     @pytest.mark.parametrize("symmetric", [True, False])
@@ -694,6 +698,10 @@ class TestUntouched:
         assert graph.slots_are_matrix
 
 
+def arrays_of(A):
+    return [getattr(A, name) for name in ARRAYS[A.format]] if hasattr(A, "format") else [A]
+
+
 def address(array):
     return array.data.ptr if hasattr(array, "get") else array.ctypes.data
 
@@ -709,6 +717,12 @@ def wanted_total(backend, csr):
     rows = rows_of(indptr)
     weights = np.array([float(oracles.magnitude(value)) for value in data]) * csr.scale
     return oracles.tree_sum(np.where(rows == indices, 0.0, weights))
+
+
+def stored_diagonal(A):
+    """The diagonal with the sign of its zeros, which SciPy's loses."""
+    found = oracles.entries(A)
+    return np.array([found.get((i, i), 0) for i in range(A.shape[0])], dtype=A.dtype)
 
 
 class TestFindings:
@@ -766,7 +780,7 @@ class TestFindings:
         assert csr.total_weight == wanted_total(backend, csr)
         assert csr.scale == 1.0
         assert csr.longest_row == np.diff(A.indptr).max(initial=0)
-        assert_same_bits(backend.host(csr.diagonal), A.diagonal())
+        assert_same_bits(backend.host(csr.diagonal), stored_diagonal(A))
 
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
     @pytest.mark.parametrize("size", [300, 3000])
@@ -836,7 +850,7 @@ class TestFindings:
         A = sp.csr_array(sp.coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=A.shape))
         A.data[:] = of_many_sizes(np.random.default_rng(7), A.nnz, dtype)
         diagonal = backend.host(as_csr(backend.csr(A)).diagonal)
-        assert_same_bits(diagonal, A.diagonal())
+        assert_same_bits(diagonal, stored_diagonal(A))
         assert np.count_nonzero(diagonal) and not diagonal[::3].any()
 
 
