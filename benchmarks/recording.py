@@ -7,8 +7,9 @@ from collections import defaultdict
 from pathlib import Path
 
 KERNELS = Path(__file__).resolve().parent.parent / "linforest_precond" / "backends" / "cuda" / "kernels"
-# `extern "C" __global__ void __launch_bounds__(256) name(`
-DEFINITION = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(")
+# `extern "C" __global__ void __launch_bounds__(256, sizeof(INDEX)) name(`
+BOUNDS = r"__launch_bounds__\((?:[^()]|\([^()]*\))*\)\s*"
+DEFINITION = re.compile(rf"__global__\s+void\s+(?:{BOUNDS})?(\w+)\s*\(")
 
 # The parts of the chain, as in figure 6 of Klein & Strzodka; the rest is stalls, clearing and launches.
 PARTS = (

@@ -166,6 +166,8 @@ def _own_arrays(A: Any, dtype: np.dtype, xp: Any) -> tuple[Any, Any, Any]:
     """A compressed matrix's arrays, contiguous, with one index type."""
     if A.indptr.size != A.shape[0] + 1:
         raise ValueError(f"A.indptr must have {A.shape[0] + 1} entries, got {A.indptr.size}")
+    if A.shape[0] == 0 and A.indices.size:
+        raise ValueError(f"A.indices must be empty where A has no rows, got {A.indices.size} entries")
     if A.indices.size != A.data.size:
         raise ValueError(
             f"A.indices and A.data must have one length, got {A.indices.size} and {A.data.size} entries"

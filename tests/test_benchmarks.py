@@ -194,7 +194,9 @@ def test_hashes_follow_names_and_contents(module, tmp_path):
 def test_every_kernel_has_a_file(module):
     files = module("recording").kernel_files()
     assert set(files.values()) == set(loader.PROGRAMS)
-    assert files["propose_factor"] == "factor"
+    assert files["propose_factor"] == "factor" and files["scan_entries"] == "entries"
+    sources = sorted(module("recording").KERNELS.glob("*.cu"))
+    assert len(files) == sum(source.read_text().count('extern "C" __global__') for source in sources)
 
 
 # A log as `launch.recording` leaves it, with numbers for events: a launch lasts from the first to the second.

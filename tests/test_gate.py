@@ -543,6 +543,12 @@ class TestBrokenIndices:
         with pytest.raises(ValueError, match=r"A\.indptr must rise"):
             as_csr(put(backend, A))
 
+    @pytest.mark.parametrize("form", ["csr", "csc"])
+    def test_entries_without_rows(self, backend, form):
+        A = with_arrays(make(np.zeros((0, 0)), form), indices=np.array([0], np.int32), data=np.ones(1))
+        with pytest.raises(ValueError, match=r"A\.indices must be empty where A has no rows, got 1"):
+            as_csr(put(backend, A))
+
     def test_indptr_of_many_rows(self, backend):
         A = lf.matrices.poisson(5000)
         A.indptr[3001] = A.indptr[3000] - 1
