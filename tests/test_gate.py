@@ -1,4 +1,4 @@
-"""The gate: what it takes, what it refuses and how it says so, and what it finds out about a matrix."""
+"""The gate: what it takes, what it refuses and how it says so."""
 
 import importlib
 import os
@@ -12,118 +12,29 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 import strategies as graphs
 from conftest import CPU
-from hypothesis import given
+from gate_matrices import (
+    ARRAYS,
+    DENSE,
+    FORMATS,
+    KINDS,
+    assert_chain_works,
+    assert_same_bits,
+    dense,
+    edges,
+    host,
+    make,
+    of_many_sizes,
+    put,
+    rows_of,
+    with_arrays,
+    with_duplicates,
+    with_index_type,
+)
 from test_config import cupy_like
 
 import linforest_precond as lf
 from linforest_precond import backends
 from linforest_precond.gate import as_csr, as_graph
-
-ARRAYS = {
-    **dict.fromkeys(("csr", "csc", "bsr"), ("data", "indices", "indptr")),
-    "coo": ("data", "row", "col"),
-    "dia": ("data", "offsets"),
-}
-FORMATS = ("csr", "csc", "coo")  # those of both libraries that keep entries as the user stored them
-KINDS = ("array", "matrix")
-REALS = (np.float32, np.float64)
-DENSE = np.array(
-    [
-        [4.0, -1.0, 0.0, 0.0, 2.5],
-        [-1.0, 4.0, 3.0, 0.0, 0.0],
-        [0.0, 0.5, 0.0, 7.0, 0.0],
-        [0.0, 0.0, 0.0, 5.0, -6.0],
-        [2.5, 0.0, 0.0, 1.0, 8.0],
-    ]
-)
-
-
-def put(backend, A):
-    """A sparse matrix or dense array on the backend: same format and kind, same arrays, nothing checked."""
-    if backend is CPU:
-        return A
-    if isinstance(A, np.ndarray):
-        return backend.array(A)
-    import cupyx.scipy.sparse as cusparse
-
-    kind = type(A).__name__
-    make = getattr(cusparse, kind, None) or getattr(cusparse, kind.replace("array", "matrix"))
-    if A.format == "dia":
-        return make((backend.array(A.data), backend.array(A.offsets)), shape=A.shape)
-    B = make(A.shape)
-    for name in ARRAYS[A.format]:
-        setattr(B, name, backend.array(getattr(A, name)))
-    return B
-
-
-def make(D, form, kind="array"):
-    """A dense array as a SciPy matrix of any format, or as it is."""
-    return D if form == "dense" else getattr(sp, f"{form}_{kind}")(D)
-
-
-def with_arrays(A, **arrays):
-    """A copy of A with some of its arrays replaced, unchecked."""
-    A = A.copy()
-    for name, array in arrays.items():
-        setattr(A, name, array)
-    return A
-
-
-def with_index_type(A, index_dtype):
-    """A copy of A with this index type, which constructors may narrow."""
-    if A.format == "coo":
-        A = A.copy()
-        A.coords = tuple(array.astype(index_dtype) for array in A.coords)
-        return A
-    return with_arrays(A, indices=A.indices.astype(index_dtype), indptr=A.indptr.astype(index_dtype))
-
-
-def host(backend, record):
-    """indptr, indices and values of a CSR or Graph."""
-    values = record.data if hasattr(record, "data") else record.values
-    return tuple(backend.host(array) for array in (record.indptr, record.indices, values))
-
-
-def rows_of(indptr):
-    return np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
-
-
-def dense(backend, record):
-    """The record as a dense array; its entries must be in order."""
-    indptr, indices, values = host(backend, record)
-    rows = rows_of(indptr)
-    assert indptr[0] == 0 and indptr[-1] == indices.size == values.size
-    assert np.all((np.diff(indices) > 0) | (np.diff(rows) > 0))
-    D = np.zeros((record.n, record.n), values.dtype)
-    D[rows, indices] = values
-    return D
-
-
-def edges(backend, graph):
-    """{(lo, hi): weight} of a Graph, which must hold every edge twice with one weight."""
-    indptr, indices, values = host(backend, graph)
-    both = {
-        (i, j): abs(value)
-        for i, j, value in zip(rows_of(indptr).tolist(), indices.tolist(), values, strict=True)
-        if i != j and value != 0
-    }
-    assert all(both.get((j, i)) == weight for (i, j), weight in both.items())
-    return {(i, j): weight for (i, j), weight in both.items() if i < j}
-
-
-def assert_same_bits(one, other):
-    assert one.dtype == other.dtype and one.shape == other.shape
-    np.testing.assert_array_equal(one, other)
-    assert one.tobytes() == other.tobytes()
-
-
-def assert_chain_works(backend, A):
-    """From a good matrix all the way to the bands."""
-    forest, bands = lf.pipeline.tridiagonal_bands(put(backend, A))
-    arrays = (backend.host(array) for array in (forest.neighbors, forest.path_id, forest.position))
-    oracles.assert_is_linear_forest(sp.coo_array(A), *arrays)
-    assert bands.lower.size == bands.diagonal.size == bands.upper.size == A.shape[0]
-    return forest, bands
 
 
 class TestShape:
@@ -372,19 +283,6 @@ class TestFormats:
         assert edges(backend, as_graph(csr)) == oracles.graph_edges(sp.coo_array(DENSE))
 
 
-def with_duplicates(form, rows, columns, values, size):
-    """A matrix whose entries are stored in the order given, as far as the format allows."""
-    rows, columns = np.asarray(rows, dtype=np.int32), np.asarray(columns, dtype=np.int32)
-    if form == "coo":
-        A = sp.coo_array((np.ones(values.size), (rows, columns)), shape=(size, size))
-        return with_arrays(A, data=values)
-    major, minor = (rows, columns) if form == "csr" else (columns, rows)
-    order = np.argsort(major, kind="stable")
-    indptr = np.searchsorted(major[order], np.arange(size + 1)).astype(np.int32)
-    A = getattr(sp, f"{form}_array")((size, size))
-    return with_arrays(A, data=values[order], indices=minor[order], indptr=indptr)
-
-
 def stored_entries(A):
     """(row, column, value) one after the other as stored."""
     if A.format == "coo":
@@ -406,14 +304,6 @@ def summed(A):
         sums[row, column] = sums[row, column] + value if (row, column) in sums else value
     places = sorted(sums)
     return places, np.array([sums[place] for place in places], dtype=A.dtype)
-
-
-def of_many_sizes(rng, count, dtype):
-    """Numbers whose sum depends on the order."""
-    numbers = rng.standard_normal(count) * 10.0 ** rng.integers(-8, 9, count)
-    if np.dtype(dtype).kind == "c":
-        numbers = numbers + 1j * rng.permutation(numbers)
-    return numbers.astype(dtype)
 
 
 class TestStoredOrder:
@@ -622,339 +512,3 @@ def try_coordinates(backend):
                 print("nothing", flush=True)
             except Exception as error:
                 print(type(error).__name__, flush=True)
-
-
-class TestUntouched:
-    @staticmethod
-    def frozen(backend, A):
-        """A on the backend and copies of its arrays; on the CPU nothing may write to it."""
-        B = put(backend, A)
-        arrays = arrays_of(B)
-        if backend is CPU:
-            for array in arrays:
-                array.flags.writeable = False
-        return B, [array.copy() for array in arrays]
-
-    def assert_untouched(self, backend, A):
-        B, before = self.frozen(backend, A)
-        for use in (as_csr, as_graph, lf.linear_forest, lf.graph.identity_coverage):
-            use(B)
-        lf.graph.greedy_factor(B, 2)
-        lf.pipeline.tridiagonal_bands(B, iterations=None)
-        lf.extract_bands(B, lf.linear_forest(lf.graph.factor(B, 2)))
-        for array, copy in zip(arrays_of(B), before, strict=True):
-            assert_same_bits(backend.host(array), backend.host(copy))
-
-    @pytest.mark.parametrize("form", ["dense", *FORMATS, "dia"])
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_in_order(self, backend, form, dtype):
-        self.assert_untouched(backend, make(DENSE.astype(dtype), form))
-
-    @pytest.mark.parametrize("form", ["dense", *FORMATS])
-    def test_booleans(self, backend, form):
-        self.assert_untouched(backend, make(DENSE != 0, form))
-
-    @pytest.mark.parametrize("index_dtype", graphs.INDEX_DTYPES)
-    @pytest.mark.parametrize("symmetric", [True, False])
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_larger(self, backend, dtype, symmetric, index_dtype):
-        A = graphs.random_graph(1500, "unique", 3, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
-        self.assert_untouched(backend, A)
-
-    @pytest.mark.parametrize("form", FORMATS)
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_out_of_order(self, backend, form, dtype):
-        rng = np.random.default_rng(4)
-        rows, columns = rng.integers(0, 30, (2, 400))
-        A = with_duplicates(form, rows, columns, of_many_sizes(rng, 400, dtype), 30)
-        self.assert_untouched(backend, A)
-
-    def test_blocks(self):
-        data = np.arange(1.0, 25.0).reshape(6, 2, 2)
-        A = sp.bsr_array((data, np.array([1, 0, 1, 2, 0, 0]), np.array([0, 3, 4, 6])), shape=(6, 6))
-        self.assert_untouched(CPU, A)
-
-    def test_lists(self):
-        A = sp.lil_array(DENSE)
-        before = A.copy()
-        assert_chain_works(CPU, A)
-        assert A.rows.tolist() == before.rows.tolist() and A.data.tolist() == before.data.tolist()
-
-    def test_dictionary(self):
-        A = sp.dok_array(DENSE)
-        before = dict(A.items())
-        assert_chain_works(CPU, A)
-        assert dict(A.items()) == before
-
-    @pytest.mark.parametrize("index_dtype", graphs.INDEX_DTYPES)
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_arrays_in_order_are_the_users_own(self, backend, dtype, index_dtype):
-        A = backend.csr(with_index_type(sp.csr_array(DENSE.astype(dtype)), index_dtype))
-        csr = as_csr(A)
-        for name in ARRAYS["csr"]:
-            assert address(getattr(csr, name)) == address(getattr(A, name))
-
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_graphs_of_symmetric_matrices_refer_to_them(self, backend, dtype):
-        A = backend.csr(lf.matrices.poisson((4, 5), dtype=dtype))
-        graph = as_graph(A)
-        assert address(graph.indptr) == address(A.indptr) and address(graph.indices) == address(A.indices)
-        own = address(graph.values) == address(A.data)
-        assert own == graph.values_are_matrix == (np.dtype(dtype).kind == "f")
-        assert graph.slots_are_matrix
-
-
-def arrays_of(A):
-    return [getattr(A, name) for name in ARRAYS[A.format]] if hasattr(A, "format") else [A]
-
-
-def address(array):
-    return array.data.ptr if hasattr(array, "get") else array.ctypes.data
-
-
-def is_symmetric(A):
-    weights = oracles.directed_weights(A)
-    return all(weights.get((j, i)) == weight for (i, j), weight in weights.items())
-
-
-def wanted_total(backend, csr):
-    """The sum over the stored entries in order; the diagonal's places hold 0."""
-    indptr, indices, data = host(backend, csr)
-    rows = rows_of(indptr)
-    weights = np.array([float(oracles.magnitude(value)) for value in data]) * csr.scale
-    return oracles.tree_sum(np.where(rows == indices, 0.0, weights))
-
-
-def stored_diagonal(A):
-    """The diagonal with the sign of its zeros, which SciPy's loses."""
-    found = oracles.entries(A)
-    return np.array([found.get((i, i), 0) for i in range(A.shape[0])], dtype=A.dtype)
-
-
-class TestFindings:
-    def symmetric(self, backend, D):
-        answers = {as_csr(put(backend, make(D, form))).symmetric for form in ("dense", "csr", "csc")}
-        assert len(answers) == 1
-        return answers.pop()
-
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_symmetric_magnitudes(self, backend, dtype):
-        D = np.triu(np.random.default_rng(0).standard_normal((40, 40)), 1).astype(dtype)
-        if D.dtype.kind == "c":
-            D *= np.exp(1j * np.arange(40)).astype(dtype)
-        diagonal = np.diag(np.arange(40)).astype(dtype)
-        for mirrored in (D.T, -D.T, D.conj().T, -D.conj().T):
-            assert self.symmetric(backend, D + mirrored + diagonal)
-        assert not self.symmetric(backend, D + diagonal)
-        assert not self.symmetric(backend, D + np.roll(D, 1, axis=1).T)
-
-    @pytest.mark.parametrize("index_dtype", graphs.INDEX_DTYPES)
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_one_last_digit_is_seen(self, backend, dtype, index_dtype):
-        A = graphs.random_graph(600, "unique", 5, index_dtype=index_dtype)
-        single = A.data.astype(np.float32 if np.dtype(dtype) in (np.float32, np.complex64) else np.float64)
-        rows = rows_of(A.indptr)
-        assert as_csr(backend.csr(with_arrays(A, data=single.astype(dtype)))).symmetric
-        for slot in np.flatnonzero(rows != A.indices)[[0, 77, -1]]:
-            changed = single.copy()
-            changed[slot] = np.nextafter(changed[slot], changed.dtype.type(np.inf))
-            assert not as_csr(backend.csr(with_arrays(A, data=changed.astype(dtype)))).symmetric
-
-    def test_equal_sums_are_not_symmetry(self, backend):
-        crossed, circle = [[0, 1, 2], [2, 0, 0], [1, 0, 0]], [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
-        apart = [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
-        for D in (crossed, circle, apart):
-            assert not self.symmetric(backend, np.array(D, dtype=np.float64))
-
-    def test_nonsymmetric_pattern(self, backend):
-        D = DENSE.copy()
-        assert not self.symmetric(backend, D)
-        assert self.symmetric(backend, D + D.T)
-        D = D + D.T
-        D[0, 1] = 0.0
-        assert not self.symmetric(backend, D)
-
-    def test_an_explicit_zero_on_one_side_is_symmetric(self, backend):
-        A = graphs.make_csr(np.array([2.0, 0.0, -2.0]), np.array([1, 2, 0]), np.array([0, 2, 3, 3]), 3)
-        assert as_csr(backend.csr(A)).symmetric
-        assert edges(backend, as_graph(backend.csr(A))) == {(0, 1): 2.0}
-
-    @given(A=graphs.matrices())
-    def test_hypothesis_graphs(self, backend, A):
-        csr = as_csr(backend.csr(A))
-        assert csr.symmetric == is_symmetric(A)
-        assert csr.total_weight == wanted_total(backend, csr)
-        assert csr.scale == 1.0
-        assert csr.longest_row == np.diff(A.indptr).max(initial=0)
-        assert_same_bits(backend.host(csr.diagonal), stored_diagonal(A))
-
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    @pytest.mark.parametrize("size", [300, 3000])
-    def test_total_weight_bit_for_bit(self, backend, size, dtype):
-        A = graphs.random_graph(size, "unique", 8, symmetric=False, dtype=dtype)
-        A.data[:] = of_many_sizes(np.random.default_rng(9), A.nnz, dtype)
-        csr = as_csr(backend.csr(A))
-        assert csr.total_weight == wanted_total(backend, csr) > 0
-        assert csr.longest_row == np.diff(A.indptr).max()
-
-    def test_one_long_row(self, backend):
-        A = graphs.star_graph(5000, np.random.default_rng(0).random(5000))
-        csr = as_csr(backend.csr(A))
-        assert csr.longest_row == 5001 and csr.symmetric
-        assert csr.total_weight == wanted_total(backend, csr)
-
-    @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
-    @pytest.mark.parametrize("symmetric", [True, False])
-    def test_huge_values(self, backend, dtype, symmetric):
-        largest = np.finfo(np.float64).max
-        D = np.triu(np.full((30, 30), largest), 1)
-        D = (D + D.T * (1.0 if symmetric else 0.5)).astype(dtype)
-        csr = as_csr(backend.array(D))
-        assert csr.scale == 2.0**-128 and csr.symmetric == symmetric
-        assert np.isfinite(csr.total_weight) and csr.total_weight == wanted_total(backend, csr)
-        forest = lf.linear_forest(backend.array(D), iterations=None)
-        assert 0.0 < forest.coverage <= 1.0
-        if symmetric:
-            edges_kept = np.count_nonzero(backend.host(forest.neighbors) >= 0)
-            assert forest.coverage == pytest.approx(edges_kept / (30 * 29))
-
-    @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
-    def test_a_sum_that_only_overflows_with_the_transpose(self, backend, dtype):
-        """The matrix's own weights sum up to a double, those of the graph, twice as many, do not."""
-        D = np.zeros((4, 4), dtype)
-        D[0, 1], D[1, 2], D[2, 3] = 6e307, 3e307, 3e307
-        huge, small = (lf.graph.factor(backend.array(A), 1) for A in (D, D / 2**40))
-        np.testing.assert_array_equal(backend.host(huge.neighbors), backend.host(small.neighbors))
-        assert huge.coverage == pytest.approx(0.75) and small.coverage == pytest.approx(0.75)
-        graph = as_graph(backend.array(D))
-        assert np.isfinite(graph.total_weight)
-
-    @pytest.mark.parametrize("dtype", [np.float32, np.complex64])
-    def test_single_precision_needs_no_scale(self, backend, dtype):
-        D = (np.finfo(np.float32).max * (1 - np.eye(40))).astype(dtype)
-        csr = as_csr(backend.array(D))
-        assert csr.scale == 1.0 and csr.total_weight == wanted_total(backend, csr)
-
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_subnormal_values(self, backend, dtype):
-        least = np.finfo(dtype).smallest_subnormal
-        A = graphs.path_graph(50, 1.0 + np.arange(49))
-        A = graphs.with_types(A, dtype)
-        A.data = (A.data.real.astype(np.int64) * least).astype(dtype)
-        csr = as_csr(backend.csr(A))
-        assert csr.symmetric and csr.scale == 1.0
-        assert csr.total_weight == wanted_total(backend, csr) == 49 * 50 * float(least)
-        found = edges(backend, as_graph(backend.csr(A)))
-        assert found == {(i, i + 1): (i + 1) * least for i in range(49)}
-        assert lf.linear_forest(backend.csr(A), iterations=None).coverage == 1.0
-
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_diagonal(self, backend, dtype):
-        A = graphs.random_graph(700, seed=6, symmetric=False, dtype=dtype)
-        coo = A.tocoo()
-        keep = (coo.row != coo.col) | (coo.row % 3 != 0)
-        A = sp.csr_array(sp.coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=A.shape))
-        A.data[:] = of_many_sizes(np.random.default_rng(7), A.nnz, dtype)
-        diagonal = backend.host(as_csr(backend.csr(A)).diagonal)
-        assert_same_bits(diagonal, stored_diagonal(A))
-        assert np.count_nonzero(diagonal) and not diagonal[::3].any()
-
-
-def magnitudes(D):
-    return np.array([oracles.magnitude(value) for value in D.ravel()]).reshape(D.shape)
-
-
-def wanted_graph(D):
-    """|D| + |D|ᵀ off the diagonal, at most the largest finite number."""
-    weights = magnitudes(D)
-    with np.errstate(over="ignore"):
-        both = np.minimum(weights + weights.T, np.finfo(weights.dtype).max)
-    np.fill_diagonal(both, 0)
-    return both
-
-
-class TestGraph:
-    @given(A=graphs.matrices())
-    def test_hypothesis_graphs(self, backend, A):
-        graph = as_graph(backend.csr(A))
-        assert edges(backend, graph) == oracles.graph_edges(A)
-        assert graph.indptr.dtype == graph.indices.dtype == A.indices.dtype
-        assert graph.n == A.shape[0]
-        assert graph.longest_row == np.diff(backend.host(graph.indptr)).max(initial=0)
-
-    @staticmethod
-    def random(dtype, density, seed):
-        rng = np.random.default_rng(seed)
-        D = rng.standard_normal((60, 60)).astype(dtype)
-        if D.dtype.kind == "c":
-            D = D + (1j * rng.standard_normal((60, 60))).astype(dtype)
-        keep = rng.random((60, 60)) < density
-        return D, keep
-
-    def assert_graph(self, backend, D, same_pattern):
-        csr = as_csr(backend.array(D))
-        graph = as_graph(csr)
-        found = dense(backend, graph)
-        np.fill_diagonal(found, 0)
-        assert_same_bits(found, wanted_graph(D))
-        assert graph.slots_are_matrix == same_pattern and not graph.values_are_matrix
-        assert graph.scale == csr.scale and graph.total_weight == 2 * csr.total_weight
-        assert graph.longest_row == np.diff(backend.host(graph.indptr)).max()
-        if same_pattern:
-            assert address(graph.indices) == address(csr.indices)
-
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    @pytest.mark.parametrize("density", [0.03, 0.2, 1.0])
-    def test_weights_on_one_pattern(self, backend, dtype, density):
-        D, keep = self.random(dtype, density, 1)
-        self.assert_graph(backend, D * (keep | keep.T), True)
-
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    @pytest.mark.parametrize("density", [0.03, 0.2, 0.9])
-    def test_weights_on_the_union_of_patterns(self, backend, dtype, density):
-        D, keep = self.random(dtype, density, 2)
-        self.assert_graph(backend, D * keep, False)
-
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_triangles(self, backend, dtype):
-        D, _ = self.random(dtype, 1.0, 3)
-        self.assert_graph(backend, np.triu(D), False)
-        self.assert_graph(backend, np.tril(D, -1), False)
-
-    def test_larger_than_a_block(self, backend):
-        A = graphs.random_graph(4000, "unique", 3, symmetric=False)
-        assert edges(backend, as_graph(backend.csr(A))) == oracles.graph_edges(A)
-
-    @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-    def test_complex_magnitudes_by_the_formula(self, backend, dtype):
-        rng = np.random.default_rng(0)
-        upper = np.triu(of_many_sizes(rng, 80 * 80, dtype).reshape(80, 80), 1)
-        D = upper + upper.conj().T
-        graph = as_graph(backend.array(D))
-        assert as_csr(backend.array(D)).symmetric
-        assert_same_bits(dense(backend, graph), magnitudes(D))
-        assert graph.slots_are_matrix and not graph.values_are_matrix
-
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_weights_stop_at_the_largest_number(self, backend, dtype):
-        largest = np.finfo(dtype).max
-        for low in (largest, largest / 2):
-            D = np.array([[0, largest, 1, 0], [low, 0, 0, 0], [2, 0, 0, largest], [0, 0, 0, 0]], dtype)
-            found = edges(backend, as_graph(backend.array(D)))
-            assert found == oracles.graph_edges(sp.coo_array(D))
-            assert found[0, 1] == largest or (low == largest and is_symmetric(sp.coo_array(D)))
-            assert found[0, 2] == 3 and found[2, 3] == largest
-
-    @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-    def test_magnitudes_stop_at_the_largest_number(self, backend, dtype):
-        largest = np.finfo(dtype).max
-        D = np.array([[1, complex(largest, largest)], [complex(largest, -largest), 1]], dtype)
-        assert as_csr(backend.array(D)).symmetric
-        assert edges(backend, as_graph(backend.array(D))) == {(0, 1): largest}
-
-    def test_signs_stay_where_the_values_are_the_matrix(self, backend):
-        A = lf.matrices.poisson((5, 5))
-        graph = as_graph(backend.csr(A))
-        assert graph.values_are_matrix and graph.slots_are_matrix
-        assert_same_bits(backend.host(graph.values), A.data)
-        assert graph.total_weight == as_csr(backend.csr(A)).total_weight

@@ -1,12 +1,13 @@
 """From a `.cu` file and its types to compiled kernels.
 
 A program is one file of `kernels/`, compiled once for every combination of types it is used with. Types are
-macros: `VALUE` (an entry of the matrix), `WEIGHT` (its magnitude), `INDEX`. The text of `common.cuh` stands
-in the program itself, because CuPy's compile cache does not see an included file change.
+macros: `VALUE` (an entry of the matrix), `WEIGHT` (its magnitude), `INDEX`. The text of its headers stands in
+the program itself, because CuPy's compile cache does not see an included file change.
 """
 
 import functools
 import itertools
+import re
 from importlib import resources
 
 import numpy as np
@@ -68,12 +69,17 @@ def _spelled(meaning):
 
 @functools.cache
 def _text(name):
-    """The program with common.cuh in place; `#line` makes compiler messages point at the real files."""
-    lines = [f'#line 1 "{_shown(name + ".cu")}"']
-    for number, line in enumerate(_read(f"{name}.cu").splitlines(), start=1):
-        if line.strip() == '#include "common.cuh"':
-            lines += [f'#line 1 "{_shown("common.cuh")}"', _read("common.cuh")]
-            lines += [f'#line {number + 1} "{_shown(name + ".cu")}"']
+    """The program with its headers in place."""
+    return _inlined(f"{name}.cu")
+
+
+def _inlined(file):
+    """A file with its headers in place; `#line` makes compiler messages point at the real files."""
+    lines = [f'#line 1 "{_shown(file)}"']
+    for number, line in enumerate(_read(file).splitlines(), start=1):
+        included = re.fullmatch(r'#include "(\w+\.cuh)"', line.strip())
+        if included:
+            lines += [_inlined(included[1]), f'#line {number + 1} "{_shown(file)}"']
         else:
             lines.append(line)
     return "\n".join(lines) + "\n"

@@ -1,0 +1,218 @@
+// What a vertex may propose: the factor under construction, and the best of a row's entries.
+
+// A vertex's state between iterations, one byte: which places of its row of neighbours are confirmed,
+// its charge in the coming iteration, and whether it can take no more edges.
+#define CONFIRMED 0x0f
+#define POSITIVE 0x10
+#define CLOSED 0x20
+
+// Stands in the last place of a row whose vertex is not full but has no free neighbour left.
+#define EXHAUSTED ((INDEX)-2)
+
+// What is asked of one launch.
+struct Options {
+    u64 seed, threshold;
+    i64 first, last;     // the iterations to make
+    i64 long_row;        // longer rows are cut into pieces
+    i64 fewest_dense;    // from this many active vertices on, all rows are gone through
+    int m, k_m;
+    int automatic;       // whether to stop when few edges are confirmed
+    int short_rows;      // whether a block's rows fit into shared memory
+    int capacity;        // entries that fit into shared memory
+    int width;           // lanes to a row of the active list
+};
+
+// One iteration.
+struct Iteration {
+    i64 number;
+    i64 active;
+    bool charged;
+    u32 tie_key;
+    u64 next_charge_key;
+};
+
+__device__ __forceinline__ u64 iteration_key(u64 seed, u64 number) {
+    return mix64(seed + 0x9E3779B97F4A7C15ull * number);
+}
+__device__ __forceinline__ u64 charge_key(const Options& options, i64 k) { return iteration_key(options.seed, 2 * k + 1); }
+
+__device__ __forceinline__ bool is_positive(u64 key, u64 threshold, u64 vertex) {
+    return (mix64(key + vertex * 0xD1342543DE82EF95ull) >> 11) < threshold;
+}
+
+struct Candidate {
+    WEIGHT value;  // as stored in the graph; its magnitude counts
+    u32 hash;      // decides among equal weights in charged iterations, 0 in others
+    INDEX column, slot;
+};
+
+__device__ __forceinline__ bool is_better(const Candidate& a, const Candidate& b) {
+    const WEIGHT weight_a = magnitude(a.value), weight_b = magnitude(b.value);
+    if (weight_a != weight_b) return weight_a > weight_b;
+    if (a.hash != b.hash) return a.hash < b.hash;
+    return a.column < b.column;
+}
+
+// The best DEGREE candidates seen, best first; an empty place has weight 0.
+struct Best {
+    Candidate items[DEGREE];
+
+    __device__ __forceinline__ void clear() {
+#pragma unroll
+        for (int i = 0; i < DEGREE; ++i) items[i] = {(WEIGHT)0, ~0u, NO_VERTEX, NO_VERTEX};
+    }
+    __device__ __forceinline__ void insert(Candidate candidate) {
+#pragma unroll
+        for (int i = 0; i < DEGREE; ++i) {
+            if (!is_better(candidate, items[i])) continue;
+            const Candidate displaced = items[i];
+            items[i] = candidate;
+            candidate = displaced;
+        }
+    }
+    __device__ __forceinline__ void insert_all(const Best& other) {
+#pragma unroll
+        for (int i = 0; i < DEGREE; ++i)
+            if (other.items[i].value != 0) insert(other.items[i]);
+    }
+    __device__ __forceinline__ Best from_lane(int distance) const {
+        Best other;
+#pragma unroll
+        for (int i = 0; i < DEGREE; ++i) {
+            other.items[i].value = __shfl_xor_sync(FULL_WARP, items[i].value, distance);
+            other.items[i].hash = __shfl_xor_sync(FULL_WARP, items[i].hash, distance);
+            other.items[i].column = __shfl_xor_sync(FULL_WARP, items[i].column, distance);
+            other.items[i].slot = __shfl_xor_sync(FULL_WARP, items[i].slot, distance);
+        }
+        return other;
+    }
+};
+
+// The graph and the factor under construction.
+struct Problem {
+    const INDEX* __restrict__ indptr;
+    const INDEX* __restrict__ indices;
+    const WEIGHT* __restrict__ values;   // their magnitudes are the weights
+    INDEX* neighbors;                    // rows of DEGREE, ascending, empty places last
+    WEIGHT* edge_values;
+    INDEX* slots;
+    u8* state;
+    i64 rows;
+};
+
+// A vertex that looks for edges: what it holds and what it may take.
+struct Seeker {
+    i64 vertex;
+    u8 state;
+    INDEX held[DEGREE];  // confirmed neighbours, NO_VERTEX elsewhere
+
+    __device__ __forceinline__ void load(const Problem& problem, i64 v, bool fresh) {
+        vertex = v;
+        state = fresh ? 0 : problem.state[v];
+#pragma unroll
+        for (int i = 0; i < DEGREE; ++i)
+            held[i] = state >> i & 1 ? problem.neighbors[v * DEGREE + i] : NO_VERTEX;
+    }
+    __device__ __forceinline__ bool holds(INDEX column) const {
+        bool found = false;
+#pragma unroll
+        for (int i = 0; i < DEGREE; ++i) found |= held[i] == column;
+        return found;
+    }
+};
+
+// What an iteration lets vertices do. FRESH: the first, uncharged, before there are states.
+enum Mode { FRESH, UNCHARGED, CHARGED };
+
+__device__ __forceinline__ Mode mode_of(const Iteration& it) {
+    return it.charged ? CHARGED : it.number ? UNCHARGED : FRESH;
+}
+
+// The state of a column, as far as the mode looks at it.
+template <Mode MODE>
+__device__ __forceinline__ u8 column_state(const Problem& problem, INDEX column) {
+    return MODE == FRESH ? 0 : problem.state[column];
+}
+
+// Looks at one entry of the seeker's row; returns whether its edge could be proposed now or later.
+template <Mode MODE>
+__device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, u32 tie_key, INDEX column, WEIGHT value,
+                                         u8 state, i64 slot) {
+    if (value == 0 || column == (INDEX)seeker.vertex || (MODE != FRESH && (state & CLOSED))) return false;
+    if (MODE != FRESH && seeker.holds(column)) return false;
+    if (MODE == CHARGED && !((state ^ seeker.state) & POSITIVE)) return true;
+    const WEIGHT weight = magnitude(value), least = magnitude(best.items[DEGREE - 1].value);
+    if (weight < least) return true;
+    u32 hash = 0;
+    if (MODE == CHARGED) {
+        const u32 v = (u32)seeker.vertex, w = (u32)column;
+        const bool forward = seeker.vertex < (i64)column;
+        hash = mix32(tie_key + (forward ? v : w) * 0x9E3779B1u + (forward ? w : v) * 0x85EBCA77u);
+    }
+    best.insert({value, hash, column, (INDEX)slot});
+    return true;
+}
+
+// Writes a seeker's row: what it holds and its best candidates for the free places, by column.
+// Returns the number of new proposals.
+__device__ __forceinline__ int write_row(const Problem& problem, const Seeker& seeker, const Best& best, bool alive) {
+    Candidate row[DEGREE];
+    int proposed = 0;
+#pragma unroll
+    for (int i = 0; i < DEGREE; ++i) {
+        row[i] = {(WEIGHT)0, 0, NO_VERTEX, NO_VERTEX};
+        if (seeker.held[i] < 0) continue;
+        const i64 place = seeker.vertex * DEGREE + i;
+        row[i] = {problem.edge_values[place], 0, seeker.held[i], problem.slots[place]};
+    }
+    // The i-th free place takes the i-th best candidate; constant indices keep both lists in registers.
+#pragma unroll
+    for (int i = 0; i < DEGREE; ++i) {
+        if (seeker.held[i] >= 0) continue;
+#pragma unroll
+        for (int j = 0; j < DEGREE; ++j)
+            if (j == proposed && best.items[j].value != 0) row[i] = best.items[j];
+        if (row[i].column >= 0) ++proposed;
+    }
+#pragma unroll
+    for (int i = 1; i < DEGREE; ++i)
+#pragma unroll
+        for (int j = i; j > 0; --j)
+            if ((u64)row[j].column < (u64)row[j - 1].column) {  // NO_VERTEX is the largest unsigned number
+                const Candidate other = row[j];
+                row[j] = row[j - 1];
+                row[j - 1] = other;
+            }
+    if (!alive && row[DEGREE - 1].column < 0) row[DEGREE - 1].column = EXHAUSTED;
+#pragma unroll
+    for (int i = 0; i < DEGREE; ++i) {
+        const i64 place = seeker.vertex * DEGREE + i;
+        problem.neighbors[place] = row[i].column;
+        problem.edge_values[place] = row[i].value;
+        problem.slots[place] = row[i].slot;
+    }
+    return proposed;
+}
+
+// Looks at every `stride`-th entry of a row from `begin` on.
+template <Mode MODE>
+__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker, u32 tie_key,
+                                                 i64 begin, i64 end, int stride) {
+    bool alive = false;
+    for (i64 slot = begin; slot < end; slot += stride) {
+        const INDEX column = problem.indices[slot];
+        alive |= consider<MODE>(best, seeker, tie_key, column, problem.values[slot],
+                                column_state<MODE>(problem, column), slot);
+    }
+    return alive;
+}
+
+__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker,
+                                                 const Iteration& it, i64 begin, i64 end, int stride) {
+    const u32 key = it.tie_key;
+    switch (mode_of(it)) {
+        case FRESH: return consider_entries<FRESH>(best, problem, seeker, key, begin, end, stride);
+        case UNCHARGED: return consider_entries<UNCHARGED>(best, problem, seeker, key, begin, end, stride);
+        default: return consider_entries<CHARGED>(best, problem, seeker, key, begin, end, stride);
+    }
+}

@@ -1,0 +1,231 @@
+// The ways in which all active vertices propose: rows in turn, listed rows, sub-warps, pieces of long rows.
+
+// Rows of a block of the dense proposition, one to a thread.
+#define ROWS 256
+
+// The rows [first, last) of a block and their entries, staged in shared memory where they fit.
+struct Stage {
+    WEIGHT* values;
+    INDEX* columns;
+    u8* states;
+    int capacity;
+};
+
+__device__ __forceinline__ Stage stage_of(const Options& options) {
+    extern __shared__ __align__(16) char memory[];
+    WEIGHT* const values = reinterpret_cast<WEIGHT*>(memory);
+    INDEX* const columns = reinterpret_cast<INDEX*>(values + options.capacity);
+    return {values, columns, reinterpret_cast<u8*>(columns + options.capacity), options.capacity};
+}
+
+// Proposes for one vertex, whose entries [begin, end) are staged from place `staged_at` on, or not at all (-1).
+template <Mode MODE>
+__device__ __forceinline__ bool propose_row(const Problem& problem, const Iteration& it, const Stage& stage,
+                                            const Seeker& seeker, int staged_at, i64 begin, i64 end) {
+    Best best;
+    best.clear();
+    bool alive = false;
+    if (staged_at >= 0) {
+        const int last = staged_at + (int)(end - begin);
+        const i64 shift = begin - staged_at;
+        for (int i = staged_at; i < last; ++i)
+            alive |= consider<MODE>(best, seeker, it.tie_key, stage.columns[i], stage.values[i],
+                                    MODE == FRESH ? 0 : stage.states[i], shift + i);
+    } else {
+        alive = consider_entries<MODE>(best, problem, seeker, it.tie_key, begin, end, 1);
+    }
+    return write_row(problem, seeker, best, alive) > 0;
+}
+
+template <Mode MODE>
+__device__ __forceinline__ bool propose_block(const Problem& problem, const Iteration& it, const Stage& stage,
+                                              i64 first, i64 last, i64 long_row) {
+    const i64 base = problem.indptr[first];
+    const i64 count = (i64)problem.indptr[last] - base;
+    const bool staged = count <= stage.capacity;
+    const i64 vertex = first + threadIdx.x;
+    const bool present = vertex < last;
+    const i64 begin = present ? problem.indptr[vertex] : 0, end = present ? problem.indptr[vertex + 1] : 0;
+    if (staged) {
+        const INDEX* __restrict__ columns = problem.indices + base;
+        const WEIGHT* __restrict__ values = problem.values + base;
+#pragma unroll 4
+        for (int i = threadIdx.x; i < (int)count; i += ROWS) {
+            const INDEX column = columns[i];
+            stage.columns[i] = column;
+            stage.values[i] = values[i];
+            if (MODE != FRESH) stage.states[i] = column_state<MODE>(problem, column);
+        }
+    }
+    __syncthreads();
+    if (!present || end - begin > long_row) return false;
+    Seeker seeker;
+    seeker.load(problem, vertex, MODE == FRESH);
+    if (seeker.state & CLOSED) return false;
+    return propose_row<MODE>(problem, it, stage, seeker, staged ? (int)(begin - base) : -1, begin, end);
+}
+
+// All vertices propose along their heaviest free edges: all rows in turn, staged in shared memory with coalesced
+// reads, then a thread to a row. For iterations in which many vertices are active. Rows beyond `long_row` are
+// left out; blocks of rows with more than `capacity` entries are not staged.
+__device__ bool propose_dense(const Problem& problem, const Iteration& it, const Options& options) {
+    const Stage stage = stage_of(options);
+    const Mode mode = mode_of(it);
+    bool proposed = false;
+    for (i64 first = (i64)blockIdx.x * ROWS; first < problem.rows; first += (i64)gridDim.x * ROWS) {
+        const i64 last = first + ROWS < problem.rows ? first + ROWS : problem.rows;
+        if (mode == FRESH) proposed |= propose_block<FRESH>(problem, it, stage, first, last, options.long_row);
+        else if (mode == UNCHARGED) proposed |= propose_block<UNCHARGED>(problem, it, stage, first, last, options.long_row);
+        else proposed |= propose_block<CHARGED>(problem, it, stage, first, last, options.long_row);
+        __syncthreads();
+    }
+    return proposed;
+}
+
+// Lanes that bring a row of the active list into shared memory.
+#define STAGING_LANES 4
+
+// The vertices of the active list propose along their heaviest free edges, for short rows: a block stages the
+// rows of 256 vertices, a few lanes to a row, then takes a thread to a row.
+template <Mode MODE>
+__device__ __forceinline__ bool propose_listed_block(const Problem& problem, const Iteration& it, const Stage& stage,
+                                                     const INDEX* list, i64 first, i64 long_row) {
+    __shared__ INDEX begins[ROWS];
+    __shared__ int places[ROWS + 1];
+    const int t = threadIdx.x;
+    const bool present = first + t < it.active;
+    const i64 vertex = present ? (i64)list[first + t] : 0;
+    const i64 begin = present ? problem.indptr[vertex] : 0, end = present ? problem.indptr[vertex + 1] : 0;
+    const bool mine = present && end - begin <= long_row;
+    begins[t] = (INDEX)begin;
+    const int place = block_sum_before(mine ? (int)(end - begin) : 0, places + ROWS);
+    places[t] = place;
+    __syncthreads();
+    const bool staged = places[ROWS] <= stage.capacity;
+    if (staged) {
+#pragma unroll
+        for (int row = t / STAGING_LANES; row < ROWS; row += ROWS / STAGING_LANES) {
+            const i64 from = (i64)begins[row] - places[row];
+            for (int i = places[row] + t % STAGING_LANES; i < places[row + 1]; i += STAGING_LANES) {
+                const INDEX column = problem.indices[from + i];
+                stage.columns[i] = column;
+                stage.values[i] = problem.values[from + i];
+                stage.states[i] = column_state<MODE>(problem, column);
+            }
+        }
+    }
+    __syncthreads();
+    if (!mine) return false;
+    Seeker seeker;
+    seeker.load(problem, vertex, false);
+    return propose_row<MODE>(problem, it, stage, seeker, staged ? place : -1, begin, end);
+}
+
+__device__ bool propose_listed(const Problem& problem, const Iteration& it, const Options& options, const INDEX* list) {
+    const Stage stage = stage_of(options);
+    bool proposed = false;
+    for (i64 first = (i64)blockIdx.x * ROWS; first < it.active; first += (i64)gridDim.x * ROWS) {
+        proposed |= it.charged
+                        ? propose_listed_block<CHARGED>(problem, it, stage, list, first, options.long_row)
+                        : propose_listed_block<UNCHARGED>(problem, it, stage, list, first, options.long_row);
+        __syncthreads();
+    }
+    return proposed;
+}
+
+// The vertices of the active list (all vertices in the first iteration) propose along their heaviest free
+// edges, for longer rows: a generalized sparse matrix-vector product with `width` lanes to a row.
+__device__ bool propose_sparse(const Problem& problem, const Iteration& it, const Options& options,
+                               const INDEX* list) {
+    const int width = options.width, lane = threadIdx.x % width;
+    const i64 rows_at_once = (i64)gridDim.x * blockDim.x / width;
+    const i64 own = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / width;
+    bool proposed = false;
+    // All lanes of a warp go round together: they exchange candidates.
+    for (i64 round = 0; round * rows_at_once < it.active; ++round) {
+        const i64 item = round * rows_at_once + own;
+        Seeker seeker;
+        Best best;
+        best.clear();
+        bool alive = false, mine = false;
+        if (item < it.active) {
+            seeker.load(problem, it.number ? (i64)list[item] : item, mode_of(it) == FRESH);
+            const i64 begin = problem.indptr[seeker.vertex], end = problem.indptr[seeker.vertex + 1];
+            mine = end - begin <= options.long_row;
+            if (mine) alive = consider_entries(best, problem, seeker, it, begin + lane, end, width);
+        }
+        for (int distance = width / 2; distance > 0; distance /= 2) {
+            best.insert_all(best.from_lane(distance));
+            alive |= __shfl_xor_sync(FULL_WARP, alive, distance);
+        }
+        if (mine && lane == 0) proposed |= write_row(problem, seeker, best, alive) > 0;
+    }
+    return proposed;
+}
+
+// A piece of a long row that one block reduces.
+#define PIECE 2048
+
+// What a block found in one piece.
+struct Partial {
+    Best best;
+    int alive;
+};
+
+// The rows beyond `long_row` and the pieces they are cut into, if there are any. A row's pieces are consecutive.
+struct LongRows {
+    INDEX* rows;
+    i64* first_piece;
+    INDEX* piece_row;  // place in `rows` of each piece's row
+    u64* counts;       // rows, pieces
+    Partial* partials;
+};
+
+// Finds the best candidates of each piece of the active long rows, a block to a piece.
+__device__ void propose_pieces(const Problem& problem, const Iteration& it, const LongRows& found) {
+    __shared__ Best warp_best[8];
+    for (i64 piece = blockIdx.x; piece < (i64)found.counts[1]; piece += gridDim.x) {
+        const i64 place = found.piece_row[piece];
+        Seeker seeker;
+        seeker.load(problem, found.rows[place], mode_of(it) == FRESH);
+        if (seeker.state & CLOSED) continue;
+        const i64 begin = (i64)problem.indptr[seeker.vertex] + (piece - found.first_piece[place]) * PIECE;
+        const i64 row_end = problem.indptr[seeker.vertex + 1];
+        const i64 end = begin + PIECE < row_end ? begin + PIECE : row_end;
+        Best best;
+        best.clear();
+        const bool alive = consider_entries(best, problem, seeker, it, begin + threadIdx.x, end, blockDim.x);
+        for (int distance = 16; distance > 0; distance /= 2) best.insert_all(best.from_lane(distance));
+        if (threadIdx.x % 32 == 0) warp_best[threadIdx.x / 32] = best;
+        const bool any_alive = __syncthreads_or(alive);
+        if (threadIdx.x == 0) {
+            for (int warp = 1; warp < 8; ++warp) best.insert_all(warp_best[warp]);
+            found.partials[piece] = {best, any_alive};
+        }
+        __syncthreads();
+    }
+}
+
+// Joins the pieces of each long row and writes its proposals, a warp to a row.
+__device__ bool join_pieces(const Problem& problem, const Iteration& it, const LongRows& found) {
+    const i64 warps = (i64)gridDim.x * blockDim.x / 32;
+    bool proposed = false;
+    for (i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; i < (i64)found.counts[0]; i += warps) {
+        Seeker seeker;
+        seeker.load(problem, found.rows[i], mode_of(it) == FRESH);
+        if (seeker.state & CLOSED) continue;
+        const i64 length = (i64)problem.indptr[seeker.vertex + 1] - problem.indptr[seeker.vertex];
+        Best best;
+        best.clear();
+        bool alive = false;
+        for (i64 piece = threadIdx.x % 32; piece < (length + PIECE - 1) / PIECE; piece += 32) {
+            const Partial& partial = found.partials[found.first_piece[i] + piece];
+            best.insert_all(partial.best);
+            alive |= partial.alive;
+        }
+        for (int distance = 16; distance > 0; distance /= 2) best.insert_all(best.from_lane(distance));
+        alive = __any_sync(FULL_WARP, alive);
+        if (threadIdx.x % 32 == 0) proposed |= write_row(problem, seeker, best, alive) > 0;
+    }
+    return proposed;
+}
