@@ -6,7 +6,7 @@ import platform
 import numba
 import numpy as np
 
-from linforest_precond import graph, matrices
+from linforest_precond import matrices
 from linforest_precond.backends import cuda_status
 from linforest_precond.backends.cpu.jit import cache_folder
 from linforest_precond.pipeline import tridiagonal_bands
@@ -30,7 +30,7 @@ def show_config() -> None:
 
 
 def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
-    """Compile the kernels for a value and an index type ahead, on every usable backend.
+    """Compile the kernels from a matrix to its bands ahead, on every usable backend.
 
     Parameters
     ----------
@@ -46,7 +46,6 @@ def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
     """
     for device in ("cpu", "cuda") if cuda_status()[0] else ("cpu",):
         A = matrices.stencil((8, 8), np.ones((3, 3)), dtype=dtype, index_dtype=index_dtype, device=device)
-        graph.linear_forest(A)
         tridiagonal_bands(A)
         # A nonsymmetric matrix takes another way through the gate.
         tridiagonal_bands(matrices.stencil(8, [1, 4, 2], dtype=dtype, index_dtype=index_dtype, device=device))

@@ -16,6 +16,8 @@ from linforest_precond.records import CSR, Graph
 VALUE_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 # Sums of magnitudes up to the largest double stay finite under this factor, for any number of entries.
 OVERFLOW_SCALE = 2.0**-128
+# The most entries that 32-bit indices can number.
+LARGEST_INT32_COUNT = 2**31 - 1
 
 
 def as_csr(A: Any) -> CSR:
@@ -30,7 +32,8 @@ def as_csr(A: Any) -> CSR:
     Returns
     -------
     CSR
-        The user's own arrays where they were in order, fresh ones otherwise.
+        The user's own arrays where they were in order, fresh ones otherwise. 32-bit indices become 64-bit
+        ones where A and its transpose together may have too many entries for them.
 
     Raises
     ------
@@ -127,7 +130,7 @@ def _from_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any
     if isinstance(A, backend.xp.ndarray):
         rows, cols = backend.xp.nonzero(A)
         values = A[rows, cols]
-        index = np.dtype(np.int32)
+        index = _index_dtype(values.size)
     elif A.format == "csc":
         rows, cols, values = _csc_triplets(A, dtype, backend)
         index = rows.dtype
@@ -135,9 +138,7 @@ def _from_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any
         A = A.tocoo()
         rows, cols, values = A.row, A.col, A.data
         _check_coordinates(rows, cols, values, A.shape[0])
-        index = _index_dtype(rows.dtype, cols.dtype)
-    if values.size >= 2**31:
-        index = np.dtype(np.int64)
+        index = _index_dtype(values.size, rows.dtype, cols.dtype)
     return backend.entries.canonical(rows, cols, values.astype(dtype, copy=False), A.shape[0], index)
 
 
@@ -147,11 +148,10 @@ def _check_coordinates(rows: Any, cols: Any, values: Any, n: int) -> None:
             "A.row, A.col and A.data must have one length, "
             f"got {rows.size}, {cols.size} and {values.size} entries"
         )
-    for name, places in (("row", rows), ("col", cols)):
-        if places.size and not (
-            0 <= int(places.min()) and int(places.max()) < n
-        ):  # stall: before they are used
-            raise ValueError(f"A.{name} must lie in [0, {n}), got {int(places.min())} to {int(places.max())}")
+    for name, places in (("row", rows), ("col", cols)) if rows.size else ():
+        least, largest = int(places.min()), int(places.max())  # stall: before they are used as addresses
+        if least < 0 or largest >= n:
+            raise ValueError(f"A.{name} must lie in [0, {n}), got {least} to {largest}")
 
 
 def _csc_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any]:
@@ -172,7 +172,7 @@ def _own_arrays(A: Any, dtype: np.dtype, xp: Any) -> tuple[Any, Any, Any]:
         raise ValueError(
             f"A.indices and A.data must have one length, got {A.indices.size} and {A.data.size} entries"
         )
-    index = _index_dtype(A.indptr.dtype, A.indices.dtype)
+    index = _index_dtype(A.indices.size, A.indptr.dtype, A.indices.dtype)
     return (
         xp.ascontiguousarray(A.indptr, dtype=index),
         xp.ascontiguousarray(A.indices, dtype=index),
@@ -180,8 +180,10 @@ def _own_arrays(A: Any, dtype: np.dtype, xp: Any) -> tuple[Any, Any, Any]:
     )
 
 
-def _index_dtype(*dtypes: np.dtype) -> np.dtype:
-    return np.dtype(np.int64 if max(np.dtype(t).itemsize for t in dtypes) > 4 else np.int32)
+def _index_dtype(count: int, *dtypes: np.dtype) -> np.dtype:
+    """The index type for so many entries, not narrower than the given ones."""
+    wide = count > LARGEST_INT32_COUNT or any(np.dtype(dtype).itemsize > 4 for dtype in dtypes)
+    return np.dtype(np.int64 if wide else np.int32)
 
 
 def _checked(indptr: Any, indices: Any, data: Any, backend: Any) -> CSR:
@@ -192,6 +194,9 @@ def _checked(indptr: Any, indices: Any, data: Any, backend: Any) -> CSR:
         rows = backend.entries.rows_of(indptr, indices.size)
         indptr, indices, data = backend.entries.canonical(rows, indices, data, n, indices.dtype)
         return _checked(indptr, indices, data, backend)
+    if not scan.symmetric:  # its graph adds the transpose's entries
+        index = _index_dtype(2 * indices.size, indices.dtype)
+        indptr, indices = indptr.astype(index, copy=False), indices.astype(index, copy=False)
     scale = 1.0
     if not np.isfinite(2.0 * scan.total):  # twice: the graph of a nonsymmetric matrix adds its transpose
         scale = OVERFLOW_SCALE

@@ -440,6 +440,7 @@ def test_print_explains(backend):
         ({"iterations": "all"}, ValueError, "iterations"),
         ({"m": 0}, ValueError, "m must"),
         ({"m": -1}, ValueError, "m must"),
+        ({"m": 2**31}, ValueError, "m must"),
         ({"m": 2.0}, TypeError, "m must"),
         ({"k_m": 5}, ValueError, "k_m"),
         ({"k_m": -1}, ValueError, "k_m"),

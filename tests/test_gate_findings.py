@@ -26,7 +26,36 @@ from gate_matrices import (
 from hypothesis import given
 
 import linforest_precond as lf
+from linforest_precond import gate
 from linforest_precond.gate import as_csr, as_graph
+
+
+class TestTooManyForTheIndices:
+    """32-bit indices, where the graph of A and its transpose would have more entries than they can number."""
+
+    def test_a_nonsymmetric_matrix_gets_wider_ones(self, backend, monkeypatch):
+        monkeypatch.setattr(gate, "LARGEST_INT32_COUNT", 99)
+        A = graphs.random_graph(12, "unique", 6, symmetric=False, index_dtype=np.int32)
+        assert 50 <= A.nnz <= 99 and A.indices.dtype == np.int32
+        B = backend.csr(A)
+        csr = as_csr(B)
+        assert csr.indices.dtype == csr.indptr.dtype == np.int64
+        assert B.indices.dtype == B.indptr.dtype == np.int32
+        t, bands = lf.pipeline.tridiagonal_bands(B)
+        monkeypatch.undo()
+        narrow, narrow_bands = lf.pipeline.tridiagonal_bands(B)
+        assert t.order.dtype == np.int64 and narrow.order.dtype == np.int32
+        np.testing.assert_array_equal(backend.host(t.order), backend.host(narrow.order))
+        assert_same_bits(backend.host(bands.lower), backend.host(narrow_bands.lower))
+        again = lf.extract_bands(B, t)
+        assert_same_bits(backend.host(again.upper), backend.host(bands.upper))
+
+    def test_a_symmetric_one_keeps_its_own(self, backend, monkeypatch):
+        A = backend.csr(lf.matrices.poisson((4, 4)))
+        monkeypatch.setattr(gate, "LARGEST_INT32_COUNT", A.nnz)
+        assert as_csr(A).indices.dtype == np.int32
+        monkeypatch.setattr(gate, "LARGEST_INT32_COUNT", A.nnz - 1)
+        assert as_csr(A).indices.dtype == np.int64
 
 
 class TestUntouched:

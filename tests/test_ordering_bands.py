@@ -164,6 +164,15 @@ class TestBands:
         for name in BANDS:
             assert_same_bits(backend.host(getattr(again, name)), backend.host(getattr(bands, name)))
 
+    @pytest.mark.parametrize(("of_matrix", "of_forest"), [(np.int64, np.int32), (np.int32, np.int64)])
+    def test_a_forest_with_the_other_index_type(self, backend, of_matrix, of_forest):
+        A, B = (lf.matrices.aniso(2, 30, index_dtype=index) for index in (of_matrix, of_forest))
+        t = lf.linear_forest(backend.csr(B))
+        assert t.neighbors.dtype == of_forest
+        bands, wanted = lf.extract_bands(backend.csr(A), t), lf.extract_bands(backend.csr(B), t)
+        for name in BANDS:
+            assert_same_bits(backend.host(getattr(bands, name)), backend.host(getattr(wanted, name)))
+
     @pytest.mark.parametrize("diagonal", [[], [0.0], [3.0, 0.0, 5.0]])
     def test_no_edges(self, backend, diagonal):
         A = sp.csr_array(np.diag(diagonal).reshape(len(diagonal), len(diagonal)))

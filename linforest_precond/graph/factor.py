@@ -82,8 +82,8 @@ def check_options(n: Any, iterations: Any, m: Any, k_m: Any, p: Any, seed: Any) 
     if limit is not None and limit < 1:
         raise ValueError(f"iterations must be at least 1, got {limit}; None goes on until maximal")
     m, k_m = _integer("m", m), _integer("k_m", k_m)
-    if m < 1:
-        raise ValueError(f"m must be at least 1, got {m}")
+    if not 1 <= m < 2**31:
+        raise ValueError(f"m must lie in [1, 2**31), got {m}")
     if not 0 <= k_m < m:
         raise ValueError(f"k_m must lie in [0, m) = [0, {m}), got {k_m}")
     try:

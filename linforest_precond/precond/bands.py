@@ -51,6 +51,9 @@ def extract_bands(A: Any, forest: Forest) -> Bands:
 def copy_bands(csr: CSR, forest: Forest, values: Any = None, slots: Any = None) -> Bands:
     """The bands of a checked matrix along a forest.
 
-    Where the forest is of this very matrix, its `values` or `slots` save the search for the entries.
+    Where the forest is of this very matrix, its `values` or `slots` save the search for the entries. A forest
+    of another matrix may have the other index type.
     """
-    return Bands(*backend_of(csr.data).bands.extract(csr, forest.neighbors, forest.order, values, slots))
+    index = csr.indices.dtype
+    neighbors, order = (array.astype(index, copy=False) for array in (forest.neighbors, forest.order))
+    return Bands(*backend_of(csr.data).bands.extract(csr, neighbors, order, values, slots))

@@ -16,11 +16,10 @@ def extract(csr, neighbors, order, values, slots):
     The entries along the edges are `values` themselves, or lie at `slots`, or are searched in A's rows (0
     where A has none): whichever is not None, in this order.
     """
-    if values is None:
-        slots = _search(csr, neighbors) if slots is None else slots
-        values, slots = csr.data, slots
-    else:
+    if values is not None:
         values, slots = values.ravel(), _own_places(neighbors)
+    else:
+        values, slots = csr.data, _search(csr, neighbors) if slots is None else slots
     # Values are moved as words of four bytes, so that one compiled kernel serves every type.
     words = values.view(np.uint32).reshape(values.size, values.itemsize // 4)
     lower, upper = (np.zeros((csr.n, words.shape[1]), np.uint32) for _ in range(2))

@@ -24,7 +24,7 @@ def scan(indptr, indices, data, scale=1.0):
     diagonal = cupy.zeros(rows, data.dtype)
     arguments = indptr, indices, data, rows, nnz, float(scale), chunk_row, chunk_sums, diagonal, report
     launch(program.scan_entries, arguments)
-    tree_sum_on_device(chunk_sums, out=report[WORDS:].view(np.float64))
+    tree_sum_on_device(chunk_sums, report[WORDS:].view(np.float64))
     words = report.get()  # stall: nothing may go on before the matrix is known to be good
     return EntryScan(
         first_bad_row=_first(words[BAD_ROW]),

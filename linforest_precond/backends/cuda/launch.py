@@ -16,7 +16,7 @@ _recording = None
 
 def launch(kernel, arguments, *, shared_memory=0, block=BLOCK):
     """Launch a kernel that strides over its items, on as many blocks as the device holds at once."""
-    blocks = _resident_blocks(kernel, shared_memory, block)
+    blocks = _resident_blocks(kernel, shared_memory, block, cupy.cuda.Device().id)
     launch_blocks(kernel, blocks, arguments, shared_memory=shared_memory, block=block)
 
 
@@ -54,21 +54,12 @@ def _mark():
 
 
 @functools.cache
-def _resident_blocks(kernel, shared_memory, block):
-    function = kernel.kernel.ptr
+def _resident_blocks(kernel, shared_memory, block, device):
+    """How many blocks of the kernel the device, which is the current one, holds at once."""
     per_multiprocessor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-        function, block, shared_memory
+        kernel.kernel.ptr, block, shared_memory
     )
-    return per_multiprocessor * _multiprocessors()
-
-
-def _multiprocessors():
-    return _multiprocessors_of(cupy.cuda.Device().id)
-
-
-@functools.cache
-def _multiprocessors_of(device):
-    return cupy.cuda.Device(device).attributes["MultiProcessorCount"]
+    return per_multiprocessor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
 
 
 class Struct:

@@ -12,11 +12,11 @@ CHUNK = 2048
 def tree_sum(x, scale=1.0):
     """The sum of the magnitudes of reals, each times `scale`, in float64."""
     out = cupy.zeros(1)
-    tree_sum_on_device(x.ravel(), scale, out)
+    tree_sum_on_device(x.ravel(), out, scale)
     return float(out.item())  # stall: the sum is wanted on the host
 
 
-def tree_sum_on_device(x, scale=1.0, out=None):
+def tree_sum_on_device(x, out, scale=1.0):
     """As `tree_sum`, into the zeroed array `out` of one number, without a stall."""
     while x.size:
         chunks = -(-x.size // CHUNK)
