@@ -16,6 +16,8 @@ import pytest
 from linforest_precond.backends.cuda import loader
 
 ARCHITECTURES = ("sm_80", "sm_90")
+# What CuPy adds to a program's own options.
+CUPY_OPTIONS = ("-ftz=true",)
 
 
 def _nvrtc_candidates():
@@ -69,7 +71,7 @@ def test_program_compiles_for_every_type_and_architecture(name):
     def failure(case):
         macros, architecture = case
         text, options = loader.program(name, **macros)
-        log, compiled = compile_log(text, (*options, f"--gpu-architecture={architecture}"))
+        log, compiled = compile_log(text, (*options, *CUPY_OPTIONS, f"--gpu-architecture={architecture}"))
         return None if compiled else f"{name} {options} {architecture}\n{log}"
 
     cases = list(itertools.product(loader.PROGRAMS[name], ARCHITECTURES))

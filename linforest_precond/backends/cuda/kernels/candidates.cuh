@@ -47,7 +47,7 @@ struct Candidate {
 };
 
 __device__ __forceinline__ bool is_better(const Candidate& a, const Candidate& b) {
-    const WEIGHT weight_a = magnitude(a.value), weight_b = magnitude(b.value);
+    const auto weight_a = rank_of(a.value), weight_b = rank_of(b.value);
     if (weight_a != weight_b) return weight_a > weight_b;
     if (a.hash != b.hash) return a.hash < b.hash;
     return a.column < b.column;
@@ -138,10 +138,10 @@ __device__ __forceinline__ u8 column_state(const Problem& problem, INDEX column)
 template <Mode MODE>
 __device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, u32 tie_key, INDEX column, WEIGHT value,
                                          u8 state, i64 slot) {
-    if (value == 0 || column == (INDEX)seeker.vertex || (MODE != FRESH && (state & CLOSED))) return false;
+    const auto weight = rank_of(value), least = rank_of(best.items[DEGREE - 1].value);
+    if (weight == 0 || column == (INDEX)seeker.vertex || (MODE != FRESH && (state & CLOSED))) return false;
     if (MODE != FRESH && seeker.holds(column)) return false;
     if (MODE == CHARGED && !((state ^ seeker.state) & POSITIVE)) return true;
-    const WEIGHT weight = magnitude(value), least = magnitude(best.items[DEGREE - 1].value);
     if (weight < least) return true;
     u32 hash = 0;
     if (MODE == CHARGED) {

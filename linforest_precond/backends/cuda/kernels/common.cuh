@@ -31,13 +31,37 @@ __device__ __forceinline__ u32 mix32(u32 z) {
     return z ^ z >> 16;
 }
 
-__device__ __forceinline__ float magnitude(float a) { return fabsf(a); }
+// CuPy compiles with --ftz=true: plain float32 arithmetic, comparisons and conversions take subnormal numbers
+// for zero. What decides or is reported goes through the functions below, which do not.
+__device__ __forceinline__ double widened(double a) { return a; }
+__device__ __forceinline__ double widened(float a) {
+    double wide;
+    asm("cvt.f64.f32 %0, %1;" : "=d"(wide) : "f"(a));
+    return wide;
+}
+__device__ __forceinline__ float narrowed(double a) {
+    float narrow;
+    asm("cvt.rn.f32.f64 %0, %1;" : "=f"(narrow) : "d"(a));
+    return narrow;
+}
+__device__ __forceinline__ double plus(double a, double b) { return a + b; }
+__device__ __forceinline__ float plus(float a, float b) {
+    float sum;
+    asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
+    return sum;
+}
+
+// What magnitudes are compared by.
+__device__ __forceinline__ double rank_of(double a) { return fabs(a); }
+__device__ __forceinline__ u32 rank_of(float a) { return __float_as_uint(a) & 0x7fffffffu; }
+
 __device__ __forceinline__ double magnitude(double a) { return fabs(a); }
+__device__ __forceinline__ float magnitude(float a) { return __uint_as_float(rank_of(a)); }
 
 // Squares of float32 values are exact in float64; |a| above the largest float32 is clamped to it.
 __device__ __forceinline__ float magnitude(Complex64 a) {
-    const double re = a.re, im = a.im;
-    return (float)fmin(sqrt(re * re + im * im), 3.4028234663852886e38);
+    const double re = widened(a.re), im = widened(a.im);
+    return narrowed(fmin(sqrt(re * re + im * im), 3.4028234663852886e38));
 }
 
 // Both parts are scaled by an exact power of two, so that no square overflows or vanishes.

@@ -105,7 +105,7 @@ __device__ __forceinline__ void look_at_row(const Chunk& chunk, INDEX row, const
             continue;
         }
         const WEIGHT weight = chunk.weights[i];
-        if (weight == 0) continue;
+        if (rank_of(weight) == 0) continue;
         // All bits set below the diagonal: a complement is a negative less one.
         const INDEX below = (column - row) >> (8 * sizeof(INDEX) - 1);
         found.symmetry += edge_hash(min(row, column), max(row, column), bits(weight)) ^ (u64)(i64)below;
@@ -170,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6) s
         __syncthreads();
         double sum = 0.0;
 #pragma unroll
-        for (int j = 0; j < CHUNK; j += LANES) sum += (double)weights[t + j] * scale;
+        for (int j = 0; j < CHUNK; j += LANES) sum += widened(weights[t + j]) * scale;
         sum = fold_lanes(sum, lanes);
         if (t == 0) chunk_sums[number] = sum;
     }
@@ -191,10 +191,8 @@ extern "C" __global__ void magnitudes(const VALUE* __restrict__ data, i64 entrie
         weights[i] = magnitude(data[i]);
 }
 
-__device__ __forceinline__ float plus(float a, float b) { return a + b; }
-__device__ __forceinline__ double plus(double a, double b) { return a + b; }
-__device__ __forceinline__ Complex64 plus(Complex64 a, Complex64 b) { return {a.re + b.re, a.im + b.im}; }
-__device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) { return {a.re + b.re, a.im + b.im}; }
+__device__ __forceinline__ Complex64 plus(Complex64 a, Complex64 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
+__device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
 
 // Each distinct entry adds its duplicates left to right; `order` sorts the entries, `heads` marks where
 // in that order the distinct ones begin.
@@ -211,8 +209,8 @@ extern "C" __global__ void sum_duplicates(const VALUE* __restrict__ data, const 
 
 __device__ __forceinline__ WEIGHT clamped_sum(WEIGHT a, WEIGHT b) {
     const WEIGHT largest = sizeof(WEIGHT) == 4 ? (WEIGHT)3.4028234663852886e38 : (WEIGHT)1.7976931348623157e308;
-    const WEIGHT sum = a + b;
-    return sum < largest ? sum : largest;
+    const WEIGHT sum = plus(a, b);
+    return rank_of(sum) < rank_of(largest) ? sum : largest;
 }
 
 // Adds to each entry's magnitude that of its mirror image; entries that have none are flagged.

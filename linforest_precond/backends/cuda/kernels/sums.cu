@@ -8,7 +8,7 @@ extern "C" __global__ void tree_level(const VALUE* __restrict__ values, i64 coun
     double sum = 0.0;
 #pragma unroll
     for (int j = 0; j < CHUNK; j += LANES)
-        if (base + j < count) sum += magnitude((double)values[base + j]) * scale;
+        if (base + j < count) sum += magnitude(widened(values[base + j])) * scale;
     sum = fold_lanes(sum, lanes);
     if (threadIdx.x == 0) chunk_sums[blockIdx.x] = sum;
 }
