@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from linforest_precond import matrices
 from linforest_precond.matrices.grids import ANISO2
+from linforest_precond.records import Bands
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,20 @@ SYMMETRIC_MEMORY = {"goal": 1.5}
 NONSYMMETRIC_MEMORY = {"goal": 4.0}
 # One long row against a regular graph.
 SKEW = {"goal": 3.0}
+# Tridiagonal solves, as a share of the speed of a copy of their words, and as a multiple of cuSPARSE's speed.
+FOREST_SOLVE = {"goal": 0.6, "dream": 0.85}
+PATH_SOLVE = {"goal": 0.45}
+BLOCK_SOLVE = {"goal": 0.5}
+BESIDE_CUSPARSE = {"goal": 4.0}
+# So many right-hand sides in times of one.
+COLUMNS = 8
+MANY_COLUMNS = {"goal": 5.0}
+# Preconditioners of ANISO2 in SpMVs.
+PRODUCT = {"float64": {"goal": 0.6}}
+SETUP = {("tridiagonal", "float64"): {"goal": 9.0}, ("block_tridiagonal", "float64"): {"goal": 25.0}}
+UPDATE = {("tridiagonal", "float64"): {"goal": 2.0}}
+# A solve on one thread in times of LAPACK's.
+CPU_SOLVE = {"goal": 1.5}
 # Seconds on so many threads.
 CPU_THREADS = 2
 CPU_CHAIN = {"goal": 1.0, "judged": "median"}
@@ -90,6 +105,41 @@ def hub(plan, **options):
 def regular(plan, **options):
     """About as many rows and entries as `hub`."""
     return f"7-point {plan.regular_cube}³", matrices.poisson((plan.regular_cube,) * 3, **options)
+
+
+def one_path(rows, dtype, xp=np):
+    """The bands of a single path: (-1, 2, -1)."""
+    lower, diagonal, upper = (xp.full(rows, value, dtype) for value in (-1, 2, -1))
+    lower[0] = upper[-1] = 0
+    return "one path (-1, 2, -1)", Bands(lower, diagonal, upper)
+
+
+def needs_pivoting(rows, dtype, xp=np):
+    """Random bands, not dominant at all."""
+    random = np.random.default_rng(0)
+    lower, diagonal, upper = (xp.asarray(random.uniform(-1, 1, rows).astype(dtype)) for _ in range(3))
+    lower[0] = upper[-1] = 0
+    return "random bands", Bands(lower, diagonal, upper)
+
+
+def right_sides(rows, columns, dtype):
+    """Random right-hand sides, on the host."""
+    return np.random.default_rng(1).standard_normal((rows, columns)).astype(dtype)
+
+
+def backward_error(bands, b, x, xp=np) -> float:
+    """max |b - T x| beside |T| max |x| + max |b|, in double precision; b and x are single columns."""
+    block = bands.diagonal.shape[-1] if bands.diagonal.ndim == 3 else 1
+    lower, diagonal, upper = (
+        band.astype("float64").reshape(-1, block, block)
+        for band in (bands.lower, bands.diagonal, bands.upper)
+    )
+    b, x = (array.astype("float64").reshape(-1, block) for array in (b, x))
+    residual = b - (diagonal * x[:, None, :]).sum(axis=2)
+    residual[1:] -= (lower[1:] * x[:-1, None, :]).sum(axis=2)
+    residual[:-1] -= (upper[:-1] * x[1:, None, :]).sum(axis=2)
+    size = sum(abs(band).sum(axis=2) for band in (lower, diagonal, upper)).max()
+    return float(abs(residual).max() / (size * abs(x).max() + abs(b).max()))
 
 
 def cpu_grid(plan):

@@ -1,7 +1,8 @@
-"""The rows measured on the CPU, beside SciPy's `A @ x`."""
+"""The rows measured on the CPU, beside SciPy's `A @ x` and LAPACK's tridiagonal solves."""
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 
 import cases
@@ -9,13 +10,27 @@ import numba
 import numpy as np
 import timing
 from results import Row
+from scipy.linalg import lapack
 
 import linforest_precond as lf
+from linforest_precond.precond.tridiagonal import solver_of
 
 
 def measurements(plan):
     """(title, function that yields rows) of everything that is measured on the CPU."""
     yield "whole chain on the CPU", partial(chain_rows, plan)
+    yield "solves on the CPU", partial(solve_rows, plan)
+    yield "solves with pivoting on the CPU", partial(pivoted_rows, plan)
+
+
+@contextlib.contextmanager
+def numba_threads(count):
+    before = numba.get_num_threads()
+    numba.set_num_threads(count)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def chain_rows(plan):
@@ -26,8 +41,8 @@ def chain_rows(plan):
     all_threads = numba.get_num_threads()
     few = min(cases.CPU_THREADS, all_threads)
     for threads in sorted({few, all_threads}):
-        numba.set_num_threads(threads)
-        samples = timing.host_samples(lambda: lf.pipeline.tridiagonal_bands(A), plan.cpu_repeats)
+        with numba_threads(threads):
+            samples = timing.host_samples(lambda: lf.pipeline.tridiagonal_bands(A), plan.cpu_repeats)
         yield Row(
             "cpu",
             f"whole chain, {threads} thread{'s' if threads > 1 else ''}",
@@ -40,4 +55,57 @@ def chain_rows(plan):
             note=f"{A.shape[0]:,} rows, {A.nnz:,} entries",
             **(cases.CPU_CHAIN if threads == few else {"judged": "median"}),
         )
-    numba.set_num_threads(all_threads)
+
+
+def solve_rows(plan):
+    """The sweeps along a grid's paths, which are many, and along one path."""
+    title, A = cases.cpu_grid(plan)
+    _, bands = lf.pipeline.tridiagonal_bands(A)
+    yield from lapack_rows(plan, f"{title} along its paths", bands, (pttrs, gttrs))
+    yield from lapack_rows(plan, *cases.one_path(A.shape[0], A.dtype), (pttrs, gttrs))
+
+
+def pivoted_rows(plan):
+    yield from lapack_rows(plan, *cases.needs_pivoting(plan.cpu_grid**2, "float64"), (gttrs,))
+
+
+def lapack_rows(plan, case, bands, peers):
+    """Solves of one right-hand side on one thread, both with the factors at hand."""
+    solver = solver_of(bands)
+    b = cases.right_sides(solver.n, 1, solver.dtype)
+    with numba_threads(1):
+        samples = solve_samples(plan, solver.solve, b)
+    error = cases.backward_error(bands, b, solver.solve(b))
+    for peer in peers:
+        yield Row(
+            "cpu solves",
+            f"solve{' with pivoting' if solver.pivoted else ''} beside {peer.__name__}",
+            case,
+            samples,
+            backend="cpu",
+            peer=f"LAPACK {peer.__name__}",
+            peer_samples=solve_samples(plan, peer(bands), b),
+            note=f"{solver.n:,} rows, backward error {error:.1e}",
+            **cases.CPU_SOLVE,
+        )
+
+
+def solve_samples(plan, solve, b):
+    """Milliseconds of solves; the solution is allocated in each."""
+    return [1e3 * sample for sample in timing.host_samples(lambda: solve(b), 5 * plan.cpu_repeats)]
+
+
+def pttrs(bands):
+    """Solves with LAPACK's factors of a positive definite matrix."""
+    diagonal, couplings, info = lapack.dpttrf(bands.diagonal, bands.upper[:-1])
+    if info:
+        raise RuntimeError(f"dpttrf found the bands not positive definite at row {info}")
+    return partial(lapack.dpttrs, diagonal, couplings)
+
+
+def gttrs(bands):
+    """Solves with LAPACK's factors, found with pivoting."""
+    *factors, info = lapack.dgttrf(bands.lower[1:], bands.diagonal, bands.upper[:-1])
+    if info:
+        raise RuntimeError(f"dgttrf found a pivot of 0 at row {info}")
+    return partial(lapack.dgttrs, *factors)

@@ -44,14 +44,16 @@ ROW = {
     "note": str,
 }
 HASHED = ("cuda", "cpu", "benchmarks")
+# The first two should be small; the speedup, the inverse of the ratio, should be large.
+JUDGED = ("ratio", "median", "speedup")
 
 
 @dataclass(frozen=True)
 class Row:
     """One measurement, beside its peer where it has one.
 
-    `goal` and `dream` are the most that `judged`, the "ratio" or the "median", should be; `backend` is the
-    one whose code was measured.
+    `goal` and `dream` are the most that `judged`, the "ratio" or the "median", should be, or the least that
+    the "speedup" should be; `backend` is the one whose code was measured.
     """
 
     section: str
@@ -78,10 +80,19 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        return None if self.goal is None else getattr(self, self.judged) <= self.goal
+        return reached(self.judged, self.median, self.ratio, self.goal)
 
     def as_dict(self) -> dict:
         return {field: _rounded(getattr(self, field)) for field in ROW}
+
+
+def reached(judged, median, ratio, bound) -> bool | None:
+    """Whether what a row is judged by keeps to a bound; None where there is none."""
+    if bound is None:
+        return None
+    if judged == "speedup":
+        return 1 / ratio >= bound
+    return {"ratio": ratio, "median": median}[judged] <= bound
 
 
 def _rounded(value):
@@ -107,7 +118,7 @@ def _check_row(place, row):
     _check_fields(place, row, ROW)
     if not row["samples"]:
         raise ValueError(f"{place}: samples must not be empty")
-    if row["backend"] not in HASHED or row["judged"] not in ("ratio", "median"):
+    if row["backend"] not in HASHED or row["judged"] not in JUDGED:
         raise ValueError(f"{place}: backend {row['backend']!r} or judged {row['judged']!r} is unknown")
     if (row["peer"] is None) != (row["peer_samples"] is None):
         raise ValueError(f"{place}: peer and peer_samples come together")

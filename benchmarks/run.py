@@ -73,8 +73,11 @@ def measure(device, plan):
 def measurements(device, plan):
     if device == "cuda":
         import gpu
+        import operators
+        import solves
 
-        yield from gpu.measurements(plan)
+        for module in (gpu, solves, operators):
+            yield from module.measurements(plan)
     yield from cpu.measurements(plan)
 
 

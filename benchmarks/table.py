@@ -34,10 +34,23 @@ SECTIONS = {
     "memory": "Peak device memory of the chain beyond the matrix, results included, as a multiple of it",
     "skew": "Time on the GPU with one very long row, as a multiple of the time of a regular graph",
     "copy": "Speed of copies on the GPU, read and written bytes counted",
+    "solves": "Speed of tridiagonal solves on the GPU, calls queued, as a multiple of the speed of copying "
+    "as many bytes, and of cuSPARSE's on the same system. N rows in blocks of b are counted at (3b + 2)N "
+    "words: three bands, right-hand side and solution. Where the matrix is symmetric, the kernels read only "
+    "two of the bands; neighbouring tiles share halos, which are read twice: 4N words and halos for b = 1. "
+    "Where carries do not decay inside a halo, there is none, and all is read twice: 7N words",
+    "columns": "Time of several right-hand sides at once on the GPU, as a multiple of the time of one",
+    "operators": "Time of preconditioners on the GPU as a multiple of one SpMV; setups and updates start on "
+    "an idle device, stalls included",
+    "held": "Device memory that a preconditioner holds, as a multiple of the matrix",
     "cpu": "Time on the CPU after compilation",
+    "cpu solves": "Time of a tridiagonal solve on one thread of the CPU, factored before, as a multiple of "
+    "LAPACK's on the same bands",
 }
 # Sections about one work on many matrices.
 BY_MATRIX = ("memory",)
+# Sections about many works, each on a matrix of its own.
+BY_TYPE = ("solves", "columns", "cpu solves")
 
 
 def markdown(documents, hashes) -> str:
@@ -79,6 +92,8 @@ def _place(row):
     """The line and the column of a row."""
     if row["section"] in BY_MATRIX:
         return row["case"], row["dtype"]
+    if row["section"] in BY_TYPE:
+        return f"{row['case']}: {row['name']}", row["dtype"]
     return row["name"], f"{row['case']}, {row['dtype']}"
 
 
@@ -94,21 +109,22 @@ def _value(row):
     median = f"{_short(row['median'])} {row['unit']}"
     if row["ratio"] is None:
         return median
-    return (
-        _short(row["ratio"])
-        if row["judged"] == "ratio"
-        else f"{median}, {_short(row['ratio'])} × {row['peer']}"
-    )
+    return {
+        "ratio": _short(row["ratio"]),
+        "median": f"{median}, {_short(row['ratio'])} × {row['peer']}",
+        "speedup": f"{_short(1 / row['ratio'])}, {median}",
+    }[row["judged"]]
 
 
 def _remarks(row):
     """How the row stands to its goal and its dream."""
     remarks = []
+    sign = "≥ " if row["judged"] == "speedup" else ""
     if row["goal"] is not None:
-        remarks.append(f"goal {row['goal']:g}" + ("" if row["met"] else " **missed**"))
+        remarks.append(f"goal {sign}{row['goal']:g}" + ("" if row["met"] else " **missed**"))
     if row["dream"] is not None:
-        reached = row[row["judged"]] <= row["dream"]
-        remarks.append(f"aim {row['dream']:g}" + (" reached" if reached else ""))
+        reached = results.reached(row["judged"], row["median"], row["ratio"], row["dream"])
+        remarks.append(f"aim {sign}{row['dream']:g}" + (" reached" if reached else ""))
     return remarks
 
 
@@ -123,7 +139,6 @@ def plain(document) -> str:
     """One results file as one table of aligned text."""
     lines = [("work", "matrix", "type", "median", "ratio", "goal", "aim", "")]
     for row in document["rows"]:
-        numbers = (row["ratio"], row["goal"], row["dream"])
         verdict = {None: "", True: "met", False: "MISSED"}[row["met"]]
         lines.append(
             (
@@ -131,13 +146,24 @@ def plain(document) -> str:
                 row["case"],
                 row["dtype"],
                 f"{_short(row['median'])} {row['unit']}",
-                *("" if number is None else _short(number) for number in numbers),
+                *_numbers(row),
                 verdict,
             )
         )
     widths = [max(map(len, column)) for column in zip(*lines)]
     text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
     return "\n".join([*text, *(f"FAILED {failure}" for failure in document["failures"])])
+
+
+def _numbers(row):
+    """The ratio, goal and aim; of a speedup with a sign."""
+    speedup = row["judged"] == "speedup"
+    ratio = 1 / row["ratio"] if speedup and row["ratio"] else row["ratio"]
+    signs = ("", "≥ ", "≥ ") if speedup else ("", "", "")
+    return [
+        "" if number is None else sign + _short(number)
+        for sign, number in zip(signs, (ratio, row["goal"], row["dream"]))
+    ]
 
 
 def updated(readme, text) -> str:

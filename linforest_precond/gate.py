@@ -201,7 +201,8 @@ def _checked(indptr: Any, indices: Any, data: Any, backend: Any) -> CSR:
     if not np.isfinite(2.0 * scan.total):  # twice: the graph of a nonsymmetric matrix adds its transpose
         scale = OVERFLOW_SCALE
         scan = backend.entries.scan(indptr, indices, data, scale)
-    return CSR(indptr, indices, data, scan.symmetric, scan.total, scan.diagonal, scan.longest_row, scale)
+    weights = scan.total, scan.adjacent
+    return CSR(indptr, indices, data, scan.symmetric, *weights, scan.diagonal, scan.longest_row, scale)
 
 
 def _raise_for(scan: Any, indptr: Any, indices: Any, data: Any, backend: Any, major: str = "row") -> None:

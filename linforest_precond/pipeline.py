@@ -7,8 +7,10 @@ from typing import Any
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.factor import check_options, propose_factor
 from linforest_precond.graph.forest import break_cycles
+from linforest_precond.graph.pairs import best_block_forest, check_block_options
 from linforest_precond.precond.bands import copy_bands
-from linforest_precond.records import Bands, Forest
+from linforest_precond.precond.block_bands import copy_block_bands
+from linforest_precond.records import Bands, BlockForest, Forest
 
 
 def tridiagonal_bands(
@@ -32,3 +34,44 @@ def tridiagonal_bands(
     forest = break_cycles(factor, in_place=True)
     values = forest.values if graph.values_are_matrix else None
     return forest, copy_bands(csr, forest, values, forest.slots)
+
+
+def block_tridiagonal_bands(
+    A: Any,
+    block_size: int = 2,
+    *,
+    m: Any = "auto",
+    iterations: Any = "auto",
+    k_m: int = 0,
+    p: float = 0.5,
+    seed: int = 0,
+) -> tuple[BlockForest, Bands]:
+    """A linear forest of blocks of A and A's block bands along it, with one pass through the gate.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy.
+    block_size : int
+        1, 2 (vertices are paired by a [0,1]-factor) or 4 (and the pairs are paired once more).
+    m : int, tuple of int or "auto"
+        For all factors, or one for each, pairings first; "auto" tries 1 and 5 and keeps the larger coverage.
+    iterations, k_m, p, seed
+        As in `linforest_precond.graph.factor`, for each of the factors; "auto" makes five where m is 1.
+
+    Returns
+    -------
+    BlockForest, Bands
+        On A's device; each band has shape (blocks, block_size, block_size).
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> forest, bands = lf.pipeline.block_tridiagonal_bands(lf.matrices.aniso(2, 100))
+    >>> bands.diagonal.shape[1:], round(forest.coverage, 2), forest.m
+    ((2, 2), 0.67, (1, 1))
+    """
+    candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
+    csr = as_csr(A)
+    forest = best_block_forest(as_graph(csr), candidates)
+    return forest, copy_block_bands(csr, forest)

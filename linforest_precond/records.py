@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,6 +11,23 @@ from linforest_precond.backends import backend_of
 
 # Arrays are numpy.ndarray or cupy.ndarray, whichever library the matrix came from.
 Array = Any
+
+
+class Finding(IntEnum):
+    """What is counted while a (block) tridiagonal matrix is factored, and where its count stands.
+
+    Only whether a count is 0 decides anything, but for `LIFTED`, which is told to the user.
+    """
+
+    LIFTED = 0  # pivots that vanished beside their rows and were lifted
+    INDEFINITE = 1  # pivots that a positive definite matrix cannot have
+    GROWN = 2  # inverse pivots that are large beside their rows
+    NOT_ROW_DOMINANT = 3  # rows whose diagonal is smaller than the others together
+    NOT_COLUMN_DOMINANT = 4
+    NOT_SYMMETRIC = 5  # rows that differ from their columns
+    NOT_HERMITIAN = 6
+    NOT_POSITIVE = 7  # diagonal entries without a positive real part
+    TORN = 8  # pivots that do not follow from the one before, to working precision
 
 
 class EntryScan(NamedTuple):
@@ -21,6 +39,7 @@ class EntryScan(NamedTuple):
     sorted: bool
     symmetric: bool
     total: float
+    adjacent: float
     longest_row: int
     diagonal: Array
 
@@ -49,6 +68,8 @@ class CSR:
         Whether the magnitudes ``|A|`` are symmetric.
     total_weight
         The sum of the off-diagonal magnitudes, times `scale`.
+    adjacent_weight
+        The part of it that lies on the sub- and superdiagonal.
     diagonal
         The diagonal, 0 where nothing is stored.
     longest_row
@@ -62,6 +83,7 @@ class CSR:
     data: Array
     symmetric: bool
     total_weight: float
+    adjacent_weight: float
     diagonal: Array
     longest_row: int
     scale: float = 1.0
@@ -98,11 +120,12 @@ class Graph:
         return self.indptr.size - 1
 
 
-def _coverage(values: Array, total_weight: float, scale: float) -> float:
-    """Eq. 4 of Klein & Strzodka (2022); a graph without edges is covered wholly."""
+def covered_share(kept: tuple[Array, ...], total_weight: float, scale: float) -> float:
+    """Share of the weight in `kept` (Eq. 4 of Klein & Strzodka, 2022); without edges all is covered."""
     if total_weight == 0.0:
         return 1.0
-    return min(1.0, backend_of(values).sums.tree_sum(values, scale) / total_weight)
+    weight = sum(backend_of(values).sums.tree_sum(values, scale) for values in kept)
+    return min(1.0, weight / total_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +183,7 @@ class Factor:
     @cached_property
     def coverage(self) -> float:
         """Share of the matrix's off-diagonal weight that the factor holds (Eq. 4)."""
-        return _coverage(self.values, self.total_weight, self.scale)
+        return covered_share((self.values,), self.total_weight, self.scale)
 
     def __str__(self) -> str:
         vertices = self.neighbors.shape[0]
@@ -259,7 +282,7 @@ class Forest:
     @cached_property
     def coverage(self) -> float:
         """Share of the matrix's off-diagonal weight that the forest holds (Eq. 4)."""
-        return _coverage(self.values, self.total_weight, self.scale)
+        return covered_share((self.values,), self.total_weight, self.scale)
 
     def __str__(self) -> str:
         ending = "maximal factor" if self.maximal else "factor not proven maximal"
@@ -277,11 +300,88 @@ class Forest:
 
 
 @dataclass(frozen=True, eq=False)
+class Pairs:
+    """Vertices two by two.
+
+    Attributes
+    ----------
+    members : (pairs, 2) integer array
+        The vertices of each pair, the lower one first; -1, a ghost, beside a lone vertex.
+    places : (N,) integer array
+        Where each vertex stands among all members: twice its pair, plus one for a higher member.
+    """
+
+    members: Array
+    places: Array
+
+
+@dataclass(frozen=True, eq=False)
+class BlockForest:
+    """A linear forest of blocks: paths through groups of vertices that lie close together.
+
+    Attributes
+    ----------
+    members : (blocks * block_size,) integer array
+        The vertices block after block in the order of the paths, -1 for a ghost, which fills up a block
+        that found too few partners.
+    block_size
+        Vertices of a block, ghosts included.
+    forest : Forest
+        The forest whose vertices are the blocks, in an order of its own: ``forest.order[i]`` is the
+        block that comes i-th.
+    coverage
+        Share of the matrix's off-diagonal weight inside the blocks and along the paths (Eq. 4).
+    m : tuple of int
+        Of the factors: the pairings' first, then that of the paths.
+    """
+
+    members: Array
+    block_size: int
+    forest: Forest
+    coverage: float
+    m: tuple[int, ...]
+
+    @property
+    def order(self) -> Array:
+        """``order[new] = old``, -1 for a ghost."""
+        return self.members
+
+    @property
+    def n_blocks(self) -> int:
+        return self.members.size // self.block_size
+
+    @property
+    def n_paths(self) -> int:
+        """Paths of blocks, lone blocks included."""
+        return self.forest.n_paths
+
+    @property
+    def longest_path(self) -> int:
+        """Blocks of the longest path."""
+        return self.forest.longest_path
+
+    def __str__(self) -> str:
+        ghosts = int((self.members < 0).sum())  # stall: printing reads one number
+        return _table(
+            "linear forest of blocks",
+            ("vertices", f"{self.members.size - ghosts:,}"),
+            ("blocks", f"{self.n_blocks:,} of {self.block_size}, with {ghosts:,} ghosts"),
+            ("paths", f"{self.n_paths:,}"),
+            ("longest path", f"{self.longest_path:,} blocks"),
+            ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
+            ("m", ", ".join(map(str, self.m))),
+        )
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
 class Bands:
     """The tridiagonal part of ``A[order][:, order]`` along the forest, each band of length N.
 
     ``lower[i]`` couples row i to row i - 1 and ``upper[i]`` couples it to row i + 1, in the new order;
-    both are 0 where a path ends.
+    both are 0 where a path ends. Along a forest of blocks a band has shape (blocks, b, b), and rows are
+    rows of blocks.
     """
 
     lower: Array
@@ -291,7 +391,7 @@ class Bands:
     def __str__(self) -> str:
         return _table(
             "tridiagonal bands",
-            ("rows", f"{self.diagonal.size:,}"),
+            ("rows", " x ".join(f"{size:,}" for size in self.diagonal.shape)),
             ("dtype", str(self.diagonal.dtype)),
             ("bytes", f"{self.lower.nbytes + self.diagonal.nbytes + self.upper.nbytes:,}"),
         )

@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from linforest_precond.backends.cuda import factor, loader
+from linforest_precond.precond.tridiagonal import solver_of
+from linforest_precond.records import Bands
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "benchmarks"
@@ -51,7 +54,18 @@ def test_the_program_measures_the_cpu(quick, document, module):
     assert document["commit"] == "c0ffee" and document["quick"] and not document["failures"]
     assert document["sha256"] == module("machine").code_hashes()
     assert {row["backend"] for row in document["rows"]} == {"cpu"}
-    assert all(row["unit"] == "s" and "thread" in row["name"] for row in document["rows"])
+    chain, solves = ([row for row in document["rows"] if row["section"] == s] for s in ("cpu", "cpu solves"))
+    assert len(chain) + len(solves) == len(document["rows"])
+    assert chain and all(row["unit"] == "s" and "thread" in row["name"] for row in chain)
+    beside = {(row["case"], row["peer"]) for row in solves}
+    assert beside == {
+        ("5-point 60² along its paths", "LAPACK pttrs"),
+        ("5-point 60² along its paths", "LAPACK gttrs"),
+        ("one path (-1, 2, -1)", "LAPACK pttrs"),
+        ("one path (-1, 2, -1)", "LAPACK gttrs"),
+        ("random bands", "LAPACK gttrs"),
+    }
+    assert [row["case"] for row in solves if "with pivoting" in row["name"]] == ["random bands"]
 
 
 @pytest.mark.gpu
@@ -61,6 +75,9 @@ def test_the_program_measures_the_gpu(cuda, tmp_path, module):
     module("results").check(document)
     assert not document["failures"], output
     assert {row["section"] for row in document["rows"]} == set(module("table").SECTIONS)
+    solves = [row for row in document["rows"] if row["section"] == "solves"]
+    assert {row["peer"] for row in solves} >= {"cuSPARSE gtsv2", "cuSPARSE gtsv2_nopivot"}
+    assert all(row["judged"] == "speedup" and "backward error" in row["note"] for row in solves)
     parts = {row["name"] for row in document["rows"] if row["section"] == "breakdown"}
     assert "other kernels" not in parts
     assert {"gate", "proposals", "confirmations", "path scan", "ordering", "extraction", "rest"} <= parts
@@ -100,6 +117,7 @@ def test_a_failure_does_not_take_the_rest_along(module, monkeypatch, capsys):
         lambda document: document["rows"][0].update(met="yes"),
         lambda document: document["rows"][0].update(peer=None),
         lambda document: document["rows"][0].update(backend="abacus"),
+        lambda document: document["rows"][0].update(judged="luck"),
     ],
 )
 def test_the_schema_sees_damage(document, damage, module):
@@ -152,6 +170,118 @@ def test_the_table_shows_goals(document, module):
     assert "| dreamt | 1.00 (goal 2, aim 1 reached) |" in text
     assert "| bare | 0.250 ms |" in text
     assert "MISSED" in table.plain(document)
+
+
+def test_speed_is_judged_by_the_least(document, module):
+    table, results = module("table"), module("results")
+    row = partial(results.Row, "solves", case="a path", peer="copy", peer_samples=[3.0], judged="speedup")
+    rows = [
+        row("fast", samples=[4.0], goal=0.75, dream=0.75),
+        row("slow", samples=[4.0], goal=0.8, dream=0.85),
+        row("unjudged", samples=[1.5]),
+    ]
+    assert [row.met for row in rows] == [True, False, None]
+    document["rows"] = [row.as_dict() for row in rows]
+    text = table.markdown([results.check(document)], document["sha256"])
+    assert "| a path: fast | 0.750, 4.00 ms (goal ≥ 0.75, aim ≥ 0.75 reached) |" in text
+    assert "| a path: slow | 0.750, 4.00 ms (goal ≥ 0.8 **missed**, aim ≥ 0.85) |" in text
+    assert "| a path: unjudged | 2.00, 1.50 ms |" in text
+    fast, slow, unjudged = table.plain(document).splitlines()[1:]
+    assert fast.split()[-5:] == ["≥", "0.750", "≥", "0.750", "met"] and " 0.750 " in fast
+    assert slow.endswith("MISSED") and unjudged.endswith("2.00")
+
+
+def test_every_work_has_a_place_of_its_own(module):
+    """Two rows of the same place would hide each other."""
+    Row = module("results").Row  # noqa: N806
+    rows = [
+        Row("solves", "solve", case, [1.0], dtype).as_dict()
+        for case in ("a path", "a forest")
+        for dtype in ("float32", "float64")
+    ]
+    assert len({module("table")._place(row) for row in rows}) == 4
+    assert set(module("table").BY_TYPE) | set(module("table").BY_MATRIX) <= set(module("table").SECTIONS)
+
+
+def test_words_are_counted(module):
+    words = module("words")
+    assert words.held_words(rows=10, block=1) == 5 * 10
+    assert words.held_words(rows=10, block=2) == 8 * 20
+    moved = partial(words.moved_words, rows=1000, symmetric=True, tile=100)
+    assert moved(block=1, halo=0) == 7 * 1000
+    assert moved(block=1, halo=10) == 3 * 1250 + 1000
+    assert moved(block=1, halo=0, symmetric=False) == 9 * 1000
+    # Two blocks of four words, two of the right-hand side, a quarter more for the halos; two of the solution.
+    assert moved(block=2, halo=10) == 10 * 1250 + 2 * 1000
+
+
+@pytest.mark.parametrize("block", [1, 2])
+def test_the_backward_error_tells_right_from_wrong(module, block):
+    cases = module("cases")
+    random = np.random.default_rng(3)
+    blocks = random.standard_normal((3, 7, block, block))
+    blocks[0, 0] = blocks[2, -1] = 0
+    T = np.zeros((7 * block, 7 * block))
+    for i, (lower, diagonal, upper) in enumerate(zip(*blocks)):
+        row, columns = slice(i * block, (i + 1) * block), (i - 1, i, i + 1)
+        for j, entries in zip(columns, (lower, diagonal, upper)):
+            if 0 <= j < 7:
+                T[row, j * block : (j + 1) * block] = entries
+    x = random.standard_normal((7 * block, 1))
+    bands = Bands(*(blocks if block > 1 else blocks.reshape(3, 7)))
+    assert cases.backward_error(bands, T @ x, x) < 1e-15
+    wrong = x.copy()
+    wrong[3] += 0.5
+    size = abs(T).sum(axis=1).max() * abs(wrong).max() + abs(T @ x).max()
+    expected = abs(T @ (wrong - x)).max() / size
+    assert cases.backward_error(bands, T @ x, wrong) == pytest.approx(expected)
+
+
+def test_the_systems_are_what_they_say(module):
+    cases = module("cases")
+    _, path = cases.one_path(500, "float64")
+    _, random = cases.needs_pivoting(500, "float32")
+    assert solver_of(path).positive_definite and not solver_of(path).pivoted
+    assert solver_of(random).pivoted and random.diagonal.dtype == np.float32
+    for bands in (path, random):
+        assert bands.lower[0] == bands.upper[-1] == 0
+        assert np.count_nonzero(bands.lower) == np.count_nonzero(bands.upper) == 499
+
+
+def test_lapack_solves_the_same_systems(module):
+    cases, cpu = module("cases"), module("cpu")
+    b = cases.right_sides(500, 1, "float64")
+    for (_, bands), peers in (
+        (cases.one_path(500, "float64"), (cpu.pttrs, cpu.gttrs)),
+        (cases.needs_pivoting(500, "float64"), (cpu.gttrs,)),
+    ):
+        for peer in peers:
+            x, info = peer(bands)(b)
+            assert info == 0 and cases.backward_error(bands, b, x) < 1e-14
+    with pytest.raises(RuntimeError, match="not positive definite"):
+        cpu.pttrs(cases.needs_pivoting(500, "float64")[1])
+
+
+@pytest.mark.gpu
+def test_what_comes_before_a_sample_is_not_timed(cuda, module):
+    calls = []
+    samples = module("timing").device_samples(
+        lambda: calls.append("timed"), 4, queued=True, before=lambda: calls.append("before")
+    )
+    assert len(samples) == 4 and calls == ["before", "timed"] * (len(calls) // 2)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("pivoting", [False, True])
+def test_cusparse_solves_the_same_system(cuda, module, dtype, pivoting):
+    cases = module("cases")
+    make = cases.needs_pivoting if pivoting else cases.one_path
+    _, bands = make(1000, dtype, cuda.xp)
+    b = cuda.array(cases.right_sides(1000, 1, dtype))
+    x = b.copy()
+    module("gtsv2").Gtsv2(bands, pivoting).solve_in_place(x)
+    assert cases.backward_error(bands, b, x, cuda.xp) < 1e3 * np.finfo(dtype).eps
 
 
 def test_the_table_replaces_what_is_between_the_markers(module):

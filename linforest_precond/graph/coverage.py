@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
-from linforest_precond.records import CSR
 
 
 def identity_coverage(A: Any) -> float:
@@ -34,17 +32,4 @@ def identity_coverage(A: Any) -> float:
     csr = as_csr(A)
     if csr.total_weight == 0.0:
         return 1.0
-    backend = backend_of(csr.data)
-    lower, _, upper = backend.bands.extract(csr, *_original_path(csr, backend.xp), None, None)
-    weight = sum(
-        backend.sums.tree_sum(backend.entries.magnitudes(band), csr.scale) for band in (lower, upper)
-    )
-    return min(1.0, weight / csr.total_weight)
-
-
-def _original_path(csr: CSR, xp: Any) -> tuple[Any, Any]:
-    """Neighbours and order of the one path 0, 1, ..., n - 1."""
-    order = xp.arange(csr.n, dtype=csr.indices.dtype)
-    neighbors = xp.stack([order - 1, order + 1], axis=1)
-    neighbors[-1:, 1] = -1
-    return neighbors, order
+    return min(1.0, csr.adjacent_weight / csr.total_weight)

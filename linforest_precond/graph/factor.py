@@ -70,18 +70,18 @@ def factor(
 
 def check_options(n: Any, iterations: Any, m: Any, k_m: Any, p: Any, seed: Any) -> dict[str, Any]:
     """Check the options of a factor and put them into the backends' terms."""
-    n = _integer("n", n)
+    n = as_integer("n", n)
     if not 1 <= n <= 4:
         raise ValueError(f"n must be 1, 2, 3 or 4, got {n}")
     automatic = isinstance(iterations, str)
     if automatic and iterations != "auto":
         raise ValueError(f'iterations must be an integer, "auto" or None, got {iterations!r}')
     limit = (
-        AUTOMATIC_LIMIT if automatic else None if iterations is None else _integer("iterations", iterations)
+        AUTOMATIC_LIMIT if automatic else None if iterations is None else as_integer("iterations", iterations)
     )
     if limit is not None and limit < 1:
         raise ValueError(f"iterations must be at least 1, got {limit}; None goes on until maximal")
-    m, k_m = _integer("m", m), _integer("k_m", k_m)
+    m, k_m = as_integer("m", m), as_integer("k_m", k_m)
     if not 1 <= m < 2**31:
         raise ValueError(f"m must lie in [1, 2**31), got {m}")
     if not 0 <= k_m < m:
@@ -100,7 +100,7 @@ def check_options(n: Any, iterations: Any, m: Any, k_m: Any, p: Any, seed: Any) 
         "k_m": k_m,
         # A charge compares 53 random bits with p: exact on every device.
         "threshold": math.floor(p * 2.0**53),
-        "seed": _integer("seed", seed) % 2**64,
+        "seed": as_integer("seed", seed) % 2**64,
     }
 
 
@@ -112,7 +112,7 @@ def propose_factor(graph: Graph, **options: Any) -> Factor:
     return Factor(neighbors, values, slots, progress, graph.total_weight, graph.scale)
 
 
-def _integer(name: str, value: Any) -> int:
+def as_integer(name: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:

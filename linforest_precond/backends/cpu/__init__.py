@@ -2,9 +2,42 @@
 
 import numpy as xp
 
-from . import bands, entries, factor, forest, greedy, ordering, sums
+from . import (
+    bands,
+    block_bands,
+    diagonal_blocks,
+    entries,
+    factor,
+    forest,
+    greedy,
+    ordering,
+    pairs,
+    patterns,
+    pivoting,
+    stopwatch,
+    sums,
+    tridiagonal,
+)
 
-__all__ = ["bands", "entries", "factor", "forest", "greedy", "max_rows", "name", "ordering", "sums", "xp"]
+__all__ = [
+    "bands",
+    "block_bands",
+    "diagonal_blocks",
+    "entries",
+    "factor",
+    "forest",
+    "greedy",
+    "max_rows",
+    "name",
+    "ordering",
+    "pairs",
+    "patterns",
+    "pivoting",
+    "stopwatch",
+    "sums",
+    "tridiagonal",
+    "xp",
+]
 
 name = "cpu"
 max_rows = 2**63 - 1

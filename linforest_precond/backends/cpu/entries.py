@@ -28,13 +28,13 @@ def scan(indptr, indices, data, scale=1.0):
     """Look at every entry once: indices in range, finite, sorted, symmetric, and the off-diagonal sum."""
     bad_row = _first_bad_row(indptr, indices.size)
     if bad_row != NOT_FOUND:
-        return EntryScan(bad_row, NOT_FOUND, NOT_FOUND, False, False, 0.0, 0, None)
+        return EntryScan(bad_row, NOT_FOUND, NOT_FOUND, False, False, 0.0, 0.0, 0, None)
     # Nonfinite complex entries have nonfinite magnitudes, so one real scan serves both.
     weights = magnitudes(data) if data.dtype.kind == "c" else data
     word = np.uint32 if weights.dtype == np.float32 else np.uint64
     without_sign = np.uint64(np.iinfo(word).max >> 1)
     chunks = -(-indices.size // CHUNK)
-    sums, balances = np.empty(chunks), np.empty(chunks, np.uint64)
+    sums, balances = np.empty((2, chunks)), np.empty(chunks, np.uint64)
     found, diagonal_slots = np.empty((3, chunks), np.int64), np.full(indptr.size - 1, NOT_FOUND, np.int64)
     arrays = (readonly(array) for array in (indptr, indices, weights, weights.view(word)))
     scan_chunks(*arrays, without_sign, scale, sums, balances, found, diagonal_slots)
@@ -45,8 +45,9 @@ def scan(indptr, indices, data, scale=1.0):
     diagonal = np.zeros(indptr.size - 1, data.dtype)
     stored = diagonal_slots != NOT_FOUND
     diagonal[stored] = data[diagonal_slots[stored]]
+    total, adjacent = map(tree_sum, sums)
     return EntryScan(
-        NOT_FOUND, outside, nonfinite, is_sorted, symmetric, tree_sum(sums), longest_row, diagonal
+        NOT_FOUND, outside, nonfinite, is_sorted, symmetric, total, adjacent, longest_row, diagonal
     )
 
 
@@ -156,12 +157,13 @@ def find_row(indptr, slot):
     return low
 
 
-# Each chunk reports its sum, its symmetry balance, and its first entry that is outside, nonfinite, unsorted.
+# Each chunk reports its sum and that of the entries beside the diagonal, its symmetry balance, and its first
+# entry that is outside, nonfinite, unsorted.
 @kernel(parallel=True)
 def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, balances, found, diagonal_slots):
     n = indptr.size - 1
-    for chunk in prange(sums.size):
-        values = np.zeros(CHUNK)
+    for chunk in prange(balances.size):
+        values, beside = np.zeros(CHUNK), np.zeros(CHUNK)
         start = chunk * CHUNK
         row = find_row(indptr, start)
         row_end = indptr[row + 1]
@@ -188,7 +190,10 @@ def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, bala
                 word = symmetry_hash(row, col, np.uint64(words[slot]) & without_sign)
                 balance = balance + word if col > row else balance - word
                 values[slot - start] = np.float64(weight) * scale
-        sums[chunk] = fold(values)
+                if abs(col - row) == 1:
+                    beside[slot - start] = values[slot - start]
+        sums[0, chunk] = fold(values)
+        sums[1, chunk] = fold(beside)
         balances[chunk] = balance
         found[0, chunk], found[1, chunk], found[2, chunk] = outside, nonfinite, unsorted
 

@@ -1,8 +1,40 @@
 """The CUDA backend: CuPy arrays and CUDA C++ kernels, one file per algorithm."""
 
-from . import bands, entries, factor, forest, greedy, ordering, sums
+from . import (
+    bands,
+    block_bands,
+    diagonal_blocks,
+    entries,
+    factor,
+    forest,
+    greedy,
+    ordering,
+    pairs,
+    patterns,
+    pivoting,
+    stopwatch,
+    sums,
+    tridiagonal,
+)
 
-__all__ = ["bands", "entries", "factor", "forest", "greedy", "max_rows", "name", "ordering", "sums"]
+__all__ = [
+    "bands",
+    "block_bands",
+    "diagonal_blocks",
+    "entries",
+    "factor",
+    "forest",
+    "greedy",
+    "max_rows",
+    "name",
+    "ordering",
+    "pairs",
+    "patterns",
+    "pivoting",
+    "stopwatch",
+    "sums",
+    "tridiagonal",
+]
 
 name = "cuda"
 # Two half-edges a vertex and a flag fit into 32 bits (forest.cu).

@@ -18,21 +18,23 @@ def scan(indptr, indices, data, scale=1.0):
     rows, nnz = indptr.size - 1, indices.size
     program = kernels("entries", VALUE=data.dtype.type, INDEX=indices.dtype.type)
     chunks = -(-nnz // CHUNK)
-    report = cupy.zeros(WORDS + 1, np.uint64)
-    chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty(chunks)
+    report = cupy.zeros(WORDS + 2, np.uint64)
+    chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((2, chunks))
     launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, report))
     diagonal = cupy.zeros(rows, data.dtype)
     arguments = indptr, indices, data, rows, nnz, float(scale), chunk_row, chunk_sums, diagonal, report
     launch(program.scan_entries, arguments)
     tree_sum_on_device(chunk_sums, report[WORDS:].view(np.float64))
     words = report.get()  # stall: nothing may go on before the matrix is known to be good
+    total, adjacent = map(float, words[WORDS:].view(np.float64))
     return EntryScan(
         first_bad_row=_first(words[BAD_ROW]),
         first_out_of_range=_first(words[OUT_OF_RANGE]),
         first_nonfinite=_first(words[NONFINITE]),
         sorted=not words[UNSORTED],
         symmetric=not words[SYMMETRY],
-        total=float(words[WORDS:].view(np.float64)[0]),
+        total=total,
+        adjacent=adjacent,
         longest_row=int(words[LONGEST_ROW]),
         diagonal=diagonal,
     )

@@ -9,6 +9,8 @@ import numpy as np
 from .lazy import cupy
 
 BLOCK = 256
+# What a block may take without asking for more.
+DEFAULT_SHARED_MEMORY = 48 * 1024
 
 # Where launches are being timed: a list of (kernel name, event before, event after).
 _recording = None
@@ -22,6 +24,8 @@ def launch(kernel, arguments, *, shared_memory=0, block=BLOCK):
 
 def launch_blocks(kernel, blocks, arguments, *, shared_memory=0, block=BLOCK):
     """Launch a kernel on a given number of blocks."""
+    if shared_memory > DEFAULT_SHARED_MEMORY:
+        _allow_shared_memory(kernel, shared_memory, cupy.cuda.Device().id)
     before = _mark()
     kernel((blocks,), (block,), arguments, shared_mem=shared_memory)
     if before is not None:
@@ -60,6 +64,12 @@ def _resident_blocks(kernel, shared_memory, block, device):
         kernel.kernel.ptr, block, shared_memory
     )
     return per_multiprocessor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
+
+
+@functools.cache
+def _allow_shared_memory(kernel, shared_memory, device):
+    """Let the kernel take so much on the current device; more was never asked for by another call."""
+    kernel.max_dynamic_shared_size_bytes = max(shared_memory, kernel.max_dynamic_shared_size_bytes)
 
 
 class Struct:

@@ -12,6 +12,7 @@ from importlib import resources
 
 import numpy as np
 
+from . import tiles
 from .lazy import cupy
 
 # What a type is called in CUDA C++; the two structs are defined in common.cuh.
@@ -36,6 +37,14 @@ def _every(**choices):
 _VALUES = (np.float32, np.float64, np.complex64, np.complex128)
 _WEIGHTS = (np.float32, np.float64)
 _INDICES = (np.int32, np.int64)
+_BLOCKS = (1, 2, 4)
+_KINDS = (tiles.PLAIN, tiles.SYMMETRIC, tiles.TRANSPOSED)
+# What is stored, and what it is applied to: the same, or of double precision.
+_APPLIED = [
+    {"VALUE": value, "RESULT": result}
+    for value, result in itertools.product(_VALUES, _VALUES)
+    if value == result or (value, result) in ((np.float32, np.float64), (np.complex64, np.complex128))
+]
 
 # Every program with every combination of macros it is used with: the tests compile them all.
 PROGRAMS = {
@@ -44,7 +53,18 @@ PROGRAMS = {
     "forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "ordering": _every(INDEX=_INDICES),
     "bands": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "pairs": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "block_bands": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "diagonal_blocks": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],
+    "patterns": _every(INDEX=_INDICES),
     "sums": _every(VALUE=_WEIGHTS, INDEX=(np.int32,)),
+    "pivots": _every(VALUE=_VALUES, BLOCK=_BLOCKS),
+    "sweeps": [tiles.macros(*each) for each in itertools.product(_VALUES, _BLOCKS, _KINDS)],
+    "pivoting": [{"VALUE": value, "WIDE": tiles.wide_type(value), "BLOCK": 1} for value in _VALUES],
+    "refinement": [
+        {"VALUE": value, "WIDE": tiles.wide_type(value), "BLOCK": block}
+        for value, block in itertools.product(_VALUES, _BLOCKS)
+    ],
 }
 
 

@@ -87,15 +87,18 @@ __device__ __forceinline__ u64 bits(double a) { return (u64)__double_as_longlong
 #define CHUNK 2048
 #define LANES 256
 
-// The sum of a block's 256 lanes, in thread 0. `lanes` is shared memory for 256 doubles; the caller
-// puts a barrier between two uses of it.
-__device__ __forceinline__ double fold_lanes(double value, double* lanes) {
+// The sums of a block's 256 lanes, of COUNT values each: the i-th in the first thread of warp i, 0 elsewhere. `lanes`
+// is shared memory for COUNT times 256 doubles; the caller puts a barrier between two uses of it.
+template <int COUNT>
+__device__ __forceinline__ double fold_lanes(const double (&values)[COUNT], double* lanes) {
     const int t = threadIdx.x;
-    lanes[t] = value;
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) lanes[LANES * i + t] = values[i];
     __syncthreads();
-    if (t >= 32) return 0.0;
-    const double quarter0 = (lanes[t] + lanes[t + 128]) + (lanes[t + 64] + lanes[t + 192]);
-    const double quarter1 = (lanes[t + 32] + lanes[t + 160]) + (lanes[t + 96] + lanes[t + 224]);
+    if (t >= 32 * COUNT) return 0.0;
+    const double* own = lanes + t / 32 * LANES + t % 32;
+    const double quarter0 = (own[0] + own[128]) + (own[64] + own[192]);
+    const double quarter1 = (own[32] + own[160]) + (own[96] + own[224]);
     double sum = quarter0 + quarter1;
     for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(FULL_WARP, sum, half);
     return sum;

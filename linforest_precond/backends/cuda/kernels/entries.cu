@@ -76,6 +76,10 @@ struct Chunk {
     int count;
 };
 
+// Plain negation would take a float32 subnormal for zero.
+__device__ __forceinline__ double negative(double a) { return -a; }
+__device__ __forceinline__ float negative(float a) { return __uint_as_float(__float_as_uint(a) ^ 0x80000000u); }
+
 // What a thread has found out so far.
 struct Findings {
     u64 symmetry;      // hashes above the diagonal minus those below
@@ -83,7 +87,8 @@ struct Findings {
     INDEX least_step;  // from a column to the next in its row
 };
 
-// Looks at the part of a row that lies in the chunk, WIDTH threads to a row. Diagonal entries lose their weight.
+// Looks at the part of a row that lies in the chunk, WIDTH threads to a row. Diagonal entries lose their weight,
+// those beside the diagonal are marked by a minus sign.
 template <int WIDTH>
 __device__ __forceinline__ void look_at_row(const Chunk& chunk, INDEX row, const INDEX* __restrict__ indptr,
                                             const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
@@ -110,6 +115,7 @@ __device__ __forceinline__ void look_at_row(const Chunk& chunk, INDEX row, const
         const INDEX below = (column - row) >> (8 * sizeof(INDEX) - 1);
         found.symmetry += edge_hash(min(row, column), max(row, column), bits(weight)) ^ (u64)(i64)below;
         found.below -= (i64)below;
+        if (column - row == 1 || row - column == 1) chunk.weights[i] = negative(weight);
     }
 }
 
@@ -140,14 +146,14 @@ __device__ __forceinline__ bool stage(const Chunk& chunk, const INDEX* __restric
 
 // One pass over all entries: are they finite, in range, sorted, symmetric, what do they weigh, and what is
 // on the diagonal (zeroed before)? A block takes a chunk of entries at a time into shared memory, looks at
-// each entry by itself, then at the rows, then adds up the weights.
+// each entry by itself, then at the rows, then adds up the weights: all of them, and those beside the diagonal.
 extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6) scan_entries(
     const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data, i64 rows,
     i64 entries, double scale, const INDEX* __restrict__ chunk_row, double* __restrict__ chunk_sums,
     VALUE* __restrict__ diagonal, u64* report) {
     __shared__ WEIGHT weights[CHUNK];
     __shared__ INDEX columns[CHUNK];
-    __shared__ double lanes[LANES];
+    __shared__ double lanes[2 * LANES];
     if (report[BAD_ROW]) return;
     const i64 chunks = (entries + CHUNK - 1) / CHUNK;
     const int t = threadIdx.x;
@@ -168,11 +174,15 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6) s
             for (i64 row = first_row + t; row <= last_row; row += LANES)
                 look_at_row<1>(chunk, (INDEX)row, indptr, indices, data, diagonal, found);
         __syncthreads();
-        double sum = 0.0;
+        double sums[2] = {0.0, 0.0};
 #pragma unroll
-        for (int j = 0; j < CHUNK; j += LANES) sum += widened(weights[t + j]) * scale;
-        sum = fold_lanes(sum, lanes);
-        if (t == 0) chunk_sums[number] = sum;
+        for (int j = 0; j < CHUNK; j += LANES) {
+            const double weight = widened(weights[t + j]) * scale;
+            sums[0] += fabs(weight);
+            sums[1] += fmax(-weight, 0.0);
+        }
+        const double sum = fold_lanes(sums, lanes);
+        if (t % 32 == 0 && t < 64) chunk_sums[t / 32 * chunks + number] = sum;
     }
     const u64 symmetry = warp_sum(found.symmetry + found.below);
     if (t % 32 == 0 && symmetry) atomicAdd(report + SYMMETRY, symmetry);

@@ -1,0 +1,83 @@
+"""The preconditioners on the GPU: product, setup, update and memory, beside cupyx's `A @ x`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import cases
+import cupy
+import memory
+import timing
+from results import Row
+
+import linforest_precond as lf
+
+DTYPES = ("float64", "float32")
+SPMV = "cupyx A @ x"
+KINDS = {"tridiagonal": lf.tridiagonal, "block_tridiagonal": lf.block_tridiagonal}
+
+
+def measurements(plan):
+    """(title, function that yields rows) of all preconditioners."""
+    for dtype in DTYPES:
+        for kind in KINDS:
+            yield f"lf.{kind}, {dtype}", partial(operator_rows, plan, kind, dtype)
+    yield "lf.tridiagonal, float32 inside float64", partial(mixed_rows, plan)
+
+
+def operator_rows(plan, kind, dtype):
+    """One kind on ANISO2."""
+    title, A = cases.aniso2(plan, dtype=dtype, device="cuda")
+    beside = partial(Row, "operators", case=title, dtype=dtype, **unit(plan, A))
+    make = KINDS[kind]
+    M = make(A)
+    goals = cases.PRODUCT.get(dtype, {}) if kind == "tridiagonal" else {}
+    note = f"coverage {M.coverage:.4f}, {M.nbytes:,} bytes"
+    yield beside(f"lf.{kind}(A) @ r, calls queued", samples=product_samples(plan, M, A), note=note, **goals)
+    yield beside(f"lf.{kind}(A) @ r, each from an idle device", samples=product_samples(plan, M, A, False))
+    samples = timing.device_samples(lambda: make(A), plan.chain_repeats)
+    yield beside(f"lf.{kind}(A)", samples=samples, **cases.SETUP.get((kind, dtype), {}))
+    others = [A * scale for scale in (1.25, 0.75)]
+    samples = timing.device_samples(lambda: update_in_turn(M, others), plan.chain_repeats)
+    yield beside(f"update of lf.{kind}(A)", samples=samples, **cases.UPDATE.get((kind, dtype), {}))
+    yield Row(
+        "held",
+        f"lf.{kind}(A)",
+        title,
+        [M.nbytes],
+        dtype,
+        unit="bytes",
+        peer="the matrix",
+        peer_samples=[memory.matrix_bytes(A)],
+    )
+
+
+def mixed_rows(plan):
+    """Single precision inside a solver of double precision."""
+    title, A = cases.aniso2(plan, dtype="float64", device="cuda")
+    M = lf.tridiagonal(A, dtype="float32")
+    yield Row(
+        "operators",
+        "lf.tridiagonal(A, dtype=float32) @ r, calls queued",
+        title,
+        product_samples(plan, M, A),
+        **unit(plan, A),
+    )
+
+
+def unit(plan, A):
+    """The peer of all: SpMVs of A, queued."""
+    x = cupy.ones(A.shape[0], A.dtype)
+    samples = timing.device_samples(lambda: A @ x, plan.short_repeats, queued=True)
+    return {"peer": SPMV, "peer_samples": samples}
+
+
+def product_samples(plan, M, A, queued=True):
+    r = cupy.asarray(cases.right_sides(A.shape[0], 1, A.dtype)[:, 0])
+    return timing.device_samples(lambda: M @ r, plan.short_repeats, queued=queued)
+
+
+def update_in_turn(M, others):
+    """Take the values of the next matrix."""
+    M.update(others[0])
+    others.reverse()

@@ -1,0 +1,18 @@
+"""Copies of a matrix's entries inside blocks and between those that follow each other on a path."""
+
+from .launch import launch
+from .lazy import cupy
+from .loader import kernels
+
+
+def extract(csr, members, starts_path):
+    """Copy A's entries inside the blocks and between neighbours on a path; a ghost's diagonal is 1.
+
+    `members` holds a row of vertices for each block, `starts_path` whether it is the first of its path.
+    """
+    blocks, b = members.shape
+    bands = [cupy.empty((blocks, b, b), csr.data.dtype) for _ in range(3)]
+    program = kernels("block_bands", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    matrix = csr.indptr, csr.indices, csr.data, csr.data.dtype.type(1)
+    launch(program.copy_blocks, (*matrix, members, starts_path, blocks, b.bit_length() - 1, *bands))
+    return tuple(bands)

@@ -1,0 +1,177 @@
+// Arithmetic of the four value types, and of small square blocks of them: BLOCK x BLOCK, row by row.
+
+__device__ __forceinline__ Complex64 operator+(Complex64 a, Complex64 b) { return {a.re + b.re, a.im + b.im}; }
+__device__ __forceinline__ Complex128 operator+(Complex128 a, Complex128 b) { return {a.re + b.re, a.im + b.im}; }
+__device__ __forceinline__ Complex64 operator-(Complex64 a, Complex64 b) { return {a.re - b.re, a.im - b.im}; }
+__device__ __forceinline__ Complex128 operator-(Complex128 a, Complex128 b) { return {a.re - b.re, a.im - b.im}; }
+__device__ __forceinline__ Complex64 operator-(Complex64 a) { return {-a.re, -a.im}; }
+__device__ __forceinline__ Complex128 operator-(Complex128 a) { return {-a.re, -a.im}; }
+__device__ __forceinline__ Complex64 operator*(Complex64 a, Complex64 b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+__device__ __forceinline__ Complex128 operator*(Complex128 a, Complex128 b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+__device__ __forceinline__ bool operator==(Complex64 a, Complex64 b) { return a.re == b.re && a.im == b.im; }
+__device__ __forceinline__ bool operator==(Complex128 a, Complex128 b) { return a.re == b.re && a.im == b.im; }
+
+__device__ __forceinline__ float real_part(float a) { return a; }
+__device__ __forceinline__ double real_part(double a) { return a; }
+__device__ __forceinline__ float real_part(Complex64 a) { return a.re; }
+__device__ __forceinline__ double real_part(Complex128 a) { return a.re; }
+
+__device__ __forceinline__ float conjugate(float a) { return a; }
+__device__ __forceinline__ double conjugate(double a) { return a; }
+__device__ __forceinline__ Complex64 conjugate(Complex64 a) { return {a.re, -a.im}; }
+__device__ __forceinline__ Complex128 conjugate(Complex128 a) { return {a.re, -a.im}; }
+
+// |re| + |im|: what sizes are compared by.
+__device__ __forceinline__ float size_of(float a) { return fabsf(a); }
+__device__ __forceinline__ double size_of(double a) { return fabs(a); }
+__device__ __forceinline__ float size_of(Complex64 a) { return fabsf(a.re) + fabsf(a.im); }
+__device__ __forceinline__ double size_of(Complex128 a) { return fabs(a.re) + fabs(a.im); }
+
+__device__ __forceinline__ float inverse(float a) { return 1.0f / a; }
+__device__ __forceinline__ double inverse(double a) { return 1.0 / a; }
+
+// Smith's formula: no square overflows.
+template <typename Complex>
+__device__ __forceinline__ Complex smith_inverse(Complex a) {
+    if (size_of(a.re) >= size_of(a.im)) {
+        const auto ratio = a.im / a.re, total = a.re + a.im * ratio;
+        return {1 / total, -ratio / total};
+    }
+    const auto ratio = a.re / a.im, total = a.re * ratio + a.im;
+    return {ratio / total, -1 / total};
+}
+__device__ __forceinline__ Complex64 inverse(Complex64 a) { return smith_inverse(a); }
+__device__ __forceinline__ Complex128 inverse(Complex128 a) { return smith_inverse(a); }
+
+__device__ __forceinline__ void set_real(float& a, WEIGHT re) { a = (float)re; }
+__device__ __forceinline__ void set_real(double& a, WEIGHT re) { a = (double)re; }
+template <typename Complex>
+__device__ __forceinline__ void set_real(Complex& a, WEIGHT re) { a = {re, 0}; }
+
+__device__ __forceinline__ VALUE from_real(WEIGHT re) {
+    VALUE a;
+    set_real(a, re);
+    return a;
+}
+
+__device__ __forceinline__ float scaled(float a, float factor) { return a * factor; }
+__device__ __forceinline__ double scaled(double a, double factor) { return a * factor; }
+__device__ __forceinline__ Complex64 scaled(Complex64 a, float factor) { return {a.re * factor, a.im * factor}; }
+__device__ __forceinline__ Complex128 scaled(Complex128 a, double factor) { return {a.re * factor, a.im * factor}; }
+
+// From the type of a right-hand side to the stored one, and back.
+__device__ __forceinline__ void convert(float& to, float from) { to = from; }
+__device__ __forceinline__ void convert(float& to, double from) { to = (float)from; }
+__device__ __forceinline__ void convert(double& to, float from) { to = from; }
+__device__ __forceinline__ void convert(double& to, double from) { to = from; }
+template <typename To, typename From>
+__device__ __forceinline__ void convert(To& to, From from) {
+    convert(to.re, from.re);
+    convert(to.im, from.im);
+}
+
+#define EPSILON (sizeof(WEIGHT) == 4 ? (WEIGHT)1.1920928955078125e-7 : (WEIGHT)2.220446049250313e-16)
+// Its square root: 2^-26 exactly, and the float next to 2^-11.5.
+#define ROOT_EPSILON (sizeof(WEIGHT) == 4 ? (WEIGHT)3.4526698e-4f : (WEIGHT)1.4901161193847656e-8)
+
+// The least number that is inverted.
+#define LEAST_PIVOT (sizeof(WEIGHT) == 4 ? (WEIGHT)1.17549435e-38f : (WEIGHT)2.2250738585072014e-308)
+
+// A pivot that vanished beside its row takes this value instead, with the sign of its real part; 1 in an empty row.
+__device__ __forceinline__ VALUE lifted(VALUE pivot, WEIGHT row_size) {
+    const WEIGHT least = ROOT_EPSILON * row_size;
+    if (least < LEAST_PIVOT) return from_real(1);
+    return from_real(real_part(pivot) < 0 ? -least : least);
+}
+
+// The rows of a block in several columns side by side, row by row.
+template <int COLUMNS>
+struct Panel {
+    VALUE at[BLOCK * COLUMNS];
+};
+typedef Panel<1> Column;
+
+#define BLOCK_BYTES (BLOCK * BLOCK * (int)sizeof(VALUE))
+
+struct __align__(BLOCK_BYTES < 16 ? BLOCK_BYTES : 16) Block {
+    VALUE at[BLOCK * BLOCK];
+
+    __device__ __forceinline__ VALUE& operator()(int r, int c) { return at[r * BLOCK + c]; }
+    __device__ __forceinline__ const VALUE& operator()(int r, int c) const { return at[r * BLOCK + c]; }
+};
+
+#define EACH(i, count) _Pragma("unroll") for (int i = 0; i < (count); ++i)
+
+__device__ __forceinline__ Block operator*(const Block& a, const Block& b) {
+    Block product;
+    EACH(r, BLOCK) EACH(c, BLOCK) {
+        VALUE sum = a(r, 0) * b(0, c);
+#pragma unroll
+        for (int k = 1; k < BLOCK; ++k) sum = sum + a(r, k) * b(k, c);
+        product(r, c) = sum;
+    }
+    return product;
+}
+template <int COLUMNS>
+__device__ __forceinline__ Panel<COLUMNS> operator*(const Block& a, const Panel<COLUMNS>& b) {
+    Panel<COLUMNS> product;
+    EACH(r, BLOCK) EACH(c, COLUMNS) {
+        VALUE sum = a(r, 0) * b.at[c];
+#pragma unroll
+        for (int k = 1; k < BLOCK; ++k) sum = sum + a(r, k) * b.at[k * COLUMNS + c];
+        product.at[r * COLUMNS + c] = sum;
+    }
+    return product;
+}
+__device__ __forceinline__ Block operator+(const Block& a, const Block& b) {
+    Block sum;
+    EACH(i, BLOCK * BLOCK) sum.at[i] = a.at[i] + b.at[i];
+    return sum;
+}
+__device__ __forceinline__ Block operator-(const Block& a, const Block& b) {
+    Block difference;
+    EACH(i, BLOCK * BLOCK) difference.at[i] = a.at[i] - b.at[i];
+    return difference;
+}
+__device__ __forceinline__ Block operator-(const Block& a) {
+    Block negative;
+    EACH(i, BLOCK * BLOCK) negative.at[i] = -a.at[i];
+    return negative;
+}
+template <int COLUMNS>
+__device__ __forceinline__ Panel<COLUMNS> operator+(const Panel<COLUMNS>& a, const Panel<COLUMNS>& b) {
+    Panel<COLUMNS> sum;
+    EACH(i, BLOCK * COLUMNS) sum.at[i] = a.at[i] + b.at[i];
+    return sum;
+}
+template <int COLUMNS>
+__device__ __forceinline__ Panel<COLUMNS> operator-(const Panel<COLUMNS>& a, const Panel<COLUMNS>& b) {
+    Panel<COLUMNS> difference;
+    EACH(i, BLOCK * COLUMNS) difference.at[i] = a.at[i] - b.at[i];
+    return difference;
+}
+__device__ __forceinline__ Block identity() {
+    Block one;
+    EACH(r, BLOCK) EACH(c, BLOCK) one(r, c) = from_real(r == c);
+    return one;
+}
+template <typename Vector>
+__device__ __forceinline__ Vector zeros() {
+    Vector zero;
+    EACH(i, (int)(sizeof(Vector) / sizeof(VALUE))) zero.at[i] = VALUE{};
+    return zero;
+}
+__device__ __forceinline__ Block transposed(const Block& a) {
+    Block flipped;
+    EACH(r, BLOCK) EACH(c, BLOCK) flipped(r, c) = a(c, r);
+    return flipped;
+}
+__device__ __forceinline__ WEIGHT size_of(const Block& a) {
+    WEIGHT largest = 0;
+    EACH(i, BLOCK * BLOCK) largest = fmax(largest, size_of(a.at[i]));
+    return largest;
+}

@@ -1,0 +1,34 @@
+#include "common.cuh"
+#include "arithmetic.cuh"
+#include "vectors.cuh"
+
+// One column of a right-hand side in the system's order, 0 for rows without a place.
+extern "C" __global__ void gather(Vectors vectors, i64 column, i64 rows, VALUE* __restrict__ to) {
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
+        const i64 place = place_of(vectors, row);
+        to[row] = place < 0 ? VALUE{} : value_at(vectors, place * vectors.from_row + column * vectors.from_column);
+    }
+}
+
+// The way back.
+extern "C" __global__ void scatter(Vectors vectors, i64 column, i64 rows, const VALUE* __restrict__ from) {
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
+        const i64 place = place_of(vectors, row);
+        if (place >= 0) put(vectors, place * vectors.to_row + column * vectors.to_column, from[row]);
+    }
+}
+
+__device__ __forceinline__ Block turned(const Block& block, bool transpose) { return transpose ? transposed(block) : block; }
+
+// What x leaves of the right-hand side of a block tridiagonal system, or of its transpose.
+extern "C" __global__ void residual(const Block* __restrict__ lower, const Block* __restrict__ diagonal,
+                                    const Block* __restrict__ upper, i64 count, i64 transpose,
+                                    const Column* __restrict__ right, const Column* __restrict__ x,
+                                    Column* __restrict__ left) {
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+        Column rest = right[i] - turned(diagonal[i], transpose) * x[i];
+        if (i > 0) rest = rest - turned(transpose ? upper[i - 1] : lower[i], transpose) * x[i - 1];
+        if (i + 1 < count) rest = rest - turned(transpose ? lower[i + 1] : upper[i], transpose) * x[i + 1];
+        left[i] = rest;
+    }
+}

@@ -1,0 +1,403 @@
+#include "common.cuh"
+#include "arithmetic.cuh"
+#include "vectors.cuh"
+
+// Solves a factored (block) tridiagonal system, W_i the inverse pivots:
+//     z_i = W_i (b_i - L_i z_{i-1})  forward,   x_i = z_i - W_i U_i x_{i+1}  backward.
+// A block of THREADS takes a tile of rows into shared memory, THREAD_ROWS of them to a thread; what enters a thread from
+// its neighbours comes from a scan of affine maps over the threads. What enters a tile from its neighbours either has
+// decayed to nothing inside a halo of rows that the tiles share, or was found beforehand (`carries`).
+#define TILE(ROWS) (THREADS * (ROWS))
+// Threads of the block that finds what enters the tiles.
+#define CARRY_THREADS (BLOCK == 1 ? 1024 : 256)
+// Blocks in 16 bytes, the unit of copies: a tile has room for so many before or behind it.
+#define UNIT (BLOCK_BYTES < 16 ? 16 / BLOCK_BYTES : 1)
+
+struct System {
+    const Block* lower;
+    const Block* inverse;
+    const Block* upper;
+    i64 count;  // of block rows
+};
+
+// Which arrays the couplings of a row lie in, KIND of these: T's own, those of a symmetric T, those of T transposed.
+#define PLAIN 0
+#define SYMMETRIC 1
+#define TRANSPOSED 2
+
+// A tile of the system in shared memory; `upper` begins UNIT blocks before it, `lower` ends UNIT blocks behind it.
+struct Tile {
+    Block* lower;
+    Block* inverse;
+    Block* upper;
+
+    __device__ __forceinline__ Block pivot(int i) const {
+        return KIND == TRANSPOSED ? transposed(inverse[i]) : inverse[i];
+    }
+    __device__ __forceinline__ Block to_before(int i) const {
+        return KIND == PLAIN ? lower[i] : transposed(upper[UNIT + i - 1]);
+    }
+    __device__ __forceinline__ Block to_after(int i) const {
+        return KIND == TRANSPOSED ? transposed(lower[i + 1]) : upper[UNIT + i];
+    }
+};
+
+// Starts to copy blocks [first, first + blocks) of an array; those outside [0, count) are zero.
+__device__ __forceinline__ void start_copy(Block* to, const Block* __restrict__ from, i64 first, int blocks, i64 count) {
+    const i64 begin = first * BLOCK_BYTES, end = count * BLOCK_BYTES;
+    const int units = blocks * BLOCK_BYTES / 16;
+    for (int unit = threadIdx.x; unit < units; unit += THREADS) {
+        const i64 at = begin + 16 * unit;
+        const int bytes = at < 0 ? 0 : (int)max((i64)0, min((i64)16, end - at));
+        const char* source = (const char*)from + (bytes ? at : 0);
+        const u32 target = (u32)__cvta_generic_to_shared((char*)to + 16 * unit);
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(bytes));
+    }
+}
+
+template <int ROWS>
+__device__ __forceinline__ Tile start_tile(const System& system, i64 first, Block* memory) {
+    constexpr int rows = TILE(ROWS);
+    const Tile tile = {memory + 2 * rows + UNIT, memory, memory + rows};
+    start_copy(tile.inverse, system.inverse, first, rows, system.count);
+    start_copy(tile.upper, system.upper, first - UNIT, rows + UNIT, system.count);
+    if (KIND != SYMMETRIC) start_copy(tile.lower, system.lower, first, rows + UNIT, system.count);
+    return tile;
+}
+
+// The memory behind a tile.
+template <int ROWS>
+__device__ __forceinline__ void* behind_tile(Block* memory) {
+    constexpr int rows = TILE(ROWS);
+    return (memory + (KIND == SYMMETRIC ? 2 * rows + UNIT : 3 * rows + 2 * UNIT));
+}
+
+__device__ __forceinline__ void finish_copies() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+}
+
+template <bool REVERSED>
+__device__ __forceinline__ VALUE shifted(VALUE value, int step) {
+    u32* words = (u32*)&value;
+    EACH(i, (int)sizeof(VALUE) / 4)
+        words[i] = REVERSED ? __shfl_down_sync(FULL_WARP, words[i], step) : __shfl_up_sync(FULL_WARP, words[i], step);
+    return value;
+}
+template <bool REVERSED, typename Vector>
+__device__ __forceinline__ Vector all_shifted(Vector vector, int step) {
+    EACH(i, (int)(sizeof(Vector) / sizeof(VALUE))) vector.at[i] = shifted<REVERSED>(vector.at[i], step);
+    return vector;
+}
+
+// The scan of blocks is a loop: unrolled, it takes the compiler far longer than it saves.
+constexpr int scan_unroll = BLOCK == 1 ? 5 : 1;
+
+// Shared memory of a scan: the maps of the warps.
+template <typename Vector, int WARPS>
+struct Maps {
+    Block product[WARPS];
+    Vector value[WARPS];
+};
+
+// Every thread holds the map y -> product y + value of its rows; returns what enters it when `carry` enters the
+// tile's first thread (its last one where REVERSED). `growth` is raised to the largest product met.
+template <bool REVERSED, typename Vector, int WARPS>
+__device__ __forceinline__ Vector entering(Block product, Vector value, Vector carry, Maps<Vector, WARPS>& maps,
+                                           WEIGHT& growth) {
+    const int lane = REVERSED ? 31 - threadIdx.x % 32 : threadIdx.x % 32;
+    const int warp = REVERSED ? WARPS - 1 - threadIdx.x / 32 : threadIdx.x / 32;
+    growth = fmax(growth, size_of(product));
+#pragma unroll scan_unroll
+    for (int step = 1; step < 32; step *= 2) {
+        const Block product_before = all_shifted<REVERSED>(product, step);
+        const Vector value_before = all_shifted<REVERSED>(value, step);
+        if (lane < step) continue;
+        value = product * value_before + value;
+        product = product * product_before;
+        growth = fmax(growth, size_of(product));
+    }
+    if (lane == 31) {
+        maps.product[warp] = product;
+        maps.value[warp] = value;
+    }
+    product = all_shifted<REVERSED>(product, 1);
+    value = all_shifted<REVERSED>(value, 1);
+    __syncthreads();
+    for (int w = 0; w < warp; ++w) carry = maps.product[w] * carry + maps.value[w];
+    return lane ? product * carry + value : carry;
+}
+
+// The rows of a right-hand side in shared memory; none where it is zero.
+template <typename Vector>
+struct RightHandSide {
+    const Vector* rows;
+
+    __device__ __forceinline__ Vector times(const Block& pivot, int i) const { return rows ? pivot * rows[i] : zeros<Vector>(); }
+};
+
+// What leaves a tile: its last z in its last thread, its first x in its first thread.
+template <typename Vector>
+struct Leaving {
+    Vector z, x;
+};
+
+// Both sweeps over a tile: `z_carry` enters at its first row, `x_carry` at its last one. x takes the thread's rows of
+// the solution, where FINISHED.
+template <bool FINISHED, int ROWS, typename Vector>
+__device__ __forceinline__ Leaving<Vector> sweep_tile(const Tile& tile, const RightHandSide<Vector>& right, Vector z_carry,
+                                                      Vector x_carry, Maps<Vector, THREADS / 32>* maps, Vector (&x)[ROWS],
+                                                      WEIGHT& growth) {
+    const int first = threadIdx.x * ROWS;
+    Block coupling[ROWS];
+    Block product = identity();
+    Vector value;
+    EACH(k, ROWS) {
+        const Block pivot = tile.pivot(first + k);
+        coupling[k] = pivot * tile.to_before(first + k);
+        x[k] = right.times(pivot, first + k);
+        value = k ? x[k] - coupling[k] * value : x[k];
+        product = -(coupling[k] * product);
+    }
+    Vector carry = entering<false>(product, value, z_carry, maps[0], growth);
+    EACH(k, ROWS) carry = x[k] = x[k] - coupling[k] * carry;
+    Leaving<Vector> leaving;
+    leaving.z = carry;
+    product = identity();
+#pragma unroll
+    for (int k = ROWS - 1; k >= 0; --k) {
+        coupling[k] = tile.pivot(first + k) * tile.to_after(first + k);
+        value = k < ROWS - 1 ? x[k] - coupling[k] * value : x[k];
+        product = -(coupling[k] * product);
+    }
+    carry = entering<true>(product, value, x_carry, maps[1], growth);
+    leaving.x = product * carry + value;
+    if (FINISHED) {
+#pragma unroll
+        for (int k = ROWS - 1; k >= 0; --k) carry = x[k] = x[k] - coupling[k] * carry;
+    }
+    return leaving;
+}
+
+#define NO_PLACE 0xffffffffu
+
+// Scalar row and column of the e-th number of a tile, in the order in which the array holds them.
+template <int ROWS, int COLUMNS>
+__device__ __forceinline__ int row_of(int e, bool row_major) {
+    return COLUMNS == 1 ? e : row_major ? e / COLUMNS : e % (TILE(ROWS) * BLOCK);
+}
+template <int ROWS, int COLUMNS>
+__device__ __forceinline__ int column_of(int e, bool row_major) {
+    return COLUMNS == 1 ? 0 : row_major ? e % COLUMNS : e / (TILE(ROWS) * BLOCK);
+}
+
+// Brings COLUMNS right-hand sides of a tile's rows into shared memory, side by side; 0 where there is none. All loads
+// of a part are under way before the first value is used.
+template <int ROWS, int COLUMNS>
+__device__ __forceinline__ void load_rows(const Vectors& vectors, i64 first, i64 count, i64 column, VALUE* to) {
+    constexpr int part = ROWS * BLOCK;
+    const bool row_major = vectors.from_column < vectors.from_row;
+    const i64 first_row = first * BLOCK, rows = count * BLOCK;
+#pragma unroll 1
+    for (int begin = threadIdx.x; begin < part * COLUMNS * THREADS; begin += part * THREADS) {
+        u32 places[part];
+        VALUE values[part];
+        EACH(i, part) {
+            const i64 row = first_row + row_of<ROWS, COLUMNS>(begin + i * THREADS, row_major);
+            places[i] = row >= 0 && row < rows ? (u32)place_of(vectors, row) : NO_PLACE;
+        }
+        EACH(i, part) {
+            const i64 c = column + column_of<ROWS, COLUMNS>(begin + i * THREADS, row_major);
+            values[i] = VALUE{};
+            if (places[i] != NO_PLACE && (COLUMNS == 1 || c < vectors.columns))
+                values[i] = value_at(vectors, places[i] * vectors.from_row + c * vectors.from_column);
+        }
+        EACH(i, part) {
+            const int e = begin + i * THREADS;
+            to[row_of<ROWS, COLUMNS>(e, row_major) * COLUMNS + column_of<ROWS, COLUMNS>(e, row_major)] = values[i];
+        }
+    }
+}
+
+// The way back, for rows [begin, end).
+template <int ROWS, int COLUMNS>
+__device__ __forceinline__ void store_rows(const Vectors& vectors, i64 first, i64 begin, i64 end, i64 column,
+                                           const VALUE* from) {
+    constexpr int part = ROWS * BLOCK;
+    const bool row_major = vectors.to_column < vectors.to_row;
+#pragma unroll 1
+    for (int start = threadIdx.x; start < part * COLUMNS * THREADS; start += part * THREADS) {
+        u32 places[part];
+        EACH(i, part) {
+            const i64 row = first * BLOCK + row_of<ROWS, COLUMNS>(start + i * THREADS, row_major);
+            places[i] = row >= begin * BLOCK && row < end * BLOCK ? (u32)place_of(vectors, row) : NO_PLACE;
+        }
+        EACH(i, part) {
+            const int e = start + i * THREADS, c = column_of<ROWS, COLUMNS>(e, row_major);
+            if (places[i] == NO_PLACE || (COLUMNS > 1 && column + c >= vectors.columns)) continue;
+            put(vectors, places[i] * vectors.to_row + (column + c) * vectors.to_column,
+                from[row_of<ROWS, COLUMNS>(e, row_major) * COLUMNS + c]);
+        }
+    }
+}
+
+extern __shared__ __align__(16) char shared_memory[];
+
+// What enters each tile, for every column and tile: z before it and x behind it. Null where halos make it nothing.
+struct Carries {
+    const Column* z;
+    const Column* x;
+    i64 tiles;
+
+    template <typename Vector>
+    __device__ __forceinline__ Vector entering(const Column* from, i64 tile, i64 column) const {
+        Vector carry = zeros<Vector>();
+        if (from) EACH(i, BLOCK) carry.at[i] = from[column * tiles + tile].at[i];
+        return carry;
+    }
+};
+
+// Solves one tile for COLUMNS right-hand sides from `column` on, one where carries enter.
+template <int ROWS, int COLUMNS>
+__device__ __forceinline__ void sweep(const System& system, const Vectors& vectors, i64 halo, const Carries& carries,
+                                      i64 number, i64 column) {
+    typedef Panel<COLUMNS> Vector;
+    __shared__ Maps<Vector, THREADS / 32> maps[2];
+    const i64 begin = number * (TILE(ROWS) - 2 * halo), first = begin - halo;
+    const i64 end = min(begin + TILE(ROWS) - 2 * halo, system.count);
+    Block* const memory = (Block*)shared_memory;
+    const Tile tile = start_tile<ROWS>(system, first, memory);
+    Vector* const rows = (Vector*)behind_tile<ROWS>(memory);
+    load_rows<ROWS, COLUMNS>(vectors, first, system.count, column, (VALUE*)rows);
+    finish_copies();
+    Vector x[ROWS];
+    WEIGHT growth = 0;
+    sweep_tile<true>(tile, RightHandSide<Vector>{rows}, carries.entering<Vector>(carries.z, number, column),
+                     carries.entering<Vector>(carries.x, number, column), maps, x, growth);
+    EACH(k, ROWS) rows[threadIdx.x * ROWS + k] = x[k];
+    __syncthreads();
+    store_rows<ROWS, COLUMNS>(vectors, first, begin, end, column, (const VALUE*)rows);
+}
+
+// The blocks of one tile follow each other: the second one finds it in the cache.
+extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS) sweep_one(System system, Vectors vectors, i64 halo,
+                                                                              Carries carries) {
+    sweep<THREAD_ROWS, 1>(system, vectors, halo, carries, blockIdx.x / vectors.columns, blockIdx.x % vectors.columns);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS_OF_MANY) sweep_many(System system, Vectors vectors, i64 halo,
+                                                                                       Carries carries) {
+    const i64 panels = (vectors.columns + COLUMNS_OF_MANY - 1) / COLUMNS_OF_MANY;
+    sweep<THREAD_ROWS_OF_MANY, COLUMNS_OF_MANY>(system, vectors, halo, carries, blockIdx.x / panels,
+                                                blockIdx.x % panels * COLUMNS_OF_MANY);
+}
+
+// What leaves each tile when nothing enters it: its last z and its first x.
+extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS) reduce(System system, Vectors vectors, i64 tiles,
+                                                                           Column* last_zs, Column* first_xs) {
+    __shared__ Maps<Column, THREADS / 32> maps[2];
+    const i64 number = blockIdx.x / vectors.columns, column = blockIdx.x % vectors.columns;
+    const i64 first = number * TILE(THREAD_ROWS);
+    Block* const memory = (Block*)shared_memory;
+    const Tile tile = start_tile<THREAD_ROWS>(system, first, memory);
+    Column* const rows = (Column*)behind_tile<THREAD_ROWS>(memory);
+    load_rows<THREAD_ROWS, 1>(vectors, first, system.count, column, (VALUE*)rows);
+    finish_copies();
+    Column x[THREAD_ROWS];
+    WEIGHT growth = 0;
+    const Column nothing = zeros<Column>();
+    const Leaving<Column> leaving = sweep_tile<false>(tile, RightHandSide<Column>{rows}, nothing, nothing, maps, x, growth);
+    if (threadIdx.x == THREADS - 1) last_zs[column * tiles + number] = leaving.z;
+    if (threadIdx.x == 0) first_xs[column * tiles + number] = leaving.x;
+}
+
+// How a tile hands on what enters it: z_through is its last z and z_to_x its first x for each unit of z that enters,
+// x_through its first x for each unit of x. Null where only the growth is asked for.
+extern "C" __global__ void __launch_bounds__(THREADS) measure(System system, i64 halo, Block* z_through, Block* z_to_x,
+                                                              Block* x_through, WEIGHT* largest) {
+    __shared__ Maps<Block, THREADS / 32> maps[2];
+    const i64 begin = blockIdx.x * (TILE(THREAD_ROWS) - 2 * halo);
+    const Tile tile = start_tile<THREAD_ROWS>(system, begin - halo, (Block*)shared_memory);
+    finish_copies();
+    WEIGHT growth = 0;
+#pragma unroll 1
+    for (int side = 0; side < (z_through ? 2 : 1); ++side) {
+        Block x[THREAD_ROWS];
+        const Block z_carry = side ? zeros<Block>() : identity(), x_carry = side ? identity() : zeros<Block>();
+        const Leaving<Block> leaving =
+            sweep_tile<false>(tile, RightHandSide<Block>{nullptr}, z_carry, x_carry, maps, x, growth);
+        if (z_through && !side && threadIdx.x == THREADS - 1) z_through[blockIdx.x] = leaving.z;
+        if (z_through && threadIdx.x == 0) (side ? x_through : z_to_x)[blockIdx.x] = leaving.x;
+        __syncthreads();
+    }
+    // Sizes are not negative: they compare like their bits. What is not a number counts as endless.
+    if (!(growth < (WEIGHT)1e30)) growth = (WEIGHT)1e30;
+    for (int half = 16; half > 0; half /= 2) growth = fmax(growth, __shfl_xor_sync(FULL_WARP, growth, half));
+    if (threadIdx.x % 32) return;
+    if (sizeof(WEIGHT) == 4) atomicMax((u32*)largest, (u32)bits(growth));
+    else atomicMax((u64*)largest, bits(growth));
+}
+
+// Counts the tile boundaries across which more than `least` of what enters a halo leaves it.
+extern "C" __global__ void measure_halos(System system, i64 step, i64 halo, WEIGHT least, u32* open) {
+    const i64 boundary = ((i64)blockIdx.x * blockDim.x + threadIdx.x + 1) * step;
+    if (boundary >= system.count) return;
+    Block forward = identity(), backward = identity();
+    for (i64 i = boundary - halo; i < boundary; ++i) {
+        if (i < 1) {
+            forward = zeros<Block>();
+            continue;
+        }
+        const Block before = KIND == PLAIN ? system.lower[i] : transposed(system.upper[i - 1]);
+        forward = ((KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * before) * forward;
+    }
+    for (i64 i = boundary + halo - 1; i >= boundary; --i) {
+        if (i > system.count - 2) {
+            backward = zeros<Block>();
+            continue;
+        }
+        const Block after = KIND == TRANSPOSED ? transposed(system.lower[i + 1]) : system.upper[i];
+        backward = ((KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * after) * backward;
+    }
+    if (!(size_of(forward) <= least && size_of(backward) <= least)) atomicAdd(open, 1u);
+}
+
+// From what leaves the tiles by themselves to what enters them: z_carries[t] before tile t, x_carries[t] behind it.
+// One block of threads to a column; each thread takes a few tiles one after the other.
+extern "C" __global__ void __launch_bounds__(CARRY_THREADS) find_carries(const Block* __restrict__ z_through,
+                                                                         const Block* __restrict__ z_to_x,
+                                                                         const Block* __restrict__ x_through,
+                                                                         const Column* __restrict__ last_zs,
+                                                                         const Column* __restrict__ first_xs, i64 tiles,
+                                                                         Column* z_carries, Column* x_carries) {
+    __shared__ Maps<Column, CARRY_THREADS / 32> maps[2];
+    const i64 share = (tiles + CARRY_THREADS - 1) / CARRY_THREADS, column = blockIdx.x * tiles;
+    const i64 begin = min(threadIdx.x * share, tiles), end = min(begin + share, tiles);
+    WEIGHT growth = 0;
+    Block product = identity();
+    Column value = zeros<Column>();
+#pragma unroll 4
+    for (i64 t = begin; t < end; ++t) {
+        value = z_through[t] * value + last_zs[column + t];
+        product = z_through[t] * product;
+    }
+    Column carry = entering<false>(product, value, zeros<Column>(), maps[0], growth);
+#pragma unroll 4
+    for (i64 t = begin; t < end; ++t) {
+        z_carries[column + t] = carry;
+        carry = z_through[t] * carry + last_zs[column + t];
+    }
+    product = identity();
+    value = zeros<Column>();
+#pragma unroll 4
+    for (i64 t = end - 1; t >= begin; --t) {
+        value = x_through[t] * value + (first_xs[column + t] + z_to_x[t] * z_carries[column + t]);
+        product = x_through[t] * product;
+    }
+    carry = entering<true>(product, value, zeros<Column>(), maps[1], growth);
+#pragma unroll 4
+    for (i64 t = end - 1; t >= begin; --t) {
+        x_carries[column + t] = carry;
+        carry = x_through[t] * carry + (first_xs[column + t] + z_to_x[t] * z_carries[column + t]);
+    }
+}

@@ -1,0 +1,155 @@
+"""Tridiagonal systems that need pivoting."""
+
+import numpy as np
+
+from .launch import Struct, address, launch, launch_blocks
+from .lazy import cupy
+from .loader import kernels
+from .tiles import wide_type
+from .tridiagonal import Sweeps, block_size
+from .vectors import NOTHING, VECTORS, vectors
+
+# The constants of pivoting.cu, and the most relations that one block of threads solves.
+GROUP = 16
+RELATIONS = 4
+THREADS = 128
+TOP_THREADS = 512
+TOP = 2048
+# Lifting a row may uncover another one; so often at most.
+ROUNDS = 4
+# Steps of refinement where blocks are solved without pivoting between them.
+REFINEMENTS = 2
+
+ROWS = Struct(
+    lower="P", diagonal="P", upper="P", row_exponents="P", column_exponents="P", count="q", transposed="q"
+)
+
+
+def lift(lower, diagonal, upper):
+    """The diagonal with the rows lifted whose unknowns vanish in the elimination, and how many these are."""
+    if diagonal.size == 0:
+        return diagonal, 0
+    lifted_diagonal, bands = diagonal.copy(), (lower, diagonal, upper, diagonal.size)
+    marks, lifted = (cupy.zeros(diagonal.size, np.uint8) for _ in range(2))
+    count = cupy.zeros(1, np.uint32)
+    program = _program(diagonal.dtype)
+    launch(program.mark_empty, (*bands, marks))
+    for _ in range(ROUNDS + 1):
+        launch(program.lift_marked, (*bands, marks, lifted_diagonal, lifted, count))
+        marks.fill(0)
+        Pivoted(lower, lifted_diagonal, upper).mark(marks)
+        if not marks.any():  # stall: decides whether to look again
+            break
+    total = int(count.item())  # stall: is told to the user
+    return (lifted_diagonal, total) if total else (diagonal, 0)
+
+
+def _program(dtype):
+    return kernels("pivoting", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=1)
+
+
+class Pivoted:
+    """A tridiagonal system solved by orthogonal elimination, anew for every right-hand side."""
+
+    def __init__(self, lower, diagonal, upper):
+        dtype, self._count = diagonal.dtype, diagonal.size
+        self.program = _program(dtype)
+        self._equilibrate(lower, diagonal, upper)
+        self._levels = [-(-self._count // GROUP)]
+        while self._levels[-1] > 1:
+            self._levels.append(-(-self._levels[-1] // RELATIONS))
+        # All levels one behind the other.
+        self._entries = cupy.empty(10 * sum(self._levels), dtype)
+        self._pairs = cupy.empty(2 * sum(level + 1 for level in self._levels), dtype)
+        self._shared_memory = 4 * THREADS * (GROUP + 1) * dtype.itemsize
+
+    def _equilibrate(self, lower, diagonal, upper):
+        """Bring all rows and columns to about one size."""
+        given = lower, diagonal, upper, self._count
+        self._exponents = rows, columns = [cupy.empty(self._count, np.int16) for _ in range(2)]
+        self._bands = [cupy.empty_like(diagonal) for _ in range(3)]
+        if self._count:
+            launch(self.program.row_exponents, (*given, rows))
+            launch(self.program.column_exponents, (*given, rows, columns))
+            launch(self.program.equilibrate, (*given, rows, columns, *self._bands))
+
+    @property
+    def nbytes_extra(self):
+        return sum(array.nbytes for array in (self._entries, self._pairs, *self._exponents, *self._bands))
+
+    def mark(self, marks):
+        """Mark the rows whose unknowns vanish."""
+        self._fold(self._rows(False), VECTORS(**NOTHING), 0, marks)
+
+    def solve(self, b, x, order, transpose):
+        """Write the solution of T x = b, or of its transpose, for every column of b."""
+        if self._count == 0:
+            return
+        rows, both = self._rows(transpose), vectors(b, x, order, self._entries.dtype)
+        for column in range(b.shape[1]):
+            self._fold(rows, both, column, None)
+            self._unfold(rows, both, column)
+
+    def _rows(self, transpose):
+        bands = dict(zip(("lower", "diagonal", "upper"), self._bands))
+        exponents = dict(zip(("row_exponents", "column_exponents"), self._exponents))
+        return ROWS(**bands, **exponents, count=self._count, transposed=int(transpose))
+
+    def _fold(self, rows, both, column, marks):
+        arguments = rows, both, column, self._entries, address(marks)
+        self._launch(self.program.fold_rows, self._levels[0], arguments)
+        entries, pairs, span = self._entries, self._pairs, GROUP
+        for level in self._levels:
+            arguments = entries, level, span, self._count
+            if level <= TOP:
+                arguments = *arguments, pairs, address(marks)
+                launch_blocks(self.program.solve_top, 1, arguments, block=TOP_THREADS)
+                return
+            self._launch(self.program.fold_relations, -(-level // RELATIONS), (*arguments, address(marks)), 0)
+            entries, pairs, span = entries[10 * level :], pairs[2 * (level + 1) :], RELATIONS * span
+
+    def _unfold(self, rows, both, column):
+        levels = [level for level in self._levels if level > TOP]
+        for number in reversed(range(len(levels))):
+            entries = self._entries[10 * sum(levels[:number]) :]
+            pairs = self._pairs[2 * sum(level + 1 for level in levels[:number]) :]
+            level = levels[number]
+            arguments = entries, level, pairs[2 * (level + 1) :], pairs
+            self._launch(self.program.unfold_relations, -(-level // RELATIONS), arguments, 0)
+        self._launch(self.program.unfold_rows, self._levels[0], (rows, both, column, self._pairs))
+
+    def _launch(self, kernel, groups, arguments, shared_memory=None):
+        """A thread to a group."""
+        memory = self._shared_memory if shared_memory is None else shared_memory
+        launch_blocks(kernel, -(-groups // THREADS), arguments, shared_memory=memory, block=THREADS)
+
+
+class PivotedBlocks:
+    """A block system that is not safe without pivoting between its blocks: sweeps, then refinement."""
+
+    def __init__(self, lower, diagonal, upper, inverse, lifted):
+        self._bands, self.lifted = (lower, diagonal, upper), lifted
+        self._sweeps = Sweeps(lower, inverse, upper, symmetric=False)
+        dtype, self._block = diagonal.dtype, block_size(diagonal)
+        self._program = kernels("refinement", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=self._block)
+        self._right, self._x, self._left, self._step = (
+            cupy.empty((diagonal.shape[0] * self._block, 1), dtype) for _ in range(4)
+        )
+
+    @property
+    def nbytes_extra(self):
+        return self._sweeps.nbytes_extra + 4 * self._x.nbytes
+
+    def solve(self, b, x, order, transpose):
+        """Write the solution of T x = b, or of its transpose, for every column of b."""
+        both = vectors(b, x, order, self._x.dtype)
+        count = self._bands[1].shape[0]
+        for column in range(b.shape[1]):
+            launch(self._program.gather, (both, column, self._x.size, self._right))
+            self._sweeps.solve(self._right, self._x, None, transpose)
+            for _ in range(REFINEMENTS):
+                arguments = *self._bands, count, int(transpose), self._right, self._x, self._left
+                launch(self._program.residual, arguments)
+                self._sweeps.solve(self._left, self._step, None, transpose)
+                self._x += self._step
+            launch(self._program.scatter, (both, column, self._x.size, self._x))

@@ -1,0 +1,163 @@
+"""The baselines: the inverse of A's diagonal, or of the blocks on it."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.precond.notices import tell
+from linforest_precond.precond.operators import Preconditioner, held_bytes, set_up, stored_array
+from linforest_precond.records import CSR
+
+LARGEST_BLOCK = 32
+
+
+def jacobi(A: Any, *, dtype: Any = None) -> Preconditioner:
+    """Divide by the diagonal of A: the Jacobi preconditioner.
+
+    A diagonal entry that is 0 counts as 1, and a RuntimeWarning tells how many there are.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy.
+    dtype : dtype, optional
+        The precision to store, A's own by default.
+
+    Returns
+    -------
+    Preconditioner
+        A LinearOperator of A's library.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> M = lf.jacobi(np.array([[2.0, 1.0], [1.0, 4.0]]))
+    >>> M @ np.array([1.0, 1.0])
+    array([0.5 , 0.25])
+    """
+    return set_up(A, dtype, lambda csr, stored: JacobiPart.of(csr, stored, 1, "jacobi"))
+
+
+def block_jacobi(A: Any, block_size: int = 2, *, dtype: Any = None) -> Preconditioner:
+    """Solve with the blocks on A's diagonal, in A's own order: the block Jacobi preconditioner.
+
+    Blocks are inverted with pivoting. A pivot that vanishes beside its block is lifted, and a RuntimeWarning
+    tells how many were.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy.
+    block_size : int
+        Rows of a block, 1 to 32; the last block may have fewer.
+    dtype : dtype, optional
+        The precision to store, A's own by default.
+
+    Returns
+    -------
+    Preconditioner
+        A LinearOperator of A's library.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> A = lf.matrices.poisson(6)
+    >>> M = lf.block_jacobi(A, block_size=3)
+    >>> (M @ [1.0, 0, 0, 0, 0, 0]).round(2).tolist()
+    [0.75, 0.5, 0.25, 0.0, 0.0, 0.0]
+    """
+    try:
+        block_size = operator.index(block_size)
+    except TypeError:
+        raise TypeError(f"block_size must be an integer, got {block_size!r}") from None
+    if not 1 <= block_size <= LARGEST_BLOCK:
+        raise ValueError(f"block_size must lie in [1, {LARGEST_BLOCK}], got {block_size}")
+    return set_up(A, dtype, lambda csr, stored: JacobiPart.of(csr, stored, block_size, "block_jacobi"))
+
+
+@dataclass(frozen=True, eq=False)
+class JacobiPart:
+    """The inverses of the blocks on A's diagonal."""
+
+    kind: str
+    n: int
+    inverse: Any  # (blocks, b, b)
+    lifted: int
+    positive_definite: bool
+    coverage: float
+    identity_coverage: float
+
+    forest = ordering = bands = None
+
+    @classmethod
+    def of(cls, csr: CSR, stored: np.dtype, block_size: int, kind: str) -> JacobiPart:
+        """Invert the blocks of a matrix in the stored type."""
+        backend = backend_of(csr.data)
+        if block_size == 1:
+            blocks = csr.diagonal.reshape(-1, 1, 1)
+        else:
+            blocks = backend.diagonal_blocks.gather(csr, block_size)
+        coverage, identity_coverage = _coverages(csr, blocks, backend)
+        inverse, report = backend.diagonal_blocks.invert(stored_array(blocks, stored))
+        lifted, not_definite = (int(count) for count in report.tolist())  # stall: told to the user
+        if lifted:
+            tell(
+                f"{lifted} pivots of the diagonal blocks vanished and were lifted: "
+                "the diagonal of A has zeros, or its blocks are singular"
+            )
+        return cls(kind, csr.n, inverse, lifted, not_definite == 0, coverage, identity_coverage)
+
+    @classmethod
+    def from_state(cls, **fields: Any) -> JacobiPart:
+        return cls(**fields)
+
+    def state(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def refreshed(self, csr: CSR) -> JacobiPart:
+        return self.of(csr, self.stored, self.block_size, self.kind)
+
+    @property
+    def stored(self) -> np.dtype:
+        return self.inverse.dtype
+
+    @property
+    def block_size(self) -> int:
+        return self.inverse.shape[1]
+
+    def solve_into(self, b: Any, x: Any, transpose: bool) -> None:
+        backend_of(b).diagonal_blocks.apply(self.inverse, b, x, transpose)
+
+    @property
+    def nbytes(self) -> int:
+        return held_bytes(self)
+
+    @property
+    def name(self) -> str:
+        if self.kind == "jacobi":
+            return "Jacobi: the diagonal"
+        return f"block Jacobi: {self.block_size} x {self.block_size} blocks on the diagonal"
+
+    def described(self) -> list[tuple[str, str]]:
+        covered = f"{self.coverage:.4f} of the off-diagonal weight (c_id {self.identity_coverage:.4f})"
+        repairs = [f"{self.lifted:,} pivots lifted"] if self.lifted else []
+        if not self.positive_definite:
+            repairs.append("not known to be positive definite: not for CG")
+        return [("coverage", covered), ("repairs", "; ".join(repairs) or "none")]
+
+
+def _coverages(csr: CSR, blocks: Any, backend: Any) -> tuple[float, float]:
+    """Shares of A's off-diagonal weight: inside the blocks, and beside the diagonal."""
+    if csr.total_weight == 0.0:
+        return 1.0, 1.0
+    weight, size = 0.0, blocks.shape[1]
+    if size > 1:
+        beside_diagonal = (blocks * (1 - backend.xp.eye(size, dtype=blocks.dtype))).ravel()
+        weight = backend.sums.tree_sum(backend.entries.magnitudes(beside_diagonal), csr.scale)
+    return min(1.0, weight / csr.total_weight), min(1.0, csr.adjacent_weight / csr.total_weight)
