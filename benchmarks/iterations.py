@@ -91,7 +91,7 @@ def measured(name, known_definite=None, solver=None, A=None) -> Line | None:
         solver,
         tuple(operators[kind].coverage for kind in ("TriScal", "AlgTriScal", "AlgTriBlock")),
         cg_counts(A, operators) if solver == "CG" else bicgstab_counts(A),
-        tuple(f"{kind}: {repairs}" for kind, M in operators.items() if (repairs := repairs_of(M))),
+        remarks_of(operators),
     )
 
 
@@ -112,6 +112,14 @@ def quietly(call, *arguments):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return call(*arguments)
+
+
+def remarks_of(operators) -> tuple[str, ...]:
+    """The repairs, and the kinds that needed them."""
+    kinds_of = {}
+    for kind, M in operators.items():
+        kinds_of.setdefault(repairs_of(M), []).append(kind)
+    return tuple(f"{', '.join(kinds)}: {repairs}" for repairs, kinds in kinds_of.items() if repairs)
 
 
 def repairs_of(M) -> str:
@@ -214,11 +222,12 @@ def markdown(grids, lines, left_out) -> str:
 
 def summary(lines) -> str:
     """On how many matrices a preconditioner needs fewer iterations than Jacobi, and on how many more."""
-    sentences = []
+    unsolved = sum(all(map(math.isinf, line.iterations.values())) for line in lines)
+    sentences = [f"{unsolved} of these {len(lines)} matrices are solved with none of the preconditioners"]
     for kind in list(KINDS)[1:]:
         pairs = [(line.iterations[kind], line.iterations["Jacobi"]) for line in lines]
         fewer, more = sum(own < other for own, other in pairs), sum(own > other for own, other in pairs)
-        sentences.append(f"{kind} needs fewer iterations than Jacobi on {fewer} of them and more on {more}")
+        sentences.append(f"{kind} needs fewer iterations than Jacobi on {fewer} and more on {more}")
     return "; ".join(sentences) + "."
 
 

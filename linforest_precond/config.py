@@ -7,9 +7,10 @@ import numba
 import numpy as np
 
 from linforest_precond import matrices
-from linforest_precond.backends import cuda_status
+from linforest_precond.backends import backend_of, cuda_status
 from linforest_precond.backends.cpu.jit import cache_folder
-from linforest_precond.pipeline import tridiagonal_bands
+from linforest_precond.precond.jacobi import jacobi
+from linforest_precond.precond.tridiagonal_operators import block_tridiagonal, tridiagonal
 
 
 def show_config() -> None:
@@ -30,7 +31,7 @@ def show_config() -> None:
 
 
 def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
-    """Compile the kernels from a matrix to its bands ahead, on every usable backend.
+    """Compile the kernels from a matrix to its preconditioners ahead, on every usable backend.
 
     Parameters
     ----------
@@ -44,11 +45,14 @@ def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
     >>> import linforest_precond as lf
     >>> lf.warmup("float64")
     """
+    options = {"dtype": dtype, "index_dtype": index_dtype}
     for device in ("cpu", "cuda") if cuda_status()[0] else ("cpu",):
-        A = matrices.stencil((8, 8), np.ones((3, 3)), dtype=dtype, index_dtype=index_dtype, device=device)
-        tridiagonal_bands(A)
+        A = matrices.aniso(1, 8, device=device, **options)
+        r = backend_of(A).xp.ones(A.shape[0], A.dtype)
+        for M in (jacobi(A), tridiagonal(A), block_tridiagonal(A)):
+            M @ r
         # A nonsymmetric matrix takes another way through the gate.
-        tridiagonal_bands(matrices.stencil(8, [1, 4, 2], dtype=dtype, index_dtype=index_dtype, device=device))
+        tridiagonal(matrices.stencil(8, [1, 4, 2], device=device, **options))
 
 
 def _versions():

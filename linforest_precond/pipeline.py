@@ -55,7 +55,8 @@ def block_tridiagonal_bands(
     block_size : int
         1, 2 (vertices are paired by a [0,1]-factor) or 4 (and the pairs are paired once more).
     m : int, tuple of int or "auto"
-        For all factors, or one for each, pairings first; "auto" tries 1 and 5 and keeps the larger coverage.
+        For all factors, or one for each, pairings first; "auto" tries 1 and 5, then pairs across paths that
+        run side by side, and keeps the largest coverage.
     iterations, k_m, p, seed
         As in `linforest_precond.graph.factor`, for each of the factors; "auto" makes five where m is 1.
 
@@ -68,8 +69,8 @@ def block_tridiagonal_bands(
     --------
     >>> import linforest_precond as lf
     >>> forest, bands = lf.pipeline.block_tridiagonal_bands(lf.matrices.aniso(2, 100))
-    >>> bands.diagonal.shape[1:], round(forest.coverage, 2), forest.m
-    ((2, 2), 0.67, (1, 1))
+    >>> bands.diagonal.shape[1:], round(forest.coverage, 2), forest.m, forest.pairing
+    ((2, 2), 0.8, (1, 1), 'paths')
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
     csr = as_csr(A)

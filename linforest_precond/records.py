@@ -333,6 +333,9 @@ class BlockForest:
         Share of the matrix's off-diagonal weight inside the blocks and along the paths (Eq. 4).
     m : tuple of int
         Of the factors: the pairings' first, then that of the paths.
+    pairing : {"edges", "paths"}
+        How the pairs were found: along heavy edges, or across heavy paths that run side by side (the
+        pairings' m is then not used).
     """
 
     members: Array
@@ -340,6 +343,7 @@ class BlockForest:
     forest: Forest
     coverage: float
     m: tuple[int, ...]
+    pairing: str = "edges"
 
     @property
     def order(self) -> Array:
@@ -369,6 +373,7 @@ class BlockForest:
             ("paths", f"{self.n_paths:,}"),
             ("longest path", f"{self.longest_path:,} blocks"),
             ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
+            ("pairs", "along edges" if self.pairing == "edges" else "across paths"),
             ("m", ", ".join(map(str, self.m))),
         )
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 import strategies as graphs
 
 import linforest_precond as lf
+from linforest_precond.precond.operators import Preconditioner
 
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
 KINDS = {
@@ -95,7 +96,7 @@ def assert_operator(backend, M, inverse):
     """The battery: everything a LinearOperator offers, against the dense inverse."""
     n, allowed = M.shape[0], tolerance(M)
     library = importlib.import_module(LIBRARIES[backend.name])
-    assert isinstance(M, library.LinearOperator) and isinstance(M, lf.Preconditioner)
+    assert isinstance(M, library.LinearOperator) and isinstance(M, Preconditioner)
     r, R = vectors(M.dtype, n), vectors(M.dtype, n, 3)
     x, X = backend.array(r), backend.array(R)
     adjoint = inverse.conj().T

@@ -6,12 +6,14 @@ import pytest
 import scipy.sparse as sp
 import strategies as graphs
 from conftest import CPU, load_real
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.gate import as_csr, as_graph
+from linforest_precond.graph.factor import check_options
 from linforest_precond.graph.pairs import coarsen, pair_up
+from linforest_precond.graph.path_pairs import pair_paths, without_weak_edges
 from linforest_precond.pipeline import block_tridiagonal_bands
 from linforest_precond.precond.block_bands import copy_block_bands
 
@@ -52,7 +54,92 @@ def matrix_of(edges, size, dtype):
     return graphs.from_edges(size, rows, columns, weights, dtype=dtype)
 
 
-def block_order(A, m, iterations, seed=0):
+def walked(neighbors, weight):
+    """The paths of a list of neighbor sets, each a list of vertices, in the order of the forest."""
+    forest = oracles.linear_forest(neighbors, weight)
+    order = oracles.order(forest.path_id, forest.position)
+    starts = [i for i, v in enumerate(order) if forest.position[v] == 1]
+    return [order[start:end] for start, end in zip(starts, [*starts[1:], len(order)], strict=True)]
+
+
+def halved(weight):
+    """Half of a weight, by its exponent: subnormal numbers go on in steps of their own."""
+    tiny = np.finfo(weight).tiny
+    return weight / 2 if weight >= 2 * tiny else weight - tiny
+
+
+def strong_paths(graph, edges, seed):
+    """The paths of a [0,2]-factor without the edges below half of the heaviest at both ends."""
+
+    def weight(v, w):
+        return edges[min(v, w), max(v, w)]
+
+    neighbors = oracles.parallel_factor(graph, 2, iterations="auto", seed=seed).neighbors
+    half = [halved(max((weight(v, w) for w in around), default=0.0)) for v, around in enumerate(neighbors)]
+    strong = [
+        {w for w in around if weight(v, w) >= min(half[v], half[w])} for v, around in enumerate(neighbors)
+    ]
+    return walked(strong, weight)
+
+
+def middle_rows(path):
+    """Two neighbours in the middle of a path, or one vertex twice at its end."""
+    middle = (len(path) - 1) // 2
+    return path[middle], path[min(middle + 1, len(path) - 1)]
+
+
+def edges_of_paths(around, paths, path_of, dtype):
+    """{(lo, hi): weight} between paths: what the middle rows of either hold of the other."""
+    sums = {}
+    for rows in zip(*map(middle_rows, paths), strict=True):
+        for p, v in enumerate(rows):
+            for w in sorted(around[v]):
+                if path_of[w] != p:
+                    sums[p, path_of[w]] = sums.get((p, path_of[w]), dtype.type(0)) + around[v][w]
+    edges = {tuple(sorted(ends)) for ends in sums}
+    zero, largest = dtype.type(0), np.finfo(dtype).max
+    return {(p, q): min(sums.get((p, q), zero) + sums.get((q, p), zero), largest) for p, q in edges}
+
+
+def meeting(around, paths, p, q):
+    """A place on path p, the place on path q beside it, and whether they run the same way; None if apart."""
+    means = []
+    for v in middle_rows(paths[p]):
+        places = [paths[q].index(w) for w in around[v] if w in paths[q]]
+        means.append(sum(places) // len(places) if places else None)
+    if means[0] is None:
+        return None
+    return (len(paths[p]) - 1) // 2, means[0], -1 if means[1] is not None and means[1] < means[0] else 1
+
+
+@np.errstate(over="ignore")
+def pairs_across_paths(graph, seed):
+    """The pairs of vertices that mates among the paths hold in lockstep, numbered by lower members."""
+    dtype, size = graph.dtype, graph.shape[0]
+    edges = oracles.graph_edges(graph)
+    around = oracles.adjacency(edges, size)
+    paths = strong_paths(graph, edges, seed)
+    path_of = {v: p for p, path in enumerate(paths) for v in path}
+    between = edges_of_paths(around, paths, path_of, dtype)
+    neighbors = oracles.parallel_factor(
+        matrix_of(between, len(paths), dtype), 2, iterations="auto", seed=seed
+    ).neighbors
+    partners = [set() for _ in range(size)]
+    for line in walked(neighbors, lambda p, q: between[p, q]):
+        for mates in zip(line[::2], line[1::2]):
+            p, q = min(mates), max(mates)
+            met = meeting(around, paths, p, q)
+            if met is None:
+                p, q = q, p
+                met = meeting(around, paths, p, q)
+            for i, v in enumerate(paths[p] if met else ()):
+                j = met[1] + met[2] * (i - met[0])
+                if 0 <= j < len(paths[q]):
+                    partners[v], partners[paths[q][j]] = {paths[q][j]}, {v}
+    return pairs_of(partners)
+
+
+def block_order(A, m, iterations, seed=0, across_paths=False):
     """The members of each block in the new order, and for each block whether it starts a path."""
     dtype = A.data.real.dtype
     graph = matrix_of(oracles.graph_edges(A), A.shape[0], dtype)
@@ -63,7 +150,7 @@ def block_order(A, m, iterations, seed=0):
         return oracles.parallel_factor(graph, n, iterations=limit, m=m[level], seed=seed).neighbors
 
     for level in range(len(m) - 1):
-        pairs = pairs_of(factor(1, level))
+        pairs = pairs_across_paths(graph, seed) if across_paths else pairs_of(factor(1, level))
         ghosts = (-1,) * len(members[0]) if members else ()
         members = [members[v] + (members[w] if w >= 0 else ghosts) for v, w in pairs]
         graph = matrix_of(coarse_edges(oracles.graph_edges(graph), pairs), len(pairs), dtype)
@@ -280,19 +367,102 @@ class TestBlockForest:
             assert_same_bits(band.reshape(-1), backend.host(getattr(wanted, name)), name)
         assert forest.coverage == scalar.coverage
 
+    def assert_auto(self, backend, A, block_size, seed=0):
+        """The better of m = 1 and 5, or pairs across paths where they hold more; which it is."""
+        B = backend.csr(A)
+        one, five = (block_tridiagonal_bands(B, block_size, m=m, seed=seed)[0] for m in (1, 5))
+        best = one if one.coverage >= five.coverage else five
+        found, bands = block_tridiagonal_bands(B, block_size, seed=seed)
+        assert (one.pairing, five.pairing, found.m) == ("edges", "edges", best.m)
+        if found.pairing == "edges":
+            assert found.coverage == best.coverage
+            assert_same_bits(backend.host(found.members), backend.host(best.members))
+        else:
+            assert found.coverage > best.coverage
+            assert_block_bands(backend, A, found, bands)
+        return found, best
+
+    @given(A=graphs.matrices(max_size=25), block_size=st.sampled_from([1, 2, 4]), seed=st.integers(0, 99))
+    def test_auto_of_hypothesis_graphs(self, backend, A, block_size, seed):
+        self.assert_auto_by_the_textbook(backend, A, block_size, seed)
+
+    def assert_auto_by_the_textbook(self, backend, A, block_size, seed=0):
+        found, best = self.assert_auto(backend, A, block_size, seed)
+        members, starts_path = blocks_of(backend, found), starts_of(backend, found)
+        assert_is_block_order(members, A.shape[0])
+        assert found.coverage == pytest.approx(covered(A, members, starts_path), rel=1e-5, abs=1e-12)
+        if block_size > 1 and best.coverage < 1:
+            ladders = block_order(A, best.m, "auto", seed, across_paths=True)
+            if found.pairing == "paths":
+                assert (members, starts_path) == ladders
+            else:
+                assert covered(A, *ladders) <= best.coverage + 1e-6
+        return found
+
     @pytest.mark.parametrize("block_size", [2, 4])
     def test_auto_keeps_the_larger_coverage(self, backend, block_size):
-        levels = LEVELS[block_size]
         seen = set()
-        for A in (lf.matrices.aniso(2, 60), lf.matrices.poisson((60, 60)), graphs.random_graph(3000, "ties")):
-            B = backend.csr(sp.csr_array(A))
-            one, five = (block_tridiagonal_bands(B, block_size, m=m)[0] for m in (1, 5))
-            best = one if one.coverage >= five.coverage else five
-            found = block_tridiagonal_bands(B, block_size)[0]
-            assert (found.m, found.coverage) == (best.m, best.coverage)
-            assert_same_bits(backend.host(found.members), backend.host(best.members))
-            seen.add(found.m)
-        assert seen == {(1,) * levels, (5,) * levels}
+        for make in (lambda: lf.matrices.poisson((60, 60)), lambda: graphs.random_graph(3000, "ties")):
+            found, best = self.assert_auto(backend, sp.csr_array(make()), block_size)
+            seen |= {found.m[0], best.m[0]}
+        assert seen == {1, 5}
+
+    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize("symmetric", [True, False])
+    def test_types_across_paths(self, backend, dtype, index_dtype, symmetric):
+        A = sp.csr_array(lf.matrices.aniso(2, 12, index_dtype=index_dtype)).astype(dtype)
+        A.data *= 1 if symmetric else np.linspace(1, 1.01, A.nnz).astype(dtype)
+        A.data *= dtype(1j) if np.dtype(dtype).kind == "c" else 1
+        found = self.assert_auto_by_the_textbook(backend, A, 2)
+        assert found.pairing == "paths" and found.members.dtype == index_dtype
+
+    @pytest.mark.parametrize("shuffled", [False, True])
+    @pytest.mark.parametrize(("block_size", "coverages"), [(2, (0.833, 0.8)), (4, (0.917, 0.9))])
+    def test_ladders_on_anisotropic_grids(self, backend, block_size, coverages, shuffled):
+        """Two neighbouring lines, or four, as one path, wherever the rows stand."""
+        for kind, coverage in zip((1, 2), coverages, strict=True):
+            A = sp.csr_array(lf.matrices.aniso(kind, 80))
+            found, best = self.assert_auto(backend, graphs.shuffled(A) if shuffled else A, block_size)
+            assert found.pairing == "paths" and best.coverage < 0.75
+            assert found.coverage == pytest.approx(coverage, abs=0.012)
+
+    def test_ladder_by_hand(self, backend):
+        """The lines 0-1-2-3 and 7-6-5-4, the second numbered backwards, meet one place further on."""
+        edges = {(v, v + 1): 4.0 for v in (0, 1, 2, 4, 5, 6)} | {(v, 6 - v): 1.0 for v in (0, 1, 2)}
+        A = matrix_of({edge: np.float64(weight) for edge, weight in edges.items()}, 8, np.float64)
+        pairs = pair_paths(as_graph(backend.csr(A)), **check_options(2, "auto", 5, 0, 0.5, 0))
+        assert backend.host(pairs.members).tolist() == [[0, 6], [1, 5], [2, 4], [3, -1], [7, -1]]
+        assert pairs_across_paths(A, 0) == [(0, 6), (1, 5), (2, 4), (3, -1), (7, -1)]
+
+    @given(A=graphs.matrices(max_size=25), seed=st.integers(0, 99))
+    def test_pairs_across_paths(self, backend, A, seed):
+        assume(A.shape[0] > 0)
+        self.assert_across_paths(backend, A, seed)
+
+    @pytest.mark.parametrize("weight", [1.0, "largest", "least"])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_pairs_across_paths_of_grids(self, backend, dtype, weight):
+        extremes = {"largest": np.finfo(dtype).max, "least": 40 * np.finfo(dtype).smallest_subnormal}
+        for A in (lf.matrices.aniso(2, 15, dtype=dtype), lf.matrices.poisson((4, 5, 6), dtype=dtype)):
+            A = sp.csr_array(A) - sp.diags_array(A.diagonal())
+            A.data *= dtype(extremes.get(weight, 1.0)) / dtype(-A.data.min())
+            self.assert_across_paths(backend, sp.csr_array(A), 0)
+
+    @staticmethod
+    def assert_across_paths(backend, A, seed):
+        graph = as_graph(backend.csr(A))
+        pairs = pair_paths(graph, **check_options(2, "auto", 5, 0, 0.5, seed))
+        size = A.shape[0]
+        plain = matrix_of(oracles.graph_edges(A), size, A.data.real.dtype)
+        assert list(map(tuple, backend.host(pairs.members).tolist())) == pairs_across_paths(plain, seed)
+
+    def test_weak_links_are_cut(self, backend):
+        """Of 0-1-2-3-4 the link 1-2 is weak at both ends, 3-4 at one of them alone."""
+        weights = [4.0, 1.0, 3.0, 1.0]
+        A = matrix_of({(v, v + 1): np.float64(w) for v, w in enumerate(weights)}, 5, np.float64)
+        factor = without_weak_edges(lf.graph.factor(backend.csr(A), 2))
+        assert backend.host(factor.neighbors).tolist() == [[1, -1], [0, -1], [3, -1], [2, 4], [3, -1]]
+        assert backend.host(factor.weights).tolist() == [[4, 0], [4, 0], [3, 0], [3, 1], [1, 0]]
 
     def test_coverages_of_small_grids(self, backend):
         self.assert_coverages(backend, 200)
@@ -331,7 +501,8 @@ class TestBlockForest:
         forest, bands = block_tridiagonal_bands(A, m=5)
         text = str(forest)
         assert "1,600" in text and f"{forest.n_blocks:,} of 2" in text and f"{forest.coverage:.4f}" in text
-        assert repr(forest) == text
+        assert repr(forest) == text and "along edges" in text
+        assert "across paths" in str(block_tridiagonal_bands(A)[0])
         assert f"{forest.n_blocks:,} x 2 x 2" in str(bands)
 
     @pytest.mark.parametrize(
@@ -406,10 +577,13 @@ class TestBlockBands:
         assert 0 <= forest.coverage <= 1
 
 
+FOUND = "members", "coverage", "m", "pairing", "n_paths", "longest_path"
+
+
 def answer(backend, A, block_size, **options):
     """Every array and number of a block forest and its bands, on the host."""
     forest, bands = block_tridiagonal_bands(backend.csr(A), block_size, **options)
-    found = {name: getattr(forest, name) for name in ("members", "coverage", "m", "n_paths", "longest_path")}
+    found = {name: getattr(forest, name) for name in FOUND}
     parts = ("neighbors", "values", "path_id", "position", "order")
     found |= {f"forest {name}": getattr(forest.forest, name) for name in parts}
     found |= {f"band {name}": getattr(bands, name) for name in BANDS}
@@ -476,6 +650,15 @@ class TestBackendsAgree:
             assert_same_bits(getattr(one, part), cuda.host(getattr(other, part)), part)
         for part in ("longest_row", "total_weight", "scale"):
             assert getattr(one, part) == getattr(other, part)
+
+    @pytest.mark.parametrize(
+        "name", [name for name in SMALL_GRAPHS if name not in ("no edges", "empty", "one")]
+    )
+    def test_pairs_across_paths(self, cuda, name):
+        """Whether or not they are the better ones."""
+        A, options = SMALL_GRAPHS[name](), check_options(2, "auto", 5, 0, 0.5, 3)
+        one, other = (pair_paths(as_graph(backend.csr(A)), **options) for backend in (CPU, cuda))
+        assert_same_bits(one.members, cuda.host(other.members))
 
     @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
     @pytest.mark.parametrize("symmetric", [True, False])

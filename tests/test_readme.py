@@ -55,6 +55,15 @@ def test_code_runs_and_prints_what_is_written():
     assert f"{namespace['forest']}\n" in [text for _, text in programs()]
 
 
+def test_a_preconditioner_prints_what_is_written():
+    namespace = {}
+    printed(next(programs())[0], namespace)
+    text = README.read_text(encoding="utf-8")
+    written = re.search(r"^```\n(AlgTriScalPrecond:.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
+    time = re.compile(r"^  setup .*\n", re.MULTILINE)
+    assert time.search(written) and time.sub("", f"{namespace['M']}\n") == time.sub("", written)
+
+
 @pytest.mark.gpu
 @pytest.mark.slow
 def test_gpu_code_runs(cuda):

@@ -7,7 +7,8 @@ from typing import Any
 from linforest_precond.backends import backend_of
 from linforest_precond.graph.factor import as_integer, check_options, propose_factor
 from linforest_precond.graph.forest import break_cycles
-from linforest_precond.records import BlockForest, Factor, Graph, Pairs, covered_share
+from linforest_precond.graph.path_pairs import pair_paths
+from linforest_precond.records import BlockForest, Factor, Forest, Graph, Pairs, covered_share
 
 # Pairings that lead to a block of this size.
 PAIRINGS = {1: 0, 2: 1, 4: 2}
@@ -56,9 +57,16 @@ def _candidates(m: Any, levels: int) -> list[tuple[Any, ...]]:
 
 
 def best_block_forest(graph: Graph, candidates: list[tuple[dict[str, Any], ...]]) -> BlockForest:
-    """The block forest of largest coverage among the candidates' checked options, the first among equals."""
+    """The block forest of largest coverage among the candidates' checked options, the first among equals.
+
+    Where there is a choice, pairs across paths are tried too, under the options chosen.
+    """
     found = (block_forest(graph, options) for options in candidates)
-    return max(found, key=lambda forest: forest.coverage)
+    best, options = max(zip(found, candidates, strict=True), key=lambda each: each[0].coverage)
+    if len(candidates) == 1 or best.block_size == 1 or best.coverage == 1.0:
+        return best
+    ladders = ladder_forest(graph, options, candidates[-1][-1])
+    return ladders if ladders.coverage > best.coverage else best
 
 
 def block_forest(graph: Graph, options: tuple[dict[str, Any], ...]) -> BlockForest:
@@ -73,12 +81,34 @@ def block_forest(graph: Graph, options: tuple[dict[str, Any], ...]) -> BlockFore
         kept.append(factor.values)
         graph = coarsen(graph, pairings[-1])
     forest = break_cycles(propose_factor(graph, **options[-1]), in_place=True)
+    coverage = covered_share((*kept, forest.values), graph.total_weight, graph.scale)
+    return _of_blocks(forest, pairings, coverage, options, "edges")
+
+
+def ladder_forest(
+    graph: Graph, options: tuple[dict[str, Any], ...], path_options: dict[str, Any]
+) -> BlockForest:
+    """As `block_forest`, with pairs across the paths of a forest that is made with `path_options`."""
+    pairings = []
+    for _ in options[:-1]:
+        pairings.append(pair_paths(graph, **path_options))
+        graph = coarsen(graph, pairings[-1])
+    forest = break_cycles(propose_factor(graph, **options[-1]), in_place=True)
+    # All is covered but what is left between blocks and does not lie on a path.
+    between = covered_share((graph.values,), graph.total_weight, graph.scale)
+    return _of_blocks(forest, pairings, 1.0 - (between - forest.coverage), options, "paths")
+
+
+def _of_blocks(
+    forest: Forest, pairings: list[Pairs], coverage: float, options: tuple[dict[str, Any], ...], pairing: str
+) -> BlockForest:
     return BlockForest(
         members=_laid_out(forest.order, pairings),
         block_size=2 ** len(pairings),
         forest=forest,
-        coverage=covered_share((*kept, forest.values), graph.total_weight, graph.scale),
+        coverage=coverage,
         m=tuple(level["m"] for level in options),
+        pairing=pairing,
     )
 
 

@@ -203,7 +203,7 @@ class Preconditioner(_Products):
     def _apply(self, r, transpose, conjugate):
         """One product. Where r has the result's type, only the result is allocated.
 
-        (And the conjugate of r, for the adjoint of a complex operator: M^H r is the conjugate of M^T conj(r).)
+        (And the conjugate of r for the adjoint of a complex operator: M^H r is conj(M^T conj(r)).)
         """
         xp, part = self._backend.xp, self._part
         result = result_dtype(self.dtype, r.dtype)

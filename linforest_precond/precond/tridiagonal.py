@@ -21,8 +21,8 @@ class TridiagonalSolver:
     columns, Hermitian and positive definite, or pivots that never become small beside their rows. Other
     systems are solved with pivoting.
 
-    A pivot that vanishes beside its row is lifted to the square root of the machine epsilon times the row (1 in
-    an empty row), with one warning: the system is singular, and a nearby one is solved.
+    A pivot that vanishes beside its row is lifted to the square root of the machine epsilon times the row (1
+    in an empty row), with one warning: the system is singular, and a nearby one is solved.
 
     Parameters
     ----------
@@ -86,7 +86,9 @@ class TridiagonalSolver:
         xp = backend_of(b).xp
         columns = b.reshape(b.shape[0], -1) if b.size else b.reshape(b.shape[0], 0)
         if b.dtype.kind == "c" and self.dtype.kind != "c":
-            columns = xp.ascontiguousarray(columns).view(b.real.dtype)  # real and imaginary parts side by side
+            columns = xp.ascontiguousarray(columns).view(
+                b.real.dtype
+            )  # real and imaginary parts side by side
         x = xp.empty(columns.shape, columns.dtype)
         if x.size:
             self.solve_into(columns, x, transpose=bool(transpose))
@@ -95,8 +97,8 @@ class TridiagonalSolver:
     def solve_into(self, b: Array, x: Array, order: Array | None = None, transpose: bool = False) -> None:
         """Solve for the columns of b into x, unchecked; row i of the system is row order[i] of both.
 
-        Both are 2-D with at least one row and column, of one type: the solver's or its double width. A block's
-        row that is -1 in the order is a ghost: its right-hand side is 0 and its solution is dropped.
+        Both are 2-D with at least one row and column, of one type: the solver's or its double width. A row of
+        a block that is -1 in the order is a ghost: its right-hand side is 0 and its solution is dropped.
         """
         self._solver.solve(b, x, order, transpose)
 
@@ -137,8 +139,8 @@ class BlockTridiagonalSolver(TridiagonalSolver):
         ``lower[0]`` and ``upper[-1]`` ignored or left out.
     make_definite : bool
         As for `TridiagonalSolver`: the coupling E of neighbouring blocks D and D' is clipped until
-        ``C^-1 E C'^-H`` has the Frobenius norm 0.4995, where C and C' are their Cholesky factors, and first the
-        couplings inside a diagonal block that is not definite by itself.
+        ``C^-1 E C'^-H`` has the Frobenius norm 0.4995, where C and C' are their Cholesky factors, and
+        before that the couplings inside a diagonal block that is not definite by itself.
 
     See Also
     --------
@@ -179,15 +181,12 @@ def _factor(solver, lower, diagonal, upper, make_definite):
         found = _numbers(report)  # stall: after the repair
     symmetric = found[Finding.NOT_SYMMETRIC] == 0
     lifted = found[Finding.LIFTED]
-    dominant = found[Finding.NOT_ROW_DOMINANT] == found[Finding.NOT_COLUMN_DOMINANT] == 0
-    factors = lower, inverse, upper, symmetric, dominant
-    method = backend.tridiagonal.Sweeps(*factors) if _is_safe(found) else None
+    method = backend.tridiagonal.Sweeps(lower, inverse, upper, symmetric) if _is_safe(found) else None
     solver.pivoted = method is None or not method.usable
     if solver.pivoted and diagonal.ndim == 1:
-        diagonal, structural = _lift_structural(lower, diagonal, upper)
-        diagonal, numerical = backend.pivoting.lift(lower, diagonal, upper)
+        diagonal, lifted = _lift_singular(lower, diagonal, upper, inverse)
         method = backend.pivoting.Pivoted(lower, diagonal, upper)
-        lifted = structural + numerical + method.lifted
+        lifted += method.lifted
     elif solver.pivoted:
         method = backend.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, lifted)
         lifted = method.lifted
@@ -202,36 +201,45 @@ def _factor(solver, lower, diagonal, upper, make_definite):
     solver.nbytes = method.nbytes_extra + sum(array.nbytes for array in held)
     if solver.lifted:
         warnings.warn(
-            f"{solver.lifted} of the tridiagonal system's pivots vanished and were lifted: it is singular, or "
-            "as good as singular, and a nearby system is solved instead",
+            f"{solver.lifted} of the tridiagonal system's pivots vanished and were lifted: it is singular, "
+            "or as good as singular, and a nearby system is solved instead",
             RuntimeWarning,
             stacklevel=3,
         )
 
 
-def _lift_structural(lower, diagonal, upper):
-    """Lift the last row of every segment that is singular whatever its nonzero entries are; how many.
+def _lift_singular(lower, diagonal, upper, inverse):
+    """Lift the last rows of segments that no pivoting can solve; the diagonal, and how many rows.
 
-    A segment, rows coupled both ways, is one if it has an odd number of rows and nothing on the diagonal of the
-    first, third, fifth ... of them: pairs of rows then never use up all.
+    Where elimination in the rows' own order comes to the end of a segment with nothing left, the segment is
+    singular. So is, whatever its entries are, a segment of rows coupled both ways that has an odd number of
+    them, and nothing on the diagonal of the first, third, fifth ...: pairs of rows never use up all.
     """
     xp = backend_of(diagonal).xp
-    n = diagonal.size
-    starts_here = xp.ones(n, bool)
-    starts_here[1:] = (lower[1:] == 0) | (upper[:-1] == 0)
-    starts = xp.flatnonzero(starts_here)  # stall: their number
-    offset = xp.arange(n) - starts[xp.cumsum(starts_here) - 1]
-    useful = xp.cumsum((offset % 2 == 0) & (diagonal != 0))
-    ends = xp.append(starts[1:], n)[: starts.size] - 1
-    before = xp.where(starts > 0, useful[starts - 1], 0)
-    singular = ends[(offset[ends] % 2 == 0) & (useful[ends] == before)]
-    if singular.size == 0:
-        return diagonal, 0
-    sizes = abs(lower[singular]) + abs(upper[singular])
+    sizes = xp.maximum(xp.maximum(abs(lower), abs(diagonal)), abs(upper))
+    pivots = diagonal.copy()
+    pivots[1:] -= lower[1:] * inverse[:-1] * upper[:-1]
     epsilon = np.finfo(diagonal.dtype).eps
-    diagonal = diagonal.copy()
-    diagonal[singular] = xp.where(sizes > 0, np.sqrt(epsilon) * sizes, 1)
-    return diagonal, singular.size
+    singular = (upper == 0) & (abs(pivots) <= epsilon * sizes)
+    singular[_ends_of_odd_segments(lower, diagonal, upper)] = True
+    count = int(singular.sum())  # stall: is told to the user
+    small = xp.where(sizes > 0, np.sqrt(epsilon) * sizes, 1)
+    small = xp.where(diagonal.real < 0, -small, small)
+    return (diagonal + xp.where(singular, small, 0)).astype(diagonal.dtype) if count else diagonal, count
+
+
+def _ends_of_odd_segments(lower, diagonal, upper):
+    """Last rows of odd segments, coupled both ways, without a diagonal at their even places, from 0."""
+    xp = backend_of(diagonal).xp
+    n = diagonal.size
+    first = xp.ones(n, bool)
+    first[1:] = (lower[1:] == 0) | (upper[:-1] == 0)
+    starts = xp.flatnonzero(first)  # stall: their number
+    ends = xp.append(starts[1:], n)[: starts.size] - 1
+    place = xp.arange(n) - starts[xp.cumsum(first) - 1]
+    useful = xp.cumsum((place % 2 == 0) & (diagonal != 0))
+    before = xp.where(starts > 0, useful[starts - 1], 0)
+    return ends[(place[ends] % 2 == 0) & (useful[ends] == before)]
 
 
 def _is_positive(found):
@@ -306,7 +314,7 @@ def _value_dtype(name: str, dtype: Any) -> np.dtype:
         return np.dtype(np.float64)
     if dtype not in VALUE_DTYPES:
         raise TypeError(
-            f"{name} must hold float32, float64, complex64 or complex128 values (integers and booleans become "
-            f"float64), got {dtype}; convert it with {name}.astype(...)"
+            f"{name} must hold float32, float64, complex64 or complex128 values (integers and booleans "
+            f"become float64), got {dtype}; convert it with {name}.astype(...)"
         )
     return dtype

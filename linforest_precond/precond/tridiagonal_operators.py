@@ -292,11 +292,12 @@ def _permutation(ordering: Any, csr: CSR) -> Ordering:
     xp, n = backend.xp, csr.n
     if xp is np and backend_of(ordering) is not backend:
         raise TypeError(f"ordering must be on {backend.name} like A, got a {type(ordering).__name__}")
-    order = xp.asarray(ordering)
+    order = ordering if isinstance(ordering, xp.ndarray) else np.asarray(ordering)
     if order.dtype.kind not in "iu":
         raise TypeError(
             f'ordering must be "forest", "original", a Forest or an array of integers, got {order.dtype}'
         )
+    order = xp.asarray(order)
     if order.shape != (n,):
         raise ValueError(f"ordering must have one number for each row of A, ({n},), got shape {order.shape}")
     # stall: before they are used as addresses

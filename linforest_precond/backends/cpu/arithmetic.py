@@ -1,8 +1,8 @@
 """Arithmetic of many small square blocks at once, in the four value types.
 
-Blocks are stored as (b, b, m) arrays: entry (r, c) of m blocks lies contiguous, so that NumPy works on all blocks
-side by side. Everything is plain additions, products and divisions in a stated order, so that the other backend
-gives the same bits. The size of a number is |re| + |im|, which needs no root.
+Blocks are stored as (b, b, m) arrays: entry (r, c) of m blocks lies contiguous, so that NumPy works on all
+blocks side by side. Everything is plain additions, products and divisions in a stated order, so that the
+other backend gives the same bits. The size of a number is |re| + |im|, which needs no root.
 """
 
 from typing import NamedTuple
@@ -16,12 +16,11 @@ class Limits(NamedTuple):
     epsilon: np.floating
     root_epsilon: np.floating
     tiny: np.floating  # the least number that is inverted
-    exponent: int  # powers of two up to this one, and their inverses, are ordinary numbers
 
 
 def limits_of(dtype):
     info = np.finfo(dtype)
-    return Limits(info.eps, np.sqrt(info.eps), info.tiny, 120 if info.bits == 32 else 1000)
+    return Limits(info.eps, np.sqrt(info.eps), info.tiny)
 
 
 def size(z):
@@ -68,25 +67,6 @@ def squared(z):
     return z.real * z.real + z.imag * z.imag if z.dtype.kind == "c" else z * z
 
 
-def split(z):
-    """The lengths of numbers, and the numbers of length one beside them: 1 for 0."""
-    one = z.real.dtype.type(1)
-    if z.dtype.kind != "c":
-        return np.abs(z), np.where(z < 0, -one, one)
-    length = np.sqrt(squared(z))
-    zero = length == 0
-    phase = scaled_down(z, np.where(zero, one, length))
-    phase[zero] = one
-    return length, phase
-
-
-def scaled_down(z, divisor):
-    """Complex numbers divided by real ones."""
-    quotient = np.empty(z.shape, z.dtype)
-    quotient.real, quotient.imag = z.real / divisor, z.imag / divisor
-    return quotient
-
-
 def conjugate_transpose(x):
     return x.conj().swapaxes(0, 1)
 
@@ -97,20 +77,12 @@ def identity(b, m, dtype):
     return blocks
 
 
-def multiply(x, y):
-    """Products of blocks, each entry summed up in ascending order."""
-    total = times(x[:, 0, None], y[None, 0])
-    for k in range(1, x.shape[0]):
-        total += times(x[:, k, None], y[None, k])
-    return total
-
-
 def largest_size(x):
     return size(x).max(axis=(0, 1))
 
 
 def lifted(pivots, row_sizes, limits):
-    """What pivots that vanished become, real numbers: the root of epsilon times the row, 1 in an empty row."""
+    """What pivots that vanished become, all real: the root of epsilon times the row, 1 in an empty row."""
     least = limits.root_epsilon * row_sizes
     return np.where(least < limits.tiny, least.dtype.type(1), np.where(pivots.real < 0, -least, least))
 

@@ -24,7 +24,9 @@ def clip(lower, diagonal, upper):
         new_diagonal[both] = np.moveaxis(own, -1, 0)
         new_upper[pairs] = np.moveaxis(coupling, -1, 0)
         new_lower[pairs.start + 1 : pairs.stop + 1] = np.moveaxis(conjugate_transpose(coupling), -1, 0)
-    lower, new_diagonal, upper = (band.reshape(diagonal.shape) for band in (new_lower, new_diagonal, new_upper))
+    lower, new_diagonal, upper = (
+        band.reshape(diagonal.shape) for band in (new_lower, new_diagonal, new_upper)
+    )
     return lower, new_diagonal if diagonal.ndim == 3 else diagonal, upper
 
 

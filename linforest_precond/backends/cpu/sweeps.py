@@ -16,13 +16,16 @@ class Sweeps:
     The rows fall apart where both couplings vanish; the parts are solved side by side.
     """
 
-    usable = True
     nbytes_extra = 0
 
-    def __init__(self, lower, inverse, upper, symmetric, dominant=False):
+    def __init__(self, lower, inverse, upper, symmetric):
         self.lower, self.inverse, self.upper = (readonly(band) for band in (lower, inverse, upper))
         self.block_size = inverse.shape[1] if inverse.ndim == 3 else 1
         self.starts = find_starts(self.lower, self.upper, inverse.shape[0])
+        # Roundings that grow beyond this on their way spoil half the digits. (Blocks have no cheap measure.)
+        most = np.finfo(inverse.dtype).eps ** -0.5
+        bands = (band.reshape(-1) for band in (self.lower, self.inverse, self.upper))
+        self.usable = self.block_size > 1 or largest_growth(*bands) <= most
 
     def solve(self, b, x, order, transpose):
         """Solve for all columns of b into x; row i of the system is row order[i] of both."""
@@ -44,7 +47,7 @@ class Sweeps:
 
 
 def find_starts(lower, upper, n):
-    """Where the rows are dealt out to threads: at the first place behind so many rows where they fall apart."""
+    """Where the rows are dealt out to threads: where they fall apart, after so many rows at least."""
     starts = np.empty(n // ROWS_AT_ONCE + 2, np.int64)
     shape = (n, -1) if n else (0, 1)
     count = cut(lower.reshape(shape), upper.reshape(shape), starts)
@@ -75,6 +78,28 @@ def is_zero(band, i):
         if band[i, k] != 0:
             return False
     return True
+
+
+# The most that an error grows by in a sweep of the matrix or its transpose.
+@kernel(parallel=False)
+def largest_growth(lower, inverse, upper):
+    n = inverse.size
+    plain = transposed = most = 1.0
+    for i in range(1, n):
+        plain = max(1.0, plain * product_size(inverse[i], lower[i]))
+        transposed = max(1.0, transposed * product_size(inverse[i], upper[i - 1]))
+        most = max(most, max(plain, transposed))
+    plain = transposed = 1.0
+    for i in range(n - 2, -1, -1):
+        plain = max(1.0, plain * product_size(inverse[i], upper[i]))
+        transposed = max(1.0, transposed * product_size(inverse[i], lower[i + 1]))
+        most = max(most, max(plain, transposed))
+    return most
+
+
+@helper
+def product_size(x, y):
+    return np.float64(abs(x)) * np.float64(abs(y))
 
 
 # One right-hand side. The products with the inverse pivots do not wait for the row before.

@@ -1,4 +1,4 @@
-"""(Block) tridiagonal systems without pivoting: their pivots, row after row, and what these tell about the matrix."""
+"""(Block) tridiagonal systems without pivoting: their pivots, and what these tell about the matrix."""
 
 import numpy as np
 from numba import prange
@@ -103,8 +103,8 @@ def is_indefinite(pivot, diagonal, vanishing):
     return False
 
 
-# The inverse of a pivot block, which is destroyed, by Gauss-Jordan with partial pivoting. Pivots that vanish beside
-# the row are lifted: how many were.
+# The inverse of a pivot block, which is destroyed, by Gauss-Jordan with partial pivoting. Pivots that vanish
+# beside the row are lifted: how many were.
 @helper
 def invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse):
     b = pivot.shape[0]

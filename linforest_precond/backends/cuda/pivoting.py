@@ -15,8 +15,6 @@ RELATIONS = 4
 THREADS = 128
 TOP_THREADS = 512
 TOP = 2048
-# Lifting a row may uncover another one; so often at most.
-ROUNDS = 4
 # Steps of refinement where blocks are solved without pivoting between them.
 REFINEMENTS = 2
 
@@ -25,35 +23,12 @@ ROWS = Struct(
 )
 
 
-def lift(lower, diagonal, upper):
-    """The diagonal with the rows lifted whose unknowns vanish in the elimination, and how many these are."""
-    if diagonal.size == 0:
-        return diagonal, 0
-    lifted_diagonal, bands = diagonal.copy(), (lower, diagonal, upper, diagonal.size)
-    marks, lifted = (cupy.zeros(diagonal.size, np.uint8) for _ in range(2))
-    count = cupy.zeros(1, np.uint32)
-    program = _program(diagonal.dtype)
-    launch(program.mark_empty, (*bands, marks))
-    for _ in range(ROUNDS + 1):
-        launch(program.lift_marked, (*bands, marks, lifted_diagonal, lifted, count))
-        marks.fill(0)
-        Pivoted(lower, lifted_diagonal, upper).mark(marks)
-        if not marks.any():  # stall: decides whether to look again
-            break
-    total = int(count.item())  # stall: is told to the user
-    return (lifted_diagonal, total) if total else (diagonal, 0)
-
-
-def _program(dtype):
-    return kernels("pivoting", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=1)
-
-
 class Pivoted:
     """A tridiagonal system solved by orthogonal elimination, anew for every right-hand side."""
 
     def __init__(self, lower, diagonal, upper):
         dtype, self._count = diagonal.dtype, diagonal.size
-        self.program = _program(dtype)
+        self._program = kernels("pivoting", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=1)
         self._equilibrate(lower, diagonal, upper)
         self._levels = [-(-self._count // GROUP)]
         while self._levels[-1] > 1:
@@ -62,6 +37,7 @@ class Pivoted:
         self._entries = cupy.empty(10 * sum(self._levels), dtype)
         self._pairs = cupy.empty(2 * sum(level + 1 for level in self._levels), dtype)
         self._shared_memory = 4 * THREADS * (GROUP + 1) * dtype.itemsize
+        self.lifted = self._count_vanishing() if self._count else 0
 
     def _equilibrate(self, lower, diagonal, upper):
         """Bring all rows and columns to about one size."""
@@ -69,17 +45,19 @@ class Pivoted:
         self._exponents = rows, columns = [cupy.empty(self._count, np.int16) for _ in range(2)]
         self._bands = [cupy.empty_like(diagonal) for _ in range(3)]
         if self._count:
-            launch(self.program.row_exponents, (*given, rows))
-            launch(self.program.column_exponents, (*given, rows, columns))
-            launch(self.program.equilibrate, (*given, rows, columns, *self._bands))
+            launch(self._program.row_exponents, (*given, rows))
+            launch(self._program.column_exponents, (*given, rows, columns))
+            launch(self._program.equilibrate, (*given, rows, columns, *self._bands))
 
     @property
     def nbytes_extra(self):
         return sum(array.nbytes for array in (self._entries, self._pairs, *self._exponents, *self._bands))
 
-    def mark(self, marks):
-        """Mark the rows whose unknowns vanish."""
+    def _count_vanishing(self):
+        """How many unknowns vanish in the elimination; solves then take small numbers for their entries."""
+        marks = cupy.zeros(self._count, np.uint8)
         self._fold(self._rows(False), VECTORS(**NOTHING), 0, marks)
+        return int(cupy.count_nonzero(marks))  # stall: is told to the user
 
     def solve(self, b, x, order, transpose):
         """Write the solution of T x = b, or of its transpose, for every column of b."""
@@ -97,15 +75,16 @@ class Pivoted:
 
     def _fold(self, rows, both, column, marks):
         arguments = rows, both, column, self._entries, address(marks)
-        self._launch(self.program.fold_rows, self._levels[0], arguments)
+        self._launch(self._program.fold_rows, self._levels[0], arguments)
         entries, pairs, span = self._entries, self._pairs, GROUP
         for level in self._levels:
             arguments = entries, level, span, self._count
             if level <= TOP:
                 arguments = *arguments, pairs, address(marks)
-                launch_blocks(self.program.solve_top, 1, arguments, block=TOP_THREADS)
+                launch_blocks(self._program.solve_top, 1, arguments, block=TOP_THREADS)
                 return
-            self._launch(self.program.fold_relations, -(-level // RELATIONS), (*arguments, address(marks)), 0)
+            arguments = *arguments, address(marks)
+            self._launch(self._program.fold_relations, -(-level // RELATIONS), arguments, 0)
             entries, pairs, span = entries[10 * level :], pairs[2 * (level + 1) :], RELATIONS * span
 
     def _unfold(self, rows, both, column):
@@ -115,8 +94,8 @@ class Pivoted:
             pairs = self._pairs[2 * sum(level + 1 for level in levels[:number]) :]
             level = levels[number]
             arguments = entries, level, pairs[2 * (level + 1) :], pairs
-            self._launch(self.program.unfold_relations, -(-level // RELATIONS), arguments, 0)
-        self._launch(self.program.unfold_rows, self._levels[0], (rows, both, column, self._pairs))
+            self._launch(self._program.unfold_relations, -(-level // RELATIONS), arguments, 0)
+        self._launch(self._program.unfold_rows, self._levels[0], (rows, both, column, self._pairs))
 
     def _launch(self, kernel, groups, arguments, shared_memory=None):
         """A thread to a group."""

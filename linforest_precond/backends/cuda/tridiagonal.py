@@ -17,7 +17,7 @@ GROUPS_OF_BLOCK = 128
 # What is left of a carry behind a halo, in units of machine epsilon, where it counts as nothing.
 NEGLIGIBLE = 2.0**-6
 # Sweeps whose products of couplings grow beyond this lose digits.
-LARGEST_GROWTH = 64.0
+LARGEST_GROWTH = 16.0
 
 # The struct in pivots.cu, and those in sweeps.cu.
 ENDS = Struct(pivots="P", before="P", upper="P", inverses="P")
@@ -75,10 +75,10 @@ def clip(lower, diagonal, upper):
 class Sweeps:
     """Forward and backward sweeps with inverse pivots, on as many threads as the device holds."""
 
-    def __init__(self, lower, inverse, upper, symmetric, dominant=False):
+    def __init__(self, lower, inverse, upper, symmetric):
         bands = tuple(_aligned(band) for band in (lower, inverse, upper))
-        self._forward = _Direction(*bands, tiles.SYMMETRIC if symmetric else tiles.PLAIN, dominant)
-        self._transposed = self._forward if symmetric else _Direction(*bands, tiles.TRANSPOSED, dominant)
+        self._forward = _Direction(*bands, tiles.SYMMETRIC if symmetric else tiles.PLAIN)
+        self._transposed = self._forward if symmetric else _Direction(*bands, tiles.TRANSPOSED)
 
     @property
     def usable(self):
@@ -103,10 +103,10 @@ class _Direction:
     """The sweeps of one system, plain, symmetric or transposed.
 
     Tiles overlap by halos where what enters a halo has decayed at its other end. Where it has not, the
-    system is swept twice: first to find out what enters each tile.
+    system is swept three times: for what z enters each tile, for what x does, and for the solution.
     """
 
-    def __init__(self, lower, inverse, upper, kind, dominant):
+    def __init__(self, lower, inverse, upper, kind):
         self._bands = lower, inverse, upper
         self._kind, self._block, self._dtype = kind, block_size(inverse), inverse.dtype
         self._count = inverse.shape[0]
@@ -115,25 +115,24 @@ class _Direction:
         self._program = kernels("sweeps", **tiles.macros(self._dtype, self._block, kind))
         self._system = SYSTEM(lower=lower, inverse=inverse, upper=upper, count=self._count)
         self._halo = tiles.halo(self._dtype, self._block)
-        self._through, self._carries = (None,) * 3, None
+        self._through, self._carries = (None,) * 2, None
         self._side_by_side, self.usable = False, True
         if self._count:
-            self._measure(dominant)
+            self._measure()
 
     @property
     def nbytes(self):
         arrays = (*self._through, *(self._carries or ()))
         return sum(array.nbytes for array in arrays if array is not None)
 
-    def _measure(self, dominant):
+    def _measure(self):
         """Find out whether carries decay in the halos, and whether the sweeps keep their digits."""
         real = self._dtype.type(0).real.dtype
         found = cupy.zeros(3)
         growth, still_open = found[:1].view(real)[:1], found[1:].view(np.uint32)
         self._count_open_halos(self._rows, still_open[:1])
         self._count_open_halos(self._rows_of_many, still_open[2:3])
-        if not dominant:
-            self._launch_measure(self._halo, growth)
+        self._launch_measure(self._halo, growth)
         numbers = found.get()  # stall: decides how the system is solved
         one_open, _, many_open, _ = numbers[1:].view(np.uint32)
         memory = self._shared_memory(self._rows_of_many, tiles.COLUMNS)
@@ -141,11 +140,11 @@ class _Direction:
         if one_open:
             self._halo = 0
             shape = self._tiles(0, self._rows), self._block, self._block
-            self._through = tuple(cupy.empty(shape, self._dtype) for _ in range(3))
-            self._carries = tuple(cupy.empty(shape[:2], self._dtype) for _ in range(4))
+            self._through = tuple(cupy.empty(shape, self._dtype) for _ in range(2))
+            self._carries = tuple(cupy.empty(shape[:2], self._dtype) for _ in range(3))
             self._launch_measure(0, growth)
             numbers = found.get()  # stall: as above, where carries do not decay
-        self.usable = dominant or bool(numbers[:1].view(real)[0] <= LARGEST_GROWTH)
+        self.usable = bool(numbers[:1].view(real)[0] <= LARGEST_GROWTH)
 
     def _count_open_halos(self, rows, still_open):
         """Count the boundaries, of tiles of so many rows a thread, that carries cross."""
@@ -183,16 +182,19 @@ class _Direction:
 
     def _found_carries(self, both, columns):
         """What enters each tile, for every column."""
-        count = self._tiles(0, self._rows)
-        last_z, first_x, z, x = (
+        count, program = self._tiles(0, self._rows), self._program
+        leaving, z, x = (
             self._carries
             if columns == 1
             else [cupy.empty((columns, *array.shape), self._dtype) for array in self._carries]
         )
-        arguments, memory = (self._system, both, count, last_z, first_x), self._shared_memory(self._rows, 1)
-        launch_blocks(
-            self._program.reduce, columns * count, arguments, shared_memory=memory, block=self._threads
-        )
-        arguments = *self._through, last_z, first_x, count, z, x
-        launch_blocks(self._program.find_carries, columns, arguments, block=tiles.carry_threads(self._block))
+        options = {"shared_memory": self._shared_memory(self._rows, 1), "block": self._threads}
+        known = None
+        finds = program.find_z_carries, program.find_x_carries
+        for find, through, carries in zip(finds, self._through, (z, x)):
+            arguments = self._system, both, count, address(known), leaving
+            launch_blocks(program.reduce, columns * count, arguments, **options)
+            arguments = through, leaving, count, carries
+            launch_blocks(find, columns, arguments, block=tiles.carry_threads(self._block))
+            known = carries
         return CARRIES(z=z, x=x, tiles=count)

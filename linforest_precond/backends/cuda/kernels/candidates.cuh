@@ -73,7 +73,7 @@ struct Best {
     __device__ __forceinline__ void insert_all(const Best& other) {
 #pragma unroll
         for (int i = 0; i < DEGREE; ++i)
-            if (other.items[i].value != 0) insert(other.items[i]);
+            if (rank_of(other.items[i].value) != 0) insert(other.items[i]);
     }
     __device__ __forceinline__ Best from_lane(int distance) const {
         Best other;
@@ -171,7 +171,7 @@ __device__ __forceinline__ int write_row(const Problem& problem, const Seeker& s
         if (seeker.held[i] >= 0) continue;
 #pragma unroll
         for (int j = 0; j < DEGREE; ++j)
-            if (j == proposed && best.items[j].value != 0) row[i] = best.items[j];
+            if (j == proposed && rank_of(best.items[j].value) != 0) row[i] = best.items[j];
         if (row[i].column >= 0) ++proposed;
     }
 #pragma unroll

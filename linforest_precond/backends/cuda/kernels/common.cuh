@@ -51,9 +51,13 @@ __device__ __forceinline__ float plus(float a, float b) {
     return sum;
 }
 
-// What magnitudes are compared by.
+// What magnitudes are compared by. Written as plain C, the compiler would turn it back into a float32 comparison.
 __device__ __forceinline__ double rank_of(double a) { return fabs(a); }
-__device__ __forceinline__ u32 rank_of(float a) { return __float_as_uint(a) & 0x7fffffffu; }
+__device__ __forceinline__ u32 rank_of(float a) {
+    u32 rank;
+    asm("and.b32 %0, %1, 0x7fffffff;" : "=r"(rank) : "r"(__float_as_uint(a)));
+    return rank;
+}
 
 __device__ __forceinline__ double magnitude(double a) { return fabs(a); }
 __device__ __forceinline__ float magnitude(float a) { return __uint_as_float(rank_of(a)); }

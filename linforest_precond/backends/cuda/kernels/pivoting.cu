@@ -6,7 +6,7 @@
 // folded into a relation: two equations between (x before the group, its first x) and (its last x, x behind the group).
 // Relations are folded in turn until one is left, which gives the first and the last x; then all others follow
 // backwards. No factors are stored: eliminating again takes less time than reading them. (Choosing pivots among the
-// equations instead would let the two equations of a relation become parallel.) The same arithmetic as on the CPU.
+// equations instead would let the two equations of a relation become parallel.)
 #define GROUP 16
 #define RELATIONS 4
 #define THREADS 128
@@ -393,27 +393,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) unfold_rows(Rows rows, Vec
         if (row >= rows.count) continue;
         const VALUE x = shifted_down(tile.right[PADDED(i)], rows.solution_exponent(row));
         put(vectors, place_of(vectors, row) * vectors.to_row + column * vectors.to_column, x);
-    }
-}
-
-// Marks the rows that hold nothing.
-extern "C" __global__ void mark_empty(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
-                                      const VALUE* __restrict__ upper, i64 count, u8* __restrict__ marks) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x)
-        marks[i] = fmax(fmax(size_of(lower[i]), size_of(diagonal[i])), size_of(upper[i])) == 0;
-}
-
-// Lifts the diagonal entries of marked rows, beside the sizes these had at first; counts the rows lifted for the
-// first time.
-extern "C" __global__ void lift_marked(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
-                                       const VALUE* __restrict__ upper, i64 count, const u8* __restrict__ marks,
-                                       VALUE* __restrict__ lifted_diagonal, u8* __restrict__ lifted_rows, u32* lifted_count) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
-        if (!marks[i]) continue;
-        const WEIGHT size = fmax(fmax(size_of(lower[i]), size_of(diagonal[i])), size_of(upper[i]));
-        lifted_diagonal[i] = lifted_diagonal[i] + lifted(lifted_diagonal[i], size);
-        if (!lifted_rows[i]) atomicAdd(lifted_count, 1u);
-        lifted_rows[i] = 1;
     }
 }
 

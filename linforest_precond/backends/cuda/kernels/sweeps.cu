@@ -107,7 +107,6 @@ __device__ __forceinline__ Vector entering(Block product, Vector value, Vector c
                                            WEIGHT& growth) {
     const int lane = REVERSED ? 31 - threadIdx.x % 32 : threadIdx.x % 32;
     const int warp = REVERSED ? WARPS - 1 - threadIdx.x / 32 : threadIdx.x / 32;
-    growth = fmax(growth, size_of(product));
 #pragma unroll scan_unroll
     for (int step = 1; step < 32; step *= 2) {
         const Block product_before = all_shifted<REVERSED>(product, step);
@@ -136,18 +135,10 @@ struct RightHandSide {
     __device__ __forceinline__ Vector times(const Block& pivot, int i) const { return rows ? pivot * rows[i] : zeros<Vector>(); }
 };
 
-// What leaves a tile: its last z in its last thread, its first x in its first thread.
-template <typename Vector>
-struct Leaving {
-    Vector z, x;
-};
-
-// Both sweeps over a tile: `z_carry` enters at its first row, `x_carry` at its last one. x takes the thread's rows of
-// the solution, where FINISHED.
-template <bool FINISHED, int ROWS, typename Vector>
-__device__ __forceinline__ Leaving<Vector> sweep_tile(const Tile& tile, const RightHandSide<Vector>& right, Vector z_carry,
-                                                      Vector x_carry, Maps<Vector, THREADS / 32>* maps, Vector (&x)[ROWS],
-                                                      WEIGHT& growth) {
+// The forward sweep over a tile, `carry` entering at its first row: the thread's rows of z. Returns the last of them.
+template <int ROWS, typename Vector>
+__device__ __forceinline__ Vector sweep_forward(const Tile& tile, const RightHandSide<Vector>& right, Vector carry,
+                                                Maps<Vector, THREADS / 32>& maps, Vector (&z)[ROWS], WEIGHT& growth) {
     const int first = threadIdx.x * ROWS;
     Block coupling[ROWS];
     Block product = identity();
@@ -155,28 +146,40 @@ __device__ __forceinline__ Leaving<Vector> sweep_tile(const Tile& tile, const Ri
     EACH(k, ROWS) {
         const Block pivot = tile.pivot(first + k);
         coupling[k] = pivot * tile.to_before(first + k);
-        x[k] = right.times(pivot, first + k);
-        value = k ? x[k] - coupling[k] * value : x[k];
+        z[k] = right.times(pivot, first + k);
+        value = k ? z[k] - coupling[k] * value : z[k];
         product = -(coupling[k] * product);
+        growth = fmax(growth, size_of(product));
     }
-    Vector carry = entering<false>(product, value, z_carry, maps[0], growth);
-    EACH(k, ROWS) carry = x[k] = x[k] - coupling[k] * carry;
-    Leaving<Vector> leaving;
-    leaving.z = carry;
-    product = identity();
+    carry = entering<false>(product, value, carry, maps, growth);
+    EACH(k, ROWS) carry = z[k] = z[k] - coupling[k] * carry;
+    return carry;
+}
+
+// The backward sweep, `carry` entering at the tile's last row: z becomes x where FINISHED. Returns the first of the
+// thread's rows of x.
+template <bool FINISHED, int ROWS, typename Vector>
+__device__ __forceinline__ Vector sweep_backward(const Tile& tile, Vector carry, Maps<Vector, THREADS / 32>& maps,
+                                                 Vector (&z)[ROWS], WEIGHT& growth) {
+    const int first = threadIdx.x * ROWS;
+    Block coupling[ROWS];
+    Block product = identity();
+    Vector value;
 #pragma unroll
     for (int k = ROWS - 1; k >= 0; --k) {
         coupling[k] = tile.pivot(first + k) * tile.to_after(first + k);
-        value = k < ROWS - 1 ? x[k] - coupling[k] * value : x[k];
+        value = k < ROWS - 1 ? z[k] - coupling[k] * value : z[k];
         product = -(coupling[k] * product);
+        growth = fmax(growth, size_of(product));
     }
-    carry = entering<true>(product, value, x_carry, maps[1], growth);
-    leaving.x = product * carry + value;
+    carry = entering<true>(product, value, carry, maps, growth);
     if (FINISHED) {
 #pragma unroll
-        for (int k = ROWS - 1; k >= 0; --k) carry = x[k] = x[k] - coupling[k] * carry;
+        for (int k = ROWS - 1; k >= 0; --k) z[k] = carry = z[k] - coupling[k] * carry;
+    } else {
+        carry = product * carry + value;
     }
-    return leaving;
+    return carry;
 }
 
 #define NO_PLACE 0xffffffffu
@@ -272,8 +275,8 @@ __device__ __forceinline__ void sweep(const System& system, const Vectors& vecto
     finish_copies();
     Vector x[ROWS];
     WEIGHT growth = 0;
-    sweep_tile<true>(tile, RightHandSide<Vector>{rows}, carries.entering<Vector>(carries.z, number, column),
-                     carries.entering<Vector>(carries.x, number, column), maps, x, growth);
+    sweep_forward(tile, RightHandSide<Vector>{rows}, carries.entering<Vector>(carries.z, number, column), maps[0], x, growth);
+    sweep_backward<true>(tile, carries.entering<Vector>(carries.x, number, column), maps[1], x, growth);
     EACH(k, ROWS) rows[threadIdx.x * ROWS + k] = x[k];
     __syncthreads();
     store_rows<ROWS, COLUMNS>(vectors, first, begin, end, column, (const VALUE*)rows);
@@ -292,44 +295,45 @@ extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS_OF_MANY) swee
                                                 blockIdx.x % panels * COLUMNS_OF_MANY);
 }
 
-// What leaves each tile when nothing enters it: its last z and its first x.
+// What leaves each tile: its last z when no z enters, or, once it is known which z does, its first x when no x enters.
+// (Both at once would be less to read, but x then is a small difference of large numbers.)
 extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS) reduce(System system, Vectors vectors, i64 tiles,
-                                                                           Column* last_zs, Column* first_xs) {
+                                                                           const Column* z_carries, Column* leaving) {
     __shared__ Maps<Column, THREADS / 32> maps[2];
-    const i64 number = blockIdx.x / vectors.columns, column = blockIdx.x % vectors.columns;
+    const i64 number = blockIdx.x / vectors.columns, column = blockIdx.x % vectors.columns, at = column * tiles + number;
     const i64 first = number * TILE(THREAD_ROWS);
     Block* const memory = (Block*)shared_memory;
     const Tile tile = start_tile<THREAD_ROWS>(system, first, memory);
     Column* const rows = (Column*)behind_tile<THREAD_ROWS>(memory);
     load_rows<THREAD_ROWS, 1>(vectors, first, system.count, column, (VALUE*)rows);
     finish_copies();
-    Column x[THREAD_ROWS];
+    Column z[THREAD_ROWS];
     WEIGHT growth = 0;
-    const Column nothing = zeros<Column>();
-    const Leaving<Column> leaving = sweep_tile<false>(tile, RightHandSide<Column>{rows}, nothing, nothing, maps, x, growth);
-    if (threadIdx.x == THREADS - 1) last_zs[column * tiles + number] = leaving.z;
-    if (threadIdx.x == 0) first_xs[column * tiles + number] = leaving.x;
+    const Column carry = z_carries ? z_carries[at] : zeros<Column>();
+    const Column last = sweep_forward(tile, RightHandSide<Column>{rows}, carry, maps[0], z, growth);
+    if (!z_carries) {
+        if (threadIdx.x == THREADS - 1) leaving[at] = last;
+        return;
+    }
+    const Column x = sweep_backward<false>(tile, zeros<Column>(), maps[1], z, growth);
+    if (threadIdx.x == 0) leaving[at] = x;
 }
 
-// How a tile hands on what enters it: z_through is its last z and z_to_x its first x for each unit of z that enters,
-// x_through its first x for each unit of x. Null where only the growth is asked for.
-extern "C" __global__ void __launch_bounds__(THREADS) measure(System system, i64 halo, Block* z_through, Block* z_to_x,
-                                                              Block* x_through, WEIGHT* largest) {
+// How a tile hands on what enters it: its last z for each unit of z, its first x for each unit of x. Null where only
+// the growth is asked for.
+extern "C" __global__ void __launch_bounds__(THREADS) measure(System system, i64 halo, Block* z_through, Block* x_through,
+                                                              WEIGHT* largest) {
     __shared__ Maps<Block, THREADS / 32> maps[2];
     const i64 begin = blockIdx.x * (TILE(THREAD_ROWS) - 2 * halo);
     const Tile tile = start_tile<THREAD_ROWS>(system, begin - halo, (Block*)shared_memory);
     finish_copies();
     WEIGHT growth = 0;
-#pragma unroll 1
-    for (int side = 0; side < (z_through ? 2 : 1); ++side) {
-        Block x[THREAD_ROWS];
-        const Block z_carry = side ? zeros<Block>() : identity(), x_carry = side ? identity() : zeros<Block>();
-        const Leaving<Block> leaving =
-            sweep_tile<false>(tile, RightHandSide<Block>{nullptr}, z_carry, x_carry, maps, x, growth);
-        if (z_through && !side && threadIdx.x == THREADS - 1) z_through[blockIdx.x] = leaving.z;
-        if (z_through && threadIdx.x == 0) (side ? x_through : z_to_x)[blockIdx.x] = leaving.x;
-        __syncthreads();
-    }
+    Block rows[THREAD_ROWS];
+    const Block last = sweep_forward(tile, RightHandSide<Block>{nullptr}, identity(), maps[0], rows, growth);
+    if (z_through && threadIdx.x == THREADS - 1) z_through[blockIdx.x] = last;
+    EACH(k, THREAD_ROWS) rows[k] = zeros<Block>();
+    const Block first = sweep_backward<false>(tile, identity(), maps[1], rows, growth);
+    if (x_through && threadIdx.x == 0) x_through[blockIdx.x] = first;
     // Sizes are not negative: they compare like their bits. What is not a number counts as endless.
     if (!(growth < (WEIGHT)1e30)) growth = (WEIGHT)1e30;
     for (int half = 16; half > 0; half /= 2) growth = fmax(growth, __shfl_xor_sync(FULL_WARP, growth, half));
@@ -362,42 +366,39 @@ extern "C" __global__ void measure_halos(System system, i64 step, i64 halo, WEIG
     if (!(size_of(forward) <= least && size_of(backward) <= least)) atomicAdd(open, 1u);
 }
 
-// From what leaves the tiles by themselves to what enters them: z_carries[t] before tile t, x_carries[t] behind it.
-// One block of threads to a column; each thread takes a few tiles one after the other.
-extern "C" __global__ void __launch_bounds__(CARRY_THREADS) find_carries(const Block* __restrict__ z_through,
-                                                                         const Block* __restrict__ z_to_x,
-                                                                         const Block* __restrict__ x_through,
-                                                                         const Column* __restrict__ last_zs,
-                                                                         const Column* __restrict__ first_xs, i64 tiles,
-                                                                         Column* z_carries, Column* x_carries) {
-    __shared__ Maps<Column, CARRY_THREADS / 32> maps[2];
+// From what leaves the tiles when nothing enters them to what enters them. One block of threads to a column; each
+// thread takes a few tiles one after the other, from the last one on where REVERSED.
+template <bool REVERSED>
+__device__ __forceinline__ void find_carries(const Block* __restrict__ through, const Column* __restrict__ leaving, i64 tiles,
+                                             Column* __restrict__ carries) {
+    __shared__ Maps<Column, CARRY_THREADS / 32> maps;
     const i64 share = (tiles + CARRY_THREADS - 1) / CARRY_THREADS, column = blockIdx.x * tiles;
-    const i64 begin = min(threadIdx.x * share, tiles), end = min(begin + share, tiles);
+    const i64 begin = min(threadIdx.x * share, tiles), count = min(begin + share, tiles) - begin;
+    const i64 first = REVERSED ? begin + count - 1 : begin, step = REVERSED ? -1 : 1;
     WEIGHT growth = 0;
     Block product = identity();
     Column value = zeros<Column>();
 #pragma unroll 4
-    for (i64 t = begin; t < end; ++t) {
-        value = z_through[t] * value + last_zs[column + t];
-        product = z_through[t] * product;
+    for (i64 i = 0; i < count; ++i) {
+        const i64 t = first + i * step;
+        value = through[t] * value + leaving[column + t];
+        product = through[t] * product;
     }
-    Column carry = entering<false>(product, value, zeros<Column>(), maps[0], growth);
+    Column carry = entering<REVERSED>(product, value, zeros<Column>(), maps, growth);
 #pragma unroll 4
-    for (i64 t = begin; t < end; ++t) {
-        z_carries[column + t] = carry;
-        carry = z_through[t] * carry + last_zs[column + t];
+    for (i64 i = 0; i < count; ++i) {
+        const i64 t = first + i * step;
+        carries[column + t] = carry;
+        carry = through[t] * carry + leaving[column + t];
     }
-    product = identity();
-    value = zeros<Column>();
-#pragma unroll 4
-    for (i64 t = end - 1; t >= begin; --t) {
-        value = x_through[t] * value + (first_xs[column + t] + z_to_x[t] * z_carries[column + t]);
-        product = x_through[t] * product;
-    }
-    carry = entering<true>(product, value, zeros<Column>(), maps[1], growth);
-#pragma unroll 4
-    for (i64 t = end - 1; t >= begin; --t) {
-        x_carries[column + t] = carry;
-        carry = x_through[t] * carry + (first_xs[column + t] + z_to_x[t] * z_carries[column + t]);
-    }
+}
+
+extern "C" __global__ void __launch_bounds__(CARRY_THREADS) find_z_carries(const Block* through, const Column* leaving,
+                                                                           i64 tiles, Column* carries) {
+    find_carries<false>(through, leaving, tiles, carries);
+}
+
+extern "C" __global__ void __launch_bounds__(CARRY_THREADS) find_x_carries(const Block* through, const Column* leaving,
+                                                                           i64 tiles, Column* carries) {
+    find_carries<true>(through, leaving, tiles, carries);
 }
