@@ -112,11 +112,12 @@ class Solve:
     def moved_bytes(self):
         with launch.recording() as log:
             self.solver.solve_into(self.b, self.x)
-        carried = any(name == "reduce" for name, *_ in log)
+        passes = 1 + sum(name == "reduce" for name, *_ in log)
         tile = tiles.threads(self.dtype, self.block) * tiles.rows_of_thread(self.dtype, self.block)[0]
-        halo = 0 if carried else tiles.halo(self.dtype, self.block)
+        halo = tiles.halo(self.dtype, self.block) if passes == 1 else 0
         rows = self.solver.n // self.block
-        return words.moved_words(rows, self.block, self.solver.symmetric, tile, halo) * self.dtype.itemsize
+        moved = words.moved_words(rows, self.block, self.solver.symmetric, tile, halo, passes)
+        return moved * self.dtype.itemsize
 
     def copies(self, size):
         """Milliseconds to copy: `size` bytes are read and written together."""

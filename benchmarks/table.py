@@ -38,7 +38,8 @@ SECTIONS = {
     "as many bytes, and of cuSPARSE's on the same system. N rows in blocks of b are counted at (3b + 2)N "
     "words: three bands, right-hand side and solution. Where the matrix is symmetric, the kernels read only "
     "two of the bands; neighbouring tiles share halos, which are read twice: 4N words and halos for b = 1. "
-    "Where carries do not decay inside a halo, there is none, and all is read twice: 7N words",
+    "Where carries do not decay inside a halo, there is none, and passes ahead of the last one find the "
+    "carries, which read 3N words each",
     "columns": "Time of several right-hand sides at once on the GPU, as a multiple of the time of one",
     "operators": "Time of preconditioners on the GPU as a multiple of one SpMV; setups and updates start on "
     "an idle device, stalls included",

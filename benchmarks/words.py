@@ -8,12 +8,11 @@ def held_words(rows, block) -> int:
     return rows * (3 * block**2 + 2 * block)
 
 
-def moved_words(rows, block, symmetric, tile, halo) -> float:
+def moved_words(rows, block, symmetric, tile, halo, passes=1) -> float:
     """The words that the sweeps read and write.
 
     Tiles of `tile` block rows share `halo` of them with either neighbour. Without halos, what enters the
-    tiles has to be found first, and all is read twice.
+    tiles has to be found in passes ahead of the last one, each of which reads all.
     """
     read = (2 if symmetric else 3) * block**2 + block
-    read *= tile / (tile - 2 * halo) if halo else 2
-    return rows * (read + block)
+    return rows * (passes * read * tile / (tile - 2 * halo) + block)

@@ -208,9 +208,10 @@ def test_words_are_counted(module):
     assert words.held_words(rows=10, block=1) == 5 * 10
     assert words.held_words(rows=10, block=2) == 8 * 20
     moved = partial(words.moved_words, rows=1000, symmetric=True, tile=100)
-    assert moved(block=1, halo=0) == 7 * 1000
+    assert moved(block=1, halo=0, passes=2) == 7 * 1000
+    assert moved(block=1, halo=0, passes=3) == 10 * 1000
     assert moved(block=1, halo=10) == 3 * 1250 + 1000
-    assert moved(block=1, halo=0, symmetric=False) == 9 * 1000
+    assert moved(block=1, halo=0, passes=2, symmetric=False) == 9 * 1000
     # Two blocks of four words, two of the right-hand side, a quarter more for the halos; two of the solution.
     assert moved(block=2, halo=10) == 10 * 1250 + 2 * 1000
 

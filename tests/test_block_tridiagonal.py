@@ -24,7 +24,8 @@ def block_bands(kind, n, b, dtype, seed=0):
         diagonal += 5 * b * np.eye(b, dtype=dtype)
     if kind == "definite":
         # L L^H, where L is block bidiagonal.
-        factor = np.tril(diagonal) + 2 * np.eye(b, dtype=dtype)
+        lower /= b
+        factor = np.tril(diagonal) / b + 2 * np.eye(b, dtype=dtype)
         adjoint = factor.conj().swapaxes(1, 2)
         diagonal = factor @ adjoint + lower @ lower.conj().swapaxes(1, 2)
         diagonal = (diagonal + diagonal.conj().swapaxes(1, 2)) / 2

@@ -153,7 +153,7 @@ class BlockTridiagonalSolver(TridiagonalSolver):
     >>> diagonal = np.tile(np.array([[4.0, -1], [-1, 4]]), (3, 1, 1))
     >>> coupling = np.tile(-np.eye(2), (2, 1, 1))
     >>> solver = lf.BlockTridiagonalSolver(coupling, diagonal, coupling)
-    >>> solver.solve(np.array([2.0, 2, 1, 1, 2, 2])).tolist()
+    >>> solver.solve(np.array([2.0, 2, 1, 1, 2, 2])).round(12).tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
 

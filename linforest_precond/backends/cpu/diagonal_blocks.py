@@ -33,6 +33,9 @@ def invert(blocks):
 
 def apply(inverse, b, x, transpose):
     """x = inverse @ b, block by block; b and x are (N, k) arrays of any strides."""
+    if inverse.shape[1] == 1:
+        np.multiply(inverse.reshape(-1, 1), b, out=x)
+        return
     multiply_blocks(readonly(inverse.transpose(0, 2, 1) if transpose else inverse), readonly(b), x)
 
 

@@ -29,7 +29,8 @@ class Pivoted:
     def _padded(self, rows, value):
         """At least `MARGIN` rows, the new ones filled with one value."""
         missing = max(0, MARGIN - self.n)
-        return np.pad(rows, [(0, missing)] + [(0, 0)] * (rows.ndim - 1), constant_values=value)
+        widths = [(0, missing)] + [(0, 0)] * (rows.ndim - 1)
+        return np.pad(rows, widths, constant_values=value) if missing else rows
 
     def solve(self, b, x, order, transpose):
         """Solve for all columns of b into x; row i of the system is row order[i] of both."""
