@@ -57,8 +57,8 @@ class TestGrids:
         assert cg_iterations(problem, kind) == pytest.approx(wanted, rel=0.03)
 
     @pytest.mark.parametrize("problem", [1, 2])
-    def test_blocks_are_no_worse(self, problem):
-        assert cg_iterations(problem, BLOCKS) <= cg_iterations(problem, PATHS)
+    def test_blocks_take_fewer(self, problem):
+        assert cg_iterations(problem, BLOCKS) < 0.95 * cg_iterations(problem, PATHS)
 
     def test_single_precision_inside(self):
         A = lf.matrices.aniso(2, SIDE)

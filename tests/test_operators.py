@@ -433,3 +433,16 @@ class TestPrint:
         monkeypatch.setattr(operators, "_seen", set())
         A = backend.csr(dominant())
         assert "compilation" in str(lf.jacobi(A)) and "compilation" not in str(lf.jacobi(A))
+
+
+@pytest.mark.parametrize("block_size", [2, 4])
+def test_blocks_take_the_scale_of_the_matrix(backend, block_size, recwarn):
+    """Ghosts among them: nothing is lifted, however small all entries are."""
+    A, scale = lf.matrices.aniso(1, 12), 2.0**-80
+    r = np.random.default_rng(0).standard_normal(A.shape[0])
+    large, small = (
+        backend.host(lf.block_tridiagonal(backend.csr(B), block_size, m=1) @ backend.array(r))
+        for B in (A, A * scale)
+    )
+    np.testing.assert_allclose(small * scale, large, rtol=1e-12)
+    assert not recwarn.list

@@ -170,7 +170,8 @@ def block_bands(A, members, starts_path):
             linked = other == block or (0 <= other < n and not starts_path[max(block, other)])
             for i, v in enumerate(members[block] if linked else ()):
                 for j, w in enumerate(members[other]):
-                    ghost = A.dtype.type(band == 1 and i == j)
+                    own = found.get((members[block][0],) * 2, 0) or 1
+                    ghost = own if band == 1 and i == j else 0
                     bands[band, block, i, j] = found.get((v, w), 0) if min(v, w) >= 0 else ghost
     return bands
 
@@ -353,7 +354,7 @@ class TestBlockForest:
         assert backend.host(forest.members).tolist() == [0, 1, 2, -1, 3, 4]
         assert (forest.n_paths, forest.longest_path, forest.coverage) == (1, 3, 1.0)
         lower, diagonal, upper = (backend.host(getattr(bands, name)).tolist() for name in BANDS)
-        assert diagonal == [[[4, -9], [9, 5]], [[6, 0], [0, 1]], [[7, 8], [-8, 8]]]
+        assert diagonal == [[[4, -9], [9, 5]], [[6, 0], [0, 6]], [[7, 8], [-8, 8]]]
         assert upper == [[[0, 0], [2, 0]], [[1, 0], [0, 0]], [[0, 0], [0, 0]]]
         assert lower == [[[0, 0], [0, 0]], [[0, -3], [0, 0]], [[0, 0], [0, 0]]]
 

@@ -105,7 +105,7 @@ def memory_estimate(
     >>> lf.memory_estimate(A, symmetric=True)
     memory
       operator  800,000 bytes
-      setup     1,470,000 bytes
+      setup     1,680,000 bytes
     """
     if kind not in ESTIMATES:
         raise ValueError(f"kind must be one of {', '.join(ESTIMATES)}, got {kind!r}")

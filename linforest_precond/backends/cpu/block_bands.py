@@ -9,23 +9,25 @@ from .jit import helper, kernel
 
 
 def extract(csr, members, starts_path):
-    """Copy A's entries inside the blocks and between neighbours on a path; a ghost's diagonal is 1.
+    """Copy A's entries inside the blocks and between neighbours on a path.
 
-    `members` holds a row of vertices for each block, `starts_path` whether it is the first of its path.
+    A ghost's diagonal is that of the first vertex of its block, so that it has A's own scale; 1 where that
+    is 0. `members` holds a row of vertices for each block, `starts_path` whether it is the first of its path.
     """
     n, b = members.shape
     # Values are moved as words of four bytes, so that one compiled kernel serves every type.
     words = csr.data.view(np.uint32).reshape(csr.nnz, csr.data.itemsize // 4)
-    one = np.ones(1, csr.data.dtype).view(np.uint32)
+    own = np.where(csr.diagonal != 0, csr.diagonal, csr.data.dtype.type(1))
+    ghosts = own.view(np.uint32).reshape(csr.n, words.shape[1])
     bands = [np.zeros((n, b, b, words.shape[1]), np.uint32) for _ in range(3)]
-    arrays = map(readonly, (csr.indptr, csr.indices, words, one, members, starts_path))
+    arrays = map(readonly, (csr.indptr, csr.indices, words, ghosts, members, starts_path))
     copy_blocks(*arrays, *bands)
     return tuple(band.view(csr.data.dtype).reshape(n, b, b) for band in bands)
 
 
 # Each vertex looks up its entries in its own block and in the blocks before and after it on the path.
 @kernel(parallel=True)
-def copy_blocks(indptr, indices, words, one, members, starts_path, lower, diagonal, upper):
+def copy_blocks(indptr, indices, words, ghosts, members, starts_path, lower, diagonal, upper):
     n = members.shape[0]
     for block in prange(n):
         if not starts_path[block]:
@@ -35,8 +37,8 @@ def copy_blocks(indptr, indices, words, one, members, starts_path, lower, diagon
             copy_block(indptr, indices, words, members, block, block + 1, upper)
         for i in range(members.shape[1]):
             if members[block, i] < 0:
-                for k in range(one.size):
-                    diagonal[block, i, i, k] = one[k]
+                for k in range(ghosts.shape[1]):
+                    diagonal[block, i, i, k] = ghosts[members[block, 0], k]
 
 
 @helper

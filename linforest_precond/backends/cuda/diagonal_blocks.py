@@ -16,7 +16,8 @@ def gather(csr, block_size):
     count = -(-csr.n // block_size)
     blocks = cupy.zeros((count, block_size, block_size), csr.data.dtype)
     program = _program(csr.data.dtype, index=csr.indices.dtype.type)
-    launch(program.copy_blocks, (csr.indptr, csr.indices, csr.data, csr.n, block_size, count, blocks))
+    arguments = csr.indptr, csr.indices, csr.data, csr.n, block_size, count, blocks
+    launch(program.copy_diagonal_blocks, arguments)
     return blocks
 
 

@@ -15,15 +15,65 @@ RELATIONS = 4
 THREADS = 128
 TOP_THREADS = 512
 TOP = 2048
-# Steps of refinement where blocks are solved without pivoting between them.
-REFINEMENTS = 2
+# Steps of refinement: orthogonal elimination is a few roundings off, and lets segments that are almost
+# singular reach into others; blocks are solved without pivoting between them.
+REFINEMENTS, REFINEMENTS_OF_BLOCKS = 1, 2
 
 ROWS = Struct(
     lower="P", diagonal="P", upper="P", row_exponents="P", column_exponents="P", count="q", transposed="q"
 )
 
 
-class Pivoted:
+class _Refined:
+    """A solver whose answers are refined: the residual is solved for, and added."""
+
+    def __init__(self, solver, bands, steps):
+        self._solver, self._bands, self._steps = solver, bands, steps
+        dtype, block = bands[1].dtype, block_size(bands[1])
+        self._refinement = kernels("refinement", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=block)
+        rows = bands[1].shape[0] * block
+        self._right, self._x, self._left, self._step = (cupy.empty((rows, 1), dtype) for _ in range(4))
+
+    @property
+    def nbytes_extra(self):
+        own = (*self._bands, self._right, self._x, self._left, self._step)
+        return self._solver.nbytes_extra + sum(array.nbytes for array in own)
+
+    def solve(self, b, x, order, transpose):
+        """Write the solution of T x = b, or of its transpose, for every column of b."""
+        if not self._x.size:
+            return
+        both = vectors(b, x, order, self._x.dtype)
+        arguments = *self._bands, self._bands[1].shape[0], int(transpose), self._right, self._x, self._left
+        for column in range(b.shape[1]):
+            launch(self._refinement.gather, (both, column, self._x.size, self._right))
+            self._solver.solve(self._right, self._x, None, transpose)
+            for _ in range(self._steps):
+                launch(self._refinement.residual, arguments)
+                self._solver.solve(self._left, self._step, None, transpose)
+                self._x += self._step
+            launch(self._refinement.scatter, (both, column, self._x.size, self._x))
+
+
+class Pivoted(_Refined):
+    """A tridiagonal system that needs pivoting."""
+
+    def __init__(self, lower, diagonal, upper):
+        solver = _Elimination(lower, diagonal, upper)
+        super().__init__(solver, (lower, diagonal, upper), REFINEMENTS)
+        self.lifted = solver.lifted
+
+
+class PivotedBlocks(_Refined):
+    """A block system that is not safe without pivoting between its blocks."""
+
+    def __init__(self, lower, diagonal, upper, inverse, lifted):
+        solver = Sweeps(lower, inverse, upper, symmetric=False)
+        super().__init__(solver, (lower, diagonal, upper), REFINEMENTS_OF_BLOCKS)
+        self.lifted = lifted
+
+
+class _Elimination:
     """A tridiagonal system solved by orthogonal elimination, anew for every right-hand side."""
 
     def __init__(self, lower, diagonal, upper):
@@ -101,34 +151,3 @@ class Pivoted:
         """A thread to a group."""
         memory = self._shared_memory if shared_memory is None else shared_memory
         launch_blocks(kernel, -(-groups // THREADS), arguments, shared_memory=memory, block=THREADS)
-
-
-class PivotedBlocks:
-    """A block system that is not safe without pivoting between its blocks: sweeps, then refinement."""
-
-    def __init__(self, lower, diagonal, upper, inverse, lifted):
-        self._bands, self.lifted = (lower, diagonal, upper), lifted
-        self._sweeps = Sweeps(lower, inverse, upper, symmetric=False)
-        dtype, self._block = diagonal.dtype, block_size(diagonal)
-        self._program = kernels("refinement", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=self._block)
-        self._right, self._x, self._left, self._step = (
-            cupy.empty((diagonal.shape[0] * self._block, 1), dtype) for _ in range(4)
-        )
-
-    @property
-    def nbytes_extra(self):
-        return self._sweeps.nbytes_extra + 4 * self._x.nbytes
-
-    def solve(self, b, x, order, transpose):
-        """Write the solution of T x = b, or of its transpose, for every column of b."""
-        both = vectors(b, x, order, self._x.dtype)
-        count = self._bands[1].shape[0]
-        for column in range(b.shape[1]):
-            launch(self._program.gather, (both, column, self._x.size, self._right))
-            self._sweeps.solve(self._right, self._x, None, transpose)
-            for _ in range(REFINEMENTS):
-                arguments = *self._bands, count, int(transpose), self._right, self._x, self._left
-                launch(self._program.residual, arguments)
-                self._sweeps.solve(self._left, self._step, None, transpose)
-                self._x += self._step
-            launch(self._program.scatter, (both, column, self._x.size, self._x))

@@ -16,8 +16,8 @@ TOP = 64
 GROUPS_OF_BLOCK = 128
 # What is left of a carry behind a halo, in units of machine epsilon, where it counts as nothing.
 NEGLIGIBLE = 2.0**-6
-# Sweeps whose products of couplings grow beyond this lose digits.
-LARGEST_GROWTH = 16.0
+# Sweeps whose products of couplings grow beyond this lose digits; those of blocks are no exact measure.
+LARGEST_GROWTH = {1: 64.0, 2: 4096.0, 4: 4096.0}
 
 # The struct in pivots.cu, and those in sweeps.cu.
 ENDS = Struct(pivots="P", before="P", upper="P", inverses="P")
@@ -50,7 +50,7 @@ def _factor_level(program, bands, inverse, report, finest):
     shape = -(-count // GROUP), *bands[1].shape[1:]
     empty = (cupy.empty(shape, inverse.dtype) for _ in range(7))
     pivots, lower, change, after, diagonal, upper, coarse = empty
-    _launch_groups(program.reduce_groups, count, (*bands, count, pivots, lower, change, after, report))
+    _launch_groups(program.reduce_groups, count, (*bands, count, pivots, lower, change, after))
     _launch_groups(program.join_groups, count, (bands[2], count, pivots, change, after, diagonal, upper))
     _factor_level(program, (lower, diagonal, upper), coarse, report, finest=False)
     ends = ENDS(pivots=pivots, before=lower, upper=upper, inverses=coarse)
@@ -144,7 +144,7 @@ class _Direction:
             self._carries = tuple(cupy.empty(shape[:2], self._dtype) for _ in range(3))
             self._launch_measure(0, growth)
             numbers = found.get()  # stall: as above, where carries do not decay
-        self.usable = bool(numbers[:1].view(real)[0] <= LARGEST_GROWTH)
+        self.usable = bool(numbers[:1].view(real)[0] <= LARGEST_GROWTH[self._block])
 
     def _count_open_halos(self, rows, still_open):
         """Count the boundaries, of tiles of so many rows a thread, that carries cross."""

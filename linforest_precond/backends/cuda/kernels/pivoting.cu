@@ -75,7 +75,7 @@ __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATI
     for (int e = 1; e < EQUATIONS; ++e) squares += square_of(mirror[e]);
     const WEIGHT length = sqrt(squares);
     EACH(e, last) equations[e].at[U] = VALUE{};
-    if (length <= EPSILON) {
+    if (squares < LEAST_PIVOT) {
         equations[last].at[U] = lifted(mirror[last], 1);
         return true;
     }
@@ -317,7 +317,7 @@ __device__ __forceinline__ void solve_last(const Relations& relations, Pair* pai
                            {{relation.second.at[1], relation.second.at[2]}, relation.second.right}};
     mark(marks, 0, eliminate<0>(both));
     VALUE entry = both[0].at[1];
-    const bool vanished = size_of(entry) <= EPSILON;
+    const bool vanished = size_of(entry) < LEAST_PIVOT;
     mark(marks, count - 1, vanished);
     if (vanished) entry = lifted(entry, 1);
     const VALUE last = both[0].right * inverse(entry);

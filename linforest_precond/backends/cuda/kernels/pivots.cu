@@ -137,10 +137,10 @@ __device__ __forceinline__ void add_finding(i64* report, Finding kind, u32 count
 extern "C" __global__ void __launch_bounds__(128) reduce_groups(const Block* lower, const Block* diagonal, const Block* upper,
                                                                 i64 count, Block* __restrict__ pivots,
                                                                 Block* __restrict__ before, Block* __restrict__ change,
-                                                                Block* __restrict__ after, i64* report) {
+                                                                Block* __restrict__ after) {
     const Rows rows = {lower, diagonal, upper, count};
     const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
-    u32 indefinite = 0, lifts = 0;
+    u32 lifts = 0;
     if (first < count) {
         const i64 last = min(first + GROUP, count) - 1;
         Row row;
@@ -154,7 +154,6 @@ extern "C" __global__ void __launch_bounds__(128) reduce_groups(const Block* low
                     pivot = next.diagonal;
                     p = next.lower;
                 } else {
-                    indefinite += is_indefinite(pivot, row.diagonal);
                     const Block w = lifted_inverse(pivot, row.size(), lifts), qw = q * w;
                     c = c + qw * p;
                     const Block m = next.lower * w;
@@ -170,7 +169,6 @@ extern "C" __global__ void __launch_bounds__(128) reduce_groups(const Block* low
         change[group] = c;
         after[group] = q;
     }
-    add_finding(report, INDEFINITE, indefinite);
 }
 
 // The rows that are left, each with the effect of the group behind it.
@@ -273,7 +271,7 @@ __device__ __forceinline__ void hand_down(const Rows& rows, const Ends* ends, i6
                 if (FINEST) found.torn += is_torn(other, pivot, next.size());
                 pivot = other;
             }
-            indefinite += is_indefinite(pivot, next.diagonal);
+            if (FINEST) indefinite += is_indefinite(pivot, next.diagonal);
             solved.at[i] = w = lifted_inverse(pivot, next.size(), lifts);
             up_before_that = up_before;
             up_before = next.upper;
@@ -289,8 +287,8 @@ __device__ __forceinline__ void hand_down(const Rows& rows, const Ends* ends, i6
 // Adds what a warp found to the report.
 template <bool FINEST>
 __device__ __forceinline__ void add_findings(i64* report, u32 indefinite, u32 lifts, const Judgement& found) {
-    add_finding(report, INDEFINITE, indefinite);
     if (!FINEST) return;
+    add_finding(report, INDEFINITE, indefinite);
     add_finding(report, LIFTED, lifts);
     add_finding(report, GROWN, found.grown);
     add_finding(report, NOT_ROW_DOMINANT, found.not_row_dominant);
