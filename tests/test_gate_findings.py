@@ -1,5 +1,7 @@
 """What the gate finds out about a matrix, the graph it makes of it, and that it leaves the matrix alone."""
 
+import itertools
+
 import numpy as np
 import oracles
 import pytest
@@ -281,6 +283,15 @@ class TestFindings:
         found = edges(backend, as_graph(backend.csr(A)))
         assert found == {(i, i + 1): (i + 1) * least for i in range(49)}
         assert lf.linear_forest(backend.csr(A), iterations=None).coverage == 1.0
+
+    @pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
+    def test_one_entry_is_not_symmetric(self, backend, index_dtype):
+        """Wherever it stands: no place may be one that the comparison does not see."""
+        for row, column in itertools.permutations(range(5), 2):
+            indptr = (np.arange(6) > row).astype(index_dtype)
+            A = graphs.make_csr(np.ones(1), np.array([column], index_dtype), indptr, 5)
+            csr = as_csr(backend.csr(A))
+            assert csr.indices.dtype == index_dtype and not csr.symmetric
 
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
     def test_diagonal(self, backend, dtype):
