@@ -84,14 +84,18 @@ def test_program_compiles_for_every_type_and_architecture(name):
 
 
 def test_options_carry_the_types():
-    assert loader.program_options(VALUE=np.complex64, INDEX="int64", DEGREE=2) == (
-        "--std=c++17",
-        "--fmad=false",
+    assert loader.macro_options(VALUE=np.complex64, INDEX="int64", DEGREE=2) == (
         "-DDEGREE=2",
         "-DINDEX=long long",
         "-DVALUE=Complex64",
         "-DWEIGHT=float",
     )
+
+
+@pytest.mark.parametrize("name", loader.PROGRAMS)
+def test_only_solutions_may_differ_in_rounding(name):
+    options = loader.program(name)[1]
+    assert ("--fmad=false" in options) == (name not in ("sweeps", "pivoting", "refinement"))
 
 
 @pytest.fixture
@@ -110,7 +114,7 @@ def test_compiler_messages_point_at_the_real_lines(sources):
         '// A tool.\n#include "common.cuh"\n'
         'extern "C" __global__ void tool(INDEX* x) { *x = twice(*x); }\nbroken line;\n'
     )
-    options = loader.program_options(INDEX=np.int64)
+    options = loader.macro_options(INDEX=np.int64)
     log, compiled = compile_log(loader._text("tool"), options)
     assert not compiled
     assert "kernels/tool.cu(4): error" in log
@@ -125,5 +129,5 @@ def test_the_header_stands_in_the_text(sources):
     sources["tool.cu"] = '#include "common.cuh"\nextern "C" __global__ void tool(Vertex* x) { *x = 1; }\n'
     assert "#include" not in loader._text("tool")
     for index in (np.int32, np.int64):
-        log, compiled = compile_log(loader._text("tool"), loader.program_options(INDEX=index))
+        log, compiled = compile_log(loader._text("tool"), loader.macro_options(INDEX=index))
         assert compiled, log

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import VALUE_DTYPES
+from linforest_precond.precond.notices import tell
 from linforest_precond.records import Array, Bands, Finding, _numbers, _table
 
 BLOCK_SIZES = (1, 2, 4)
@@ -182,13 +182,13 @@ def _factor(solver, lower, diagonal, upper, make_definite):
     symmetric = found[Finding.NOT_SYMMETRIC] == 0
     lifted = found[Finding.LIFTED]
     method = backend.tridiagonal.Sweeps(lower, inverse, upper, symmetric) if _is_safe(found) else None
-    solver.pivoted = method is None or not method.usable
+    solver.pivoted = method is None or not method.keep_digits(diagonal)
     if solver.pivoted and diagonal.ndim == 1:
         diagonal, lifted = _lift_singular(lower, diagonal, upper, inverse)
-        method = backend.pivoting.Pivoted(lower, diagonal, upper)
-        lifted += method.lifted
+        method = backend.pivoting.Pivoted(lower, diagonal, upper, lifted)
     elif solver.pivoted:
         method = backend.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, lifted)
+    if solver.pivoted:
         lifted = method.lifted
     solver._backend, solver._solver = backend, method
     solver.block_size = diagonal.shape[1] if diagonal.ndim == 3 else 1
@@ -200,11 +200,9 @@ def _factor(solver, lower, diagonal, upper, make_definite):
     held = () if solver.pivoted else (lower, inverse, upper)
     solver.nbytes = method.nbytes_extra + sum(array.nbytes for array in held)
     if solver.lifted:
-        warnings.warn(
+        tell(
             f"{solver.lifted} of the tridiagonal system's pivots vanished and were lifted: it is singular, "
-            "or as good as singular, and a nearby system is solved instead",
-            RuntimeWarning,
-            stacklevel=3,
+            "or as good as singular, and a nearby system is solved instead"
         )
 
 

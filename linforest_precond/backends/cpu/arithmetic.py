@@ -1,13 +1,16 @@
 """Arithmetic of many small square blocks at once, in the four value types.
 
 Blocks are stored as (b, b, m) arrays: entry (r, c) of m blocks lies contiguous, so that NumPy works on all
-blocks side by side. Everything is plain additions, products and divisions in a stated order, so that the
-other backend gives the same bits. The size of a number is |re| + |im|, which needs no root.
+blocks side by side. The size of a number is |re| + |im|, which needs no root.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+
+
+# A pivot of so many roundings of the diagonal shows that a matrix is not positive definite.
+VANISHING = 64
 
 
 class Limits(NamedTuple):
@@ -131,7 +134,7 @@ def is_indefinite(pivots, diagonals, limits):
     x, failed = pivots.copy(), np.zeros(m, bool)
     for k in range(b):
         head = x[k, k].real
-        failed |= head <= limits.epsilon * diagonals[k, k].real
+        failed |= head <= VANISHING * limits.epsilon * diagonals[k, k].real
         factor = reciprocal(head)
         for r in range(k + 1, b):
             x[r, k + 1 :] -= times(scaled(x[r, k], factor), x[k, k + 1 :])

@@ -11,7 +11,7 @@ MARGIN = 3  # rows that LAPACK's wrappers want at least
 class Pivoted:
     """LAPACK's factors of a tridiagonal matrix, with partial pivoting."""
 
-    def __init__(self, lower, diagonal, upper):
+    def __init__(self, lower, diagonal, upper, lifted):
         self.n = diagonal.size
         bands = self._padded(lower, 0)[1:], self._padded(diagonal, 1), self._padded(upper, 0)[:-1]
         factorize, self._solve = get_lapack_funcs(("gttrf", "gttrs"), bands)
@@ -19,7 +19,7 @@ class Pivoted:
         sizes = size(bands[1])
         sizes[:-1] = np.maximum(sizes[:-1], size(bands[0]))
         sizes[1:] = np.maximum(sizes[1:], size(bands[2]))
-        self.lifted = lift(pivots, sizes)
+        self.lifted = lifted + lift(pivots, sizes)
         self.factors = below, pivots, above, second, exchanges
 
     @property

@@ -22,10 +22,12 @@ class Sweeps:
         self.lower, self.inverse, self.upper = (readonly(band) for band in (lower, inverse, upper))
         self.block_size = inverse.shape[1] if inverse.ndim == 3 else 1
         self.starts = find_starts(self.lower, self.upper, inverse.shape[0])
+
+    def keep_digits(self, diagonal):
+        """Whether the sweeps' answers are about as good as those of elimination with pivoting."""
         # Roundings that grow beyond this on their way spoil half the digits. (Blocks have no cheap measure.)
-        most = np.finfo(inverse.dtype).eps ** -0.5
-        bands = (band.reshape(-1) for band in (self.lower, self.inverse, self.upper))
-        self.usable = self.block_size > 1 or largest_growth(*bands) <= most
+        most = np.finfo(diagonal.dtype).eps ** -0.5
+        return self.block_size > 1 or largest_growth(self.lower, self.inverse, self.upper) <= most
 
     def solve(self, b, x, order, transpose):
         """Solve for all columns of b into x; row i of the system is row order[i] of both."""

@@ -5,6 +5,7 @@ from numba import prange
 
 from linforest_precond.records import Finding
 
+from .arithmetic import VANISHING
 from .clipping import clip as clip
 from .entries import readonly
 from .jit import helper, kernel
@@ -13,8 +14,6 @@ from .sweeps import find_starts
 
 # Inverse pivots above this size, beside their rows, are not safe without a further reason.
 LARGEST_GROWTH = 8
-# Pivots of so many roundings of their rows have vanished.
-VANISHING = 64
 
 LIFTED, INDEFINITE, GROWN = map(int, (Finding.LIFTED, Finding.INDEFINITE, Finding.GROWN))
 NOT_ROW_DOMINANT, NOT_COLUMN_DOMINANT = map(int, (Finding.NOT_ROW_DOMINANT, Finding.NOT_COLUMN_DOMINANT))

@@ -25,8 +25,11 @@ TYPE_NAMES = {
     np.dtype(np.int64): "long long",
 }
 
-# fmad: a fused multiply-add rounds once where the CPU rounds twice, and the two backends give the same bits.
-OPTIONS = ("--std=c++17", "--fmad=false")
+OPTIONS = ("--std=c++17",)
+# A fused multiply-add rounds once where the CPU rounds twice, and the two backends give the same bits; only solutions
+# agree to rounding.
+SAME_BITS = ("--fmad=false",)
+SOLVING = {"sweeps", "pivoting", "refinement"}
 
 
 def _every(**choices):
@@ -70,17 +73,18 @@ PROGRAMS = {
 
 def program(name, **macros):
     """Return the text of `kernels/<name>.cu` and the compiler options for `macros`."""
-    return _text(name), program_options(**macros)
+    exact = () if name in SOLVING else SAME_BITS
+    return _text(name), (*OPTIONS, *exact, *macro_options(**macros))
 
 
-def program_options(**macros):
+def macro_options(**macros):
     """The compiler options that define `macros`.
 
     A macro is a number or a type (anything `numpy.dtype` takes); `VALUE` brings its real type as `WEIGHT`.
     """
     if "VALUE" in macros:
         macros.setdefault("WEIGHT", np.dtype(macros["VALUE"]).type(0).real.dtype)
-    return OPTIONS + tuple(f"-D{macro}={_spelled(macros[macro])}" for macro in sorted(macros))
+    return tuple(f"-D{macro}={_spelled(macros[macro])}" for macro in sorted(macros))
 
 
 def _spelled(meaning):

@@ -5,8 +5,9 @@ import numpy as np
 from .launch import Struct, address, launch, launch_blocks
 from .lazy import cupy
 from .loader import kernels
+from .refinement import Refined, backward_error
 from .tiles import wide_type
-from .tridiagonal import Sweeps, block_size
+from .tridiagonal import Sweeps
 from .vectors import NOTHING, VECTORS, vectors
 
 # The constants of pivoting.cu, and the most relations that one block of threads solves.
@@ -15,8 +16,11 @@ RELATIONS = 4
 THREADS = 128
 TOP_THREADS = 512
 TOP = 2048
-# Steps of refinement: orthogonal elimination is a few roundings off, and lets segments that are almost
-# singular reach into others; blocks are solved without pivoting between them.
+# Orthogonal elimination is refined where it is more roundings off than this, where the sizes of rows differ by more
+# than this power of two (it works on rows of one size), and where segments that are almost singular reach into others;
+# blocks, which are not pivoted among each other, always are.
+SMALL_ERROR = 2.5
+LARGEST_RANGE = 16
 REFINEMENTS, REFINEMENTS_OF_BLOCKS = 1, 2
 
 ROWS = Struct(
@@ -24,47 +28,19 @@ ROWS = Struct(
 )
 
 
-class _Refined:
-    """A solver whose answers are refined: the residual is solved for, and added."""
-
-    def __init__(self, solver, bands, steps):
-        self._solver, self._bands, self._steps = solver, bands, steps
-        dtype, block = bands[1].dtype, block_size(bands[1])
-        self._refinement = kernels("refinement", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=block)
-        rows = bands[1].shape[0] * block
-        self._right, self._x, self._left, self._step = (cupy.empty((rows, 1), dtype) for _ in range(4))
-
-    @property
-    def nbytes_extra(self):
-        own = (*self._bands, self._right, self._x, self._left, self._step)
-        return self._solver.nbytes_extra + sum(array.nbytes for array in own)
-
-    def solve(self, b, x, order, transpose):
-        """Write the solution of T x = b, or of its transpose, for every column of b."""
-        if not self._x.size:
-            return
-        both = vectors(b, x, order, self._x.dtype)
-        arguments = *self._bands, self._bands[1].shape[0], int(transpose), self._right, self._x, self._left
-        for column in range(b.shape[1]):
-            launch(self._refinement.gather, (both, column, self._x.size, self._right))
-            self._solver.solve(self._right, self._x, None, transpose)
-            for _ in range(self._steps):
-                launch(self._refinement.residual, arguments)
-                self._solver.solve(self._left, self._step, None, transpose)
-                self._x += self._step
-            launch(self._refinement.scatter, (both, column, self._x.size, self._x))
-
-
-class Pivoted(_Refined):
+class Pivoted:
     """A tridiagonal system that needs pivoting."""
 
-    def __init__(self, lower, diagonal, upper):
-        solver = _Elimination(lower, diagonal, upper)
-        super().__init__(solver, (lower, diagonal, upper), REFINEMENTS)
-        self.lifted = solver.lifted
+    def __init__(self, lower, diagonal, upper, lifted):
+        bands = lower, diagonal, upper
+        self._solver = _Elimination(*bands)
+        self.lifted = lifted + self._solver.lifted
+        if diagonal.size and (self.lifted or self._solver.is_rough(bands)):
+            self._solver = Refined(self._solver, bands, REFINEMENTS)
+        self.nbytes_extra, self.solve = self._solver.nbytes_extra, self._solver.solve
 
 
-class PivotedBlocks(_Refined):
+class PivotedBlocks(Refined):
     """A block system that is not safe without pivoting between its blocks."""
 
     def __init__(self, lower, diagonal, upper, inverse, lifted):
@@ -98,6 +74,13 @@ class _Elimination:
             launch(self._program.row_exponents, (*given, rows))
             launch(self._program.column_exponents, (*given, rows, columns))
             launch(self._program.equilibrate, (*given, rows, columns, *self._bands))
+
+    def is_rough(self, bands):
+        """Whether solutions are to be refined."""
+        sizes = self._exponents[0]
+        if int(sizes.max() - sizes.min()) > LARGEST_RANGE:  # stall: decides how the system is solved
+            return True
+        return max(backward_error(self, bands, transpose) for transpose in (False, True)) > SMALL_ERROR
 
     @property
     def nbytes_extra(self):

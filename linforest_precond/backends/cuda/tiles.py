@@ -20,6 +20,11 @@ _ROWS = {
 _BLOCKS = {(4, 1): (4, 4), (8, 1): (3, 4), (16, 1): (3, 2), (4, 2): (3, 2), (8, 2): (3, 2)}
 
 
+def block_size(diagonal):
+    """1 for a scalar system, b for one of b x b blocks."""
+    return diagonal.shape[1] if diagonal.ndim > 1 else 1
+
+
 def threads(dtype, block):
     """Threads of a block: fewer where a row is large."""
     return 128 if np.dtype(dtype).itemsize * block * block > 128 else 256

@@ -8,6 +8,8 @@ from . import tiles
 from .launch import BLOCK, Struct, address, launch, launch_blocks
 from .lazy import cupy
 from .loader import kernels
+from .refinement import backward_error
+from .tiles import block_size
 from .vectors import vectors
 
 # Rows of a group, and the most rows of the coarsest level (pivots.cu).
@@ -16,18 +18,17 @@ TOP = 64
 GROUPS_OF_BLOCK = 128
 # What is left of a carry behind a halo, in units of machine epsilon, where it counts as nothing.
 NEGLIGIBLE = 2.0**-6
-# Sweeps whose products of couplings grow beyond this lose digits; those of blocks are no exact measure.
-LARGEST_GROWTH = {1: 64.0, 2: 4096.0, 4: 4096.0}
+# Sweeps whose products of couplings stay below the first keep their digits. Where they grow beyond the second, the
+# sweeps do not; in between they are tried out, and may be so many roundings off. (Blocks whose own inverses lose a few
+# digits are common among preconditioners, and harmless there.)
+SMALL_GROWTH = {1: 1 + 2.0**-12, 2: 4096.0, 4: 4096.0}
+LARGEST_GROWTH = {1: 2.0**30, 2: 4096.0, 4: 4096.0}
+SMALL_ERROR = 1.0
 
 # The struct in pivots.cu, and those in sweeps.cu.
 ENDS = Struct(pivots="P", before="P", upper="P", inverses="P")
 SYSTEM = Struct(lower="P", inverse="P", upper="P", count="q")
 CARRIES = Struct(z="P", x="P", tiles="q")
-
-
-def block_size(diagonal):
-    """1 for a scalar system, b for one of b x b blocks."""
-    return diagonal.shape[1] if diagonal.ndim > 1 else 1
 
 
 def factor(lower, diagonal, upper):
@@ -76,14 +77,20 @@ class Sweeps:
     """Forward and backward sweeps with inverse pivots, on as many threads as the device holds."""
 
     def __init__(self, lower, inverse, upper, symmetric):
-        bands = tuple(_aligned(band) for band in (lower, inverse, upper))
+        bands = self._lower, _, self._upper = tuple(_aligned(band) for band in (lower, inverse, upper))
         self._forward = _Direction(*bands, tiles.SYMMETRIC if symmetric else tiles.PLAIN)
         self._transposed = self._forward if symmetric else _Direction(*bands, tiles.TRANSPOSED)
 
-    @property
-    def usable(self):
-        """Whether the sweeps keep their digits."""
-        return self._forward.usable and self._transposed.usable
+    def keep_digits(self, diagonal):
+        """Whether the sweeps' answers are about as good as those of elimination with pivoting."""
+        bands, block = (self._lower, diagonal, self._upper), block_size(diagonal)
+        # A symmetric system's two ways are one.
+        for way, transpose in {self._transposed: True, self._forward: False}.items():
+            if way.growth <= SMALL_GROWTH[block]:
+                continue
+            if way.growth > LARGEST_GROWTH[block] or backward_error(self, bands, transpose) > SMALL_ERROR:
+                return False
+        return True
 
     @property
     def nbytes_extra(self):
@@ -116,7 +123,8 @@ class _Direction:
         self._system = SYSTEM(lower=lower, inverse=inverse, upper=upper, count=self._count)
         self._halo = tiles.halo(self._dtype, self._block)
         self._through, self._carries = (None,) * 2, None
-        self._side_by_side, self.usable = False, True
+        # How much a rounding error may grow on its way.
+        self._side_by_side, self.growth = False, 0.0
         if self._count:
             self._measure()
 
@@ -126,7 +134,7 @@ class _Direction:
         return sum(array.nbytes for array in arrays if array is not None)
 
     def _measure(self):
-        """Find out whether carries decay in the halos, and whether the sweeps keep their digits."""
+        """Find out whether carries decay in the halos, and how they grow."""
         real = self._dtype.type(0).real.dtype
         found = cupy.zeros(3)
         growth, still_open = found[:1].view(real)[:1], found[1:].view(np.uint32)
@@ -144,7 +152,7 @@ class _Direction:
             self._carries = tuple(cupy.empty(shape[:2], self._dtype) for _ in range(3))
             self._launch_measure(0, growth)
             numbers = found.get()  # stall: as above, where carries do not decay
-        self.usable = bool(numbers[:1].view(real)[0] <= LARGEST_GROWTH[self._block])
+        self.growth = float(numbers[:1].view(real)[0])
 
     def _count_open_halos(self, rows, still_open):
         """Count the boundaries, of tiles of so many rows a thread, that carries cross."""

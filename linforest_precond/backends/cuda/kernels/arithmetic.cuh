@@ -31,6 +31,12 @@ __device__ __forceinline__ double size_of(double a) { return fabs(a); }
 __device__ __forceinline__ float size_of(Complex64 a) { return fabsf(a.re) + fabsf(a.im); }
 __device__ __forceinline__ double size_of(Complex128 a) { return fabs(a.re) + fabs(a.im); }
 
+// The true magnitude, of numbers whose squares do not overflow.
+__device__ __forceinline__ WEIGHT length_of(VALUE a) {
+    const VALUE square = a * conjugate(a);
+    return sqrt(real_part(square));
+}
+
 __device__ __forceinline__ float inverse(float a) { return 1.0f / a; }
 __device__ __forceinline__ double inverse(double a) { return 1.0 / a; }
 
@@ -86,6 +92,16 @@ __device__ __forceinline__ VALUE lifted(VALUE pivot, WEIGHT row_size) {
     const WEIGHT least = ROOT_EPSILON * row_size;
     if (least < LEAST_PIVOT) return from_real(1);
     return from_real(real_part(pivot) < 0 ? -least : least);
+}
+
+// Raises *largest, which is not negative, to the largest size of the warp's threads; what is no number counts as endless.
+__device__ __forceinline__ void raise_over_warp(WEIGHT* largest, WEIGHT size) {
+    if (!(size < (WEIGHT)1e30)) size = (WEIGHT)1e30;
+    for (int half = 16; half > 0; half /= 2) size = fmax(size, __shfl_xor_sync(FULL_WARP, size, half));
+    if (threadIdx.x % 32) return;
+    // Sizes compare like their bits.
+    if (sizeof(WEIGHT) == 4) atomicMax((u32*)largest, (u32)bits(size));
+    else atomicMax((u64*)largest, bits(size));
 }
 
 // The rows of a block in several columns side by side, row by row.
@@ -173,5 +189,10 @@ __device__ __forceinline__ Block transposed(const Block& a) {
 __device__ __forceinline__ WEIGHT size_of(const Block& a) {
     WEIGHT largest = 0;
     EACH(i, BLOCK * BLOCK) largest = fmax(largest, size_of(a.at[i]));
+    return largest;
+}
+__device__ __forceinline__ WEIGHT length_of(const Block& a) {
+    WEIGHT largest = 0;
+    EACH(i, BLOCK * BLOCK) largest = fmax(largest, length_of(a.at[i]));
     return largest;
 }

@@ -1,12 +1,5 @@
 #include "common.cuh"
 
-// The entry of a row in `column`, or 0 where nothing is stored.
-__device__ __forceinline__ VALUE stored_value(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                              const VALUE* __restrict__ data, i64 row, INDEX column) {
-    const i64 slot = find_column(indices, (i64)indptr[row], (i64)indptr[row + 1], column);
-    return slot < 0 ? VALUE{} : data[slot];
-}
-
 // Each place of the new order takes its vertex's diagonal entry and the two along its path. The entries along
 // the path are `edge_values` themselves, or lie at `slots` of the matrix, or are searched in its rows:
 // whichever is not null, in this order.

@@ -1,13 +1,5 @@
 #include "common.cuh"
 
-// The entry of a row in `column`, or 0 where nothing is stored.
-__device__ __forceinline__ VALUE stored_value(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                              const VALUE* __restrict__ data, INDEX row, INDEX column) {
-    if (row < 0 || column < 0) return VALUE{};
-    const i64 slot = find_column(indices, (i64)indptr[row], (i64)indptr[row + 1], column);
-    return slot < 0 ? VALUE{} : data[slot];
-}
-
 // Each place of a block looks up A's entry there, and those at the same place of the blocks that couple it to the
 // blocks before and after it on the path. Blocks have 2^bits rows; a ghost's diagonal is that of the block's first vertex,
 // `one` where that is 0.

@@ -192,6 +192,15 @@ __device__ __forceinline__ i64 find_column(const Index* __restrict__ indices, i6
     return place < end && indices[place] == column ? place : -1;
 }
 
+// The entry of a row in `column`, or 0 where nothing is stored or where either is NO_VERTEX.
+template <typename Index, typename Value>
+__device__ __forceinline__ Value stored_value(const Index* __restrict__ indptr, const Index* __restrict__ indices,
+                                              const Value* __restrict__ data, Index row, Index column) {
+    if (row < 0 || column < 0) return Value{};
+    const i64 slot = find_column(indices, (i64)indptr[row], (i64)indptr[row + 1], column);
+    return slot < 0 ? Value{} : data[slot];
+}
+
 // Waits until all blocks of a cooperative launch have come; `arrivals` counts up from zero and is
 // used by this launch alone. What blocks wrote before is visible to all after.
 __device__ __forceinline__ void grid_barrier(u32* arrivals, u32& generation) {

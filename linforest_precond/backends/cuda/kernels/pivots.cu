@@ -331,11 +331,6 @@ extern "C" __global__ void pivots_of_top(const Block* lower, const Block* diagon
     else add_findings<false>(report, indefinite, lifts, found);
 }
 
-__device__ __forceinline__ WEIGHT length_of(VALUE a) {
-    const VALUE square = a * conjugate(a);
-    return sqrt(real_part(square));
-}
-
 // The lower Cholesky factor of a diagonal block, after its own couplings were clipped where it is not definite.
 __device__ __forceinline__ Block definite_factor(Block& diagonal) {
     if (is_indefinite(diagonal, diagonal)) {

@@ -114,7 +114,7 @@ __device__ __forceinline__ Vector entering(Block product, Vector value, Vector c
         if (lane < step) continue;
         value = product * value_before + value;
         product = product * product_before;
-        growth = fmax(growth, size_of(product));
+        growth = fmax(growth, length_of(product));
     }
     if (lane == 31) {
         maps.product[warp] = product;
@@ -123,7 +123,12 @@ __device__ __forceinline__ Vector entering(Block product, Vector value, Vector c
     product = all_shifted<REVERSED>(product, 1);
     value = all_shifted<REVERSED>(value, 1);
     __syncthreads();
-    for (int w = 0; w < warp; ++w) carry = maps.product[w] * carry + maps.value[w];
+    Block before = identity();
+    for (int w = 0; w < warp; ++w) {
+        carry = maps.product[w] * carry + maps.value[w];
+        before = maps.product[w] * before;
+        growth = fmax(growth, length_of(before));
+    }
     return lane ? product * carry + value : carry;
 }
 
@@ -149,7 +154,7 @@ __device__ __forceinline__ Vector sweep_forward(const Tile& tile, const RightHan
         z[k] = right.times(pivot, first + k);
         value = k ? z[k] - coupling[k] * value : z[k];
         product = -(coupling[k] * product);
-        growth = fmax(growth, size_of(product));
+        growth = fmax(growth, length_of(product));
     }
     carry = entering<false>(product, value, carry, maps, growth);
     EACH(k, ROWS) carry = z[k] = z[k] - coupling[k] * carry;
@@ -170,7 +175,7 @@ __device__ __forceinline__ Vector sweep_backward(const Tile& tile, Vector carry,
         coupling[k] = tile.pivot(first + k) * tile.to_after(first + k);
         value = k < ROWS - 1 ? z[k] - coupling[k] * value : z[k];
         product = -(coupling[k] * product);
-        growth = fmax(growth, size_of(product));
+        growth = fmax(growth, length_of(product));
     }
     carry = entering<true>(product, value, carry, maps, growth);
     if (FINISHED) {
@@ -334,12 +339,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) measure(System system, i64
     EACH(k, THREAD_ROWS) rows[k] = zeros<Block>();
     const Block first = sweep_backward<false>(tile, identity(), maps[1], rows, growth);
     if (x_through && threadIdx.x == 0) x_through[blockIdx.x] = first;
-    // Sizes are not negative: they compare like their bits. What is not a number counts as endless.
-    if (!(growth < (WEIGHT)1e30)) growth = (WEIGHT)1e30;
-    for (int half = 16; half > 0; half /= 2) growth = fmax(growth, __shfl_xor_sync(FULL_WARP, growth, half));
-    if (threadIdx.x % 32) return;
-    if (sizeof(WEIGHT) == 4) atomicMax((u32*)largest, (u32)bits(growth));
-    else atomicMax((u64*)largest, bits(growth));
+    growth = fmax(growth, fmax(length_of(last), length_of(first)));
+    raise_over_warp(largest, growth);
 }
 
 // Counts the tile boundaries across which more than `least` of what enters a halo leaves it.
