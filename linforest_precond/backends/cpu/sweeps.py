@@ -27,7 +27,8 @@ class Sweeps:
         """Whether the sweeps' answers are about as good as those of elimination with pivoting."""
         # Roundings that grow beyond this on their way spoil half the digits. (Blocks have no cheap measure.)
         most = np.finfo(diagonal.dtype).eps ** -0.5
-        return self.block_size > 1 or largest_growth(self.lower, self.inverse, self.upper) <= most
+        bands = (band.reshape(-1) for band in (self.lower, self.inverse, self.upper))
+        return self.block_size > 1 or largest_growth(*bands) <= most
 
     def solve(self, b, x, order, transpose):
         """Solve for all columns of b into x; row i of the system is row order[i] of both."""

@@ -5,7 +5,7 @@ import numpy as np
 from .launch import Struct, address, launch, launch_blocks
 from .lazy import cupy
 from .loader import kernels
-from .refinement import Refined, backward_error
+from .refinement import Gathered, Refined, backward_error
 from .tiles import wide_type
 from .tridiagonal import Sweeps
 from .vectors import NOTHING, VECTORS, vectors
@@ -16,12 +16,13 @@ RELATIONS = 4
 THREADS = 128
 TOP_THREADS = 512
 TOP = 2048
-# Orthogonal elimination is refined where it is more roundings off than this, where the sizes of rows differ by more
-# than this power of two (it works on rows of one size), and where segments that are almost singular reach into others;
-# blocks, which are not pivoted among each other, always are.
+# Orthogonal elimination is not enough where it is more roundings off than this, where the sizes of rows differ by more
+# than this power of two (it works on rows of one size), and where segments that are almost singular reach into others.
+# Then solutions are refined, or found in double precision where single precision is asked for; those of blocks, which
+# are not pivoted among each other, always are refined.
 SMALL_ERROR = 2.5
-LARGEST_RANGE = 16
-REFINEMENTS, REFINEMENTS_OF_BLOCKS = 1, 2
+LARGEST_RANGE = 10
+REFINEMENTS, REFINEMENTS_OF_BLOCKS = 2, 4
 
 ROWS = Struct(
     lower="P", diagonal="P", upper="P", row_exponents="P", column_exponents="P", count="q", transposed="q"
@@ -36,7 +37,8 @@ class Pivoted:
         self._solver = _Elimination(*bands)
         self.lifted = lifted + self._solver.lifted
         if diagonal.size and (self.lifted or self._solver.is_rough(bands)):
-            self._solver = Refined(self._solver, bands, REFINEMENTS)
+            single = diagonal.dtype != wide_type(diagonal.dtype)
+            self._solver = _Widened(bands) if single else Refined(self._solver, bands, REFINEMENTS)
         self.nbytes_extra, self.solve = self._solver.nbytes_extra, self._solver.solve
 
 
@@ -47,6 +49,26 @@ class PivotedBlocks(Refined):
         solver = Sweeps(lower, inverse, upper, symmetric=False)
         super().__init__(solver, (lower, diagonal, upper), REFINEMENTS_OF_BLOCKS)
         self.lifted = lifted
+
+
+class _Widened(Gathered):
+    """A system of single precision, solved in double precision."""
+
+    def __init__(self, bands):
+        super().__init__(bands)
+        wide = wide_type(self._x.dtype)
+        self._solver = _Elimination(*(band.astype(wide) for band in bands))
+        self._wide_right, self._wide_x = (cupy.empty(self._x.shape, wide) for _ in range(2))
+
+    @property
+    def nbytes_extra(self):
+        own = self._right, self._x, self._wide_right, self._wide_x
+        return self._solver.nbytes_extra + sum(array.nbytes for array in own)
+
+    def _solve(self, transpose):
+        self._wide_right[...] = self._right
+        self._solver.solve(self._wide_right, self._wide_x, None, transpose)
+        self._x[...] = self._wide_x
 
 
 class _Elimination:

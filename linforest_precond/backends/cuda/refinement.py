@@ -9,20 +9,12 @@ from .tiles import block_size, wide_type
 from .vectors import vectors
 
 
-class Refined:
-    """A solver whose answers are refined: what they leave is solved for, and added where less is left then."""
+class Gathered:
+    """A solver that takes one column at a time, in the order of the system: `_solve` finds `_x` from `_right`."""
 
-    def __init__(self, solver, bands, steps):
-        self._solver, self._steps = solver, steps
+    def __init__(self, bands):
         self._residual = _Residual(bands)
-        dtype, shape = bands[1].dtype, (self._residual.rows, 1)
-        self._right, self._x, self._other, self._left = (cupy.empty(shape, dtype) for _ in range(4))
-        self._sizes = cupy.empty(4, dtype.type(0).real.dtype)
-
-    @property
-    def nbytes_extra(self):
-        own = (*self._residual.bands, self._right, self._x, self._other, self._left, self._sizes)
-        return self._solver.nbytes_extra + sum(array.nbytes for array in own)
+        self._right, self._x = (cupy.empty((self._residual.rows, 1), bands[1].dtype) for _ in range(2))
 
     def solve(self, b, x, order, transpose):
         """Write the solution of T x = b, or of its transpose, for every column of b."""
@@ -32,18 +24,33 @@ class Refined:
         both = vectors(b, x, order, self._x.dtype)
         for column in range(b.shape[1]):
             launch(program.gather, (both, column, rows, self._right))
-            self._solver.solve(self._right, self._x, None, transpose)
-            for _ in range(self._steps):
-                self._refine(transpose)
+            self._solve(transpose)
             launch(program.scatter, (both, column, rows, self._x))
 
-    def _refine(self, transpose):
-        self._sizes.fill(0)
-        self._residual.find(self._right, self._x, self._left, self._sizes[:2], transpose)
-        self._solver.solve(self._left, self._other, None, transpose)
-        self._other += self._x
-        self._residual.find(self._right, self._other, self._left, self._sizes[2:], transpose)
-        launch(self._residual.program.choose, (self._x, self._other, self._residual.rows, self._sizes))
+
+class Refined(Gathered):
+    """A solver whose answers are refined: what they leave is solved for, and added where less is left then."""
+
+    def __init__(self, solver, bands, steps):
+        super().__init__(bands)
+        self._solver, self._steps = solver, steps
+        self._other, self._left = (cupy.empty_like(self._x) for _ in range(2))
+        self._sizes = cupy.empty(4, self._x.dtype.type(0).real.dtype)
+
+    @property
+    def nbytes_extra(self):
+        own = (*self._residual.bands, self._right, self._x, self._other, self._left, self._sizes)
+        return self._solver.nbytes_extra + sum(array.nbytes for array in own)
+
+    def _solve(self, transpose):
+        self._solver.solve(self._right, self._x, None, transpose)
+        for _ in range(self._steps):
+            self._sizes.fill(0)
+            self._residual.find(self._right, self._x, self._left, self._sizes[:2], transpose)
+            self._solver.solve(self._left, self._other, None, transpose)
+            self._other += self._x
+            self._residual.find(self._right, self._other, self._left, self._sizes[2:], transpose)
+            launch(self._residual.program.choose, (self._x, self._other, self._x.size, self._sizes))
 
 
 class _Residual:
