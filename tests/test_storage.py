@@ -219,7 +219,7 @@ class TestWithoutGpu:
 
     @staticmethod
     def loaded(folder, M, A):
-        """Load what lies in the folder and compare it with M, an operator for A on the CPU; what is printed."""
+        """What loading from the folder prints, once compared with M, an operator for A on the CPU."""
         r = vectors(float, SIZE)
         arrays = {"data": A.data, "indices": A.indices, "indptr": A.indptr}
         np.savez(folder / "expected.npz", r=r, x=M @ r, y=M.T @ r, **arrays)

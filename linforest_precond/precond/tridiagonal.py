@@ -18,8 +18,8 @@ class TridiagonalSolver:
     """A tridiagonal system, factored once.
 
     The factors are found in the rows' own order where that is safe: diagonally dominant by rows or by
-    columns, Hermitian and positive definite, or pivots that never become small beside their rows. Other
-    systems are solved with pivoting.
+    columns, Hermitian and positive definite, or pivots that never become small beside their rows, unless
+    rounding errors grow on their way along the rows. Other systems are solved with pivoting.
 
     A pivot that vanishes beside its row is lifted to the square root of the machine epsilon times the row (1
     in an empty row), with one warning: the system is singular, and a nearby one is solved.

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-
 # A pivot of so many roundings of the diagonal shows that a matrix is not positive definite.
 VANISHING = 64
 

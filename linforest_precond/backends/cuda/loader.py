@@ -26,8 +26,8 @@ TYPE_NAMES = {
 }
 
 OPTIONS = ("--std=c++17",)
-# A fused multiply-add rounds once where the CPU rounds twice, and the two backends give the same bits; only solutions
-# agree to rounding.
+# A fused multiply-add rounds once where the CPU rounds twice, and the two backends give the same bits; only
+# solutions agree to rounding.
 SAME_BITS = ("--fmad=false",)
 SOLVING = {"sweeps", "pivoting", "refinement"}
 

@@ -10,7 +10,7 @@ from .vectors import vectors
 
 
 class Gathered:
-    """A solver that takes one column at a time, in the order of the system: `_solve` finds `_x` from `_right`."""
+    """A solver of one column at a time, in the order of the system: `_solve` finds `_x` from `_right`."""
 
     def __init__(self, bands):
         self._residual = _Residual(bands)
@@ -29,7 +29,7 @@ class Gathered:
 
 
 class Refined(Gathered):
-    """A solver whose answers are refined: what they leave is solved for, and added where less is left then."""
+    """A solver whose answers are refined: what they leave is solved for, and added where that helps."""
 
     def __init__(self, solver, bands, steps):
         super().__init__(bands)

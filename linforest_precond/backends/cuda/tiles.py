@@ -41,7 +41,7 @@ def carry_threads(block):
 
 
 def halo(dtype, block):
-    """Rows that neighbouring tiles share, on either side: enough for strongly coupled grids where tiles are large."""
+    """Rows that neighbouring tiles share, on either side: where tiles are large, enough for most grids."""
     single = np.dtype(dtype).type(0).real.dtype.itemsize == 4
     return 32 if (block, single) in ((2, True), (4, False)) else 64
 
