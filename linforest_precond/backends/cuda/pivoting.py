@@ -16,8 +16,8 @@ RELATIONS = 4
 THREADS = 128
 TOP_THREADS = 512
 TOP = 2048
-# Orthogonal elimination is not enough where it is more roundings off than this, where the sizes of rows differ
-# by more than this power of two (it works on rows of one size), and where segments that are almost singular
+# Orthogonal elimination is not enough where it is more roundings off than this, where rows differ in size by
+# more than this power of two (it works on rows of one size), and where segments that are almost singular
 # reach into others. Then solutions are refined, or found in double precision where single precision is asked
 # for; those of blocks, which are not pivoted among each other, always are refined.
 SMALL_ERROR = 2.5
