@@ -173,7 +173,7 @@ class Factor:
     @property
     def weights(self) -> Array:
         """The weights of the edges: magnitudes, 0 where empty."""
-        return abs(self.values)
+        return backend_of(self.values).entries.magnitudes(self.values)
 
     @property
     def degrees(self) -> Array:
@@ -267,7 +267,7 @@ class Forest:
     @property
     def weights(self) -> Array:
         """The weights of the edges: magnitudes, 0 where empty."""
-        return abs(self.values)
+        return backend_of(self.values).entries.magnitudes(self.values)
 
     @property
     def order(self) -> Array:

@@ -136,6 +136,12 @@ class TestAutomaticIterations:
         assert (f.iterations, f.maximal) == (wanted, False)
         assert int(f.degrees.sum()) == 2 * (pairs + wanted)
 
+    def test_weights_of_subnormal_entries(self, backend):
+        least = np.finfo(np.float32).smallest_subnormal
+        A = graphs.from_edges(2, [0], [1], [-least], dtype=np.float32)
+        for found in (lf.graph.factor(backend.csr(A), 1), lf.linear_forest(backend.csr(A))):
+            np.testing.assert_array_equal(backend.host(found.weights)[:, 0], [least, least])
+
     def test_stops_at_a_maximal_factor(self, backend):
         f = lf.graph.factor(backend.csr(graphs.path_graph(5, np.arange(1.0, 5.0))), 1, m=1, iterations="auto")
         assert (f.iterations, f.maximal) == (3, True)

@@ -76,7 +76,7 @@ def rows_of(indptr, count):
 
 def magnitudes(data):
     """Magnitudes by one written-out IEEE formula; finite entries have finite magnitudes."""
-    weights = cupy.empty(data.size, data.real.dtype)
+    weights = cupy.empty(data.shape, data.real.dtype)
     program = kernels("entries", VALUE=data.dtype.type, INDEX=np.int32)
     launch(program.magnitudes, (data, data.size, weights))
     return weights
