@@ -19,7 +19,8 @@ GROUPS_OF_BLOCK = 128
 # What is left of a carry behind a halo, in units of machine epsilon, where it counts as nothing.
 NEGLIGIBLE = 2.0**-6
 # Sweeps whose products of couplings stay below the first keep their digits. Those that grow beyond the second
-# do not; in between they are tried out, and may be so many roundings off. (Blocks whose inverses lose digits are common among preconditioners, and harmless there.)
+# do not; in between they are tried out, and may be so many roundings off. (Inverses of blocks that lose some
+# digits are common among preconditioners, and harmless there.)
 SMALL_GROWTH = {1: 1 + 2.0**-12, 2: 4096.0, 4: 4096.0}
 LARGEST_GROWTH = {1: 2.0**30, 2: 4096.0, 4: 4096.0}
 SMALL_ERROR = 1.0
