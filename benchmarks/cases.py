@@ -25,10 +25,18 @@ class Plan:
     short_repeats: int = 100
     chain_repeats: int = 30
     cpu_repeats: int = 7
+    small_grid: int = 100
+    solved_cube: int = 128
+    cpu_solver_grid: int = 300
+    iterations: int = 192  # of a solver on the small grid, fewer where they take longer
+    solver_repeats: int = 10
 
 
 FULL = Plan()
-QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2)
+QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 2)
+
+# How far systems are solved to the end.
+RTOL = 1e-8
 
 # The most that each should take, and what is dreamt of, in SpMVs of the same matrix.
 GATE = {"goal": 1.0}
@@ -56,6 +64,13 @@ SETUP = {("tridiagonal", "float64"): {"goal": 9.0}, ("block_tridiagonal", "float
 UPDATE = {("tridiagonal", "float64"): {"goal": 2.0}}
 # A solve on one thread in times of LAPACK's.
 CPU_SOLVE = {"goal": 1.5}
+# An iteration on the small grid, as a multiple of the speed of cupyx's; on ANISO2, in times of cupyx's.
+SMALL_ITERATION = {"goal": 8.0, "judged": "speedup"}
+ITERATION = {"cg": {"goal": 0.75}, "bicgstab": {"goal": 0.62}}
+# An iteration with a preconditioner in times of its products with A and M alone.
+PRECONDITIONED_ITERATION = {"cg": {}, "bicgstab": {"goal": 1.35}}
+# An iteration on the CPU in times of SciPy's.
+CPU_ITERATION = {"goal": 1.0}
 # Seconds on so many threads.
 CPU_THREADS = 2
 CPU_CHAIN = {"goal": 1.0, "judged": "median"}
@@ -93,6 +108,29 @@ def upwind(plan, **options):
 NONSYMMETRIC_CASES = (convection, upwind)
 
 
+def small_grid(plan, **options):
+    return f"5-point {plan.small_grid}²", matrices.poisson((plan.small_grid,) * 2, **options)
+
+
+def solved_cube(plan, **options):
+    return f"7-point {plan.solved_cube}³", matrices.poisson((plan.solved_cube,) * 3, **options)
+
+
+def flow(plan, **options):
+    """The same cube with a flow across all axes, in central differences."""
+    weights = np.zeros((3, 3, 3))
+    weights[1, 1, 1] = 6
+    for axis, speed in enumerate((0.2, 0.4, 0.8)):
+        beside = np.moveaxis(weights, axis, 0)
+        beside[0, 1, 1], beside[2, 1, 1] = -1 - speed / 2, -1 + speed / 2
+    title = f"7-point {plan.solved_cube}³ with convection"
+    return title, matrices.stencil((plan.solved_cube,) * 3, weights, **options)
+
+
+# What is solved to the end, and by which solver.
+SOLVED_CASES = {aniso2: "cg", solved_cube: "cg", flow: "bicgstab"}
+
+
 def hub(plan, **options):
     """A 5-point grid and one more vertex that is joined to all others, on the host."""
     grid = matrices.poisson((plan.hub_grid,) * 2, **options)
@@ -127,6 +165,11 @@ def right_sides(rows, columns, dtype):
     return np.random.default_rng(1).standard_normal((rows, columns)).astype(dtype)
 
 
+def smooth_solution(rows):
+    """A solution of eight waves, on the host."""
+    return np.sin(16 * np.pi * np.arange(rows) / rows)
+
+
 def backward_error(bands, b, x, xp=np) -> float:
     """max |b - T x| beside |T| max |x| + max |b|, in double precision; b and x are single columns."""
     block = bands.diagonal.shape[-1] if bands.diagonal.ndim == 3 else 1
@@ -144,3 +187,14 @@ def backward_error(bands, b, x, xp=np) -> float:
 
 def cpu_grid(plan):
     return f"5-point {plan.cpu_grid}²", matrices.poisson((plan.cpu_grid,) * 2)
+
+
+def cpu_solver_grid(plan):
+    return f"5-point {plan.cpu_solver_grid}²", matrices.poisson((plan.cpu_solver_grid,) * 2)
+
+
+def thousand_rows(plan):
+    return "5-point 25 × 40", matrices.poisson((25, 40))
+
+
+CPU_SOLVER_CASES = (cpu_solver_grid, thousand_rows)

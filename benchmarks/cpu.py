@@ -1,4 +1,4 @@
-"""The rows measured on the CPU, beside SciPy's `A @ x` and LAPACK's tridiagonal solves."""
+"""The rows measured on the CPU, beside SciPy's `A @ x` and solvers and LAPACK's tridiagonal solves."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from functools import partial
 import cases
 import numba
 import numpy as np
+import scipy.sparse.linalg
 import timing
 from results import Row
 from scipy.linalg import lapack
+from steps import SOLVERS, Steps
 
 import linforest_precond as lf
+from linforest_precond import solvers
 from linforest_precond.precond.tridiagonal import solver_of
 
 
@@ -21,6 +24,8 @@ def measurements(plan):
     yield "whole chain on the CPU", partial(chain_rows, plan)
     yield "solves on the CPU", partial(solve_rows, plan)
     yield "solves with pivoting on the CPU", partial(pivoted_rows, plan)
+    for case in cases.CPU_SOLVER_CASES:
+        yield f"iterations on the CPU, {case.__name__}", partial(iteration_rows, plan, case)
 
 
 @contextlib.contextmanager
@@ -109,3 +114,25 @@ def gttrs(bands):
     if info:
         raise RuntimeError(f"dgttrf found a pivot of 0 at row {info}")
     return partial(lapack.dgttrs, *factors)
+
+
+def iteration_rows(plan, case):
+    """Iterations of the solvers on all threads, and of SciPy's."""
+    title, A = case(plan)
+    b = cases.right_sides(A.shape[0], 1, A.dtype)[:, 0]
+    for name in SOLVERS:
+        pair = [getattr(module, name) for module in (solvers, scipy.sparse.linalg)]
+        steps = Steps(A, b, more=plan.iterations // 2, clock=timing.host_time)
+        steps.check(*pair)
+        samples, peer_samples = steps.samples(pair, 5 * plan.cpu_repeats)
+        yield Row(
+            "cpu iterations",
+            f"lf.solvers.{name}",
+            title,
+            samples,
+            backend="cpu",
+            peer=f"SciPy {name}",
+            peer_samples=peer_samples,
+            note=f"{A.shape[0]:,} rows",
+            **cases.CPU_ITERATION,
+        )

@@ -73,10 +73,11 @@ def measure(device, plan):
 def measurements(device, plan):
     if device == "cuda":
         import gpu
+        import krylov
         import operators
         import solves
 
-        for module in (gpu, solves, operators):
+        for module in (gpu, solves, operators, krylov):
             yield from module.measurements(plan)
     yield from cpu.measurements(plan)
 

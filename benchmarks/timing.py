@@ -47,6 +47,24 @@ def device_samples(call, repeats, queued=False, before=None) -> list[float]:
     return [milliseconds(*marks) for marks in spans]
 
 
+def host_time(call):
+    """Milliseconds of one call, and what it returned."""
+    start = time.perf_counter()
+    answer = call()
+    return 1e3 * (time.perf_counter() - start), answer
+
+
+def device_time(call):
+    """Milliseconds of one call between CUDA events, from an idle device on, and what it returned."""
+    import cupy
+
+    device = cupy.cuda.Device()
+    device.synchronize()
+    marks, answer = span(call)
+    device.synchronize()
+    return milliseconds(*marks), answer
+
+
 def occupy():
     """Give the device something to do, so that the host gets ahead of it."""
     import cupy

@@ -142,6 +142,19 @@ def _from_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any
     return backend.entries.canonical(rows, cols, values.astype(dtype, copy=False), A.shape[0], index)
 
 
+def value_dtype(name: str, dtype: Any) -> np.dtype:
+    """The type that the numbers of an argument are worked on in."""
+    dtype = np.dtype(dtype).newbyteorder("=")
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    if dtype not in VALUE_DTYPES:
+        raise TypeError(
+            f"{name} must hold float32, float64, complex64 or complex128 values (integers and booleans "
+            f"become float64), got {dtype}; convert it with {name}.astype(...)"
+        )
+    return dtype
+
+
 def _check_coordinates(rows: Any, cols: Any, values: Any, n: int) -> None:
     if not rows.size == cols.size == values.size:
         raise ValueError(

@@ -13,6 +13,14 @@ from linforest_precond.backends import backend_of
 Array = Any
 
 
+class Running(IntEnum):
+    """What a system that is being iterated is doing; one that has stopped has a `solvers.Status`."""
+
+    RUNNING = 1
+    HALF = 2  # the half step has converged, and is still to be taken
+    LIMIT = 3  # out of iterations
+
+
 class Finding(IntEnum):
     """What is counted while a (block) tridiagonal matrix is factored, and where its count stands.
 

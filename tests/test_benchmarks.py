@@ -3,6 +3,7 @@
 import copy
 import importlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -54,8 +55,9 @@ def test_the_program_measures_the_cpu(quick, document, module):
     assert document["commit"] == "c0ffee" and document["quick"] and not document["failures"]
     assert document["sha256"] == module("machine").code_hashes()
     assert {row["backend"] for row in document["rows"]} == {"cpu"}
-    chain, solves = ([row for row in document["rows"] if row["section"] == s] for s in ("cpu", "cpu solves"))
-    assert len(chain) + len(solves) == len(document["rows"])
+    sections = ("cpu", "cpu solves", "cpu iterations")
+    chain, solves, iterations = ([row for row in document["rows"] if row["section"] == s] for s in sections)
+    assert len(chain) + len(solves) + len(iterations) == len(document["rows"])
     assert chain and all(row["unit"] == "s" and "thread" in row["name"] for row in chain)
     beside = {(row["case"], row["peer"]) for row in solves}
     assert beside == {
@@ -66,6 +68,9 @@ def test_the_program_measures_the_cpu(quick, document, module):
         ("random bands", "LAPACK gttrs"),
     }
     assert [row["case"] for row in solves if "with pivoting" in row["name"]] == ["random bands"]
+    assert {(row["case"], row["peer"]) for row in iterations} == {
+        (case, peer) for case in ("5-point 20²", "5-point 25 × 40") for peer in ("SciPy cg", "SciPy bicgstab")
+    }
 
 
 @pytest.mark.gpu
@@ -78,6 +83,8 @@ def test_the_program_measures_the_gpu(cuda, tmp_path, module):
     solves = [row for row in document["rows"] if row["section"] == "solves"]
     assert {row["peer"] for row in solves} >= {"cuSPARSE gtsv2", "cuSPARSE gtsv2_nopivot"}
     assert all(row["judged"] == "speedup" and "backward error" in row["note"] for row in solves)
+    solutions = [row for row in document["rows"] if row["section"] == "solution"]
+    assert len(solutions) == 15 and not any("not solved" in row["note"] for row in solutions)
     parts = {row["name"] for row in document["rows"] if row["section"] == "breakdown"}
     assert "other kernels" not in parts
     assert {"gate", "proposals", "confirmations", "path scan", "ordering", "extraction", "rest"} <= parts
@@ -201,6 +208,44 @@ def test_every_work_has_a_place_of_its_own(module):
     ]
     assert len({module("table")._place(row) for row in rows}) == 4
     assert set(module("table").BY_TYPE) | set(module("table").BY_MATRIX) <= set(module("table").SECTIONS)
+
+
+def test_the_table_shows_the_notes_of_solutions(document, module):
+    table, results = module("table"), module("results")
+    row = results.Row("solution", "AlgTriScal", "a grid", [934.0], note="setup 3.2 ms, 812 iterations")
+    document["rows"] = [row.as_dict()]
+    text = table.markdown([results.check(document)], document["sha256"])
+    assert "| AlgTriScal | 934 ms (setup 3.2 ms, 812 iterations) |" in text
+    assert set(table.NOTED) <= set(table.SECTIONS)
+
+
+def solver_of_steps(clock, factor=2.0, end=math.inf):
+    """A solver that halves the error, at two ticks of the clock an iteration and five a solve."""
+
+    def solver(A, b, *, rtol, atol, maxiter, M):
+        done = min(maxiter, end)
+        clock[0] += 5 + 2 * done
+        return b * (1 - factor**-done), done if done == maxiter else 0
+
+    return solver
+
+
+def test_an_iteration_is_timed_without_start_and_end(module):
+    steps, now = module("steps"), [0.0]
+
+    def ticking(call):
+        start = now[0]
+        answer = call()
+        return now[0] - start, answer
+
+    system = steps.Steps(None, np.ones(3), more=4, clock=ticking)
+    solver = solver_of_steps(now)
+    assert system.samples((solver, solver), 3) == [[2.0] * 3] * 2
+    system.check(solver, solver_of_steps(now))
+    with pytest.raises(RuntimeError, match="off its peer"):
+        system.check(solver, solver_of_steps(now, factor=3.0))
+    with pytest.raises(RuntimeError, match="info 0 where 20 iterations"):
+        system.samples((solver_of_steps(now, end=18),), 1)
 
 
 def test_words_are_counted(module):
@@ -403,6 +448,14 @@ def test_peak_memory_counts_what_is_held_at_once(module):
     balance.free_postprocess(mem_size=4096, mem_ptr=7, device_id=0)  # handed out before
     balance.malloc_postprocess(mem_size=256, mem_ptr=3, size=3, device_id=0)
     assert (balance.used, balance.peak) == (1280, 1536)
+
+
+def test_the_flow_is_no_symmetric_matrix(module):
+    cases = module("cases")
+    (_, flow), (_, cube) = cases.flow(cases.QUICK), cases.solved_cube(cases.QUICK)
+    assert (flow != flow.T).nnz and abs((flow + flow.T) / 2 - cube).max() < 1e-15
+    (_, small) = cases.thousand_rows(cases.QUICK)
+    assert small.shape == (1000, 1000)
 
 
 def test_the_long_row_has_as_many_entries_as_the_regular_graph(module):

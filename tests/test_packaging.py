@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "linforest_precond"
-LINK = Path(PACKAGE, "matrices")
+LINKED = ("matrices", "solvers")  # folders of the top level that are linked into the package
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "pyproject.toml").exists(), reason="tests run outside a source tree"
@@ -89,11 +89,12 @@ def target(wheel, tmp_path_factory):
 
 
 def package_files():
-    """Every file of the package as it lies in the checkout, the linked folder under its name as a package."""
+    """Every file of the package as it lies in the checkout, linked folders under their names as packages."""
     patterns = ("*.py", "*.cu", "*.cuh", "py.typed")
     inside = (path for pattern in patterns for path in (ROOT / PACKAGE).rglob(pattern))
-    own = {path.relative_to(ROOT) for path in inside if LINK not in path.relative_to(ROOT).parents}
-    linked = {LINK / path.relative_to(ROOT / "matrices") for path in (ROOT / "matrices").rglob("*.py")}
+    files = (path.relative_to(ROOT) for path in inside)
+    own = {path for path in files if path.parts[1] not in LINKED}
+    linked = {PACKAGE / path.relative_to(ROOT) for folder in LINKED for path in (ROOT / folder).rglob("*.py")}
     return {path.as_posix() for path in own | linked}
 
 
@@ -114,11 +115,12 @@ def test_every_module_lies_in_a_package():
     assert folders - packages == {Path(PACKAGE, "backends", "cuda", "kernels")}
 
 
-def test_matrices_is_a_relative_link():
-    link = ROOT / LINK
+@pytest.mark.parametrize("folder", LINKED)
+def test_linked_folders_are_relative_links(folder):
+    link = ROOT / PACKAGE / folder
     if not link.is_symlink():
         pytest.skip("this checkout has no symbolic links")
-    assert os.readlink(link) == os.path.join("..", "matrices")
+    assert os.readlink(link) == os.path.join("..", folder)
 
 
 def test_versions_agree():
@@ -142,7 +144,7 @@ def test_source_archive_holds_what_the_wheel_needs(dist):
     (path,) = dist.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    needed = {re.sub(f"^{LINK.as_posix()}/", "matrices/", file) for file in package_files()}
+    needed = {re.sub(f"^{PACKAGE}/({'|'.join(LINKED)})/", r"\1/", file) for file in package_files()}
     assert needed | {"pyproject.toml", "LICENSE", "README.md"} <= names
 
 
@@ -181,9 +183,10 @@ print(*loader.PROGRAMS)
 
 def test_a_checkout_without_symbolic_links_builds_the_same_wheel(wheel, tmp_path):
     tree = copy_tree(tmp_path / "tree")
-    link = tree / LINK
-    link.unlink()
-    link.write_text("../matrices")  # what git writes where links cannot be made
+    for folder in LINKED:
+        link = tree / PACKAGE / folder
+        link.unlink()
+        link.write_text(f"../{folder}")  # what git writes where links cannot be made
     (other,) = build(tree, tmp_path / "dist", "--wheel").glob("*.whl")
     with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(other) as second:
         assert sorted(first.namelist()) == sorted(second.namelist())

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import VALUE_DTYPES
+from linforest_precond.gate import value_dtype
 from linforest_precond.precond.notices import tell
 from linforest_precond.records import Array, Bands, Finding, _numbers, _table
 
@@ -110,7 +110,7 @@ class TridiagonalSolver:
         b = self._backend.xp.asarray(b)
         if b.ndim not in (1, 2) or b.shape[0] != self.n:
             raise ValueError(f"b must have shape ({self.n},) or ({self.n}, k), got {tuple(b.shape)}")
-        return b.astype(np.promote_types(self.dtype, _value_dtype("b", b.dtype)), copy=False)
+        return b.astype(np.promote_types(self.dtype, value_dtype("b", b.dtype)), copy=False)
 
     def __str__(self) -> str:
         blocks = f", blocks of {self.block_size}" if self.block_size > 1 else ""
@@ -272,7 +272,7 @@ def _checked_bands(lower, diagonal, upper, blocks):
             )
     xp = backend.xp
     bands = {name: xp.asarray(band) for name, band in named.items()}
-    dtypes = [_value_dtype(name, band.dtype) for name, band in bands.items()]
+    dtypes = [value_dtype(name, band.dtype) for name, band in bands.items()]
     dtype = np.result_type(*dtypes)
     n, shape = _checked_shape(bands["diagonal"], blocks)
     for name, band in bands.items():
@@ -304,15 +304,3 @@ def _checked_shape(diagonal: Any, blocks: bool) -> tuple[int, tuple[int, ...]]:
             f"diagonal must have shape (N/b, b, b) with b in {BLOCK_SIZES}, got {tuple(diagonal.shape)}"
         )
     return diagonal.shape[0], diagonal.shape[1:]
-
-
-def _value_dtype(name: str, dtype: Any) -> np.dtype:
-    dtype = np.dtype(dtype).newbyteorder("=")
-    if dtype.kind in "biu":
-        return np.dtype(np.float64)
-    if dtype not in VALUE_DTYPES:
-        raise TypeError(
-            f"{name} must hold float32, float64, complex64 or complex128 values (integers and booleans "
-            f"become float64), got {dtype}; convert it with {name}.astype(...)"
-        )
-    return dtype

@@ -29,7 +29,7 @@ OPTIONS = ("--std=c++17",)
 # A fused multiply-add rounds once where the CPU rounds twice, and the two backends give the same bits; only
 # solutions agree to rounding.
 SAME_BITS = ("--fmad=false",)
-SOLVING = {"sweeps", "pivoting", "refinement"}
+SOLVING = {"sweeps", "pivoting", "refinement", "krylov"}
 
 
 def _every(**choices):
@@ -67,6 +67,10 @@ PROGRAMS = {
     "refinement": [
         {"VALUE": value, "WIDE": tiles.wide_type(value), "BLOCK": block}
         for value, block in itertools.product(_VALUES, _BLOCKS)
+    ],
+    "krylov": [
+        {"VALUE": value, "WIDE": tiles.wide_type(value), "BLOCK": 1, "INDEX": index}
+        for value, index in itertools.product(_VALUES, _INDICES)
     ],
 }
 

@@ -201,6 +201,12 @@ __device__ __forceinline__ Value stored_value(const Index* __restrict__ indptr, 
     return slot < 0 ? Value{} : data[slot];
 }
 
+__device__ __forceinline__ u64 nanoseconds() {
+    u64 time;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+    return time;
+}
+
 // Waits until all blocks of a cooperative launch have come; `arrivals` counts up from zero and is
 // used by this launch alone. What blocks wrote before is visible to all after.
 __device__ __forceinline__ void grid_barrier(u32* arrivals, u32& generation) {

@@ -109,12 +109,6 @@ __device__ void finish_rows(const Problem& problem) {
     }
 }
 
-__device__ __forceinline__ u64 nanoseconds() {
-    u64 time;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
-    return time;
-}
-
 // Makes the iterations of the factor: propose, wait for all, confirm, wait for all. A cooperative launch;
 // `barrier` and the records are zero at first, one record more than iterations. The two lists of active
 // vertices take turns.

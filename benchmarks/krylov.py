@@ -1,0 +1,177 @@
+"""The Krylov solvers on the GPU: an iteration beside cupyx's, and the time to a solution."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from functools import partial
+
+import cases
+import cupy
+import cupyx.scipy.sparse.linalg
+import operators
+import timing
+from results import Row
+from steps import SOLVERS, Steps
+
+import linforest_precond as lf
+from linforest_precond import solvers
+
+# No solve gets more iterations, nor more milliseconds by the time of the first few.
+MOST_ITERATIONS = 20_000
+LONGEST_SOLVE = 15_000
+TRIAL_ITERATIONS = 5
+# Where not even so many iterations fit into the longest solve, there is none.
+FEWEST_ITERATIONS = 200
+# A solve over this many milliseconds is not repeated.
+LONG_SOLVE = 1000
+SOLVE_REPEATS = 3
+# The solvers check their last residual themselves; it is computed anew in another order here.
+LARGEST_RESIDUAL = 1.01 * cases.RTOL
+
+
+def measurements(plan):
+    """(title, function that yields rows) of all solvers."""
+    for name in SOLVERS:
+        yield f"small iterations of {name}", partial(small_rows, plan, name)
+        yield f"iterations of {name}", partial(large_rows, plan, name)
+        yield f"preconditioned iterations of {name}", partial(preconditioned_rows, plan, name)
+    for case, name in cases.SOLVED_CASES.items():
+        for kind in KINDS:
+            yield f"solution of {case.__name__}, {kind}", partial(solution_rows, plan, case, name, kind)
+
+
+def small_rows(plan, name):
+    title, A = cases.small_grid(plan, device="cuda")
+    yield beside_cupyx("small iterations", title, A, plan, name, plan.iterations, **cases.SMALL_ITERATION)
+
+
+def large_rows(plan, name):
+    title, A = cases.aniso2(plan, device="cuda")
+    yield beside_cupyx("iterations", title, A, plan, name, plan.iterations // 4, **cases.ITERATION[name])
+
+
+def beside_cupyx(section, title, A, plan, name, more, **goals):
+    solver, peer = pair_of(name)
+    steps = steps_of(A, more)
+    steps.check(solver, peer)
+    samples, peer_samples = steps.samples((solver, peer), plan.solver_repeats)
+    return Row(
+        section,
+        f"lf.solvers.{name}",
+        title,
+        samples,
+        peer=f"cupyx {name}",
+        peer_samples=peer_samples,
+        note=f"{A.shape[0]:,} rows, {more} iterations",
+        **goals,
+    )
+
+
+def preconditioned_rows(plan, name):
+    """An iteration beside its products with A and M, which no solver can do without."""
+    title, A = cases.aniso2(plan, device="cuda")
+    M = lf.tridiagonal(A)
+    solver, peer = pair_of(name)
+    steps = steps_of(A, plan.iterations // 4, M)
+    steps.check(solver, peer)
+    (samples,) = steps.samples((solver,), plan.solver_repeats)
+    spmv = operators.unit(plan, A)["peer_samples"]
+    apply = operators.product_samples(plan, M, A)
+    count = SOLVERS[name]
+    yield Row(
+        "preconditioned iterations",
+        f"lf.solvers.{name}",
+        title,
+        samples,
+        peer=f"{count} × ({operators.SPMV} and M @ r)",
+        peer_samples=[count * sum(both) for both in zip(spmv, apply)],
+        note=f"A @ x {statistics.median(spmv):.4f} ms, M @ r {statistics.median(apply):.4f} ms",
+        **cases.PRECONDITIONED_ITERATION[name],
+    )
+
+
+def pair_of(name):
+    """Our solver and cupyx's."""
+    return getattr(solvers, name), getattr(cupyx.scipy.sparse.linalg, name)
+
+
+def steps_of(A, more, M=None):
+    b = cupy.asarray(cases.right_sides(A.shape[0], 1, A.dtype)[:, 0])
+    return Steps(A, b, more, timing.device_time, M)
+
+
+def ilu0(A):
+    """cuSPARSE's incomplete factors without fill, through cupyx, which splits them on the host."""
+    factors = cupyx.scipy.sparse.linalg.spilu(A, fill_factor=1)
+    return cupyx.scipy.sparse.linalg.LinearOperator(A.shape, matvec=factors.solve, dtype=A.dtype)
+
+
+KINDS = {
+    "none": lambda A: None,
+    "Jacobi": lf.jacobi,
+    "ILU(0) (cupyx `spilu`)": ilu0,
+    "AlgTriScal": lf.tridiagonal,
+    "AlgTriBlock": lf.block_tridiagonal,
+}
+# Their setup is timed once, without a call before that compiles.
+SLOW_SETUPS = (ilu0,)
+
+
+def solution_rows(plan, case, name, kind):
+    """Setup and solve with one preconditioner."""
+    title, A = case(plan, device="cuda")
+    setup, M = setup_time(KINDS[kind], A)
+    solution = Solution(getattr(solvers, name), A, M)
+    solves, outcome = solution.samples_and_outcome()
+    note = f"setup {setup:.1f} ms, {outcome}" if kind != "none" else outcome
+    yield Row("solution", kind, title, [setup + solve for solve in solves], note=note)
+
+
+def setup_time(make, A):
+    """Milliseconds of the setup, and the preconditioner."""
+    if make in SLOW_SETUPS:
+        return timing.device_time(partial(make, A))
+    make(A)  # compiles
+    runs = [timing.device_time(partial(make, A)) for _ in range(SOLVE_REPEATS)]
+    return statistics.median(run[0] for run in runs), runs[-1][1]
+
+
+class Solution:
+    """A system that is solved to the end, if that does not take too long."""
+
+    def __init__(self, solver, A, M):
+        self.solver, self.A, self.M = solver, A, M
+        self.b = A @ cupy.asarray(cases.smooth_solution(A.shape[0]))
+
+    def samples_and_outcome(self):
+        """Milliseconds of each solve, and in words what came out."""
+        self.solve(1)  # compiles
+        trial = self.solve(TRIAL_ITERATIONS)[0]
+        most = min(MOST_ITERATIONS, int(LONGEST_SOLVE * TRIAL_ITERATIONS / trial))
+        if most < FEWEST_ITERATIONS:
+            each = trial / TRIAL_ITERATIONS
+            return [trial], f"**not solved**: stopped after {TRIAL_ITERATIONS} iterations of {each:,.0f} ms"
+        samples = []
+        while not samples or (len(samples) < SOLVE_REPEATS and samples[0] < LONG_SOLVE):
+            sample, x, info, history = self.solve(most)
+            samples.append(sample)
+        return samples, self.outcome(x, info, history)
+
+    def solve(self, most):
+        history = solvers.History()
+        call = partial(self.solver, self.A, self.b, rtol=cases.RTOL, maxiter=most, M=self.M, history=history)
+        sample, (x, info) = timing.device_time(call)
+        return sample, x, info, history
+
+    def outcome(self, x, info, history):
+        count = f"{math.ceil(history.iterations[-1]):,} iterations"
+        if info:
+            return f"**not solved**: {solvers.Status.from_info(info)} after {count}"
+        residual = self.residual(x)
+        if not residual <= LARGEST_RESIDUAL:
+            raise RuntimeError(f"{self.solver.__name__}: residual {residual:.1e} was called converged")
+        return count
+
+    def residual(self, x):
+        return float(cupy.linalg.norm(self.b - self.A @ x) / cupy.linalg.norm(self.b))

@@ -1,0 +1,658 @@
+"""The vectors and scalars of Krylov solvers: fused updates and sums on the CPU.
+
+A vector of k columns is kept in rows of `width` lanes, k times a power of two; lane l is of column l % k.
+So one loop over the lanes, which the compiler can vectorize, serves one column and many. The last row is
+filled up with zeros, which all updates keep.
+
+Sums have a fixed order, for any number of threads: each lane of a chunk by itself, then the lanes in halves,
+then the chunks one after the other.
+"""
+
+import math
+import time
+from cmath import isfinite
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+from scipy.sparse.linalg import LinearOperator
+
+from linforest_precond.records import CSR, Running
+
+from .entries import readonly
+from .jit import helper, kernel
+
+LANES = 64  # a row has at least so many
+ROWS_AT_ONCE = 64  # rows of a chunk
+FEW_CHUNKS = 4  # so many are not worth waking up threads
+ENTRIES_AT_ONCE = 16384  # entries of a matrix, about, that one thread takes at a time
+
+RUNNING, HALF, LIMIT = (float(state) for state in Running)
+# How a column ends: the codes of `solvers.Status`.
+CONVERGED, RHO, OMEGA, INDEFINITE, DIVERGED, NONFINITE = 0.0, -10.0, -11.0, -12.0, -14.0, -15.0
+
+
+class Report(NamedTuple):
+    """Where the columns stand, and what was recorded since the last report."""
+
+    statuses: np.ndarray  # (k,)
+    iterations: np.ndarray  # (k,)
+    steps: np.ndarray  # (m,) iteration numbers, with halves
+    seconds: np.ndarray  # (m,)
+    norms: np.ndarray  # (m, k) of the residuals, NaN where a column had stopped
+    errors: np.ndarray | None  # (m, k)
+
+
+class Operator:
+    """How a matrix is multiplied with the columns of a vector: anything that knows `@`."""
+
+    capturable = False
+
+    def __init__(self, name, matrix):
+        self.name = name
+        self.matrix = np.asarray(matrix) if isinstance(matrix, np.ndarray) else matrix
+
+    def into(self, space, source, target):
+        """Write the product with vector `source` into vector `target`; both are given by name."""
+        source, target = space[source], space[target]
+        columns = target.shape[1]
+        # Functions of users often know one-dimensional vectors alone.
+        source = source[:, 0] if columns == 1 else source
+        try:
+            result = np.asarray(self.matrix @ source)
+        except ValueError as error:
+            self._explain(source, error)
+            raise
+        if columns == 1 and result.ndim == 1:
+            result = result.reshape(-1, 1)
+        self._require(result.shape, target.shape)
+        target[...] = result
+
+    def _explain(self, source, error):
+        """Name the shapes where it was the result's that a LinearOperator stumbled over."""
+        if isinstance(self.matrix, LinearOperator):
+            n = source.shape[0]
+            shape = np.shape(self.matrix._matvec(source.reshape(n, -1)[:, 0]))
+            self._require((*shape, 1)[:2], (n, 1), error)
+
+    def _require(self, shape, expected, cause=None):
+        if shape != expected:
+            columns = expected[1]
+            shapes = f"({expected[0]},)" if columns == 1 else str(expected)
+            shape = shape[:1] if columns == 1 and shape[1:] == (1,) else shape
+            raise ValueError(
+                f"{self.name} must give a result of shape {shapes} for a vector of that shape, got {shape}"
+            ) from cause
+
+
+class Product(Operator):
+    """How A is multiplied: a `CSR` record, or anything that knows `@`."""
+
+    def __init__(self, A, dtype):
+        super().__init__("A", A)
+        if isinstance(A, CSR):
+            parts = -(-A.nnz // ENTRIES_AT_ONCE)
+            shares = np.arange(1, parts) * (A.nnz // max(parts, 1))
+            starts = [0, *np.searchsorted(A.indptr, shares), A.n]
+            arrays = np.array(starts, np.int64), A.indptr, A.indices, A.data
+            self.arrays = tuple(readonly(array) for array in arrays)
+            self.into = self._multiply
+
+    def _multiply(self, space, source, target):
+        multiply(*self.arrays, space[source], space[target])
+
+
+class Preconditioning(Operator):
+    """How M is multiplied: an operator of this package, anything that knows `@`, or None."""
+
+    def __init__(self, M, dtype):
+        super().__init__("M", M)
+        ours = type(M).__module__.startswith("linforest_precond") and hasattr(M, "_solve")
+        if ours and not (M.dtype.kind == "c" and np.dtype(dtype).kind != "c"):
+            self.into = self._solve
+
+    def _solve(self, space, source, target):
+        self.matrix._solve(space[source], space[target], False)
+
+
+class Space:
+    """The vectors of k systems of n rows that are iterated together, and their scalars.
+
+    Columns that are not running are left alone.
+
+    Parameters
+    ----------
+    names
+        Of the work vectors besides "x" and "r".
+    targets, limits
+        Norms of the residual, per column, from which on a column has converged or diverged.
+    most_iterations
+        After which a column stops.
+    inner
+        A function of two (n,) arrays that gives the sum of conj(u) * v, in place of the one here.
+    x_true
+        What `record_error` compares x with.
+    """
+
+    def __init__(self, n, columns, dtype, names, targets, limits, most_iterations, inner=None, x_true=None):
+        self.began = time.perf_counter()
+        self.n, self.columns, self.dtype = n, columns, np.dtype(dtype)
+        self.targets, self.limits = (np.asarray(norms, float).tolist() for norms in (targets, limits))
+        self.most_iterations, self.inner = most_iterations, inner
+        self.eps = float(np.finfo(self.dtype).eps)
+
+        self.width = columns
+        while self.width < LANES:
+            self.width *= 2
+        self.rows = -(-n * columns // self.width)
+        self.lanes, self.vectors = {}, {}
+        for name in ("x", "r", *names):
+            self._allocate(name)
+        self.x_true = None if x_true is None else np.asarray(x_true).reshape(n, -1)
+        if x_true is not None:
+            self._allocate("error")
+
+        chunks = -(-self.rows // ROWS_AT_ONCE)
+        wide = np.result_type(self.dtype, np.float64)
+        self.partials, self.sums = np.empty((chunks, 2, self.width), wide), np.empty((2, columns), wide)
+        self.coefficients = {name: np.zeros(self.width, wide) for name in ("alpha", "beta", "omega")}
+        self.active = np.zeros(self.width, bool)
+
+        self.statuses, self.iterations = [CONVERGED] * columns, [0] * columns
+        self.rho, self.alpha, self.omega = [0.0] * columns, [0.0] * columns, [0.0] * columns
+        self.norm2, self.shadow2, self.fresh = [0.0] * columns, [0.0] * columns, [True] * columns
+        self.running = ()
+        self.iteration = 0  # of the records: that of a column that ran all the time
+        self.unmeasured = ()  # columns of the last record whose error was not asked for yet
+        self._forget()
+
+    def _allocate(self, name):
+        self.lanes[name] = np.zeros((self.rows, self.width), self.dtype)
+        flat = self.lanes[name].reshape(-1)[: self.n * self.columns]
+        self.vectors[name] = flat.reshape(self.n, self.columns)
+
+    def __getitem__(self, name):
+        return self.vectors[name]
+
+    def alias(self, name, other):
+        """Let `name` mean the vector `other`."""
+        self.lanes[name], self.vectors[name] = self.lanes[other], self.vectors[other]
+
+    # What an iteration consists of
+
+    def start(self, fresh):
+        """Let the columns that are True in `fresh` begin with r as it is now."""
+        columns = np.flatnonzero(fresh).tolist()
+        for column, norm2 in zip(columns, self._sums((("r", "r"),), columns)[0]):
+            self._set("beta", column, 0.0)
+            self.fresh[column] = True
+            self.norm2[column] = self.rho[column] = self.shadow2[column] = norm2.real
+            if not isfinite(norm2):
+                status = NONFINITE
+            else:
+                status = CONVERGED if root(norm2) <= self.targets[column] else RUNNING
+            self._stop(column, status)
+
+    def dot(self, logic, *pairs):
+        """Sum conj(u) * v for the pairs (u, v) of vectors, and go on with that as `logic` says."""
+        if self.running:
+            lanes = self.lanes
+            if len(pairs) == 1 and lanes[pairs[0][0]] is lanes[pairs[0][1]] is lanes["r"]:
+                sums = ([self.norm2[column] for column in self.running],)
+            else:
+                sums = self._sums(pairs, self.running)
+            self._decide(logic, sums)
+
+    def update(self, name):
+        """Update vectors, and go on with the sums that belong to them."""
+        halves = HALF in self.statuses and name == "bi_step"
+        if halves:
+            self._take_half_steps()
+        if self.running:
+            getattr(self, "_" + name)()
+        elif halves:
+            self.iteration += 1
+
+    def multiply(self, product, source, target, logic=None, *pairs):
+        """Multiply one vector into another, then do as `dot` where a logic is given."""
+        if logic is None:
+            product.into(self, source, target)
+        elif self.running:
+            product.into(self, source, target)
+            self.dot(logic, *pairs)
+
+    def precondition(self, preconditioning, source, target):
+        """Multiply with M; without one nothing is done, and both names should mean one vector."""
+        if self.running and preconditioning.matrix is not None:
+            preconditioning.into(self, source, target)
+
+    def record_error(self, half):
+        """Add the error of x, or of x after the half step, to the last record."""
+        if self.x_true is None or not self.unmeasured:
+            return
+        error = self["error"]
+        np.subtract(self["x"], self.x_true, out=error, casting="same_kind")
+        if half:
+            error += np.array(self.alpha) * self["phat"]
+        sums = self._sums((("error", "error"),), self.unmeasured)[0]
+        for column, error2 in zip(self.unmeasured, sums):
+            self.errors[-1][column] = root(error2)
+        self.unmeasured = ()
+
+    def batch(self, iterate, capturable):
+        """Iterate, once."""
+        iterate()
+
+    def poll(self, wait):
+        """Tell what is new."""
+        report = Report(
+            np.array(self.statuses),
+            np.array(self.iterations),
+            np.array(self.steps),
+            np.array(self.seconds),
+            np.array(self.norms).reshape(-1, self.columns),
+            None if self.x_true is None else np.array(self.errors).reshape(-1, self.columns),
+        )
+        self._forget()
+        return report
+
+    def _forget(self):
+        self.steps, self.seconds, self.norms, self.errors = [], [], [], []
+
+    # Updates
+
+    def _cg_direction(self):
+        v = self.lanes
+        cg_direction(v["p"], v["z"], self.coefficients["beta"], self.active)
+
+    def _cg_step(self):
+        v = self.lanes
+        alpha = self.coefficients["alpha"]
+        cg_step(v["x"], v["r"], v["p"], v["q"], alpha, self.partials, self.sums)
+        self._decide("cg_step", self._sums_of_update((("r", "r"),)))
+
+    def _bi_direction(self):
+        v, c = self.lanes, self.coefficients
+        bi_direction(v["p"], v["r"], v["v"], c["beta"], c["omega"], self.active)
+
+    def _bi_half(self):
+        v = self.lanes
+        bi_half(v["r"], v["v"], self.coefficients["alpha"], self.partials, self.sums)
+        self._decide("bi_half", self._sums_of_update((("r", "r"),)))
+
+    def _bi_step(self):
+        v, c = self.lanes, self.coefficients
+        vectors = (v[name] for name in ("x", "r", "phat", "shat", "t", "shadow"))
+        bi_step(*vectors, c["alpha"], c["omega"], self.partials, self.sums)
+        self._decide("bi_step", self._sums_of_update((("r", "r"), ("shadow", "r"))))
+
+    def _take_half_steps(self):
+        for column in range(self.columns):
+            if self.statuses[column] == HALF:
+                # The number as an array: a scalar would be rounded to single precision before the product.
+                self["x"][:, column] += np.array([self.alpha[column]]) * self["phat"][:, column]
+                self.iterations[column] += 1
+                self._stop(column, CONVERGED)
+
+    # Sums
+
+    def _sums(self, pairs, columns):
+        """A list of numbers, one for each of the columns, for every pair."""
+        if self.inner:
+            return self._inner_sums(pairs, columns)
+        vectors = [self.lanes[name] for pair in pairs for name in pair]
+        if len(pairs) == 1:
+            sum_products(*vectors, self.partials, self.sums)
+        else:
+            sum_two_products(*vectors, self.partials, self.sums)
+        return self._sums_found(pairs, columns)
+
+    def _sums_of_update(self, pairs):
+        """The same after an update that has found them on its way."""
+        if self.inner:
+            return self._inner_sums(pairs, self.running)
+        return self._sums_found(pairs, self.running)
+
+    def _sums_found(self, pairs, columns):
+        sums = self.sums.tolist()[: len(pairs)]
+        return sums if self.columns == 1 else [[row[column] for column in columns] for row in sums]
+
+    def _inner_sums(self, pairs, columns):
+        number = self.sums.dtype.type
+        return [[number(self.inner(self[u][:, c], self[v][:, c])).item() for c in columns] for u, v in pairs]
+
+    # Scalars
+
+    def _set(self, name, column, value):
+        self.coefficients[name][column :: self.columns] = value
+
+    def _stop(self, column, status):
+        """Set the status of a column."""
+        self.statuses[column] = status
+        self.active[column :: self.columns] = status == RUNNING
+        self._set("alpha", column, 0.0)
+        self._set("omega", column, 0.0)
+        self.running = tuple(c for c, status in enumerate(self.statuses) if status == RUNNING)
+
+    def _decide(self, logic, sums):
+        """Go on with the sums of the running columns: scalars, statuses, and a record of a step."""
+        running = self.running
+        if logic in ("cg_step", "bi_half", "bi_step"):
+            self._record(running, sums[0], logic == "bi_half")
+        after = getattr(self, "_after_" + logic)
+        for place, column in enumerate(running):
+            first, second = sums[0][place], sums[1][place] if len(sums) > 1 else 0.0
+            finite = isfinite(first) and isfinite(second)
+            status = after(column, first, second) if finite else NONFINITE
+            if status != RUNNING:
+                self._stop(column, status)
+
+    def _record(self, running, norms2, half):
+        self.seconds.append(time.perf_counter() - self.began)
+        norms = [math.nan] * self.columns
+        for column, norm2 in zip(running, norms2):
+            self.norm2[column] = norm2.real
+            norms[column] = root(norm2)
+        self.norms.append(norms)
+        if half:
+            self.steps.append(self.iteration + 0.5)
+        else:
+            self.iteration += 1
+            self.steps.append(float(self.iteration))
+            for column in running:
+                self.iterations[column] += 1
+        if self.x_true is not None:
+            self.errors.append([math.nan] * self.columns)
+            self.unmeasured = running
+
+    def _after_cg_rho(self, column, rz, _):
+        if rz.real <= 0:
+            return INDEFINITE
+        return self._take_rho(column, rz, rz / self.rho[column])
+
+    def _after_fcg_rho(self, column, rz, qz):
+        if rz.real <= 0:
+            return INDEFINITE
+        return self._take_rho(column, rz, -self.alpha[column] * qz / self.rho[column])
+
+    def _take_rho(self, column, rho, beta):
+        self.rho[column] = rho
+        if self.fresh[column]:
+            self.fresh[column] = False
+            beta = 0.0
+        return self._take("beta", column, beta)
+
+    def _take(self, name, column, value):
+        """Set a coefficient, which must be finite."""
+        self._set(name, column, value)
+        return RUNNING if isfinite(value) else NONFINITE
+
+    def _after_cg_curvature(self, column, pq, _):
+        if pq.real <= 0:
+            return INDEFINITE
+        self.alpha[column] = self.rho[column] / pq
+        return self._take("alpha", column, self.alpha[column])
+
+    def _after_cg_step(self, column, norm2, _):
+        norm = root(norm2)
+        if norm <= self.targets[column]:
+            return CONVERGED
+        return DIVERGED if norm > self.limits[column] else self._within_limit(column)
+
+    def _after_bi_alpha(self, column, product, _):
+        if product == 0:
+            return OMEGA
+        self.alpha[column] = self.rho[column] / product
+        return self._take("alpha", column, self.alpha[column])
+
+    def _after_bi_half(self, column, norm2, _):
+        return HALF if root(norm2) <= self.targets[column] else RUNNING
+
+    def _after_bi_omega(self, column, tr, tt):
+        if tt == 0 or size(tr) <= self.eps * root(tt) * root(self.norm2[column]):
+            return OMEGA
+        self.omega[column] = tr / tt
+        return self._take("omega", column, self.omega[column])
+
+    def _after_bi_step(self, column, norm2, rho):
+        norm = root(norm2)
+        if norm <= self.targets[column]:
+            return CONVERGED
+        if norm > self.limits[column]:
+            return DIVERGED
+        if size(rho) <= self.eps**2 * root(self.shadow2[column]) * norm:
+            return RHO
+        beta = (rho / self.rho[column]) * (self.alpha[column] / self.omega[column])
+        self.rho[column], self.fresh[column] = rho, False
+        status = self._take("beta", column, beta)
+        return self._within_limit(column) if status == RUNNING else status
+
+    def _within_limit(self, column):
+        return RUNNING if self.iterations[column] < self.most_iterations else LIMIT
+
+
+def root(square):
+    return math.sqrt(max(square.real, 0.0))
+
+
+def size(number):
+    return math.hypot(number.real, number.imag)  # abs() raises an exception where it overflows
+
+
+# Chunks and their sums
+
+
+@helper
+def rows_of(chunk, vector):
+    return range(chunk * ROWS_AT_ONCE, min((chunk + 1) * ROWS_AT_ONCE, vector.shape[0]))
+
+
+# Sum conj(u) * v over one chunk, in double precision; lane by lane, then in halves down to the columns.
+@helper
+def sum_chunk(chunk, which, u, v, partials, columns):
+    wide = partials.dtype.type
+    width = partials.shape[2]
+    lanes = partials[chunk, which]
+    lanes[:] = 0
+    for row in rows_of(chunk, u):
+        for lane in range(width):
+            lanes[lane] += np.conj(wide(u[row, lane])) * wide(v[row, lane])
+    half = width // 2
+    while half >= columns:
+        for lane in range(half):
+            lanes[lane] += lanes[lane + half]
+        half //= 2
+
+
+@helper
+def add_chunks(which, partials, sums):
+    for column in range(sums.shape[1]):
+        total = partials[0, which, column]
+        for chunk in range(1, partials.shape[0]):
+            total += partials[chunk, which, column]
+        sums[which, column] = total
+
+
+@kernel(parallel=True)
+def sum_products(u, v, partials, sums):
+    chunks, columns = partials.shape[0], sums.shape[1]
+    if chunks <= FEW_CHUNKS:
+        for chunk in range(chunks):
+            sum_chunk(chunk, 0, u, v, partials, columns)
+    else:
+        for chunk in prange(chunks):
+            sum_chunk(chunk, 0, u, v, partials, columns)
+    add_chunks(0, partials, sums)
+
+
+@kernel(parallel=True)
+def sum_two_products(u, v, y, z, partials, sums):
+    chunks, columns = partials.shape[0], sums.shape[1]
+    if chunks <= FEW_CHUNKS:
+        for chunk in range(chunks):
+            sum_chunk(chunk, 0, u, v, partials, columns)
+            sum_chunk(chunk, 1, y, z, partials, columns)
+    else:
+        for chunk in prange(chunks):
+            sum_chunk(chunk, 0, u, v, partials, columns)
+            sum_chunk(chunk, 1, y, z, partials, columns)
+    add_chunks(0, partials, sums)
+    add_chunks(1, partials, sums)
+
+
+# Updates, in double precision. Lanes of columns that do not run are left alone: their alpha and omega are 0.
+
+
+# p = z + beta p, and z where beta is 0, whatever p was.
+@kernel(parallel=True)
+def cg_direction(p, z, beta, active):
+    chunks = -(-p.shape[0] // ROWS_AT_ONCE)
+    if chunks <= FEW_CHUNKS:
+        for chunk in range(chunks):
+            cg_direction_chunk(chunk, p, z, beta, active)
+    else:
+        for chunk in prange(chunks):
+            cg_direction_chunk(chunk, p, z, beta, active)
+
+
+@helper
+def cg_direction_chunk(chunk, p, z, beta, active):
+    width = beta.size
+    for row in rows_of(chunk, p):
+        for lane in range(width):
+            new = z[row, lane] + beta[lane] * p[row, lane] if beta[lane] != 0 else z[row, lane]
+            p[row, lane] = new if active[lane] else p[row, lane]
+
+
+# x += alpha p and r -= alpha q, with the sum of |r|^2.
+@kernel(parallel=True)
+def cg_step(x, r, p, q, alpha, partials, sums):
+    chunks, columns = partials.shape[0], sums.shape[1]
+    if chunks <= FEW_CHUNKS:
+        for chunk in range(chunks):
+            cg_step_chunk(chunk, x, r, p, q, alpha)
+            sum_chunk(chunk, 0, r, r, partials, columns)
+    else:
+        for chunk in prange(chunks):
+            cg_step_chunk(chunk, x, r, p, q, alpha)
+            sum_chunk(chunk, 0, r, r, partials, columns)
+    add_chunks(0, partials, sums)
+
+
+@helper
+def cg_step_chunk(chunk, x, r, p, q, alpha):
+    width = alpha.size
+    for row in rows_of(chunk, x):
+        for lane in range(width):
+            new = x[row, lane] + alpha[lane] * p[row, lane]
+            x[row, lane] = new if alpha[lane] != 0 else x[row, lane]
+        for lane in range(width):
+            new = r[row, lane] - alpha[lane] * q[row, lane]
+            r[row, lane] = new if alpha[lane] != 0 else r[row, lane]
+
+
+# p = r + beta (p - omega v), and r where beta is 0.
+@kernel(parallel=True)
+def bi_direction(p, r, v, beta, omega, active):
+    chunks = -(-p.shape[0] // ROWS_AT_ONCE)
+    if chunks <= FEW_CHUNKS:
+        for chunk in range(chunks):
+            bi_direction_chunk(chunk, p, r, v, beta, omega, active)
+    else:
+        for chunk in prange(chunks):
+            bi_direction_chunk(chunk, p, r, v, beta, omega, active)
+
+
+@helper
+def bi_direction_chunk(chunk, p, r, v, beta, omega, active):
+    width = beta.size
+    for row in rows_of(chunk, p):
+        for lane in range(width):
+            more = beta[lane] * (p[row, lane] - omega[lane] * v[row, lane])
+            new = r[row, lane] + more if beta[lane] != 0 else r[row, lane]
+            p[row, lane] = new if active[lane] else p[row, lane]
+
+
+# r -= alpha v, with the sum of |r|^2.
+@kernel(parallel=True)
+def bi_half(r, v, alpha, partials, sums):
+    chunks, columns = partials.shape[0], sums.shape[1]
+    if chunks <= FEW_CHUNKS:
+        for chunk in range(chunks):
+            bi_half_chunk(chunk, r, v, alpha)
+            sum_chunk(chunk, 0, r, r, partials, columns)
+    else:
+        for chunk in prange(chunks):
+            bi_half_chunk(chunk, r, v, alpha)
+            sum_chunk(chunk, 0, r, r, partials, columns)
+    add_chunks(0, partials, sums)
+
+
+@helper
+def bi_half_chunk(chunk, r, v, alpha):
+    width = alpha.size
+    for row in rows_of(chunk, r):
+        for lane in range(width):
+            new = r[row, lane] - alpha[lane] * v[row, lane]
+            r[row, lane] = new if alpha[lane] != 0 else r[row, lane]
+
+
+# x += alpha phat + omega shat and r -= omega t, with the sums of |r|^2 and conj(shadow) r; shat may be r.
+@kernel(parallel=True)
+def bi_step(x, r, phat, shat, t, shadow, alpha, omega, partials, sums):
+    chunks, columns = partials.shape[0], sums.shape[1]
+    if chunks <= FEW_CHUNKS:
+        for chunk in range(chunks):
+            bi_step_chunk(chunk, x, r, phat, shat, t, alpha, omega)
+            sum_chunk(chunk, 0, r, r, partials, columns)
+            sum_chunk(chunk, 1, shadow, r, partials, columns)
+    else:
+        for chunk in prange(chunks):
+            bi_step_chunk(chunk, x, r, phat, shat, t, alpha, omega)
+            sum_chunk(chunk, 0, r, r, partials, columns)
+            sum_chunk(chunk, 1, shadow, r, partials, columns)
+    add_chunks(0, partials, sums)
+    add_chunks(1, partials, sums)
+
+
+@helper
+def bi_step_chunk(chunk, x, r, phat, shat, t, alpha, omega):
+    width = alpha.size
+    for row in rows_of(chunk, x):
+        for lane in range(width):
+            new = x[row, lane] + (alpha[lane] * phat[row, lane] + omega[lane] * shat[row, lane])
+            x[row, lane] = new if omega[lane] != 0 else x[row, lane]
+        for lane in range(width):
+            new = r[row, lane] - omega[lane] * t[row, lane]
+            r[row, lane] = new if omega[lane] != 0 else r[row, lane]
+
+
+# The product of a matrix and the columns of a vector; a thread takes rows with about so many entries.
+@kernel(parallel=True)
+def multiply(starts, indptr, indices, data, source, target):
+    parts = starts.size - 1
+    if parts == 1:
+        multiply_rows(0, starts[1], indptr, indices, data, source, target)
+    else:
+        for part in prange(parts):
+            multiply_rows(starts[part], starts[part + 1], indptr, indices, data, source, target)
+
+
+# Unsigned indices: the compiler need not ask whether they are negative.
+@helper
+def multiply_rows(first, end, indptr, indices, data, source, target):
+    columns = source.shape[1]
+    one_source, one_target = source.reshape(-1), target.reshape(-1)
+    for row in range(np.uint64(first), np.uint64(end)):
+        entries = range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)]))
+        if columns == 1:
+            total = target.dtype.type(0)
+            for entry in entries:
+                total += data[entry] * one_source[np.uint64(indices[entry])]
+            one_target[row] = total
+        else:
+            target[row] = 0
+            for entry in entries:
+                value, other = data[entry], np.uint64(indices[entry])
+                for column in range(columns):
+                    target[row, column] += value * source[other, column]

@@ -1,0 +1,464 @@
+#include "common.cuh"
+#include "arithmetic.cuh"
+
+// The vectors of Krylov solvers: k columns side by side, row by row, and for each column a few scalars in double
+// precision that never leave the device. Every sum over a vector has two stages in a fixed order: the blocks' sums, and
+// their sum in the block that comes last, which then does what follows from it (`advance`).
+#define THREADS 256
+#define LARGEST_SUMS 2
+
+typedef WIDE Scalar;
+
+__device__ __forceinline__ Scalar widen(VALUE a) {
+    Scalar wide;
+    convert(wide, a);
+    return wide;
+}
+__device__ __forceinline__ VALUE narrow(Scalar a) {
+    VALUE value;
+    convert(value, a);
+    return value;
+}
+__device__ __forceinline__ Scalar scalar_of(double a) {
+    Scalar scalar = {};
+    *(double*)&scalar = a;
+    return scalar;
+}
+__device__ __forceinline__ double length(double a) { return fabs(a); }
+__device__ __forceinline__ double length(Complex128 a) { return hypot(a.re, a.im); }
+__device__ __forceinline__ double over(double a, double b) { return a / b; }
+__device__ __forceinline__ Complex128 over(Complex128 a, Complex128 b) { return a * inverse(b); }
+
+// As `Running` in records.py and `Status` in solvers/status.py.
+#define RUNNING 1.0
+#define HALF 2.0
+#define LIMIT 3.0
+#define CONVERGED 0.0
+#define RHO_VANISHED -10.0
+#define OMEGA_VANISHED -11.0
+#define INDEFINITE -12.0
+#define DIVERGED -14.0
+#define NONFINITE -15.0
+
+// What follows from sums; the order of LOGIC in krylov.py.
+enum Logic { START, CG_RHO, FCG_RHO, CG_CURVATURE, CG_STEP, BI_ALPHA, BI_HALF, BI_OMEGA, BI_STEP, ERROR };
+
+// The scalars of a column, and its numbers: `columns` of each.
+enum { RHO, ALPHA, BETA, OMEGA };
+enum { NORM2, SHADOW2, FRESH, TARGET, LARGEST };
+// The head of the report; then follow the columns' statuses and iterations, the records' steps and times, and their
+// norms and errors in all columns.
+enum { ACTIVE, RECORDS, STEPS, UNMEASURED, START_TIME, HEAD };
+
+struct Space {
+    Scalar* scalars;
+    double* numbers;
+    double* report;
+    Scalar* partials;
+    u32* arrivals;
+    const double* fresh;  // columns that start
+    i64 rows;
+    i64 columns;
+    i64 capacity;  // of records, in turns
+    i64 most_iterations;
+    double epsilon;
+    double largest_growth;
+    i64 plain;  // whether nothing preconditions: z is r
+
+    __device__ __forceinline__ Scalar& scalar(int which, int c) const { return scalars[which * columns + c]; }
+    __device__ __forceinline__ double& number(int which, int c) const { return numbers[which * columns + c]; }
+    __device__ __forceinline__ double& status(int c) const { return report[HEAD + c]; }
+    __device__ __forceinline__ double& iteration(int c) const { return report[HEAD + columns + c]; }
+    __device__ __forceinline__ double* steps() const { return report + HEAD + 2 * columns; }
+    __device__ __forceinline__ double* times() const { return steps() + capacity; }
+    __device__ __forceinline__ double* norms() const { return times() + capacity; }
+    __device__ __forceinline__ double* errors() const { return norms() + capacity * columns; }
+    __device__ __forceinline__ bool is_active() const { return *(volatile double*)(report + ACTIVE) != 0; }
+};
+
+__device__ __forceinline__ double not_a_number() { return __longlong_as_double(0x7ff8000000000000ll); }
+__device__ __forceinline__ bool is_nonfinite(Scalar a) { return !is_finite(a); }
+
+// The direction's factor from <r, z>.
+__device__ __forceinline__ void take_rho(const Space& space, int c, Scalar rho, Scalar numerator) {
+    double& status = space.status(c);
+    if (is_nonfinite(rho)) status = NONFINITE;
+    else if (!(*(double*)&rho > 0)) status = INDEFINITE;
+    else {
+        space.scalar(BETA, c) = space.number(FRESH, c) ? Scalar{} : over(numerator, space.scalar(RHO, c));
+        space.scalar(RHO, c) = rho;
+        space.number(FRESH, c) = 0;
+    }
+}
+
+// Whether the residual decides: it is no number, small enough, or far too large.
+__device__ __forceinline__ bool is_decided(const Space& space, int c, double small_enough) {
+    const double norm2 = space.number(NORM2, c), norm = sqrt(norm2);
+    double& status = space.status(c);
+    if (!isfinite(norm2)) status = NONFINITE;
+    else if (norm <= space.number(TARGET, c)) status = small_enough;
+    else if (norm > space.number(LARGEST, c)) status = DIVERGED;
+    else return false;
+    return true;
+}
+
+__device__ void advance(const Space& space, Logic logic, int c, const Scalar* sums) {
+    double& status = space.status(c);
+    if (logic == ERROR) {
+        const i64 slot = ((i64)space.report[RECORDS] - 1) % space.capacity;
+        const double norm = space.norms()[slot * space.columns + c];
+        space.errors()[slot * space.columns + c] = isnan(norm) ? norm : sqrt(*(double*)&sums[0]);
+        return;
+    }
+    const bool records = logic == CG_STEP || logic == BI_HALF || logic == BI_STEP || logic == START;
+    const i64 slot = (i64)space.report[RECORDS] % space.capacity;
+    const bool takes_part = logic == START ? space.fresh[c] != 0 : status == RUNNING;
+    if (records) space.norms()[slot * space.columns + c] = takes_part ? sqrt(*(double*)&sums[0]) : not_a_number();
+    if (logic == BI_STEP && status == HALF) {
+        status = CONVERGED;
+        space.iteration(c) += 1;
+    }
+    if (!takes_part) return;
+    Scalar& rho = space.scalar(RHO, c);
+    if (records) space.number(NORM2, c) = *(double*)&sums[0];
+    const double norm2 = space.number(NORM2, c);
+    switch (logic) {
+    case START:
+        status = RUNNING;
+        space.number(FRESH, c) = 1;
+        space.number(SHADOW2, c) = norm2;
+        space.number(LARGEST, c) = fmax(space.number(LARGEST, c), space.largest_growth * sqrt(norm2));
+        rho = sums[0];
+        if (!is_decided(space, c, CONVERGED) && space.plain) take_rho(space, c, rho, rho);
+        break;
+    case CG_RHO: take_rho(space, c, sums[0], sums[0]); break;
+    case FCG_RHO: take_rho(space, c, sums[0], -(space.scalar(ALPHA, c) * sums[1])); break;
+    case CG_CURVATURE:
+        if (is_nonfinite(sums[0])) status = NONFINITE;
+        else if (!(*(double*)&sums[0] > 0)) status = INDEFINITE;
+        else space.scalar(ALPHA, c) = over(rho, sums[0]);
+        break;
+    case CG_STEP:
+        space.iteration(c) += 1;
+        if (is_decided(space, c, CONVERGED)) break;
+        if (space.iteration(c) >= space.most_iterations) status = LIMIT;
+        else if (space.plain) take_rho(space, c, sums[0], sums[0]);
+        break;
+    case BI_ALPHA:
+        if (is_nonfinite(sums[0])) status = NONFINITE;
+        else if (length(sums[0]) == 0) status = OMEGA_VANISHED;
+        else space.scalar(ALPHA, c) = over(rho, sums[0]);
+        break;
+    case BI_HALF:
+        if (!isfinite(norm2)) status = NONFINITE;
+        else if (sqrt(norm2) <= space.number(TARGET, c)) status = HALF;
+        break;
+    case BI_OMEGA: {
+        const double square = *(double*)&sums[1];
+        if (is_nonfinite(sums[0]) || !isfinite(square)) status = NONFINITE;
+        else if (square == 0 || length(sums[0]) <= space.epsilon * sqrt(square) * sqrt(norm2)) status = OMEGA_VANISHED;
+        else space.scalar(OMEGA, c) = over(sums[0], scalar_of(square));
+        break;
+    }
+    case BI_STEP: {
+        space.iteration(c) += 1;
+        if (is_decided(space, c, CONVERGED)) break;
+        const double least = space.epsilon * space.epsilon * sqrt(space.number(SHADOW2, c)) * sqrt(norm2);
+        if (is_nonfinite(sums[1])) status = NONFINITE;
+        else if (length(sums[1]) <= least) status = RHO_VANISHED;
+        else {
+            space.scalar(BETA, c) = over(sums[1], rho) * over(space.scalar(ALPHA, c), space.scalar(OMEGA, c));
+            rho = sums[1];
+            space.number(FRESH, c) = 0;
+            if (space.iteration(c) >= space.most_iterations) status = LIMIT;
+        }
+        break;
+    }
+    case ERROR: break;
+    }
+}
+
+// What follows for all columns, by all threads of one block; `sums` lie in shared memory, COUNT for each column.
+template <int COUNT>
+__device__ __forceinline__ void advance_all(const Space& space, Logic logic, const Scalar* sums) {
+    const int c = threadIdx.x;
+    if (c < space.columns) advance(space, logic, c, sums + c * COUNT);
+    __syncthreads();
+    if (threadIdx.x) return;
+    double active = 0;
+    for (int i = 0; i < space.columns; ++i) active += space.status(i) == RUNNING || space.status(i) == HALF;
+    space.report[ACTIVE] = active;
+    if (logic == ERROR) space.report[UNMEASURED] = 0;
+    if (logic != CG_STEP && logic != BI_HALF && logic != BI_STEP && logic != START) return;
+    const double now = (double)nanoseconds();
+    if (space.report[RECORDS] == 0) space.report[START_TIME] = now;
+    if (logic == CG_STEP || logic == BI_STEP) space.report[STEPS] += 1;
+    const i64 slot = (i64)space.report[RECORDS] % space.capacity;
+    space.steps()[slot] = space.report[STEPS] + (logic == BI_HALF ? 0.5 : 0);
+    space.times()[slot] = (now - space.report[START_TIME]) * 1e-9;
+    space.report[RECORDS] += 1;
+    space.report[UNMEASURED] = 1;
+}
+
+// The sum over parts of what every thread of a block holds, for each column: thread `part * columns + c` holds a part
+// of column c. The sums of column c are in `totals` after, in shared memory.
+template <int COUNT>
+__device__ __forceinline__ void sum_parts(const Space& space, int parts, const Scalar (&own)[COUNT], Scalar* shared,
+                                          Scalar* totals) {
+    const int columns = (int)space.columns, part = threadIdx.x / columns;
+    EACH(i, COUNT) shared[i * THREADS + threadIdx.x] = own[i];
+    __syncthreads();
+    while (parts > 1) {
+        const int half = (parts + 1) / 2;
+        if (part < parts - half)
+            EACH(i, COUNT) {
+                Scalar* const at = shared + i * THREADS + threadIdx.x;
+                *at = *at + at[half * columns];
+            }
+        __syncthreads();
+        parts = half;
+    }
+    if (threadIdx.x < columns) EACH(i, COUNT) totals[threadIdx.x * COUNT + i] = shared[i * THREADS + threadIdx.x];
+    __syncthreads();
+}
+
+// Adds up what all threads of the grid hold and does what follows, in the block that comes last. Threads beyond the
+// last whole multiple of the columns hold nothing.
+template <int COUNT>
+__device__ __forceinline__ void finish(const Space& space, Logic logic, const Scalar (&own)[COUNT]) {
+    __shared__ Scalar shared[LARGEST_SUMS * THREADS], totals[LARGEST_SUMS * THREADS];
+    __shared__ bool is_last;
+    const int columns = (int)space.columns, parts = THREADS / columns;
+    sum_parts<COUNT>(space, parts, own, shared, totals);
+    const int size = columns * COUNT;
+    for (int i = threadIdx.x; i < size; i += THREADS) space.partials[(i64)blockIdx.x * size + i] = totals[i];
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) is_last = atomicAdd(space.arrivals, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!is_last) return;
+    __threadfence();
+    Scalar rest[COUNT] = {};
+    const int part = threadIdx.x / columns, c = threadIdx.x % columns;
+    if (part < parts)
+        for (int b = part; b < gridDim.x; b += parts)
+            EACH(i, COUNT) rest[i] = rest[i] + space.partials[(i64)b * size + c * COUNT + i];
+    sum_parts<COUNT>(space, parts, rest, shared, totals);
+    if (threadIdx.x == 0) *space.arrivals = 0;
+    advance_all<COUNT>(space, logic, totals);
+}
+
+// Every thread keeps to one column: blocks take a whole multiple of the columns at a time.
+struct Walk {
+    i64 at, step, end;
+    int column;
+
+    __device__ __forceinline__ Walk(const Space& space) {
+        const int width = THREADS - THREADS % (int)space.columns;
+        column = threadIdx.x % (int)space.columns;
+        end = space.rows * space.columns;
+        step = (i64)gridDim.x * width;
+        at = threadIdx.x < width ? (i64)blockIdx.x * width + threadIdx.x : end;
+    }
+};
+#define EACH_ENTRY(e, walk) _Pragma("unroll 4") for (i64 e = walk.at; e < walk.end; e += walk.step)
+
+__device__ __forceinline__ void add_product(Scalar& sum, VALUE u, VALUE v) { sum = sum + conjugate(widen(u)) * widen(v); }
+
+// sum conj(u) v for one or two pairs of vectors.
+extern "C" __global__ void __launch_bounds__(THREADS) dot_one(Space space, int logic, const VALUE* __restrict__ u,
+                                                              const VALUE* __restrict__ v) {
+    if (!space.is_active() && logic != START) return;
+    const Walk walk(space);
+    Scalar sums[1] = {};
+    EACH_ENTRY(e, walk) add_product(sums[0], u[e], v[e]);
+    finish(space, (Logic)logic, sums);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) dot_two(Space space, int logic, const VALUE* __restrict__ u0,
+                                                              const VALUE* __restrict__ v0, const VALUE* __restrict__ u1,
+                                                              const VALUE* __restrict__ v1) {
+    if (!space.is_active()) return;
+    const Walk walk(space);
+    Scalar sums[2] = {};
+    EACH_ENTRY(e, walk) {
+        add_product(sums[0], u0[e], v0[e]);
+        add_product(sums[1], u1[e], v1[e]);
+    }
+    finish(space, (Logic)logic, sums);
+}
+
+// Sums that were found elsewhere, LARGEST_SUMS for each column.
+extern "C" __global__ void __launch_bounds__(THREADS) take_sums(Space space, int logic, const Scalar* sums) {
+    __shared__ Scalar totals[LARGEST_SUMS * THREADS];
+    for (int i = threadIdx.x; i < LARGEST_SUMS * space.columns; i += THREADS) totals[i] = sums[i];
+    __syncthreads();
+    advance_all<LARGEST_SUMS>(space, (Logic)logic, totals);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) cg_direction(Space space, const VALUE* __restrict__ z,
+                                                                   VALUE* __restrict__ p) {
+    if (!space.is_active()) return;
+    const Walk walk(space);
+    if (space.status(walk.column) != RUNNING) return;
+    const VALUE beta = narrow(space.scalar(BETA, walk.column));
+    EACH_ENTRY(e, walk) p[e] = z[e] + beta * p[e];
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) cg_step(Space space, int summed, VALUE* __restrict__ x,
+                                                              VALUE* __restrict__ r, const VALUE* __restrict__ p,
+                                                              const VALUE* __restrict__ q) {
+    if (!space.is_active()) return;
+    const Walk walk(space);
+    Scalar sums[1] = {};
+    if (space.status(walk.column) == RUNNING) {
+        const VALUE alpha = narrow(space.scalar(ALPHA, walk.column));
+        EACH_ENTRY(e, walk) {
+            x[e] = x[e] + alpha * p[e];
+            const VALUE rest = r[e] - alpha * q[e];
+            r[e] = rest;
+            add_product(sums[0], rest, rest);
+        }
+    }
+    if (summed) finish(space, CG_STEP, sums);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) bi_direction(Space space, const VALUE* __restrict__ r,
+                                                                   VALUE* __restrict__ p, const VALUE* __restrict__ v) {
+    if (!space.is_active()) return;
+    const Walk walk(space);
+    if (space.status(walk.column) != RUNNING) return;
+    if (space.number(FRESH, walk.column)) {
+        EACH_ENTRY(e, walk) p[e] = r[e];
+        return;
+    }
+    const VALUE beta = narrow(space.scalar(BETA, walk.column)), omega = narrow(space.scalar(OMEGA, walk.column));
+    EACH_ENTRY(e, walk) p[e] = r[e] + beta * (p[e] - omega * v[e]);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) bi_half(Space space, int summed, VALUE* __restrict__ r,
+                                                              const VALUE* __restrict__ v) {
+    if (!space.is_active()) return;
+    const Walk walk(space);
+    Scalar sums[1] = {};
+    if (space.status(walk.column) == RUNNING) {
+        const VALUE alpha = narrow(space.scalar(ALPHA, walk.column));
+        EACH_ENTRY(e, walk) {
+            const VALUE rest = r[e] - alpha * v[e];
+            r[e] = rest;
+            add_product(sums[0], rest, rest);
+        }
+    }
+    if (summed) finish(space, BI_HALF, sums);
+}
+
+// `shat` may be r itself.
+extern "C" __global__ void __launch_bounds__(THREADS) bi_step(Space space, int summed, VALUE* __restrict__ x, VALUE* r,
+                                                              const VALUE* __restrict__ t, const VALUE* __restrict__ phat,
+                                                              const VALUE* shat, const VALUE* __restrict__ shadow) {
+    if (!space.is_active()) return;
+    const Walk walk(space);
+    Scalar sums[2] = {};
+    const double status = space.status(walk.column);
+    const VALUE alpha = narrow(space.scalar(ALPHA, walk.column)), omega = narrow(space.scalar(OMEGA, walk.column));
+    if (status == HALF) {
+        EACH_ENTRY(e, walk) x[e] = x[e] + alpha * phat[e];
+    } else if (status == RUNNING) {
+        EACH_ENTRY(e, walk) {
+            x[e] = x[e] + (alpha * phat[e] + omega * shat[e]);
+            const VALUE rest = r[e] - omega * t[e];
+            r[e] = rest;
+            add_product(sums[0], rest, rest);
+            add_product(sums[1], shadow[e], rest);
+        }
+    }
+    if (summed) finish(space, BI_STEP, sums);
+}
+
+// The norm of x + alpha * extra - x_true, for the last record; `extra` is null after a whole step.
+extern "C" __global__ void __launch_bounds__(THREADS) measure_error(Space space, const VALUE* __restrict__ x,
+                                                                    const VALUE* __restrict__ extra,
+                                                                    const VALUE* __restrict__ x_true) {
+    if (*(volatile double*)(space.report + UNMEASURED) == 0) return;
+    const Walk walk(space);
+    const VALUE alpha = narrow(space.scalar(ALPHA, walk.column));
+    Scalar sums[1] = {};
+    EACH_ENTRY(e, walk) {
+        const VALUE own = extra ? x[e] + alpha * extra[e] : x[e];
+        const VALUE off = own - x_true[e];
+        add_product(sums[0], off, off);
+    }
+    finish(space, ERROR, sums);
+}
+
+// y = A x for one column: a block takes THREADS rows at a time, multiplies their entries side by side into shared
+// memory, ENTRIES at a time, and every thread adds up those of its row in order. PAIRS: what is summed besides,
+// <w, y>, or <y, w> and <y, y>.
+#define ENTRIES (sizeof(VALUE) > 8 ? 1024 : 2048)
+template <int PAIRS>
+__device__ __forceinline__ void multiply(const Space& space, const INDEX* __restrict__ indptr,
+                                         const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
+                                         const VALUE* __restrict__ x, VALUE* __restrict__ y, const VALUE* __restrict__ w,
+                                         int logic) {
+    __shared__ VALUE products[ENTRIES];
+    __shared__ INDEX starts[THREADS + 1];
+    Scalar sums[PAIRS ? PAIRS : 1] = {};
+    for (i64 first = (i64)blockIdx.x * THREADS; first < space.rows; first += (i64)gridDim.x * THREADS) {
+        const int rows = (int)min((i64)THREADS, space.rows - first);
+        for (int i = threadIdx.x; i <= rows; i += THREADS) starts[i] = indptr[first + i];
+        __syncthreads();
+        const i64 begin = starts[0], end = starts[rows];
+        const int row = min((int)threadIdx.x, rows - 1);
+        const i64 own_begin = starts[row], own_end = threadIdx.x < rows ? (i64)starts[row + 1] : own_begin;
+        VALUE sum = VALUE{};
+        for (i64 base = begin; base < end; base += ENTRIES) {
+            EACH(i, (int)(ENTRIES / THREADS)) {
+                const i64 at = base + i * THREADS + threadIdx.x;
+                if (at < end) products[i * THREADS + threadIdx.x] = data[at] * x[indices[at]];
+            }
+            __syncthreads();
+            const i64 last = min(own_end, base + ENTRIES);
+            for (i64 at = max(own_begin, base); at < last; ++at) sum = sum + products[at - base];
+            __syncthreads();
+        }
+        if (threadIdx.x < rows) {
+            y[first + threadIdx.x] = sum;
+            if (PAIRS == 1) add_product(sums[0], w[first + threadIdx.x], sum);
+            if (PAIRS == 2) {
+                add_product(sums[0], sum, w[first + threadIdx.x]);
+                add_product(sums[PAIRS == 2], sum, sum);
+            }
+        }
+        __syncthreads();
+    }
+    if (PAIRS) finish(space, (Logic)logic, sums);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) multiply_plain(Space space, const INDEX* indptr, const INDEX* indices,
+                                                                     const VALUE* data, const VALUE* x, VALUE* y) {
+    multiply<0>(space, indptr, indices, data, x, y, nullptr, 0);
+}
+extern "C" __global__ void __launch_bounds__(THREADS) multiply_one(Space space, const INDEX* indptr, const INDEX* indices,
+                                                                   const VALUE* data, const VALUE* x, VALUE* y,
+                                                                   const VALUE* w, int logic) {
+    if (space.is_active()) multiply<1>(space, indptr, indices, data, x, y, w, logic);
+}
+extern "C" __global__ void __launch_bounds__(THREADS) multiply_two(Space space, const INDEX* indptr, const INDEX* indices,
+                                                                   const VALUE* data, const VALUE* x, VALUE* y,
+                                                                   const VALUE* w, int logic) {
+    if (space.is_active()) multiply<2>(space, indptr, indices, data, x, y, w, logic);
+}
+
+// Y = A X for several columns: a thread to an entry of Y.
+extern "C" __global__ void __launch_bounds__(THREADS) multiply_columns(Space space, const INDEX* __restrict__ indptr,
+                                                                       const INDEX* __restrict__ indices,
+                                                                       const VALUE* __restrict__ data,
+                                                                       const VALUE* __restrict__ x, VALUE* __restrict__ y) {
+    const Walk walk(space);
+    for (i64 e = walk.at; e < walk.end; e += walk.step) {
+        const i64 row = e / space.columns, end = indptr[row + 1];
+        VALUE sum = VALUE{};
+        for (i64 at = indptr[row]; at < end; ++at) sum = sum + data[at] * x[(i64)indices[at] * space.columns + walk.column];
+        y[e] = sum;
+    }
+}

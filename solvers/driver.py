@@ -1,0 +1,182 @@
+"""How all solvers run: batches of iterations, reports that lag behind, true residuals at the end."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from linforest_precond.precond.notices import tell
+from linforest_precond.records import Running
+
+from .problem import LARGEST_GROWTH, Problem, norms_of
+from .status import Status
+
+
+class Method(Protocol):
+    """What makes a solver; works on the vectors `x`, `r` and its own.
+
+    Attributes
+    ----------
+    names
+        Its own vectors. The last one may be overwritten between iterations.
+    copies
+        Those that start as copies of r.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    copies: tuple[str, ...]
+
+    def alias(self, space: Any) -> None:
+        """Let vectors be one where nothing preconditions."""
+
+    def iterate(self, space: Any, A: Any, M: Any) -> None:
+        """Make one iteration."""
+
+
+def solve(method: Method, problem: Problem, callback: Any, history: Any) -> tuple[Any, Any]:
+    """The solution and the info of a checked problem."""
+    if not problem.b.size:
+        return _nothing(problem, history)
+    run = _Run(method, problem, history)
+    run.iterate(callback)
+    info = run.info()
+    if history is not None:
+        history.finish(info, problem.one)
+    run.warn()
+    x = run.space["x"]
+    return (x.reshape(-1), int(info[0])) if problem.one else (x, info)
+
+
+def _nothing(problem, history):
+    """The answer where there is no row, or no column."""
+    info = np.zeros(problem.b.shape[1], np.int64)
+    if history is not None:
+        history.begin("", *problem.b.shape, problem.b.dtype, problem.norms, None)
+        history.finish(info, problem.one)
+    x = problem.b.copy()
+    return (x.reshape(-1), 0) if problem.one else (x, info)
+
+
+class _Run:
+    """One call of a solver."""
+
+    def __init__(self, method, problem, history):
+        self.method, self.problem, self.history = method, problem, history
+        n, columns = problem.b.shape
+        krylov = problem.backend.krylov
+        x_true = None if history is None else history.x_true_of(problem.b)
+        self.space = krylov.Space(
+            n,
+            columns,
+            problem.b.dtype,
+            method.names,
+            targets=problem.targets,
+            largest_growth=LARGEST_GROWTH,
+            most_iterations=problem.most_iterations,
+            inner=problem.inner,
+            x_true=x_true,
+        )
+        if problem.preconditioning.is_identity:
+            method.alias(self.space)
+        self.statuses = np.full(columns, float(Running.RUNNING))
+        self.iterations = np.zeros(columns, np.int64)
+        self.last_true = np.full(columns, np.inf)
+        if history is not None:
+            true_norm = None if x_true is None else norms_of(x_true, None)
+            history.begin(method.name, n, columns, problem.b.dtype, problem.norms, true_norm)
+
+    def iterate(self, callback):
+        problem, space, method = self.problem, self.space, self.method
+        A, M = problem.product, problem.preconditioning
+        columns = problem.b.shape[1]
+        self._start(np.ones(columns, bool), problem.x0)
+        first = space.poll(wait=True)
+        self._take(first)
+        for c in range(columns if self.history is not None else 0):
+            self.history.add_true(0.0, c, first.norms[0, c])
+        capturable = callback is None and problem.inner is None and A.capturable and M.capturable
+        x = space["x"][:, 0] if problem.one else space["x"]
+        while True:
+            while self._is_running():
+                space.batch(lambda: method.iterate(space, A, M), capturable)
+                self._take(space.poll(wait=callback is not None))
+                if callback is not None:
+                    callback(x)
+            self._take(space.poll(wait=True))
+            missing = self._verify()
+            if not missing.any():
+                return
+            self._start(missing, None)
+            self._take(space.poll(wait=True))
+
+    def _start(self, fresh, x0):
+        """Let the fresh columns begin at x0, or go on from a residual that was put in r's place."""
+        space, b = self.space, self.problem.b
+        if fresh.all() and self.iterations.max(initial=0) == 0:
+            space["r"][...] = b
+            if x0 is not None:
+                empty = self.problem.norms == 0  # its solution is 0, wherever it starts
+                for c in np.flatnonzero(~empty).tolist():
+                    space["x"][:, c] = x0[:, c]
+                space.multiply(self.problem.product, "x", "r")
+                space["r"][...] = b - space["r"]
+        for name in self.method.copies:
+            for c in np.flatnonzero(fresh).tolist():
+                space[name][:, c] = space["r"][:, c]
+        space.start(fresh)
+
+    def _is_running(self):
+        return bool(np.isin(self.statuses, (Running.RUNNING, Running.HALF)).any())
+
+    def _take(self, report):
+        """Note what a report says."""
+        if report is None:
+            return
+        self.statuses, self.iterations = report.statuses, report.iterations
+        if self.history is not None and len(report.steps):
+            self.history.add(report.steps, report.seconds, report.norms, report.errors)
+
+    def _verify(self):
+        """Compute the true residuals of what has converged; the columns that are to go on with these."""
+        converged = self.statuses == Status.CONVERGED
+        missing = np.zeros(converged.shape, bool)
+        if not converged.any():
+            return missing
+        problem, space, scratch = self.problem, self.space, self.method.names[-1]
+        space.multiply(problem.product, "x", scratch)
+        residual = space[scratch]
+        residual[...] = problem.b - residual
+        norms = norms_of(residual, problem.inner)
+        for c in np.flatnonzero(converged).tolist():
+            if self.history is not None:
+                self.history.add_true(float(self.iterations[c]), c, norms[c])
+            if norms[c] <= problem.targets[c]:
+                continue
+            if not norms[c] <= 0.5 * self.last_true[c]:
+                self.statuses[c] = Status.STAGNATED
+            elif self.iterations[c] >= problem.most_iterations:
+                self.statuses[c] = Running.LIMIT
+            else:
+                missing[c] = True
+                self.last_true[c] = norms[c]
+                space["r"][:, c] = residual[:, c]
+                if self.history is not None:
+                    self.history.add_replacement(float(self.iterations[c]), c)
+        return missing
+
+    def info(self):
+        return np.where(self.statuses == Running.LIMIT, self.iterations, self.statuses).astype(np.int64)
+
+    def warn(self):
+        """One warning for all that went wrong."""
+        info = self.info()
+        found = [
+            f"{self.method.name} stopped after {self.iterations[info == code].max()} iterations"
+            + (f" in {np.count_nonzero(info == code)} of {info.size} columns" if info.size > 1 else "")
+            + f" ({Status(code).name.lower()}): {Status(code).advice}"
+            for code in np.unique(info[info < 0]).tolist()
+        ]
+        if found:
+            tell("; ".join(found))

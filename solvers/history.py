@@ -1,0 +1,252 @@
+"""What happened in a solve, iteration by iteration."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.records import _table
+
+from .problem import _checked_vectors
+from .status import Status
+
+
+class History:
+    """
+    A record of one solve: pass it as ``history=`` and look at it afterwards.
+
+    With k systems `residuals` and `errors` have shape (records, k), with one they are flat. A history that
+    is used again starts anew.
+
+    Parameters
+    ----------
+    x_true : array, optional
+        The solution, of b's shape and on its device; with it the errors are recorded too.
+
+    Attributes
+    ----------
+    iterations : (records,) array
+        0 for the start, then 1, 2, ...; the half steps of bicgstab are 0.5, 1.5, ...
+    residuals : array
+        Norms of the residuals that the recursion carries, over those of b; NaN where a system had stopped.
+    errors : array or None
+        Norms of ``x - x_true`` over those of x_true.
+    times : (records,) array
+        Seconds since the start.
+    true_residuals : list of (iteration, column, norm)
+        Norms of ``b - A x`` over those of b, wherever they were computed.
+    replacements : list of (iteration, column)
+        Where the true residual replaced that of the recursion, which had drifted away from it.
+    status : Status, or list of Status for k systems
+        None while the solve has not ended.
+    info : int, or integer array for k systems
+        As returned.
+    solver, n, dtype
+        What ran: the solver's name, the rows, the type of the numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond import matrices, solvers
+    >>> A = matrices.poisson((20, 20))
+    >>> history = solvers.History(x_true=np.ones(400))
+    >>> x, info = solvers.cg(A, A @ np.ones(400), history=history)
+    >>> print(history.status, history.residuals[-1] < 1e-5, history.errors[0])
+    converged True 1.0
+    """
+
+    def __init__(self, x_true: Any = None):
+        self.x_true = x_true
+        self.begin("", 0, 1, None, np.ones(1), None)
+
+    def x_true_of(self, b: Any) -> Any:
+        """x_true, checked, with the shape (n, k) and the type of b; None where there is none."""
+        if self.x_true is None:
+            return None
+        n, columns = b.shape
+        x_true = _checked_vectors("x_true", self.x_true, n, backend_of(b))
+        if x_true.size != b.size:
+            raise ValueError(f"x_true must have b's shape {(n, columns)}, got {tuple(x_true.shape)}")
+        if not np.can_cast(x_true.dtype, b.dtype, "same_kind"):
+            raise ValueError(f"x_true must be {b.dtype} like the system, got {x_true.dtype}")
+        return x_true.reshape(b.shape).astype(b.dtype)
+
+    def begin(
+        self,
+        solver: str,
+        n: int,
+        columns: int,
+        dtype: Any,
+        b_norms: np.ndarray,
+        true_norm: np.ndarray | float | None,
+    ) -> None:
+        """Start anew; with a true_norm, one or one per column, all records come with errors."""
+        self.solver, self.n, self.dtype = solver, n, dtype
+        self.status: Status | list[Status] | None = None
+        self.info: int | np.ndarray | None = None
+        self.true_residuals: list[tuple[float, int, float]] = []
+        self.replacements: list[tuple[float, int]] = []
+        self._columns, self._squeeze = columns, columns == 1
+        self._b_norms = _divisors(b_norms)
+        self._true_norm = None if true_norm is None else _divisors(true_norm)
+        self._steps, self._seconds = [np.empty(0)], [np.empty(0)]
+        self._residuals, self._errors = [np.empty((0, columns))], [np.empty((0, columns))]
+
+    def add(
+        self, iterations: np.ndarray, seconds: np.ndarray, norms: np.ndarray, errors: np.ndarray | None
+    ) -> None:
+        """Append records: absolute norms of the residuals, and of the errors, of shape (records, columns)."""
+        self._steps.append(np.array(iterations, dtype=float))
+        self._seconds.append(np.array(seconds, dtype=float))
+        self._residuals.append(norms / self._b_norms)
+        if self._true_norm is not None:
+            known = np.full_like(norms, np.nan) if errors is None else errors
+            self._errors.append(known / self._true_norm)
+
+    def add_true(self, iteration: float, column: int, norm: float) -> None:
+        """Note the absolute norm of a true residual."""
+        self.true_residuals.append((float(iteration), int(column), float(norm / self._b_norms[column])))
+
+    def add_replacement(self, iteration: float, column: int) -> None:
+        """Note that the residual of the recursion was replaced by the true one."""
+        self.replacements.append((float(iteration), int(column)))
+
+    def finish(self, info: np.ndarray, squeeze: bool) -> None:
+        """Note how the systems ended; squeeze: one system was asked for, so nothing has columns."""
+        statuses = [Status.from_info(number) for number in info]
+        self._squeeze = squeeze
+        self.status = statuses[0] if squeeze else statuses
+        self.info = int(info[0]) if squeeze else np.array(info)
+
+    @property
+    def iterations(self) -> np.ndarray:
+        return np.concatenate(self._steps)
+
+    @property
+    def times(self) -> np.ndarray:
+        return np.concatenate(self._seconds)
+
+    @property
+    def residuals(self) -> np.ndarray:
+        return self._joined(self._residuals)
+
+    @property
+    def errors(self) -> np.ndarray | None:
+        return None if self._true_norm is None else self._joined(self._errors)
+
+    def _joined(self, batches: list[np.ndarray]) -> np.ndarray:
+        values = np.concatenate(batches)
+        return values[:, 0] if self._squeeze else values
+
+    def __len__(self) -> int:
+        return sum(batch.size for batch in self._steps)
+
+    def to_csv(self, path: Any) -> None:
+        """Write the records: iteration, seconds, residual and error, or residual_0, ... for k systems."""
+        curves = {"residual": self.residuals}
+        if self.errors is not None:
+            curves["error"] = self.errors
+        names = ["iteration", "seconds"]
+        for name in curves:
+            names += [name] if self._squeeze else [f"{name}_{column}" for column in range(self._columns)]
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows(np.column_stack([self.iterations, self.times, *curves.values()]).tolist())
+
+    def plot(self, ax: Any = None, label: str | None = None) -> Any:
+        """
+        Draw the residuals, and dashed the errors, over the iterations, half steps included.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; None makes a new figure.
+        label : str, optional
+            Name of the curves in the legend; None takes the solver's.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        ax = _new_axes() if ax is None else ax
+        label = self.solver if label is None else label
+        for column in range(self._columns):
+            name = label if self._squeeze else f"{label}, column {column}"
+            steps, values = _known(self.iterations, self._residuals, column)
+            (line,) = ax.semilogy(steps, values, marker=".", label=name)
+            if self._true_norm is not None:
+                steps, values = _known(self.iterations, self._errors, column)
+                ax.semilogy(steps, values, "--", color=line.get_color(), label=f"{name}, error")
+        ax.set_xlabel("iteration")
+        ax.set_ylabel("relative norm")
+        ax.legend()
+        return ax
+
+    def __str__(self) -> str:
+        if not len(self):
+            return _table("history", ("records", "0"))
+        curves = [_known(self.iterations, self._residuals, column) for column in range(self._columns)]
+        counts = [int(np.ceil(steps[-1])) for steps, _ in curves if steps.size]
+        verified = {column: norm for _, column, norm in self.true_residuals}  # the last one of each column
+        seconds, most = self.times[-1], max(counts, default=0)
+        systems = "" if self._squeeze else f", {self._columns} systems"
+        rows = [
+            ("rows", f"{self.n:,}{systems}, {np.dtype(self.dtype)}"),
+            ("status", self._status_text()),
+            ("iterations", _span(counts, "d")),
+            ("first residual", _span([values[0] for _, values in curves if values.size])),
+            ("last residual", _span([values[-1] for _, values in curves if values.size])),
+            ("true residual", _span(list(verified.values()))),
+            ("replacements", str(len(self.replacements))),
+        ]
+        if self._true_norm is not None:
+            errors = [_known(self.iterations, self._errors, column)[1] for column in range(self._columns)]
+            rows.append(("error", _span([values[-1] for values in errors if values.size])))
+        rows.append(("seconds", f"{seconds:.3g}"))
+        if most:
+            rows.append(("ms per iteration", f"{1e3 * seconds / most:.3g}"))
+        return _table(f"history of {self.solver}", *rows)
+
+    __repr__ = __str__
+
+    def _status_text(self) -> str:
+        if self.status is None:
+            return "not ended"
+        if self._squeeze:
+            return str(self.status)
+        return ", ".join(f"{self.status.count(status)} {status}" for status in dict.fromkeys(self.status))
+
+
+def _divisors(norms: Any) -> np.ndarray:
+    """The norms to divide by: 1 where one is 0."""
+    norms = np.array(norms, dtype=float)
+    return np.where(norms == 0.0, 1.0, norms)
+
+
+def _known(steps: np.ndarray, batches: list[np.ndarray], column: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where a column has values, and these."""
+    values = np.concatenate(batches)[:, column]
+    known = ~np.isnan(values)
+    return steps[known], values[known]
+
+
+def _span(values: list[Any], form: str = ".2e") -> str:
+    """The values of all systems: the one, or the smallest and the largest."""
+    if not values:
+        return "none"
+    least, most = format(min(values), form), format(max(values), form)
+    return least if least == most else f"{least} to {most}"
+
+
+def _new_axes() -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "plotting needs matplotlib: pip install 'linforest-precond[study]', or plain matplotlib"
+        ) from error
+    return pyplot.subplots()[1]

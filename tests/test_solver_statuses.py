@@ -1,0 +1,263 @@
+"""How the solvers end: verified residuals, and each status provoked by a matrix."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import strategies as graphs
+from solver_cases import (
+    SLACK,
+    SOLVERS,
+    SYMMETRIC,
+    Watch,
+    each_solver,
+    each_symmetric_solver,
+    grid,
+    iterations_of,
+    library,
+    noise,
+    recorded,
+    true_residuals,
+    users_operator,
+)
+
+import linforest_precond as lf
+from linforest_precond.solvers import History, Status, cg
+
+
+class TestTrueResiduals:
+    @each_solver
+    @pytest.mark.parametrize(("dtype", "far", "rtol"), [(np.float64, 1e8, 1e-10), (np.float32, 3e3, 2e-6)])
+    def test_a_far_start_makes_the_recursion_drift(self, backend, solver, dtype, far, rtol):
+        A = graphs.with_types(grid(solver), dtype)
+        b = (A @ noise(400)).astype(dtype)
+        x0 = (far * noise(400, seed=1)).astype(dtype)
+        history = History()
+        x, info = SOLVERS[solver](
+            backend.csr(A), backend.array(b), backend.array(x0), rtol=rtol, history=history
+        )
+        assert info == 0 and history.status is Status.CONVERGED
+        assert history.replacements
+        assert true_residuals(backend, A, b, x) <= rtol * (1.05 if dtype is np.float32 else SLACK)
+        checks = {iteration: norm for iteration, _, norm in history.true_residuals}
+        for iteration, column in history.replacements:
+            assert column == 0 and checks[iteration] > rtol
+            at = np.flatnonzero(history.iterations <= iteration)[-1]
+            assert history.residuals[at] <= rtol
+        assert history.true_residuals[-1][2] <= rtol
+        assert history.true_residuals[-1][0] == iterations_of(history)
+        assert (np.diff(history.iterations) >= 0).all()
+        assert f"replacements      {len(history.replacements)}" in str(history)
+
+    @each_solver
+    def test_only_those_that_drift_are_replaced(self, backend, solver):
+        A = grid(solver)
+        b = A @ noise(400, 3)
+        x0 = np.zeros((400, 3))
+        x0[:, 1] = 1e8 * noise(400, seed=1)
+        history = History()
+        x, info = SOLVERS[solver](
+            backend.csr(A), backend.array(b), backend.array(x0), rtol=1e-10, history=history
+        )
+        assert (info == 0).all()
+        assert {column for _, column in history.replacements} == {1}
+        assert (true_residuals(backend, A, b, x) <= 1e-10 * SLACK).all()
+        alone = History()
+        SOLVERS[solver](backend.csr(A), backend.array(b[:, 0]), rtol=1e-10, history=alone)
+        assert abs(iterations_of(history, 0) - iterations_of(alone)) <= 1
+
+    @each_solver
+    def test_is_computed_once_where_it_is_met(self, backend, solver):
+        A, b = grid(solver), noise(400)
+        history = History()
+        SOLVERS[solver](backend.csr(A), backend.array(b), rtol=1e-8, history=history)
+        assert not history.replacements
+        ends = [found for found in history.true_residuals if found[0] > 0]
+        assert len(ends) == 1
+        iteration, column, norm = ends[0]
+        assert (iteration, column) == (iterations_of(history), 0)
+        assert norm == pytest.approx(history.residuals[-1], rel=1e-4)
+
+    @each_solver
+    @pytest.mark.parametrize("rtol", [1e-5, 1e-9, 1e-13])
+    def test_whatever_the_matrix(self, backend, solver, rtol):
+        """Solved means solved; all else has a name, and x stays finite."""
+        outcomes = set()
+        for seed in range(25):
+            rng = np.random.default_rng(seed)
+            A, b = rng.standard_normal((30, 30)), rng.standard_normal(30)
+            scales = 10.0 ** (rng.uniform(-1, 1, 30) * (seed % 5))
+            A = scales[:, None] * (A @ A.T if solver in SYMMETRIC else A) * scales
+            x, info, told = recorded(SOLVERS[solver], backend.array(A), backend.array(b), rtol=rtol)
+            outcomes.add(Status.from_info(info))
+            assert len(told) == (info < 0)
+            assert np.isfinite(backend.host(x)).all()
+            if info == 0:
+                rounding = 1e-15 * np.linalg.norm(abs(A) @ abs(backend.host(x)))
+                assert np.linalg.norm(b - A @ backend.host(x)) <= rtol * np.linalg.norm(b) + 30 * rounding
+        assert Status.CONVERGED in outcomes
+
+
+# What provokes each status: solver, A, b and options; the arrays among the options are put on the device.
+SMALL = 1e-30
+PROVOKED = {
+    "rho": (Status.RHO, ["bicgstab"], [[1, 0, 0], [1, 1, 0], [0, 1, 1]], [1, 0, 0], {}),
+    "alpha": (Status.OMEGA, ["bicgstab"], [[0, 1], [-1, 0]], [1, 0], {}),
+    "omega": (Status.OMEGA, ["bicgstab"], [[1, 1], [1, 0]], [1, 0], {}),
+    "negative": (Status.INDEFINITE, SYMMETRIC, [[1, 0], [0, -1]], [1, 2], {}),
+    "later negative": (Status.INDEFINITE, SYMMETRIC, [[1, 0], [0, -0.25]], [2, 1], {}),
+    "singular": (Status.INDEFINITE, SYMMETRIC, [[1, 0], [0, 0]], [1, 1], {}),
+    "negative M": (Status.INDEFINITE, SYMMETRIC, [[2, 1], [1, 2]], [1, 2], {"M": [[1, 0], [0, -1]]}),
+    "M = 0": (Status.INDEFINITE, SYMMETRIC, [[2, 1], [1, 2]], [1, 2], {"M": [[0, 0], [0, 0]]}),
+    "far": (Status.DIVERGED, SYMMETRIC, [[SMALL, 1], [-1, 1]], [1, 0], {}),
+    "far bicgstab": (Status.DIVERGED, ["bicgstab"], [[SMALL, 1], [1, 0.5]], [1, 0], {}),
+    "overflow": (Status.NONFINITE, SOLVERS, [[1e300, 0], [0, 1e300]], [1e10, 1e10], {}),
+    "M overflows": (Status.NONFINITE, SOLVERS, [[2, 1], [1, 2]], [1e10, 1], {"M": [[1e300, 0], [0, 1]]}),
+    "M is not finite": (Status.NONFINITE, SOLVERS, [[2, 1], [1, 2]], [1, 2], {"M": [[np.inf, 0], [0, 1]]}),
+}
+BREAKDOWNS = [(case, solver) for case, (_, solvers, *_) in PROVOKED.items() for solver in solvers]
+
+
+def provoked(backend, case, dtype):
+    status, _, A, b, options = PROVOKED[case]
+    options = {name: backend.array(np.array(value, dtype)) for name, value in options.items()}
+    return status, np.array(A, dtype), np.array(b, dtype), options
+
+
+def assert_told(told, *statuses):
+    """One warning, on this file's line, with the advice of all that happened."""
+    assert [warning.category for warning in told] == [RuntimeWarning]
+    assert told[0].filename in (__file__, warnings.__file__)
+    for status in statuses:
+        assert status.advice in str(told[0].message)
+
+
+class TestStatuses:
+    @pytest.mark.parametrize(("case", "solver"), BREAKDOWNS)
+    @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+    @pytest.mark.parametrize("form", ["sparse", "dense", "operator"])
+    def test_each(self, backend, case, solver, dtype, form):
+        status, A, b, options = provoked(backend, case, dtype)
+        B = {
+            "sparse": lambda: backend.csr(sp.csr_array(A)),
+            "dense": lambda: backend.array(A),
+            "operator": lambda: library(backend).aslinearoperator(backend.array(A)),
+        }[form]()
+        history = History()
+        x, info, told = recorded(SOLVERS[solver], B, backend.array(b), history=history, **options)
+        assert info == status and isinstance(info, int)
+        assert history.status is status is Status.from_info(info) and history.info == info
+        assert_told(told, status)
+        assert np.isfinite(backend.host(x)).all()
+        assert status.name.lower() in str(history)
+
+    @pytest.mark.parametrize(("case", "solver"), BREAKDOWNS)
+    def test_the_others_go_on(self, backend, case, solver):
+        """Columns that break down beside one that converges at once, and one of zeros."""
+        status, A, b, options = provoked(backend, case, np.float64)
+        n = len(b)
+        A = sp.csr_array(sp.block_diag([A, [[2.0]]]))
+        options = {
+            name: backend.array(sp.block_diag([backend.host(value), [[1.0]]]).toarray())
+            for name, value in options.items()
+        }
+        B = np.zeros((n + 1, 4))
+        B[:n, 0] = B[:n, 2] = b
+        B[n, 1] = 3
+        history = History()
+        x, info, told = recorded(
+            SOLVERS[solver], backend.csr(A), backend.array(B), history=history, **options
+        )
+        if "M is not finite" not in case:  # inf times 0 is in every column
+            np.testing.assert_array_equal(info, [status, 0, status, 0])
+            np.testing.assert_array_equal(backend.host(x)[:, 1], [0] * n + [1.5])
+            assert history.status == [status, Status.CONVERGED, status, Status.CONVERGED]
+        assert_told(told, status)
+        assert isinstance(info, np.ndarray) and info.dtype.kind == "i"
+        np.testing.assert_array_equal(history.info, info)
+
+    @each_symmetric_solver
+    def test_one_warning_for_several_reasons(self, backend, solver):
+        A = sp.csr_array(np.diag([1.0, -1.0, 1e300]))
+        b = np.array([[1.0, 0, 0], [2, 1, 0], [0, 0, 1e10]])
+        x, info, told = recorded(SOLVERS[solver], backend.csr(A), backend.array(b))
+        np.testing.assert_array_equal(info, [Status.INDEFINITE, Status.INDEFINITE, Status.NONFINITE])
+        assert_told(told, Status.INDEFINITE, Status.NONFINITE)
+
+    @each_solver
+    @pytest.mark.parametrize(
+        ("dtype", "rtol", "reached"), [(np.float64, 1e-30, 1e-14), (np.float32, 1e-12, 1e-5)]
+    )
+    @pytest.mark.parametrize("columns", [None, 3])
+    def test_a_tolerance_out_of_reach(self, backend, solver, dtype, rtol, reached, columns):
+        A = graphs.with_types(grid(solver), dtype)
+        b = noise(*(400,) if columns is None else (400, columns), dtype=dtype)
+        history = History()
+        x, info, told = recorded(
+            SOLVERS[solver], backend.csr(A), backend.array(b), rtol=rtol, history=history
+        )
+        assert (np.asarray(info) == Status.STAGNATED).all()
+        assert_told(told, Status.STAGNATED)
+        assert (true_residuals(backend, A, b, x) <= reached).all()
+        assert history.replacements and len(history.true_residuals) > len(history.replacements)
+
+    @each_solver
+    def test_a_singular_system_without_a_solution(self, backend, solver):
+        """All neighbours' differences sum to 0, those of b do not."""
+        A = lf.matrices.poisson((10, 10))
+        A.setdiag(A.diagonal() - A.sum(axis=1))
+        b = np.ones(100) + 0.5 * noise(100)
+        x, info, told = recorded(SOLVERS[solver], backend.csr(A), backend.array(b), maxiter=500)
+        assert info != 0 and len(told) == (info < 0)
+        assert np.isfinite(backend.host(x)).all()
+
+    @each_solver
+    @pytest.mark.parametrize("which", ["A", "M"])
+    @pytest.mark.parametrize("bad", [np.nan, np.inf])
+    def test_products_that_turn_bad(self, backend, solver, which, bad):
+        """x keeps what the good iterations found."""
+        A = grid(solver)
+        B, calls = backend.csr(A), 0
+
+        def turning(x):
+            nonlocal calls
+            calls += 1
+            y = B @ x if which == "A" else x.copy()
+            if calls > 7:
+                y[3] = bad
+            return y
+
+        operator, _ = users_operator(backend, 400, turning)
+        options = {"M": operator} if which == "M" else {}
+        history = History()
+        x, info, told = recorded(
+            SOLVERS[solver], operator if which == "A" else B, backend.array(noise(400)), rtol=1e-12,
+            history=history, **options,
+        )  # fmt: skip
+        assert info == Status.NONFINITE
+        assert_told(told, Status.NONFINITE)
+        assert 2 <= iterations_of(history) <= 8
+        assert np.isfinite(backend.host(x)).all()
+        assert true_residuals(backend, A, noise(400), x) < 1
+
+    @pytest.mark.parametrize(("case", "solver"), BREAKDOWNS)
+    def test_callbacks_count_iterations(self, backend, case, solver):
+        """An iteration that breaks down before x changes is none."""
+        _, A, b, options = provoked(backend, case, np.float64)
+        history, watch = History(), Watch(backend)
+        x, _, _ = recorded(
+            SOLVERS[solver], backend.array(A), backend.array(b), history=history, callback=watch, **options
+        )
+        assert len(watch.seen) == int(history.iterations[-1])
+        if watch.seen:
+            np.testing.assert_array_equal(watch.seen[-1], backend.host(x))
+
+    def test_warnings_as_errors(self, backend):
+        A = backend.array(np.diag([1.0, -1]))
+        history = History()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(RuntimeWarning, match="not positive definite"):
+                cg(A, backend.array(np.array([1.0, 2])), history=history)
+        assert history.status is Status.INDEFINITE
