@@ -33,7 +33,7 @@ class Plan:
 
 
 FULL = Plan()
-QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 2)
+QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 5)
 
 # How far systems are solved to the end.
 RTOL = 1e-8

@@ -124,7 +124,7 @@ def iteration_rows(plan, case):
         pair = [getattr(module, name) for module in (solvers, scipy.sparse.linalg)]
         steps = Steps(A, b, more=plan.iterations // 2, clock=timing.host_time)
         steps.check(*pair)
-        samples, peer_samples = steps.samples(pair, 5 * plan.cpu_repeats)
+        samples, peer_samples = steps.samples(pair, 2 * plan.cpu_repeats)
         yield Row(
             "cpu iterations",
             f"lf.solvers.{name}",

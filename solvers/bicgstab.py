@@ -65,4 +65,5 @@ def bicgstab(
     >>> info, bool(np.linalg.norm(A @ x - 1) <= 1e-8 * 40)
     (0, True)
     """
-    return solve(Bicgstab(), checked(A, b, x0, rtol, atol, maxiter, M, inner), callback, history)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner)
+    return solve(Bicgstab(), problem, callback, history)

@@ -82,4 +82,5 @@ def cg(
     >>> history.status.name
     'CONVERGED'
     """
-    return solve(Cg(), checked(A, b, x0, rtol, atol, maxiter, M, inner), callback, history)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner)
+    return solve(Cg(), problem, callback, history)

@@ -9,8 +9,12 @@ import numpy as np
 from linforest_precond.precond.notices import tell
 from linforest_precond.records import Running
 
+from .history import History
 from .problem import LARGEST_GROWTH, Problem, norms_of
 from .status import Status
+
+# Two sums of the same squares differ by so much at most.
+SLACK = 1 + 1e-12
 
 
 class Method(Protocol):
@@ -37,6 +41,8 @@ class Method(Protocol):
 
 def solve(method: Method, problem: Problem, callback: Any, history: Any) -> tuple[Any, Any]:
     """The solution and the info of a checked problem."""
+    if history is not None and not isinstance(history, History):
+        raise TypeError(f"history must be None or a History, got a {type(history).__name__}")
     if not problem.b.size:
         return _nothing(problem, history)
     run = _Run(method, problem, history)
@@ -96,6 +102,8 @@ class _Run:
         self._take(first)
         for c in range(columns if self.history is not None else 0):
             self.history.add_true(0.0, c, first.norms[0, c])
+        if problem.most_iterations == 0:
+            self.statuses[self.statuses == Running.RUNNING] = Running.LIMIT
         capturable = callback is None and problem.inner is None and A.capturable and M.capturable
         x = space["x"][:, 0] if problem.one else space["x"]
         while True:
@@ -152,7 +160,7 @@ class _Run:
         for c in np.flatnonzero(converged).tolist():
             if self.history is not None:
                 self.history.add_true(float(self.iterations[c]), c, norms[c])
-            if norms[c] <= problem.targets[c]:
+            if norms[c] <= problem.targets[c] * SLACK:
                 continue
             if not norms[c] <= 0.5 * self.last_true[c]:
                 self.statuses[c] = Status.STAGNATED

@@ -63,4 +63,5 @@ def fcg(
     >>> info
     0
     """
-    return solve(Fcg(), checked(A, b, x0, rtol, atol, maxiter, M, inner), callback, history)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner)
+    return solve(Fcg(), problem, callback, history)

@@ -10,7 +10,7 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.records import _table
 
-from .problem import _checked_vectors
+from .problem import checked_vectors
 from .status import Status
 
 
@@ -67,7 +67,7 @@ class History:
         if self.x_true is None:
             return None
         n, columns = b.shape
-        x_true = _checked_vectors("x_true", self.x_true, n, backend_of(b))
+        x_true = checked_vectors("x_true", self.x_true, n, backend_of(b))
         if x_true.size != b.size:
             raise ValueError(f"x_true must have b's shape {(n, columns)}, got {tuple(x_true.shape)}")
         if not np.can_cast(x_true.dtype, b.dtype, "same_kind"):

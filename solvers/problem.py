@@ -44,19 +44,22 @@ class Problem:
     one: bool
 
 
-def checked(A, b, x0, rtol, atol, maxiter, M, inner) -> Problem:
+def checked(A, b, x0, rtol, atol, maxiter, M, callback, inner) -> Problem:
     """The problem that the arguments are, or an exception that says what is wrong with them."""
     rtol, atol = _checked_tolerance("rtol", rtol), _checked_tolerance("atol", atol)
     backend = backend_of(A)
     n = _checked_rows("A", A)
-    b = _checked_vectors("b", b, n, backend)
-    x0 = None if x0 is None else _checked_vectors("x0", x0, n, backend)
+    b = checked_vectors("b", b, n, backend)
+    x0 = None if x0 is None else checked_vectors("x0", x0, n, backend)
     if x0 is not None and x0.reshape(n, -1).shape != b.reshape(n, -1).shape:
         raise ValueError(f"x0 must have b's shape {b.shape}, got {x0.shape}")
-    if M is not None and (backend_of(M) is not backend or _checked_rows("M", M) != n):
-        raise ValueError(f"M must be on {backend.name} with A's shape {(n, n)}, got a {type(M)} of {M.shape}")
-    if inner is not None and not callable(inner):
-        raise TypeError(f"inner must be None or a function of two vectors, got a {type(inner).__name__}")
+    if M is not None and _checked_rows("M", M) != n:
+        raise ValueError(f"M must have A's shape {(n, n)}, got {M.shape}")
+    if M is not None and backend_of(M) is not backend:
+        raise TypeError(f"M must be on {backend.name} like A, got a {_name_of(M)}")
+    for name, function in (("inner", inner), ("callback", callback)):
+        if function is not None and not callable(function):
+            raise TypeError(f"{name} must be None or a function, got a {type(function).__name__}")
     csr = as_csr(A) if hasattr(A, "tocsr") else None
     dtype = _working_dtype(csr.data if csr is not None else A, b, x0)
     columns = b.reshape(n, -1) if n else b.reshape(0, b.shape[1] if b.ndim == 2 else 1)
@@ -102,8 +105,8 @@ def _checked_maxiter(maxiter, n):
         count = operator.index(maxiter)
     except TypeError:
         raise TypeError(f"maxiter must be None or an integer, got {maxiter!r}") from None
-    if count < 1:
-        raise ValueError(f"maxiter must be None or at least 1, got {maxiter}")
+    if count < 0:
+        raise ValueError(f"maxiter must be None or not negative, got {maxiter}")
     return count
 
 
@@ -118,12 +121,14 @@ def _checked_rows(name, matrix):
     return shape[0]
 
 
-def _checked_vectors(name, vectors, n, backend):
+def _name_of(thing):
+    return f"{type(thing).__module__}.{type(thing).__qualname__}"
+
+
+def checked_vectors(name, vectors, n, backend):
+    """One or several vectors of n finite numbers on the backend."""
     if backend_of(vectors) is not backend:
-        kind = type(vectors)
-        raise TypeError(
-            f"{name} must be on {backend.name} like A, got a {kind.__module__}.{kind.__qualname__}"
-        )
+        raise TypeError(f"{name} must be on {backend.name} like A, got a {_name_of(vectors)}")
     xp = backend.xp
     vectors = xp.asarray(vectors)
     if vectors.ndim not in (1, 2) or vectors.shape[0] != n:

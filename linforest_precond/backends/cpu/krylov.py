@@ -107,6 +107,7 @@ class Preconditioning(Operator):
 
     def __init__(self, M, dtype):
         super().__init__("M", M)
+        self.is_identity = M is None
         ours = type(M).__module__.startswith("linforest_precond") and hasattr(M, "_solve")
         if ours and not (M.dtype.kind == "c" and np.dtype(dtype).kind != "c"):
             self.into = self._solve
@@ -124,8 +125,10 @@ class Space:
     ----------
     names
         Of the work vectors besides "x" and "r".
-    targets, limits
-        Norms of the residual, per column, from which on a column has converged or diverged.
+    targets
+        Norms of the residual, per column, from which on a column has converged.
+    largest_growth
+        A column diverges where its residual grows so many times.
     most_iterations
         After which a column stops.
     inner
@@ -134,10 +137,13 @@ class Space:
         What `record_error` compares x with.
     """
 
-    def __init__(self, n, columns, dtype, names, targets, limits, most_iterations, inner=None, x_true=None):
+    def __init__(
+        self, n, columns, dtype, names, *, targets, largest_growth, most_iterations, inner=None, x_true=None
+    ):
         self.began = time.perf_counter()
         self.n, self.columns, self.dtype = n, columns, np.dtype(dtype)
-        self.targets, self.limits = (np.asarray(norms, float).tolist() for norms in (targets, limits))
+        self.targets, self.limits = targets.tolist(), [0.0] * columns
+        self.largest_growth = largest_growth
         self.most_iterations, self.inner = most_iterations, inner
         self.eps = float(np.finfo(self.dtype).eps)
 
@@ -183,10 +189,14 @@ class Space:
     def start(self, fresh):
         """Let the columns that are True in `fresh` begin with r as it is now."""
         columns = np.flatnonzero(fresh).tolist()
-        for column, norm2 in zip(columns, self._sums((("r", "r"),), columns)[0]):
+        squares = self._sums((("r", "r"),), columns)[0]
+        self._record(columns, squares, self.iteration)
+        self.record_error(half=False)
+        for column, norm2 in zip(columns, squares):
             self._set("beta", column, 0.0)
             self.fresh[column] = True
             self.norm2[column] = self.rho[column] = self.shadow2[column] = norm2.real
+            self.limits[column] = max(self.limits[column], self.largest_growth * root(norm2))
             if not isfinite(norm2):
                 status = NONFINITE
             else:
@@ -223,7 +233,7 @@ class Space:
 
     def precondition(self, preconditioning, source, target):
         """Multiply with M; without one nothing is done, and both names should mean one vector."""
-        if self.running and preconditioning.matrix is not None:
+        if self.running and not preconditioning.is_identity:
             preconditioning.into(self, source, target)
 
     def record_error(self, half):
@@ -337,8 +347,13 @@ class Space:
     def _decide(self, logic, sums):
         """Go on with the sums of the running columns: scalars, statuses, and a record of a step."""
         running = self.running
-        if logic in ("cg_step", "bi_half", "bi_step"):
-            self._record(running, sums[0], logic == "bi_half")
+        if logic == "bi_half":
+            self._record(running, sums[0], self.iteration + 0.5)
+        elif logic in ("cg_step", "bi_step"):
+            self.iteration += 1
+            for column in running:
+                self.iterations[column] += 1
+            self._record(running, sums[0], self.iteration)
         after = getattr(self, "_after_" + logic)
         for place, column in enumerate(running):
             first, second = sums[0][place], sums[1][place] if len(sums) > 1 else 0.0
@@ -347,20 +362,14 @@ class Space:
             if status != RUNNING:
                 self._stop(column, status)
 
-    def _record(self, running, norms2, half):
+    def _record(self, running, norms2, step):
         self.seconds.append(time.perf_counter() - self.began)
         norms = [math.nan] * self.columns
         for column, norm2 in zip(running, norms2):
             self.norm2[column] = norm2.real
             norms[column] = root(norm2)
         self.norms.append(norms)
-        if half:
-            self.steps.append(self.iteration + 0.5)
-        else:
-            self.iteration += 1
-            self.steps.append(float(self.iteration))
-            for column in running:
-                self.iterations[column] += 1
+        self.steps.append(float(step))
         if self.x_true is not None:
             self.errors.append([math.nan] * self.columns)
             self.unmeasured = running
@@ -643,16 +652,19 @@ def multiply(starts, indptr, indices, data, source, target):
 def multiply_rows(first, end, indptr, indices, data, source, target):
     columns = source.shape[1]
     one_source, one_target = source.reshape(-1), target.reshape(-1)
-    for row in range(np.uint64(first), np.uint64(end)):
-        entries = range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)]))
+    entry = np.uint64(indptr[first])
+    for row in range(first, end):
+        last = np.uint64(indptr[row + 1])
         if columns == 1:
             total = target.dtype.type(0)
-            for entry in entries:
+            while entry < last:
                 total += data[entry] * one_source[np.uint64(indices[entry])]
+                entry += np.uint64(1)
             one_target[row] = total
         else:
             target[row] = 0
-            for entry in entries:
+            while entry < last:
                 value, other = data[entry], np.uint64(indices[entry])
                 for column in range(columns):
                     target[row, column] += value * source[other, column]
+                entry += np.uint64(1)

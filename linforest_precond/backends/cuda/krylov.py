@@ -15,12 +15,8 @@ SUMS = 2
 SCALARS, NUMBERS = 4, 5
 TARGET = 3  # among the numbers
 ACTIVE, RECORDS, STEPS, UNMEASURED, START_TIME, HEAD = range(6)
-LOGIC = {
-    name: np.int32(number)
-    for number, name in enumerate(
-        ("start", "cg_rho", "fcg_rho", "cg_curvature", "cg_step", "bi_alpha", "bi_half", "bi_omega", "bi_step")
-    )
-}
+_NAMES = "start cg_rho fcg_rho cg_curvature cg_step bi_alpha bi_half bi_omega bi_step"
+LOGIC = {name: np.int32(number) for number, name in enumerate(_NAMES.split())}
 # Sums of an update, and the vectors it takes.
 UPDATES = {
     "cg_direction": ((), ("z", "p")),
@@ -34,7 +30,7 @@ ENTRIES_OF_THREAD = 4
 LARGEST_GRID = 1056
 # Rows up to this length are multiplied by our own kernel, one thread a row.
 LONGEST_ROW = 256
-# Iterations of a batch by the most entries of a vector that are worth it; a report holds those of four batches.
+# Iterations of a batch, by the most entries of a vector; a report holds those of four batches.
 BATCHES = ((2 * 10**5, 16), (2 * 10**6, 4))
 LEAST_BATCH = 2
 RECORDS_OF_BATCH = 2 * 16
@@ -348,7 +344,7 @@ class _Stream:
         self._outer.wait_event(self.stream.record())
 
     def captured(self, iterate, times):
-        """The graph of so many iterations; the first one is made before, so that all is compiled and allocated."""
+        """The graph of so many iterations; one is made before, so that all is compiled and allocated."""
         iterate()
         self.stream.begin_capture()
         try:

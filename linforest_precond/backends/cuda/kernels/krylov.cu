@@ -190,10 +190,13 @@ __device__ __forceinline__ void advance_all(const Space& space, Logic logic, con
     space.report[ACTIVE] = active;
     if (logic == ERROR) space.report[UNMEASURED] = 0;
     if (logic != CG_STEP && logic != BI_HALF && logic != BI_STEP && logic != START) return;
+    const i64 slot = (i64)space.report[RECORDS] % space.capacity;
+    bool any = logic != BI_STEP;  // a column that only takes its half step has its record
+    for (int i = 0; i < space.columns; ++i) any |= !isnan(space.norms()[slot * space.columns + i]);
+    if (logic == CG_STEP || logic == BI_STEP) space.report[STEPS] += 1;
+    if (!any) return;
     const double now = (double)nanoseconds();
     if (space.report[RECORDS] == 0) space.report[START_TIME] = now;
-    if (logic == CG_STEP || logic == BI_STEP) space.report[STEPS] += 1;
-    const i64 slot = (i64)space.report[RECORDS] % space.capacity;
     space.steps()[slot] = space.report[STEPS] + (logic == BI_HALF ? 0.5 : 0);
     space.times()[slot] = (now - space.report[START_TIME]) * 1e-9;
     space.report[RECORDS] += 1;
