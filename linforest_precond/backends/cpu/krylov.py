@@ -99,7 +99,11 @@ class Product(Operator):
             self.into = self._multiply
 
     def _multiply(self, space, source, target):
-        multiply(*self.arrays, space[source], space[target])
+        source, target = space[source], space[target]
+        if space.columns == 1:
+            multiply_column(*self.arrays, source.reshape(-1), target.reshape(-1))
+        else:
+            multiply_columns(*self.arrays, source, target)
 
 
 class Preconditioning(Operator):
@@ -160,16 +164,25 @@ class Space:
 
         chunks = -(-self.rows // ROWS_AT_ONCE)
         wide = np.result_type(self.dtype, np.float64)
-        self.partials, self.sums = np.empty((chunks, 2, self.width), wide), np.empty((2, columns), wide)
+        self.partials, self.sums = np.empty((chunks, 2, self.width), wide), np.zeros((columns, 2), wide)
         self.coefficients = {name: np.zeros(self.width, wide) for name in ("alpha", "beta", "omega")}
+        self.slots = {
+            name: [lanes[column::columns] for column in range(columns)]
+            for name, lanes in self.coefficients.items()
+        }
         self.active = np.zeros(self.width, bool)
 
         self.statuses, self.iterations = [CONVERGED] * columns, [0] * columns
         self.rho, self.alpha, self.omega = [0.0] * columns, [0.0] * columns, [0.0] * columns
-        self.norm2, self.shadow2, self.fresh = [0.0] * columns, [0.0] * columns, [True] * columns
+        self.norm2, self.norm, self.shadow = [0.0] * columns, [0.0] * columns, [0.0] * columns
+        self.fresh = [True] * columns
         self.running = ()
         self.iteration = 0  # of the records: that of a column that ran all the time
         self.unmeasured = ()  # columns of the last record whose error was not asked for yet
+        updates = "cg_direction", "cg_step", "bi_direction", "bi_half", "bi_step"
+        self.updates = {name: getattr(self, "_" + name) for name in updates}
+        logics = "cg_rho", "fcg_rho", "cg_curvature", "cg_step", "bi_alpha", "bi_half", "bi_omega", "bi_step"
+        self.logics = {name: getattr(self, "_after_" + name) for name in logics}
         self._forget()
 
     def _allocate(self, name):
@@ -189,39 +202,36 @@ class Space:
     def start(self, fresh):
         """Let the columns that are True in `fresh` begin with r as it is now."""
         columns = np.flatnonzero(fresh).tolist()
-        squares = self._sums((("r", "r"),), columns)[0]
-        self._record(columns, squares, self.iteration)
+        sums = self._sums((("r", "r"),), columns)
+        self._record(columns, sums, self.iteration)
         self.record_error(half=False)
-        for column, norm2 in zip(columns, squares):
-            self._set("beta", column, 0.0)
+        for column in columns:
+            self.slots["beta"][column].fill(0.0)
             self.fresh[column] = True
-            self.norm2[column] = self.rho[column] = self.shadow2[column] = norm2.real
-            self.limits[column] = max(self.limits[column], self.largest_growth * root(norm2))
-            if not isfinite(norm2):
-                status = NONFINITE
+            self.rho[column], norm = self.norm2[column], self.norm[column]
+            self.shadow[column] = norm
+            self.limits[column] = max(self.limits[column], self.largest_growth * norm)
+            if not isfinite(sums[column][0]):
+                self._stop(column, NONFINITE)
             else:
-                status = CONVERGED if root(norm2) <= self.targets[column] else RUNNING
-            self._stop(column, status)
+                self._stop(column, CONVERGED if norm <= self.targets[column] else RUNNING)
 
     def dot(self, logic, *pairs):
         """Sum conj(u) * v for the pairs (u, v) of vectors, and go on with that as `logic` says."""
         if self.running:
-            lanes = self.lanes
-            if len(pairs) == 1 and lanes[pairs[0][0]] is lanes[pairs[0][1]] is lanes["r"]:
-                sums = ([self.norm2[column] for column in self.running],)
+            lanes, first = self.lanes, pairs[0]
+            if len(pairs) == 1 and lanes[first[0]] is lanes[first[1]] is lanes["r"]:
+                sums = [(norm2, 0.0) for norm2 in self.norm2]
             else:
                 sums = self._sums(pairs, self.running)
             self._decide(logic, sums)
 
     def update(self, name):
         """Update vectors, and go on with the sums that belong to them."""
-        halves = HALF in self.statuses and name == "bi_step"
-        if halves:
+        if name == "bi_step" and HALF in self.statuses:
             self._take_half_steps()
         if self.running:
-            getattr(self, "_" + name)()
-        elif halves:
-            self.iteration += 1
+            self.updates[name]()
 
     def multiply(self, product, source, target, logic=None, *pairs):
         """Multiply one vector into another, then do as `dot` where a logic is given."""
@@ -244,9 +254,9 @@ class Space:
         np.subtract(self["x"], self.x_true, out=error, casting="same_kind")
         if half:
             error += np.array(self.alpha) * self["phat"]
-        sums = self._sums((("error", "error"),), self.unmeasured)[0]
-        for column, error2 in zip(self.unmeasured, sums):
-            self.errors[-1][column] = root(error2)
+        sums = self._sums((("error", "error"),), self.unmeasured)
+        for column in self.unmeasured:
+            self.errors[-1][column] = root(sums[column][0])
         self.unmeasured = ()
 
     def batch(self, iterate, capturable):
@@ -279,7 +289,9 @@ class Space:
         v = self.lanes
         alpha = self.coefficients["alpha"]
         cg_step(v["x"], v["r"], v["p"], v["q"], alpha, self.partials, self.sums)
-        self._decide("cg_step", self._sums_of_update((("r", "r"),)))
+        sums = self._sums_found(("r", "r"))
+        self._record_step(sums)
+        self._decide("cg_step", sums)
 
     def _bi_direction(self):
         v, c = self.lanes, self.coefficients
@@ -288,13 +300,17 @@ class Space:
     def _bi_half(self):
         v = self.lanes
         bi_half(v["r"], v["v"], self.coefficients["alpha"], self.partials, self.sums)
-        self._decide("bi_half", self._sums_of_update((("r", "r"),)))
+        sums = self._sums_found(("r", "r"))
+        self._record(self.running, sums, self.iteration + 0.5)
+        self._decide("bi_half", sums)
 
     def _bi_step(self):
         v, c = self.lanes, self.coefficients
         vectors = (v[name] for name in ("x", "r", "phat", "shat", "t", "shadow"))
         bi_step(*vectors, c["alpha"], c["omega"], self.partials, self.sums)
-        self._decide("bi_step", self._sums_of_update((("r", "r"), ("shadow", "r"))))
+        sums = self._sums_found(("r", "r"), ("shadow", "r"))
+        self._record_step(sums)
+        self._decide("bi_step", sums)
 
     def _take_half_steps(self):
         for column in range(self.columns):
@@ -303,76 +319,74 @@ class Space:
                 self["x"][:, column] += np.array([self.alpha[column]]) * self["phat"][:, column]
                 self.iterations[column] += 1
                 self._stop(column, CONVERGED)
+        if not self.running:
+            self.iteration += 1
 
     # Sums
 
     def _sums(self, pairs, columns):
-        """A list of numbers, one for each of the columns, for every pair."""
+        """Two numbers for each column: the sums of the pairs, and 0 where there is one pair."""
         if self.inner:
             return self._inner_sums(pairs, columns)
-        vectors = [self.lanes[name] for pair in pairs for name in pair]
+        lanes, (u, v) = self.lanes, pairs[0]
         if len(pairs) == 1:
-            sum_products(*vectors, self.partials, self.sums)
+            sum_products(lanes[u], lanes[v], self.partials, self.sums)
         else:
-            sum_two_products(*vectors, self.partials, self.sums)
-        return self._sums_found(pairs, columns)
+            y, z = pairs[1]
+            sum_two_products(lanes[u], lanes[v], lanes[y], lanes[z], self.partials, self.sums)
+        return self.sums.tolist()
 
-    def _sums_of_update(self, pairs):
+    def _sums_found(self, *pairs):
         """The same after an update that has found them on its way."""
-        if self.inner:
-            return self._inner_sums(pairs, self.running)
-        return self._sums_found(pairs, self.running)
-
-    def _sums_found(self, pairs, columns):
-        sums = self.sums.tolist()[: len(pairs)]
-        return sums if self.columns == 1 else [[row[column] for column in columns] for row in sums]
+        return self._inner_sums(pairs, self.running) if self.inner else self.sums.tolist()
 
     def _inner_sums(self, pairs, columns):
         number = self.sums.dtype.type
-        return [[number(self.inner(self[u][:, c], self[v][:, c])).item() for c in columns] for u, v in pairs]
+        sums = np.zeros_like(self.sums)
+        for column in columns:
+            for place, (u, v) in enumerate(pairs):
+                sums[column, place] = number(self.inner(self[u][:, column], self[v][:, column]))
+        return sums.tolist()
 
     # Scalars
-
-    def _set(self, name, column, value):
-        self.coefficients[name][column :: self.columns] = value
 
     def _stop(self, column, status):
         """Set the status of a column."""
         self.statuses[column] = status
         self.active[column :: self.columns] = status == RUNNING
-        self._set("alpha", column, 0.0)
-        self._set("omega", column, 0.0)
+        self.slots["alpha"][column].fill(0.0)
+        self.slots["omega"][column].fill(0.0)
         self.running = tuple(c for c, status in enumerate(self.statuses) if status == RUNNING)
 
     def _decide(self, logic, sums):
-        """Go on with the sums of the running columns: scalars, statuses, and a record of a step."""
-        running = self.running
-        if logic == "bi_half":
-            self._record(running, sums[0], self.iteration + 0.5)
-        elif logic in ("cg_step", "bi_step"):
-            self.iteration += 1
-            for column in running:
-                self.iterations[column] += 1
-            self._record(running, sums[0], self.iteration)
-        after = getattr(self, "_after_" + logic)
-        for place, column in enumerate(running):
-            first, second = sums[0][place], sums[1][place] if len(sums) > 1 else 0.0
+        """Go on with the sums of the running columns: scalars and statuses."""
+        after = self.logics[logic]
+        for column in self.running:
+            first, second = sums[column]
             finite = isfinite(first) and isfinite(second)
             status = after(column, first, second) if finite else NONFINITE
             if status != RUNNING:
                 self._stop(column, status)
 
-    def _record(self, running, norms2, step):
+    def _record_step(self, sums):
+        self.iteration += 1
+        for column in self.running:
+            self.iterations[column] += 1
+        self._record(self.running, sums, self.iteration)
+
+    def _record(self, columns, sums, step):
+        """Note the norms of the residuals, whose squares come first in the sums."""
         self.seconds.append(time.perf_counter() - self.began)
-        norms = [math.nan] * self.columns
-        for column, norm2 in zip(running, norms2):
-            self.norm2[column] = norm2.real
-            norms[column] = root(norm2)
-        self.norms.append(norms)
         self.steps.append(float(step))
+        norms = [math.nan] * self.columns
+        for column in columns:
+            norm2 = sums[column][0]
+            self.norm2[column] = norm2.real
+            norms[column] = self.norm[column] = root(norm2)
+        self.norms.append(norms)
         if self.x_true is not None:
             self.errors.append([math.nan] * self.columns)
-            self.unmeasured = running
+            self.unmeasured = columns
 
     def _after_cg_rho(self, column, rz, _):
         if rz.real <= 0:
@@ -393,7 +407,7 @@ class Space:
 
     def _take(self, name, column, value):
         """Set a coefficient, which must be finite."""
-        self._set(name, column, value)
+        self.slots[name][column].fill(value)
         return RUNNING if isfinite(value) else NONFINITE
 
     def _after_cg_curvature(self, column, pq, _):
@@ -403,7 +417,7 @@ class Space:
         return self._take("alpha", column, self.alpha[column])
 
     def _after_cg_step(self, column, norm2, _):
-        norm = root(norm2)
+        norm = self.norm[column]
         if norm <= self.targets[column]:
             return CONVERGED
         return DIVERGED if norm > self.limits[column] else self._within_limit(column)
@@ -415,21 +429,21 @@ class Space:
         return self._take("alpha", column, self.alpha[column])
 
     def _after_bi_half(self, column, norm2, _):
-        return HALF if root(norm2) <= self.targets[column] else RUNNING
+        return HALF if self.norm[column] <= self.targets[column] else RUNNING
 
     def _after_bi_omega(self, column, tr, tt):
-        if tt == 0 or size(tr) <= self.eps * root(tt) * root(self.norm2[column]):
+        if tt == 0 or size(tr) <= self.eps * root(tt) * self.norm[column]:
             return OMEGA
         self.omega[column] = tr / tt
         return self._take("omega", column, self.omega[column])
 
     def _after_bi_step(self, column, norm2, rho):
-        norm = root(norm2)
+        norm = self.norm[column]
         if norm <= self.targets[column]:
             return CONVERGED
         if norm > self.limits[column]:
             return DIVERGED
-        if size(rho) <= self.eps**2 * root(self.shadow2[column]) * norm:
+        if size(rho) <= self.eps**2 * self.shadow[column] * norm:
             return RHO
         beta = (rho / self.rho[column]) * (self.alpha[column] / self.omega[column])
         self.rho[column], self.fresh[column] = rho, False
@@ -441,7 +455,7 @@ class Space:
 
 
 def root(square):
-    return math.sqrt(max(square.real, 0.0))
+    return math.sqrt(abs(square.real))  # rounding may take what another product gives below 0
 
 
 def size(number):
@@ -475,16 +489,17 @@ def sum_chunk(chunk, which, u, v, partials, columns):
 
 @helper
 def add_chunks(which, partials, sums):
-    for column in range(sums.shape[1]):
+    for column in range(sums.shape[0]):
         total = partials[0, which, column]
         for chunk in range(1, partials.shape[0]):
             total += partials[chunk, which, column]
-        sums[which, column] = total
+        sums[column, which] = total
+        sums[column, which + 1 :] = 0
 
 
 @kernel(parallel=True)
 def sum_products(u, v, partials, sums):
-    chunks, columns = partials.shape[0], sums.shape[1]
+    chunks, columns = partials.shape[0], sums.shape[0]
     if chunks <= FEW_CHUNKS:
         for chunk in range(chunks):
             sum_chunk(chunk, 0, u, v, partials, columns)
@@ -496,7 +511,7 @@ def sum_products(u, v, partials, sums):
 
 @kernel(parallel=True)
 def sum_two_products(u, v, y, z, partials, sums):
-    chunks, columns = partials.shape[0], sums.shape[1]
+    chunks, columns = partials.shape[0], sums.shape[0]
     if chunks <= FEW_CHUNKS:
         for chunk in range(chunks):
             sum_chunk(chunk, 0, u, v, partials, columns)
@@ -536,7 +551,7 @@ def cg_direction_chunk(chunk, p, z, beta, active):
 # x += alpha p and r -= alpha q, with the sum of |r|^2.
 @kernel(parallel=True)
 def cg_step(x, r, p, q, alpha, partials, sums):
-    chunks, columns = partials.shape[0], sums.shape[1]
+    chunks, columns = partials.shape[0], sums.shape[0]
     if chunks <= FEW_CHUNKS:
         for chunk in range(chunks):
             cg_step_chunk(chunk, x, r, p, q, alpha)
@@ -585,7 +600,7 @@ def bi_direction_chunk(chunk, p, r, v, beta, omega, active):
 # r -= alpha v, with the sum of |r|^2.
 @kernel(parallel=True)
 def bi_half(r, v, alpha, partials, sums):
-    chunks, columns = partials.shape[0], sums.shape[1]
+    chunks, columns = partials.shape[0], sums.shape[0]
     if chunks <= FEW_CHUNKS:
         for chunk in range(chunks):
             bi_half_chunk(chunk, r, v, alpha)
@@ -609,7 +624,7 @@ def bi_half_chunk(chunk, r, v, alpha):
 # x += alpha phat + omega shat and r -= omega t, with the sums of |r|^2 and conj(shadow) r; shat may be r.
 @kernel(parallel=True)
 def bi_step(x, r, phat, shat, t, shadow, alpha, omega, partials, sums):
-    chunks, columns = partials.shape[0], sums.shape[1]
+    chunks, columns = partials.shape[0], sums.shape[0]
     if chunks <= FEW_CHUNKS:
         for chunk in range(chunks):
             bi_step_chunk(chunk, x, r, phat, shat, t, alpha, omega)
@@ -636,35 +651,49 @@ def bi_step_chunk(chunk, x, r, phat, shat, t, alpha, omega):
             r[row, lane] = new if omega[lane] != 0 else r[row, lane]
 
 
-# The product of a matrix and the columns of a vector; a thread takes rows with about so many entries.
+# The product of a matrix and a vector; a thread takes rows with about so many entries.
 @kernel(parallel=True)
-def multiply(starts, indptr, indices, data, source, target):
+def multiply_column(starts, indptr, indices, data, source, target):
     parts = starts.size - 1
     if parts == 1:
-        multiply_rows(0, starts[1], indptr, indices, data, source, target)
+        multiply_column_rows(0, starts[1], indptr, indices, data, source, target)
     else:
         for part in prange(parts):
-            multiply_rows(starts[part], starts[part + 1], indptr, indices, data, source, target)
+            multiply_column_rows(starts[part], starts[part + 1], indptr, indices, data, source, target)
 
 
 # Unsigned indices: the compiler need not ask whether they are negative.
 @helper
-def multiply_rows(first, end, indptr, indices, data, source, target):
-    columns = source.shape[1]
-    one_source, one_target = source.reshape(-1), target.reshape(-1)
+def multiply_column_rows(first, end, indptr, indices, data, source, target):
     entry = np.uint64(indptr[first])
     for row in range(first, end):
         last = np.uint64(indptr[row + 1])
-        if columns == 1:
-            total = target.dtype.type(0)
-            while entry < last:
-                total += data[entry] * one_source[np.uint64(indices[entry])]
-                entry += np.uint64(1)
-            one_target[row] = total
-        else:
-            target[row] = 0
-            while entry < last:
-                value, other = data[entry], np.uint64(indices[entry])
-                for column in range(columns):
-                    target[row, column] += value * source[other, column]
-                entry += np.uint64(1)
+        total = target.dtype.type(0)
+        while entry < last:
+            total += data[entry] * source[np.uint64(indices[entry])]
+            entry += np.uint64(1)
+        target[row] = total
+
+
+# The same for all columns of a vector.
+@kernel(parallel=True)
+def multiply_columns(starts, indptr, indices, data, source, target):
+    parts = starts.size - 1
+    if parts == 1:
+        multiply_columns_rows(0, starts[1], indptr, indices, data, source, target)
+    else:
+        for part in prange(parts):
+            multiply_columns_rows(starts[part], starts[part + 1], indptr, indices, data, source, target)
+
+
+@helper
+def multiply_columns_rows(first, end, indptr, indices, data, source, target):
+    entry = np.uint64(indptr[first])
+    for row in range(first, end):
+        last = np.uint64(indptr[row + 1])
+        target[row] = 0
+        while entry < last:
+            value, other = data[entry], np.uint64(indices[entry])
+            for column in range(target.shape[1]):
+                target[row, column] += value * source[other, column]
+            entry += np.uint64(1)
