@@ -6,7 +6,7 @@ import platform
 import numba
 import numpy as np
 
-from linforest_precond import matrices
+from linforest_precond import matrices, solvers
 from linforest_precond.backends import backend_of, cuda_status
 from linforest_precond.backends.cpu.jit import cache_folder
 from linforest_precond.precond.jacobi import jacobi
@@ -51,6 +51,8 @@ def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
         r = backend_of(A).xp.ones(A.shape[0], A.dtype)
         for M in (jacobi(A), tridiagonal(A), block_tridiagonal(A)):
             M @ r
+        for solve in (solvers.cg, solvers.fcg, solvers.bicgstab):
+            solve(A, r, M=M)
         # A nonsymmetric matrix takes another way through the gate.
         tridiagonal(matrices.stencil(8, [1, 4, 2], device=device, **options))
 

@@ -47,7 +47,8 @@ def bicgstab(
     Parameters
     ----------
     A, b, x0, rtol, atol, maxiter, callback, history, inner
-        As for `cg`; A need not be symmetric. A history has the half steps, too.
+        As for `cg`; A need not be symmetric. A history has the half steps, too. Where rho or omega vanish,
+        it starts again from the true residual, as long as that helps.
     M : LinearOperator, matrix or array, optional
         An approximate inverse of A.
 

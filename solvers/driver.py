@@ -104,13 +104,15 @@ class _Run:
             self.history.add_true(0.0, c, first.norms[0, c])
         if problem.most_iterations == 0:
             self.statuses[self.statuses == Running.RUNNING] = Running.LIMIT
+            return
         capturable = callback is None and problem.inner is None and A.capturable and M.capturable
         x = space["x"][:, 0] if problem.one else space["x"]
         while True:
             while self._is_running():
                 space.batch(lambda: method.iterate(space, A, M), capturable)
+                before = self.iterations.max()
                 self._take(space.poll(wait=callback is not None))
-                if callback is not None:
+                if callback is not None and self.iterations.max() > before:
                     callback(x)
             self._take(space.poll(wait=True))
             missing = self._verify()
@@ -147,23 +149,23 @@ class _Run:
             self.history.add(report.steps, report.seconds, report.norms, report.errors)
 
     def _verify(self):
-        """Compute the true residuals of what has converged; the columns that are to go on with these."""
-        converged = self.statuses == Status.CONVERGED
-        missing = np.zeros(converged.shape, bool)
-        if not converged.any():
+        """Compute true residuals where it converged or broke down; the columns that go on with these."""
+        ended = np.isin(self.statuses, (Status.CONVERGED, Status.RHO, Status.OMEGA))
+        missing = np.zeros(ended.shape, bool)
+        if not ended.any():
             return missing
         problem, space, scratch = self.problem, self.space, self.method.names[-1]
         space.multiply(problem.product, "x", scratch)
         residual = space[scratch]
         residual[...] = problem.b - residual
         norms = norms_of(residual, problem.inner)
-        for c in np.flatnonzero(converged).tolist():
+        for c in np.flatnonzero(ended).tolist():
             if self.history is not None:
                 self.history.add_true(float(self.iterations[c]), c, norms[c])
             if norms[c] <= problem.targets[c] * SLACK:
-                continue
-            if not norms[c] <= 0.5 * self.last_true[c]:
-                self.statuses[c] = Status.STAGNATED
+                self.statuses[c] = Status.CONVERGED
+            elif not norms[c] <= 0.5 * self.last_true[c]:
+                self.statuses[c] = self.statuses[c] or Status.STAGNATED  # or what broke down
             elif self.iterations[c] >= problem.most_iterations:
                 self.statuses[c] = Running.LIMIT
             else:
@@ -175,7 +177,8 @@ class _Run:
         return missing
 
     def info(self):
-        return np.where(self.statuses == Running.LIMIT, self.iterations, self.statuses).astype(np.int64)
+        done = np.maximum(self.iterations, 1)
+        return np.where(self.statuses == Running.LIMIT, done, self.statuses).astype(np.int64)
 
     def warn(self):
         """One warning for all that went wrong."""

@@ -55,8 +55,9 @@ def noise(*shape, dtype=np.float64, seed=0):
 
 def true_residuals(backend, A, b, x):
     """The relative norms of b - A x, in double precision."""
-    wide = np.promote_types(A.dtype, np.float64)
-    b, x = backend.host(b).astype(wide), backend.host(x).astype(wide)
+    b, x = backend.host(b), backend.host(x)
+    wide = np.result_type(A.dtype, b.dtype, x.dtype, np.float64)
+    b, x = b.astype(wide), x.astype(wide)
     return np.linalg.norm(b - A.astype(wide) @ x, axis=0) / np.linalg.norm(b, axis=0)
 
 

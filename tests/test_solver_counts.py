@@ -22,6 +22,11 @@ NONSYMMETRIC = [
     "muelu_fuego0", "watt_1", "watt_2", "orsreg_1", "sherman5", "add32", "memplus", "hypre_tucker21935",
     "xenon1",
 ]  # fmt: skip
+# Here the first ten iterates of SciPy's own bicgstab differ by more than 1e-8 when the rows are permuted.
+SENSITIVE = {
+    ("steam2", "jacobi"), ("watt_1", "none"), ("watt_2", "none"), ("watt_2", "jacobi"), ("sherman5", "none"),
+    ("sherman5", "jacobi"), ("memplus", "none"), ("memplus", "jacobi"),
+}  # fmt: skip
 # On these it breaks down, diverges or gets nowhere in 3000 iterations, in both.
 BREAKDOWNS = [
     "olm1000", "rajat19", "nnc1374", "lhr01", "qh1484", "ex6", "adder_dcop_05", "cryg2500", "teko_szdMat"
@@ -101,9 +106,15 @@ class TestStabilized:
         ((_, ours),) = our_counts(backend, "bicgstab", name, 1, maxiter=3000)
         assert theirs != 0 and ours != 0
 
-    @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize(
-        "name", GRIDS + [pytest.param(name, marks=pytest.mark.slow) for name in NONSYMMETRIC]
+        ("name", "kind"),
+        [(name, kind) for name in GRIDS for kind in KINDS]
+        + [
+            pytest.param(name, kind, marks=pytest.mark.slow)
+            for name in NONSYMMETRIC
+            for kind in ("none", "jacobi")
+            if (name, kind) not in SENSITIVE
+        ],
     )
     def test_the_first_iterates(self, backend, name, kind):
         """Ten equal SciPy's, or as many as there are."""

@@ -342,15 +342,21 @@ class TestTolerances:
 
     @each_solver
     def test_no_iterations(self, backend, solver):
-        """As SciPy: x0 comes back."""
-        A, b, x0 = grid(solver), noise(400), noise(400, seed=1)
-        like = getattr(scipy.sparse.linalg, "cg" if solver == "fcg" else solver)
-        wanted, wanted_info = like(A, b, x0, maxiter=0)
-        x, info, told = recorded(
-            SOLVERS[solver], backend.csr(A), backend.array(b), backend.array(x0), maxiter=0
-        )
-        np.testing.assert_array_equal(backend.host(x), wanted)
-        assert info == wanted_info and not told
+        """x0 comes back; info says whether it solves the system."""
+        A, x0 = grid(solver), noise(400)
+        for b, solved in ((noise(400, seed=1), False), (A @ x0, True)):
+            history = History()
+            x, info, told = recorded(
+                SOLVERS[solver],
+                backend.csr(A),
+                backend.array(b),
+                backend.array(x0),
+                maxiter=0,
+                history=history,
+            )
+            np.testing.assert_array_equal(backend.host(x), x0)
+            assert (info == 0) is solved and info >= 0 and not told
+            assert history.status is (Status.CONVERGED if solved else Status.MAXITER)
 
     @each_solver
     def test_ten_iterations_a_row(self, backend, solver):
@@ -397,17 +403,20 @@ class TestColumns:
             alone = History()
             y, _ = SOLVERS[solver](B, backend.array(b[:, c]), rtol=1e-9, M=M, history=alone)
             counts.append(iterations_of(alone))
-            assert abs(iterations_of(history, c) - counts[c]) <= (0 if solver in SYMMETRIC else 2)
+            assert abs(iterations_of(history, c) - counts[c]) <= (1 if solver in SYMMETRIC else 2)
             np.testing.assert_allclose(backend.host(x)[:, c], backend.host(y), atol=1e-7 * max(abs(b[:, c])))
             shared = min(len(alone), 8)
-            np.testing.assert_allclose(history.residuals[:shared, c], alone.residuals[:shared], rtol=1e-6)
+            np.testing.assert_allclose(
+                history.residuals[:shared, c], alone.residuals[:shared], rtol=1e-6, atol=1e-12
+            )
             # Stopped columns stay as they are, in x and in the history.
             for seen in watch.seen[counts[c] + 2 :]:
                 np.testing.assert_array_equal(seen[:, c], backend.host(x)[:, c])
             last = np.flatnonzero(~np.isnan(history.residuals[:, c]))[-1]
             assert np.isnan(history.residuals[last + 1 :, c]).all()
             assert not np.isnan(history.residuals[: last + 1, c]).any()
-        assert counts[2] == 0 and max(counts) == len(watch.seen) == iterations_of(history, np.argmax(counts))
+        together = [iterations_of(history, c) for c in range(6)]
+        assert counts[2] == together[2] == 0 and max(together) == len(watch.seen)
         if solver in SYMMETRIC and kind is None:
             assert counts[:2] == [1, 2]
         good = b.any(axis=0)
@@ -421,9 +430,11 @@ class TestColumns:
         M, applied = users_operator(backend, 225, lambda x: x / 4)
         history = History()
         SOLVERS[solver](operator, backend.array(b), M=M, history=history)
-        count = int(np.ceil(history.iterations[-1])) * (2 if solver == "bicgstab" else 1)
+        each = 2 if solver == "bicgstab" else 1
+        count = int(np.ceil(history.iterations[-1])) * each
+        late = 0 if backend is CPU else each  # the GPU's host looks one iteration behind
         assert set(products) | set(applied) == {(225, 6)}
-        assert count <= len(products) <= count + 2 and len(applied) <= count
+        assert count <= len(products) <= count + 2 + late and len(applied) <= count + late
 
     @each_solver
     def test_one_column(self, backend, solver):

@@ -59,21 +59,25 @@ class Operator:
         # Functions of users often know one-dimensional vectors alone.
         source = source[:, 0] if columns == 1 else source
         try:
-            result = np.asarray(self.matrix @ source)
+            with np.errstate(over="ignore", invalid="ignore"):  # ends as a status
+                result = np.asarray(self.matrix @ source)
         except ValueError as error:
             self._explain(source, error)
             raise
         if columns == 1 and result.ndim == 1:
             result = result.reshape(-1, 1)
         self._require(result.shape, target.shape)
-        target[...] = result
+        if result.dtype.kind == "c" and target.dtype.kind != "c":
+            raise TypeError(f"{self.name} must give real vectors for a real system, got {result.dtype}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            target[...] = result
 
     def _explain(self, source, error):
         """Name the shapes where it was the result's that a LinearOperator stumbled over."""
         if isinstance(self.matrix, LinearOperator):
             n = source.shape[0]
             shape = np.shape(self.matrix._matvec(source.reshape(n, -1)[:, 0]))
-            self._require((*shape, 1)[:2], (n, 1), error)
+            self._require((n, 1) if shape == (n,) else shape, (n, 1), error)
 
     def _require(self, shape, expected, cause=None):
         if shape != expected:
@@ -96,14 +100,12 @@ class Product(Operator):
             starts = [0, *np.searchsorted(A.indptr, shares), A.n]
             arrays = np.array(starts, np.int64), A.indptr, A.indices, A.data
             self.arrays = tuple(readonly(array) for array in arrays)
+            self.kernels = SERIAL if parts <= 1 else PARALLEL
             self.into = self._multiply
 
     def _multiply(self, space, source, target):
-        source, target = space[source], space[target]
-        if space.columns == 1:
-            multiply_column(*self.arrays, source.reshape(-1), target.reshape(-1))
-        else:
-            multiply_columns(*self.arrays, source, target)
+        multiply = self.kernels["multiply_column" if space.columns == 1 else "multiply_columns"]
+        multiply(*self.arrays, space.flat[source], space.flat[target], space.columns)
 
 
 class Preconditioning(Operator):
@@ -155,7 +157,7 @@ class Space:
         while self.width < LANES:
             self.width *= 2
         self.rows = -(-n * columns // self.width)
-        self.lanes, self.vectors = {}, {}
+        self.lanes, self.flat, self.vectors = {}, {}, {}
         for name in ("x", "r", *names):
             self._allocate(name)
         self.x_true = None if x_true is None else np.asarray(x_true).reshape(n, -1)
@@ -163,6 +165,7 @@ class Space:
             self._allocate("error")
 
         chunks = -(-self.rows // ROWS_AT_ONCE)
+        self.kernels = SERIAL if chunks <= FEW_CHUNKS else PARALLEL
         wide = np.result_type(self.dtype, np.float64)
         self.partials, self.sums = np.empty((chunks, 2, self.width), wide), np.zeros((columns, 2), wide)
         self.coefficients = {name: np.zeros(self.width, wide) for name in ("alpha", "beta", "omega")}
@@ -187,15 +190,16 @@ class Space:
 
     def _allocate(self, name):
         self.lanes[name] = np.zeros((self.rows, self.width), self.dtype)
-        flat = self.lanes[name].reshape(-1)[: self.n * self.columns]
-        self.vectors[name] = flat.reshape(self.n, self.columns)
+        self.flat[name] = self.lanes[name].reshape(-1)[: self.n * self.columns]
+        self.vectors[name] = self.flat[name].reshape(self.n, self.columns)
 
     def __getitem__(self, name):
         return self.vectors[name]
 
     def alias(self, name, other):
         """Let `name` mean the vector `other`."""
-        self.lanes[name], self.vectors[name] = self.lanes[other], self.vectors[other]
+        for views in (self.lanes, self.flat, self.vectors):
+            views[name] = views[other]
 
     # What an iteration consists of
 
@@ -283,23 +287,23 @@ class Space:
 
     def _cg_direction(self):
         v = self.lanes
-        cg_direction(v["p"], v["z"], self.coefficients["beta"], self.active)
+        self.kernels["cg_direction"](v["p"], v["z"], self.coefficients["beta"], self.active)
 
     def _cg_step(self):
         v = self.lanes
         alpha = self.coefficients["alpha"]
-        cg_step(v["x"], v["r"], v["p"], v["q"], alpha, self.partials, self.sums)
+        self.kernels["cg_step"](v["x"], v["r"], v["p"], v["q"], alpha, self.partials, self.sums)
         sums = self._sums_found(("r", "r"))
         self._record_step(sums)
         self._decide("cg_step", sums)
 
     def _bi_direction(self):
         v, c = self.lanes, self.coefficients
-        bi_direction(v["p"], v["r"], v["v"], c["beta"], c["omega"], self.active)
+        self.kernels["bi_direction"](v["p"], v["r"], v["v"], c["beta"], c["omega"], self.active)
 
     def _bi_half(self):
         v = self.lanes
-        bi_half(v["r"], v["v"], self.coefficients["alpha"], self.partials, self.sums)
+        self.kernels["bi_half"](v["r"], v["v"], self.coefficients["alpha"], self.partials, self.sums)
         sums = self._sums_found(("r", "r"))
         self._record(self.running, sums, self.iteration + 0.5)
         self._decide("bi_half", sums)
@@ -307,7 +311,7 @@ class Space:
     def _bi_step(self):
         v, c = self.lanes, self.coefficients
         vectors = (v[name] for name in ("x", "r", "phat", "shat", "t", "shadow"))
-        bi_step(*vectors, c["alpha"], c["omega"], self.partials, self.sums)
+        self.kernels["bi_step"](*vectors, c["alpha"], c["omega"], self.partials, self.sums)
         sums = self._sums_found(("r", "r"), ("shadow", "r"))
         self._record_step(sums)
         self._decide("bi_step", sums)
@@ -330,10 +334,10 @@ class Space:
             return self._inner_sums(pairs, columns)
         lanes, (u, v) = self.lanes, pairs[0]
         if len(pairs) == 1:
-            sum_products(lanes[u], lanes[v], self.partials, self.sums)
+            self.kernels["sum_products"](lanes[u], lanes[v], self.partials, self.sums)
         else:
             y, z = pairs[1]
-            sum_two_products(lanes[u], lanes[v], lanes[y], lanes[z], self.partials, self.sums)
+            self.kernels["sum_two_products"](lanes[u], lanes[v], lanes[y], lanes[z], self.partials, self.sums)
         return self.sums.tolist()
 
     def _sums_found(self, *pairs):
@@ -653,7 +657,7 @@ def bi_step_chunk(chunk, x, r, phat, shat, t, alpha, omega):
 
 # The product of a matrix and a vector; a thread takes rows with about so many entries.
 @kernel(parallel=True)
-def multiply_column(starts, indptr, indices, data, source, target):
+def multiply_column(starts, indptr, indices, data, source, target, columns):
     parts = starts.size - 1
     if parts == 1:
         multiply_column_rows(0, starts[1], indptr, indices, data, source, target)
@@ -662,38 +666,74 @@ def multiply_column(starts, indptr, indices, data, source, target):
             multiply_column_rows(starts[part], starts[part + 1], indptr, indices, data, source, target)
 
 
-# Unsigned indices: the compiler need not ask whether they are negative.
+# Four entries at a time. Unsigned indices: the compiler need not ask whether they are negative.
 @helper
 def multiply_column_rows(first, end, indptr, indices, data, source, target):
+    ends, target = indptr[first + 1 : end + 1], target[first:end]
     entry = np.uint64(indptr[first])
-    for row in range(first, end):
-        last = np.uint64(indptr[row + 1])
+    for row in range(target.size):
+        last = np.uint64(ends[row])
         total = target.dtype.type(0)
+        while entry + np.uint64(4) <= last:
+            total += (
+                entry_product(indices, data, entry, source)
+                + entry_product(indices, data, entry + np.uint64(1), source)
+            ) + (
+                entry_product(indices, data, entry + np.uint64(2), source)
+                + entry_product(indices, data, entry + np.uint64(3), source)
+            )
+            entry += np.uint64(4)
         while entry < last:
-            total += data[entry] * source[np.uint64(indices[entry])]
+            total += entry_product(indices, data, entry, source)
             entry += np.uint64(1)
         target[row] = total
 
 
+@helper
+def entry_product(indices, data, entry, source):
+    return data[entry] * source[np.uint64(indices[entry])]
+
+
 # The same for all columns of a vector.
 @kernel(parallel=True)
-def multiply_columns(starts, indptr, indices, data, source, target):
+def multiply_columns(starts, indptr, indices, data, source, target, columns):
     parts = starts.size - 1
     if parts == 1:
-        multiply_columns_rows(0, starts[1], indptr, indices, data, source, target)
+        multiply_columns_rows(0, starts[1], indptr, indices, data, source, target, columns)
     else:
         for part in prange(parts):
-            multiply_columns_rows(starts[part], starts[part + 1], indptr, indices, data, source, target)
+            multiply_columns_rows(
+                starts[part], starts[part + 1], indptr, indices, data, source, target, columns
+            )
 
 
 @helper
-def multiply_columns_rows(first, end, indptr, indices, data, source, target):
+def multiply_columns_rows(first, end, indptr, indices, data, source, target, columns):
+    source, target = source.reshape(-1, columns), target.reshape(-1, columns)
     entry = np.uint64(indptr[first])
     for row in range(first, end):
         last = np.uint64(indptr[row + 1])
         target[row] = 0
         while entry < last:
             value, other = data[entry], np.uint64(indices[entry])
-            for column in range(target.shape[1]):
+            for column in range(columns):
                 target[row, column] += value * source[other, column]
             entry += np.uint64(1)
+
+
+PARALLEL = {
+    function.__name__: function
+    for function in (
+        sum_products,
+        sum_two_products,
+        cg_direction,
+        cg_step,
+        bi_direction,
+        bi_half,
+        bi_step,
+        multiply_column,
+        multiply_columns,
+    )
+}
+# The same without what guards threads, for vectors so short that none are woken.
+SERIAL = {name: getattr(function, "dispatcher", function) for name, function in PARALLEL.items()}
