@@ -22,10 +22,11 @@ NONSYMMETRIC = [
     "muelu_fuego0", "watt_1", "watt_2", "orsreg_1", "sherman5", "add32", "memplus", "hypre_tucker21935",
     "xenon1",
 ]  # fmt: skip
-# Here the first ten iterates of SciPy's own bicgstab differ by more than 1e-8 when the rows are permuted.
+# Here the first ten iterates differ by more than 1e-8 when only roundings do: SciPy's own with rows permuted,
+# or on watt_1, whose second residual is a millionth of the first, with fused multiply-adds.
 SENSITIVE = {
-    ("steam2", "jacobi"), ("watt_1", "none"), ("watt_2", "none"), ("watt_2", "jacobi"), ("sherman5", "none"),
-    ("sherman5", "jacobi"), ("memplus", "none"), ("memplus", "jacobi"),
+    ("steam2", "jacobi"), ("watt_1", "none"), ("watt_1", "jacobi"), ("watt_2", "none"), ("watt_2", "jacobi"),
+    ("sherman5", "none"), ("sherman5", "jacobi"), ("memplus", "none"), ("memplus", "jacobi"),
 }  # fmt: skip
 # On these it breaks down, diverges or gets nowhere in 3000 iterations, in both.
 BREAKDOWNS = [
@@ -53,12 +54,13 @@ class TestConjugateGradients:
         assert ours == pytest.approx(median(scipy_counts("cg", name, 1, KINDS[kind])), rel=0.02)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("name", POSITIVE)
+    @pytest.mark.parametrize(
+        ("name", "kind"),
+        # bcsstk13 takes more than 10 n iterations as it is.
+        [(name, kind) for name in POSITIVE for kind in KINDS if (name, kind) != ("bcsstk13", "none")],
+    )
     def test_real_matrices(self, backend, name, kind):
         """Medians of five numberings: on the hardest ones SciPy's own counts differ by more than 2 %."""
-        if (name, kind) == ("bcsstk13", "none"):
-            pytest.skip("takes more than 10 n iterations")
         counts = [
             our_counts(backend, "cg", at_hand(name), 5, KINDS[kind], 20_000),
             scipy_counts("cg", name, 5, KINDS[kind], 20_000),
@@ -92,7 +94,13 @@ class TestStabilized:
         assert 0.6 * theirs <= ours <= 1.6 * theirs
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("name", NONSYMMETRIC)
+    def test_breakdowns_are_overcome(self, backend):
+        """SciPy's bicgstab breaks down in some numberings of memplus."""
+        counts = our_counts(backend, "bicgstab", at_hand("memplus"), 5, lf.jacobi)
+        assert [info for _, info in counts] == [0] * 5
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", [name for name in NONSYMMETRIC if name != "memplus"])
     def test_real_matrices(self, backend, name):
         ours = median(our_counts(backend, "bicgstab", at_hand(name), 5, lf.jacobi))
         theirs = median(scipy_counts("bicgstab", name, 5, lf.jacobi))

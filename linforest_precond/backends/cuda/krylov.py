@@ -68,7 +68,10 @@ class Product:
         self.own = A.longest_row <= LONGEST_ROW
         self.A = None if self.own else _CuSparse(*self.csr, n)
 
-    capturable = property(lambda self: self.csr is not None)
+    @property
+    def capturable(self):
+        """CuPy refuses to capture cuSPARSE's calls."""
+        return self.csr is not None and self.own
 
     def into(self, source, target):
         """target = A source, for arrays of one or several columns."""
