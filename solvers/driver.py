@@ -15,6 +15,7 @@ from .status import Status
 
 # Two sums of the same squares differ by so much at most.
 SLACK = 1 + 1e-12
+_ACTIVE = {float(Running.RUNNING), float(Running.HALF)}
 
 
 class Method(Protocol):
@@ -110,9 +111,12 @@ class _Run:
         while True:
             while self._is_running():
                 space.batch(lambda: method.iterate(space, A, M), capturable)
+                if callback is None:
+                    self._take(space.poll(wait=False))
+                    continue
                 before = self.iterations.max()
-                self._take(space.poll(wait=callback is not None))
-                if callback is not None and self.iterations.max() > before:
+                self._take(space.poll(wait=True))
+                if self.iterations.max() > before:
                     callback(x)
             self._take(space.poll(wait=True))
             missing = self._verify()
@@ -138,7 +142,7 @@ class _Run:
         space.start(fresh)
 
     def _is_running(self):
-        return bool(np.isin(self.statuses, (Running.RUNNING, Running.HALF)).any())
+        return not _ACTIVE.isdisjoint(self.statuses.tolist())  # small arrays: NumPy would take longer
 
     def _take(self, report):
         """Note what a report says."""
