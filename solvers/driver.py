@@ -90,6 +90,8 @@ class _Run:
         self.statuses = np.full(columns, float(Running.RUNNING))
         self.iterations = np.zeros(columns, np.int64)
         self.last_true = np.full(columns, np.inf)
+        # The last records of the columns, and the statuses of those whose true residual has been judged.
+        self.ends, self.settled = [0.0] * columns, {}
         if history is not None:
             true_norm = None if x_true is None else norms_of(x_true, None)
             history.begin(method.name, n, columns, problem.b.dtype, problem.norms, true_norm)
@@ -98,7 +100,7 @@ class _Run:
         problem, space, method = self.problem, self.space, self.method
         A, M = problem.product, problem.preconditioning
         columns = problem.b.shape[1]
-        self._start(np.ones(columns, bool), problem.x0)
+        self._set_out()
         first = space.poll(wait=True)
         self._take(first)
         for c in range(columns if self.history is not None else 0):
@@ -114,28 +116,31 @@ class _Run:
                 if callback is None:
                     self._take(space.poll(wait=False))
                     continue
-                before = self.iterations.max()
+                before = self.iterations.sum()
                 self._take(space.poll(wait=True))
-                if self.iterations.max() > before:
+                if self.iterations.sum() > before:
                     callback(x)
             self._take(space.poll(wait=True))
             missing = self._verify()
             if not missing.any():
                 return
-            self._start(missing, None)
+            self._start(missing)
             self._take(space.poll(wait=True))
 
-    def _start(self, fresh, x0):
-        """Let the fresh columns begin at x0, or go on from a residual that was put in r's place."""
-        space, b = self.space, self.problem.b
-        if fresh.all() and self.iterations.max(initial=0) == 0:
-            space["r"][...] = b
-            if x0 is not None:
-                empty = self.problem.norms == 0  # its solution is 0, wherever it starts
-                for c in np.flatnonzero(~empty).tolist():
-                    space["x"][:, c] = x0[:, c]
-                space.multiply(self.problem.product, "x", "r")
-                space["r"][...] = b - space["r"]
+    def _set_out(self):
+        """Begin at x0; columns of zeros in b are solved by zeros, wherever they are to start."""
+        space, b, x0 = self.space, self.problem.b, self.problem.x0
+        space["r"][...] = b
+        if x0 is not None:
+            for c in np.flatnonzero(self.problem.norms).tolist():
+                space["x"][:, c] = x0[:, c]
+            space.multiply(self.problem.product, "x", "r")
+            space["r"][...] = b - space["r"]
+        self._start(np.ones(b.shape[1], bool))
+
+    def _start(self, fresh):
+        """Let the fresh columns go on from r as it is."""
+        space = self.space
         for name in self.method.copies:
             for c in np.flatnonzero(fresh).tolist():
                 space[name][:, c] = space["r"][:, c]
@@ -149,8 +154,14 @@ class _Run:
         if report is None:
             return
         self.statuses, self.iterations = report.statuses, report.iterations
+        for c, status in self.settled.items():
+            self.statuses[c] = status
         if self.history is not None and len(report.steps):
             self.history.add(report.steps, report.seconds, report.norms, report.errors)
+            for c, norms in enumerate(report.norms.T):
+                running = np.flatnonzero(~np.isnan(norms))
+                if running.size:
+                    self.ends[c] = float(np.ceil(report.steps[running[-1]]))
 
     def _verify(self):
         """Compute true residuals where it converged or broke down; the columns that go on with these."""
@@ -164,21 +175,26 @@ class _Run:
         residual[...] = problem.b - residual
         norms = norms_of(residual, problem.inner)
         for c in np.flatnonzero(ended).tolist():
+            if c in self.settled:
+                continue
             if self.history is not None:
-                self.history.add_true(float(self.iterations[c]), c, norms[c])
+                self.history.add_true(self.ends[c], c, norms[c])
             if norms[c] <= problem.targets[c] * SLACK:
-                self.statuses[c] = Status.CONVERGED
+                self._settle(c, Status.CONVERGED)
             elif not norms[c] <= 0.5 * self.last_true[c]:
-                self.statuses[c] = self.statuses[c] or Status.STAGNATED  # or what broke down
+                self._settle(c, self.statuses[c] or Status.STAGNATED)  # or what broke down
             elif self.iterations[c] >= problem.most_iterations:
-                self.statuses[c] = Running.LIMIT
+                self._settle(c, Running.LIMIT)
             else:
                 missing[c] = True
                 self.last_true[c] = norms[c]
                 space["r"][:, c] = residual[:, c]
                 if self.history is not None:
-                    self.history.add_replacement(float(self.iterations[c]), c)
+                    self.history.add_replacement(self.ends[c], c)
         return missing
+
+    def _settle(self, c, status):
+        self.settled[c] = self.statuses[c] = float(status)
 
     def info(self):
         done = np.maximum(self.iterations, 1)

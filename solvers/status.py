@@ -42,8 +42,8 @@ class Status(IntEnum):
     )
     RHO = (
         -10,
-        "rho vanished: the residual is orthogonal to the one of the start. Go on with x0=x, which starts "
-        "from the residual of now, or try another preconditioner.",
+        "rho vanished: the residual is orthogonal to the one of the start, and a new start from it did not "
+        "help. Try another preconditioner.",
     )
     OMEGA = (
         -11,

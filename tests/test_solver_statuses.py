@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
 import strategies as graphs
 from solver_cases import (
     SLACK,
@@ -23,7 +24,7 @@ from solver_cases import (
 )
 
 import linforest_precond as lf
-from linforest_precond.solvers import History, Status, cg
+from linforest_precond.solvers import History, Status, bicgstab, cg
 
 
 class TestTrueResiduals:
@@ -56,16 +57,73 @@ class TestTrueResiduals:
         b = A @ noise(400, 3)
         x0 = np.zeros((400, 3))
         x0[:, 1] = 1e8 * noise(400, seed=1)
-        history = History()
+        history, watch = History(), Watch(backend)
         x, info = SOLVERS[solver](
-            backend.csr(A), backend.array(b), backend.array(x0), rtol=1e-10, history=history
+            backend.csr(A),
+            backend.array(b),
+            backend.array(x0),
+            rtol=1e-10,
+            history=history,
+            callback=watch,
         )
-        assert (info == 0).all()
+        assert not info.any() and (true_residuals(backend, A, b, x) <= 1e-10 * SLACK).all()
         assert {column for _, column in history.replacements} == {1}
-        assert (true_residuals(backend, A, b, x) <= 1e-10 * SLACK).all()
         alone = History()
         SOLVERS[solver](backend.csr(A), backend.array(b[:, 0]), rtol=1e-10, history=alone)
         assert abs(iterations_of(history, 0) - iterations_of(alone)) <= 1
+        for c in range(3):
+            checks = [found for found in history.true_residuals if found[0] > 0 and found[1] == c]
+            assert len(checks) == 1 + sum(column == c for _, column in history.replacements)
+        np.testing.assert_array_equal(watch.seen[-1], backend.host(x))
+
+    def one_that_goes_on_alone(self, backend, solver):
+        """An easy column drifts, and goes on when a hard one is done."""
+        A = sp.csr_array(sp.block_diag([lf.matrices.aniso(2, 20), 3 * sp.eye_array(4), [[2.0]]]))
+        b, x0 = np.zeros((405, 2)), np.zeros((405, 2))
+        b[:, 0] = noise(405)
+        b[400:, 1] = 1
+        x0[400:, 1] = 1e8 * np.pi
+        history, watch = History(), Watch(backend)
+        x, info = SOLVERS[solver](
+            backend.csr(A), backend.array(b), backend.array(x0), rtol=1e-13, history=history, callback=watch
+        )
+        assert not info.any() and (true_residuals(backend, A, b, x) <= 1e-13 * 1.01).all()
+        assert {column for _, column in history.replacements} >= {1}
+        return backend.host(x), history, watch.seen
+
+    @each_solver
+    def test_the_callback_follows_one_that_goes_on_alone(self, backend, solver):
+        x, _, seen = self.one_that_goes_on_alone(backend, solver)
+        np.testing.assert_array_equal(seen[-1], x)
+        for one, other in zip(seen, seen[1:]):
+            assert (one != other).any()
+
+    @each_solver
+    def test_the_history_follows_one_that_goes_on_alone(self, backend, solver):
+        """Records and checks count its iterations alike."""
+        _, history, _ = self.one_that_goes_on_alone(backend, solver)
+        for c in range(2):
+            checks = [iteration for iteration, column, _ in history.true_residuals if column == c]
+            assert checks[-1] == iterations_of(history, c)
+
+    def test_a_breakdown_is_overcome(self, backend):
+        """rho vanishes after one iteration; the residual of then is a better start."""
+        A = np.array([[1.0, 0, 0], [1, 1, 0], [0, 1, 1]])
+        b, history = np.array([1.0, 0, 0]), History()
+        assert scipy.sparse.linalg.bicgstab(A, b)[1] != 0
+        x, info, told = recorded(bicgstab, backend.array(A), backend.array(b), history=history)
+        assert info == 0 and not told
+        np.testing.assert_allclose(backend.host(x), [1, -1, 1], rtol=1e-4)
+        assert (1.0, 0) in history.replacements
+
+    def test_a_breakdown_at_the_start(self, backend):
+        """r is at right angles to A r: there is nothing to go on with, and x0 is not forgotten."""
+        A, b, x0 = np.diag([1.0, -1]), np.array([1, 0.5]), np.array([0, 0.5])
+        history = History()
+        recorded(bicgstab, backend.array(A), backend.array(b), backend.array(x0), history=history)
+        first = np.linalg.norm(b - A @ x0) / np.linalg.norm(b)
+        starts = history.residuals[history.iterations == 0]
+        np.testing.assert_allclose(starts, np.full(len(starts), first), rtol=1e-12)
 
     @each_solver
     def test_is_computed_once_where_it_is_met(self, backend, solver):
@@ -211,6 +269,17 @@ class TestStatuses:
         x, info, told = recorded(SOLVERS[solver], backend.csr(A), backend.array(b), maxiter=500)
         assert info != 0 and len(told) == (info < 0)
         assert np.isfinite(backend.host(x)).all()
+
+    @each_solver
+    @pytest.mark.parametrize("exponent", [-1000, -600, 520, 1000])
+    def test_numbers_whose_squares_are_none(self, backend, solver, exponent):
+        """b is finite and not 0; that it cannot be summed up is no success."""
+        A, b = grid(solver), noise(400) * 2.0**exponent
+        x, info, told = recorded(SOLVERS[solver], backend.csr(A), backend.array(b))
+        assert len(told) == (info < 0)
+        if info == 0:
+            x, b = (values * 2.0**-exponent for values in (backend.host(x), b))
+            assert true_residuals(backend, A, b, x) <= 1e-5 * SLACK
 
     @each_solver
     @pytest.mark.parametrize("which", ["A", "M"])
