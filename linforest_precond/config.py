@@ -31,7 +31,7 @@ def show_config() -> None:
 
 
 def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
-    """Compile the kernels from a matrix to its preconditioners ahead, on every usable backend.
+    """Compile the kernels from a matrix to its preconditioners and solvers ahead, on every usable backend.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def as_csr(A: Any) -> CSR:
     backend = backend_of(A)
     A = _as_matrix(A, backend.xp)
     _check_shape(A, backend)
-    dtype = _value_dtype(A.dtype)
+    dtype = value_dtype("A", A.dtype)
     if getattr(A, "format", None) != "csr":
         indptr, indices, data = _from_triplets(A, dtype, backend)
     else:
@@ -113,16 +113,17 @@ def _check_shape(A: Any, backend: Any) -> None:
         raise ValueError(f"A must have at most {backend.max_rows} rows on {backend.name}, got {A.shape[0]}")
 
 
-def _value_dtype(dtype: np.dtype) -> np.dtype:
-    dtype = np.dtype(dtype)
+def value_dtype(name: str, dtype: Any) -> np.dtype:
+    """The type that the numbers of an argument are worked on in."""
+    dtype = np.dtype(dtype).newbyteorder("=")
     if dtype.kind in "biu":
         return np.dtype(np.float64)
-    if dtype.newbyteorder("=") not in VALUE_DTYPES:
+    if dtype not in VALUE_DTYPES:
         raise TypeError(
-            f"A must hold float32, float64, complex64 or complex128 values (integers and booleans "
-            f"become float64), got {dtype}; convert it with A.astype(...)"
+            f"{name} must hold float32, float64, complex64 or complex128 values (integers and booleans "
+            f"become float64), got {dtype}; convert it with {name}.astype(...)"
         )
-    return dtype.newbyteorder("=")
+    return dtype
 
 
 def _from_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any]:
@@ -140,19 +141,6 @@ def _from_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any
         _check_coordinates(rows, cols, values, A.shape[0])
         index = _index_dtype(values.size, rows.dtype, cols.dtype)
     return backend.entries.canonical(rows, cols, values.astype(dtype, copy=False), A.shape[0], index)
-
-
-def value_dtype(name: str, dtype: Any) -> np.dtype:
-    """The type that the numbers of an argument are worked on in."""
-    dtype = np.dtype(dtype).newbyteorder("=")
-    if dtype.kind in "biu":
-        return np.dtype(np.float64)
-    if dtype not in VALUE_DTYPES:
-        raise TypeError(
-            f"{name} must hold float32, float64, complex64 or complex128 values (integers and booleans "
-            f"become float64), got {dtype}; convert it with {name}.astype(...)"
-        )
-    return dtype
 
 
 def _check_coordinates(rows: Any, cols: Any, values: Any, n: int) -> None:

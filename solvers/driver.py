@@ -45,7 +45,7 @@ def solve(method: Method, problem: Problem, callback: Any, history: Any) -> tupl
     if history is not None and not isinstance(history, History):
         raise TypeError(f"history must be None or a History, got a {type(history).__name__}")
     if not problem.b.size:
-        return _nothing(problem, history)
+        return _nothing(method, problem, history)
     run = _Run(method, problem, history)
     run.iterate(callback)
     info = run.info()
@@ -56,11 +56,11 @@ def solve(method: Method, problem: Problem, callback: Any, history: Any) -> tupl
     return (x.reshape(-1), int(info[0])) if problem.one else (x, info)
 
 
-def _nothing(problem, history):
+def _nothing(method, problem, history):
     """The answer where there is no row, or no column."""
     info = np.zeros(problem.b.shape[1], np.int64)
     if history is not None:
-        history.begin("", *problem.b.shape, problem.b.dtype, problem.norms, None)
+        history.begin(method.name, *problem.b.shape, problem.b.dtype, problem.norms, None)
         history.finish(info, problem.one)
     x = problem.b.copy()
     return (x.reshape(-1), 0) if problem.one else (x, info)

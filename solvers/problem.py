@@ -51,7 +51,7 @@ def checked(A, b, x0, rtol, atol, maxiter, M, callback, inner) -> Problem:
     n = _checked_rows("A", A)
     b = checked_vectors("b", b, n, backend)
     x0 = None if x0 is None else checked_vectors("x0", x0, n, backend)
-    if x0 is not None and x0.reshape(n, -1).shape != b.reshape(n, -1).shape:
+    if x0 is not None and _as_columns(x0).shape != _as_columns(b).shape:
         raise ValueError(f"x0 must have b's shape {b.shape}, got {x0.shape}")
     if M is not None and _checked_rows("M", M) != n:
         raise ValueError(f"M must have A's shape {(n, n)}, got {M.shape}")
@@ -62,21 +62,24 @@ def checked(A, b, x0, rtol, atol, maxiter, M, callback, inner) -> Problem:
             raise TypeError(f"{name} must be None or a function, got a {type(function).__name__}")
     csr = as_csr(A) if hasattr(A, "tocsr") else None
     dtype = _working_dtype(csr.data if csr is not None else A, b, x0)
-    columns = b.reshape(n, -1) if n else b.reshape(0, b.shape[1] if b.ndim == 2 else 1)
-    columns = columns.astype(dtype, copy=False)
+    columns = _as_columns(b).astype(dtype, copy=False)
     norms = norms_of(columns, inner)
     return Problem(
         backend=backend,
         product=backend.krylov.Product(A if csr is None else csr, dtype),
         preconditioning=backend.krylov.Preconditioning(M, dtype),
         b=columns,
-        x0=None if x0 is None else x0.reshape(columns.shape).astype(dtype, copy=False),
+        x0=None if x0 is None else _as_columns(x0).astype(dtype, copy=False),
         norms=norms,
         targets=np.maximum(rtol * norms, atol),
         most_iterations=_checked_maxiter(maxiter, n),
         inner=inner,
         one=b.ndim == 1 or b.shape[1] == 1,
     )
+
+
+def _as_columns(vectors):
+    return vectors.reshape(-1, 1) if vectors.ndim == 1 else vectors
 
 
 def norms_of(columns, inner) -> np.ndarray:

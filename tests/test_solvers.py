@@ -473,6 +473,13 @@ class TestColumns:
         assert x.shape == (400, 0) and info.shape == (0,)
 
     @each_solver
+    def test_no_rows(self, backend, solver):
+        A, nothing = backend.csr(sp.csr_array((0, 0))), backend.xp.zeros(0)
+        for x0 in (None, nothing):
+            x, info = SOLVERS[solver](A, nothing, x0)
+            assert x.shape == (0,) and info == 0
+
+    @each_solver
     @pytest.mark.parametrize("columns", [2, 33, 70])
     @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
     def test_many_columns(self, backend, solver, columns, dtype):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import LARGEST_INT32_COUNT, _value_dtype
+from linforest_precond.gate import LARGEST_INT32_COUNT, value_dtype
 from linforest_precond.precond.operators import stored_dtype
 from linforest_precond.records import Forest, _table
 
@@ -120,7 +120,7 @@ def _sizes(A: Any, dtype: Any, symmetric: bool) -> _Sizes:
         A = backend_of(A).xp.asarray(A)
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"A must be square, got shape {tuple(A.shape)}")
-    value = _value_dtype(A.dtype)
+    value = value_dtype("A", A.dtype)
     entries = int(A.nnz) if sparse else int(A.size)
     indices = [getattr(A, name).dtype.itemsize for name in ("indptr", "indices") if hasattr(A, name)]
     wide = (1 if symmetric else 2) * entries > LARGEST_INT32_COUNT or max(indices, default=4) > 4

@@ -86,9 +86,8 @@ class TridiagonalSolver:
         xp = backend_of(b).xp
         columns = b.reshape(b.shape[0], -1) if b.size else b.reshape(b.shape[0], 0)
         if b.dtype.kind == "c" and self.dtype.kind != "c":
-            columns = xp.ascontiguousarray(columns).view(
-                b.real.dtype
-            )  # real and imaginary parts side by side
+            # Real and imaginary parts side by side.
+            columns = xp.ascontiguousarray(columns).view(b.real.dtype)
         x = xp.empty(columns.shape, columns.dtype)
         if x.size:
             self.solve_into(columns, x, transpose=bool(transpose))
