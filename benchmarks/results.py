@@ -43,6 +43,7 @@ ROW = {
     "met": (bool, None),
     "note": str,
 }
+# The code that is hashed: that of a backend with the solvers, which run on both, and the benchmarks' own.
 HASHED = ("cuda", "cpu", "benchmarks")
 # The first two should be small; the speedup, the inverse of the ratio, should be large.
 JUDGED = ("ratio", "median", "speedup")

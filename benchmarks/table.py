@@ -2,7 +2,7 @@
 
     python benchmarks/table.py [--write]
 
-Rows measured on other code of their backend than today's are marked `older code`.
+Rows measured on other code of their backend, or of the solvers, than today's are marked `older code`.
 """
 
 from __future__ import annotations

@@ -21,6 +21,17 @@ class Running(IntEnum):
     LIMIT = 3  # out of iterations
 
 
+class Report(NamedTuple):
+    """Where iterated columns stand, and what was recorded since the last report; all on the host."""
+
+    statuses: Array  # (k,)
+    iterations: Array  # (k,)
+    steps: Array  # (m,) iteration numbers, with halves
+    seconds: Array  # (m,)
+    norms: Array  # (m, k) of the residuals, NaN where a column had stopped
+    errors: Array | None  # (m, k)
+
+
 class Finding(IntEnum):
     """What is counted while a (block) tridiagonal matrix is factored, and where its count stands.
 

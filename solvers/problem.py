@@ -11,6 +11,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr, value_dtype
+from linforest_precond.precond.operators import Preconditioner
 
 # Residuals that grow so many times diverge.
 LARGEST_GROWTH = 1e10
@@ -66,8 +67,8 @@ def checked(A, b, x0, rtol, atol, maxiter, M, callback, inner) -> Problem:
     norms = norms_of(columns, inner)
     return Problem(
         backend=backend,
-        product=backend.krylov.Product(A if csr is None else csr, dtype),
-        preconditioning=backend.krylov.Preconditioning(M, dtype),
+        product=backend.products.Product(A if csr is None else csr, dtype),
+        preconditioning=backend.products.Preconditioning(M, dtype, ours=isinstance(M, Preconditioner)),
         b=columns,
         x0=None if x0 is None else _as_columns(x0).astype(dtype, copy=False),
         norms=norms,

@@ -29,7 +29,7 @@ OPTIONS = ("--std=c++17",)
 # A fused multiply-add rounds once where the CPU rounds twice, and the two backends give the same bits; only
 # solutions agree to rounding.
 SAME_BITS = ("--fmad=false",)
-SOLVING = {"sweeps", "pivoting", "refinement", "krylov"}
+SOLVING = {"sweeps", "pivoting", "refinement", "updates", "products"}
 
 
 def _every(**choices):
@@ -48,6 +48,8 @@ _APPLIED = [
     for value, result in itertools.product(_VALUES, _VALUES)
     if value == result or (value, result) in ((np.float32, np.float64), (np.complex64, np.complex128))
 ]
+# Scalars instead of blocks, beside the type of double precision.
+_SCALAR = [{"VALUE": value, "WIDE": tiles.wide_type(value), "BLOCK": 1} for value in _VALUES]
 
 # Every program with every combination of macros it is used with: the tests compile them all.
 PROGRAMS = {
@@ -63,15 +65,13 @@ PROGRAMS = {
     "sums": _every(VALUE=_WEIGHTS, INDEX=(np.int32,)),
     "pivots": _every(VALUE=_VALUES, BLOCK=_BLOCKS),
     "sweeps": [tiles.macros(*each) for each in itertools.product(_VALUES, _BLOCKS, _KINDS)],
-    "pivoting": [{"VALUE": value, "WIDE": tiles.wide_type(value), "BLOCK": 1} for value in _VALUES],
+    "pivoting": _SCALAR,
     "refinement": [
         {"VALUE": value, "WIDE": tiles.wide_type(value), "BLOCK": block}
         for value, block in itertools.product(_VALUES, _BLOCKS)
     ],
-    "krylov": [
-        {"VALUE": value, "WIDE": tiles.wide_type(value), "BLOCK": 1, "INDEX": index}
-        for value, index in itertools.product(_VALUES, _INDICES)
-    ],
+    "updates": _SCALAR,
+    "products": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
 }
 
 
