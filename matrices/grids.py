@@ -6,14 +6,10 @@ Vertices are numbered in C order: on a grid of shape (ny, nx) the vertex at (y, 
 from __future__ import annotations
 
 import math
-import operator
-from typing import Any
 
 import numpy as np
 
-VALUE_DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
-INDEX_DTYPES = (np.int32, np.int64)
-LARGEST_INT32 = 2**31 - 1
+from .arrays import array_modules, csr, grid_shape, index_type, integer, value_type
 
 # Rows are y - 1, y, y + 1 and columns x - 1, x, x + 1: the paper prints y + 1 on top.
 ANISO1 = ((-0.2, -0.1, -0.2), (-1.0, 3.0, -1.0), (-0.2, -0.1, -0.2))
@@ -55,10 +51,10 @@ def stencil(shape, weights, *, dtype=np.float64, device=None, index_dtype=None):
            [ 0., -1.,  2., -3.],
            [ 0.,  0., -1.,  2.]])
     """
-    shape = _grid_shape(shape)
-    dtype = _value_dtype(dtype)
+    shape = grid_shape(shape)
+    dtype = value_type(dtype)
     weights = _stencil_weights(weights, len(shape), dtype)
-    return _assemble(shape, _couplings(weights), dtype, device, index_dtype)
+    return assemble(shape, _couplings(shape, weights), dtype, device, index_dtype)
 
 
 def poisson(shape, *, dtype=np.float64, device=None, index_dtype=None):
@@ -85,7 +81,7 @@ def poisson(shape, *, dtype=np.float64, device=None, index_dtype=None):
            [-1.,  0.,  4., -1.],
            [ 0., -1., -1.,  4.]])
     """
-    shape = _grid_shape(shape)
+    shape = grid_shape(shape)
     weights = np.zeros((3,) * len(shape))
     centre = (1,) * len(shape)
     weights[centre] = 2 * len(shape)
@@ -127,35 +123,36 @@ def aniso(kind, n, *, dtype=np.float64, device=None, index_dtype=None):
     >>> float(matrices.aniso(3, 100)[5000, 5001])
     -1.0
     """
-    kind = _integer(kind, "kind")
+    kind = integer(kind, "kind")
     if kind not in (1, 2, 3):
         raise ValueError(f"kind must be 1, 2 or 3, got {kind}")
-    (n,) = _grid_shape(_integer(n, "n"), name="n")
-    dtype = _value_dtype(dtype)
-    couplings = _couplings(np.array(ANISO1 if kind == 1 else ANISO2, dtype=dtype))
+    (n,) = grid_shape(integer(n, "n"), name="n")
+    dtype = value_type(dtype)
+    weights = np.array(ANISO1 if kind == 1 else ANISO2, dtype=dtype)
     if kind < 3:
-        return _assemble((n, n), couplings, dtype, device, index_dtype)
+        return assemble((n, n), _couplings((n, n), weights), dtype, device, index_dtype)
     # Vertices are ordered by (x - y, x): offsets taken in that order meet their columns in ascending order.
-    couplings.sort(key=lambda coupling: (coupling[0][1] - coupling[0][0], coupling[0][1]))
-    return _assemble((n, n), couplings, dtype, device, index_dtype, number=_number_along_diagonals)
+    couplings = _couplings((n, n), weights, key=lambda offset: (offset[1] - offset[0], offset[1]))
+    return assemble((n, n), couplings, dtype, device, index_dtype, number=_number_along_diagonals)
 
 
-def _assemble(shape, couplings, dtype, device, index_dtype, number=None):
+def assemble(shape, couplings, dtype, device, index_dtype, number=None):
     """
-    Fill the CSR arrays coupling by coupling, each over the box of vertices whose neighbour lies in the grid.
+    Fill the CSR arrays coupling by coupling, each over a box of vertices and the box of their neighbours.
 
-    ``couplings`` holds (offset, weight) pairs in ascending order of the neighbour's number, so every row
-    comes out sorted; ``number(xp, shape, index dtype)`` numbers the vertices of the grid, None in C order.
+    ``couplings`` holds (here, there, weight) in ascending order of the neighbour's number, so every row comes
+    out sorted: two boxes of one shape as slices, see `boxes`, and a number or an array of that shape.
+    ``number(xp, shape, index dtype)`` numbers the vertices of the grid, None in C order.
     """
-    xp, sparse = _array_modules(device)
+    xp, sparse = array_modules(device)
     size = math.prod(shape)
-    nnz = sum(_box_size(shape, offset) for offset, _ in couplings)
-    index_dtype = _index_dtype(index_dtype, max(size, nnz))
+    nnz = sum(_box_size(here) for here, _, _ in couplings)
+    index_dtype = index_type(index_dtype, max(size, nnz))
 
     vertex = (number or _number_in_c_order)(xp, shape, index_dtype)
     degree = xp.zeros(shape, dtype=index_dtype)
-    for offset, _ in couplings:
-        degree[_box(shape, offset)] += 1
+    for here, _, _ in couplings:
+        degree[here] += 1
     row_length = xp.empty(size, dtype=index_dtype)
     row_length[vertex] = degree
     indptr = xp.zeros(size + 1, dtype=index_dtype)
@@ -166,43 +163,34 @@ def _assemble(shape, couplings, dtype, device, index_dtype, number=None):
     slot[...] = indptr[vertex]
     indices = xp.empty(nnz, dtype=index_dtype)
     data = xp.empty(nnz, dtype=dtype)
-    for offset, weight in couplings:
-        here = _box(shape, offset)
-        there = _box(shape, tuple(-step for step in offset))
+    for here, there, weight in couplings:
         slots = slot[here]
         indices[slots] = vertex[there]
-        data[slots] = weight
+        data[slots] = weight if np.isscalar(weight) else xp.asarray(weight)
         slot[here] += 1
-    return _csr(sparse, data, indices, indptr, size)
+    return csr(sparse, data, indices, indptr, size)
 
 
-def _csr(sparse, data, indices, indptr, size):
-    csr_type = getattr(sparse, "csr_array", None) or sparse.csr_matrix
-    A = csr_type((data, indices, indptr), shape=(size, size))
-    # Constructors may narrow int64 indices that fit int32; the caller's choice stands.
-    A.indices, A.indptr = indices, indptr
-    A.has_sorted_indices = True
-    A.has_canonical_format = True
-    return A
+def boxes(shape, offset):
+    """The vertices whose neighbour at an offset lies in the grid, and these neighbours."""
+    pairs = list(zip(shape, offset, strict=True))
+    here = tuple(slice(max(0, -step), max(0, length - max(0, step))) for length, step in pairs)
+    there = tuple(slice(max(0, step), max(0, length - max(0, -step))) for length, step in pairs)
+    return here, there
 
 
-def _couplings(weights):
-    """(offset, weight) of every nonzero weight, offsets in C order, hence columns in ascending order."""
+def _couplings(shape, weights, key=None):
+    """Every nonzero weight with its boxes, offsets in C order or by a key: columns in ascending order."""
     centre = [length // 2 for length in weights.shape]
-    return [
-        (tuple(int(i) - c for i, c in zip(position, centre, strict=True)), weights[tuple(position)].item())
-        for position in np.argwhere(weights != 0)
-    ]
+    places = [tuple(map(int, place)) for place in np.argwhere(weights != 0)]
+    offsets = {place: tuple(i - c for i, c in zip(place, centre, strict=True)) for place in places}
+    if key is not None:
+        places.sort(key=lambda place: key(offsets[place]))
+    return [(*boxes(shape, offsets[place]), weights[place].item()) for place in places]
 
 
-def _box(shape, offset):
-    """The vertices whose neighbour at this offset lies in the grid."""
-    pairs = zip(shape, offset, strict=True)
-    return tuple(slice(max(0, -step), max(0, length - max(0, step))) for length, step in pairs)
-
-
-def _box_size(shape, offset):
-    return math.prod(max(0, length - abs(step)) for length, step in zip(shape, offset, strict=True))
+def _box_size(box):
+    return math.prod(max(0, side.stop - side.start) for side in box)
 
 
 def _number_in_c_order(xp, shape, index_dtype):
@@ -218,66 +206,6 @@ def _number_along_diagonals(xp, shape, index_dtype):
     base = (end - (n - xp.abs(diagonal)) - xp.maximum(diagonal, 0)).astype(index_dtype)
     x = xp.arange(n, dtype=index_dtype)
     return base[x[None, :] - x[:, None] + (n - 1)] + x[None, :]
-
-
-def _array_modules(device) -> tuple[Any, Any]:
-    """The array module and the sparse module of a device."""
-    if device is None or device == "cpu":
-        import scipy.sparse
-
-        return np, scipy.sparse
-    if device != "cuda":
-        raise ValueError(f'device must be None, "cpu" or "cuda", got {device!r}')
-    _require_gpu()
-    import cupy
-    import cupyx.scipy.sparse
-
-    return cupy, cupyx.scipy.sparse
-
-
-def _require_gpu():
-    from linforest_precond.backends import cuda_status
-
-    usable, reason = cuda_status()
-    if not usable:
-        raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device="cpu" works everywhere')
-
-
-def _integer(value, name):
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, got {value!r}") from None
-
-
-def _grid_shape(shape, name="shape"):
-    lengths = shape if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
-    lengths = tuple(_integer(length, name) for length in lengths)
-    if not lengths:
-        raise ValueError(f"{name} must name at least one axis, got {shape!r}")
-    if min(lengths) < 1:
-        raise ValueError(f"{name} must be at least 1 along every axis, got {shape!r}")
-    return lengths
-
-
-def _value_dtype(dtype):
-    dtype = np.dtype(dtype)
-    if dtype not in VALUE_DTYPES:
-        raise TypeError(f"dtype must be float32, float64, complex64 or complex128, got {dtype}")
-    return dtype
-
-
-def _index_dtype(index_dtype, largest):
-    if index_dtype is None:
-        return np.dtype(np.int32 if largest <= LARGEST_INT32 else np.int64)
-    index_dtype = np.dtype(index_dtype)
-    if index_dtype not in INDEX_DTYPES:
-        raise TypeError(f"index_dtype must be int32 or int64, got {index_dtype}")
-    if largest > np.iinfo(index_dtype).max:
-        raise ValueError(f"index_dtype int32 is too narrow for {largest} entries; int64 or None works")
-    return index_dtype
 
 
 def _stencil_weights(weights, axes, dtype):

@@ -1,0 +1,97 @@
+"""Bring a matrix of the SuiteSparse collection into the cache: fetched, unpacked, checked, then renamed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from . import matrix_market
+from .archive import most_in_all, open_matrix
+from .collection import CITATION, LICENCE, Entry
+from .errors import MatrixNotAvailable
+from .fetch import fetch
+from .places import cache_folder, make_folder, remove_abandoned, temporary_beside
+
+CHUNK = 1 << 20
+
+
+def download(entry: Entry, cache=None) -> Path:
+    """
+    Download one matrix to ``<cache>/<group>/<name>.mtx``.
+
+    Processes that download the same matrix at once each work on files of their own; the last one to finish
+    replaces the others' equal file.
+
+    Raises
+    ------
+    MatrixNotAvailable
+        Where the download fails or does not hold what the index says. Nothing is left that could be taken for
+        the matrix.
+    """
+    target = make_folder(cache_folder(cache) / entry.group) / f"{entry.name}.mtx"
+    archive = fetch(
+        entry.address,
+        target.with_name(f"{entry.name}.tar.gz"),
+        most_bytes=most_in_all(entry.most_bytes),
+        label=entry.full_name,
+    )
+    try:
+        header = _unpack(archive, target, entry)
+    except ValueError as error:
+        raise MatrixNotAvailable(f"{entry.address} does not hold {entry.full_name}: {error}") from error
+    finally:
+        archive.unlink(missing_ok=True)
+    print(_notice(entry, header, target), file=sys.stderr)
+    return target
+
+
+def check_header(header, entry):
+    """The sizes must be the index's; a triangle of a symmetric matrix has about half of its entries."""
+    shape, expected = (header.rows, header.columns), (entry.rows, entry.columns)
+    if header.format != "coordinate" or shape != expected:
+        raise ValueError(f"the file has shape {shape}, the index says {expected}")
+    least, most = entry.nnz, entry.most_entries
+    if header.symmetry != "general":
+        # Of the entries on and below the diagonal, at most every row's own is not doubled.
+        least, most = (least + 1) // 2, (most + entry.rows) // 2
+    if not least <= header.stored <= most:
+        raise ValueError(f"the file stores {header.stored} entries, the index allows {least} to {most}")
+
+
+def _unpack(archive, target, entry):
+    """Write the matrix beside its target, and rename it once all is checked."""
+    remove_abandoned(target)
+    temporary = temporary_beside(target)
+    try:
+        with open_matrix(archive, entry.name, most_bytes=entry.most_bytes) as stream:
+            lines = _copy(stream, temporary)
+        with open(temporary, "rb") as file:
+            header = matrix_market.read_header(file)
+        check_header(header, entry)
+        if lines < header.lines + header.stored:
+            raise ValueError(f"the file has {lines - header.lines} of {header.stored} entries")
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return header
+
+
+def _copy(stream, path):
+    """Copy a text, and count its lines."""
+    lines, last = 0, b"\n"
+    with open(path, "xb") as file:
+        while chunk := stream.read(CHUNK):
+            file.write(chunk)
+            lines, last = lines + chunk.count(b"\n"), chunk[-1:]
+    return lines + (last != b"\n")
+
+
+def _notice(entry, header, path):
+    author, date = header.comment("author"), header.comment("date")
+    credit = f" by {author}" if author else ""
+    year = f", {date}" if date else ""
+    return (
+        f"{entry.full_name}{credit}{year}: SuiteSparse Matrix Collection, {LICENCE}, stored in {path}\n"
+        f"Please cite {CITATION}"
+    )

@@ -1,0 +1,79 @@
+"""The banner, comments and sizes at the top of a Matrix Market file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+FORMATS = ("coordinate", "array")
+FIELDS = ("real", "double", "integer", "unsigned-integer", "complex", "pattern")
+SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
+LONGEST_LINE = 1 << 16
+MOST_COMMENT_LINES = 100_000
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a Matrix Market file says before its entries."""
+
+    format: str
+    field: str
+    symmetry: str
+    rows: int
+    columns: int
+    stored: int
+    comments: tuple[str, ...]
+    lines: int
+
+    def comment(self, key) -> str | None:
+        """The text after ``% key:``, as the SuiteSparse collection writes its comments."""
+        pattern = re.compile(rf"%\s*{key}:\s*(.*\S)")
+        found = (pattern.match(line) for line in self.comments)
+        return next((match[1] for match in found if match), None)
+
+    @property
+    def title(self) -> str | None:
+        """The title, which the collection writes in brackets."""
+        found = (re.fullmatch(r"%\s*\[(.*)\]\s*", line) for line in self.comments)
+        return next((match[1].strip() for match in found if match), None) or self.comment("title")
+
+
+def read_header(stream) -> Header:
+    """Read a header from a binary stream and leave the stream at the first entry."""
+    banner = _line(stream)
+    kind = _banner(banner)
+    comments, sizes = _comments_and_sizes(stream)
+    try:
+        numbers = [int(word) for word in sizes.split()]
+    except ValueError:
+        numbers = []
+    if len(numbers) != (3 if kind[0] == "coordinate" else 2) or min(numbers) < 0:
+        raise ValueError(f"the line of sizes is {sizes[:80]!r}, expected rows, columns and entries")
+    stored = numbers[2] if len(numbers) == 3 else numbers[0] * numbers[1]
+    return Header(*kind, *numbers[:2], stored, tuple(comments), lines=len(comments) + 2)
+
+
+def _banner(line):
+    words = line.lower().split()
+    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+        raise ValueError(f"not a Matrix Market file: it begins with {line[:60]!r}")
+    if words[2] not in FORMATS or words[3] not in FIELDS or words[4] not in SYMMETRIES:
+        raise ValueError(f"the banner {line[:80]!r} names no known Matrix Market format")
+    return words[2:]
+
+
+def _comments_and_sizes(stream):
+    comments = []
+    while len(comments) < MOST_COMMENT_LINES:
+        line = _line(stream)
+        if line.strip() and not line.startswith("%"):
+            return comments, line
+        comments.append(line)
+    raise ValueError(f"no line of sizes in the first {MOST_COMMENT_LINES} lines")
+
+
+def _line(stream):
+    line = stream.readline(LONGEST_LINE)
+    if not line:
+        raise ValueError("the file ends before its entries")
+    return line.decode("utf-8", "replace").rstrip("\r\n")

@@ -1,0 +1,451 @@
+"""Downloads, from a collection on this machine that serves them well and badly."""
+
+import gzip
+import multiprocessing
+import os
+import sys
+import tarfile
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from collection_server import Answer, CollectionServer, index_line, pack
+
+from linforest_precond import matrices
+from linforest_precond.matrices import collection, fetch, places
+from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline, UnknownMatrix
+
+# Three rows, a symmetric file with an explicit zero.
+SMALL = b"""%%MatrixMarket matrix coordinate real symmetric
+%-------------------------------------------------------------------------------
+% UF Sparse Matrix Collection, Tim Davis
+% name: HB/small
+% [A small matrix]
+% id: 7
+% date: 1985
+% author: A. Nonymous
+% ed: N. Obody
+% kind: test problem
+%-------------------------------------------------------------------------------
+3 3 4
+1 1 2.0
+2 1 -1.0
+2 2 2.0
+3 2 0.0
+"""
+SMALL_DENSE = [[2, -1, 0], [-1, 2, 0], [0, 0, 0]]
+SMALL_LINE = index_line("HB/small", 3, 3, 4, symmetric=True, entries=6)
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A collection with one matrix, and an environment in which nothing else can be reached or written."""
+    with CollectionServer() as server:
+        monkeypatch.setenv("LINFOREST_SUITESPARSE", server.address)
+        monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        monkeypatch.delenv("LINFOREST_MATRICES", raising=False)
+        monkeypatch.delenv("LINFOREST_OFFLINE", raising=False)
+        monkeypatch.setattr(fetch, "TIMEOUT_SECONDS", 0.5)
+        server.add_index(SMALL_LINE)
+        server.add("HB/small", SMALL)
+        yield server
+
+
+@pytest.fixture
+def cache(server, tmp_path):
+    return tmp_path / "cache"
+
+
+def files_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def noise_matrix(entries=20_000):
+    """A matrix whose archive is large enough to break in the middle."""
+    values = np.random.default_rng(0).standard_normal(entries)
+    rows = "".join(f"{i} {i} {value!r}\n" for i, value in enumerate(values.tolist(), start=1))
+    text = f"%%MatrixMarket matrix coordinate real general\n{entries} {entries} {entries}\n{rows}"
+    return values, text.encode(), index_line("HB/noise", entries, entries, entries)
+
+
+@pytest.fixture
+def noise(server):
+    """(the values, the answer that serves them): tests set how it breaks."""
+    values, text, line = noise_matrix()
+    server.add_index(SMALL_LINE, line)
+    return values, server.add("HB/noise", text)
+
+
+def assert_is_small(A):
+    np.testing.assert_array_equal(A.toarray(), SMALL_DENSE)
+    assert A.nnz == 6
+
+
+def test_a_matrix_is_downloaded_once(server, cache):
+    assert_is_small(matrices.load("small"))
+    assert_is_small(matrices.load("HB/small"))
+    assert server.paths() == ["/files/ssstats.csv", "/MM/HB/small.tar.gz"]
+    assert files_in(cache) == ["HB/small.mtx", "ssstats.csv"]
+
+
+def test_a_download_names_author_licence_and_citation(server, cache, capsys):
+    matrices.load("small")
+    notice = capsys.readouterr().err
+    for words in ("HB/small", "A. Nonymous", "1985", "CC-BY 4.0", "10.1145/2049662.2049663", str(cache)):
+        assert words in notice
+    matrices.load("small")
+    assert capsys.readouterr().err == ""
+
+
+def test_describe_before_and_after_the_download(server):
+    before = matrices.describe("small")
+    assert (before.group, before.nnz, before.symmetry, before.author) == ("HB", 4, "symmetric", None)
+    assert server.paths() == ["/files/ssstats.csv"]
+    matrices.load("small")
+    after = matrices.describe("small")
+    assert (after.author, after.title, after.editor) == ("A. Nonymous", "A small matrix", "N. Obody")
+    assert (after.licence, after.stored, after.path.name) == ("CC-BY 4.0", 4, "small.mtx")
+
+
+def test_the_cache_may_be_named(server, tmp_path):
+    assert_is_small(matrices.load("small", cache=tmp_path / "elsewhere"))
+    assert files_in(tmp_path / "elsewhere") == ["HB/small.mtx", "ssstats.csv"]
+    assert not (tmp_path / "cache").exists() and not (tmp_path / "home").exists()
+
+
+def test_names_match_exactly(server):
+    server.add_index(SMALL_LINE, index_line("HB/small2", 3, 3, 4), index_line("HB/Small", 3, 3, 4))
+    assert_is_small(matrices.load("small"))
+    with pytest.raises(UnknownMatrix, match="no matrix 'smal'; did you mean HB/Small, HB/small, HB/small2"):
+        matrices.load("smal")
+
+
+def test_a_name_in_two_groups_lists_them(server):
+    server.add_index(SMALL_LINE, index_line("Other/small", 3, 3, 4))
+    with pytest.raises(UnknownMatrix, match="ambiguous: give one of HB/small, Other/small"):
+        matrices.load("small")
+    assert_is_small(matrices.load("HB/small"))
+
+
+def test_an_unknown_name_asks_for_a_newer_index_once_a_day(server, cache):
+    collection.download_index()
+    server.add_index(SMALL_LINE, index_line("HB/new", 3, 3, 4, symmetric=True, entries=6))
+    server.add("HB/new", SMALL)
+    with pytest.raises(UnknownMatrix):
+        matrices.load("new")
+    yesterday = time.time() - collection.FRESH_SECONDS - 1
+    os.utime(cache / "ssstats.csv", (yesterday, yesterday))
+    assert_is_small(matrices.load("new"))
+
+
+BROKEN_INDEXES = {
+    "cut off": b"3\ndate\n" + SMALL_LINE.encode(),
+    "cut within a line": b"1\ndate\nHB,small,3,3",
+    "a web page": b"<html>sorry</html>",
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("body", BROKEN_INDEXES.values(), ids=BROKEN_INDEXES)
+def test_a_broken_index_is_not_kept(server, cache, body, monkeypatch):
+    monkeypatch.setattr(collection.ssgetpy_index, "search", lambda name: [])
+    server.answers["/files/ssstats.csv"] = Answer(body)
+    with pytest.raises(MatrixNotAvailable, match="did not send the collection's index"):
+        matrices.load("small")
+    assert files_in(cache) == []
+
+
+def with_sizes(sizes):
+    return pack([("small/small.mtx", SMALL.replace(b"3 3 4", sizes))])
+
+
+def broken_archives():
+    good = pack([("small/small.mtx", SMALL)])
+    link = tarfile.TarInfo("small/small.mtx")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    hard = tarfile.TarInfo("small/small.mtx")
+    hard.type, hard.linkname = tarfile.LNKTYPE, "../../secret"
+    folder = tarfile.TarInfo("small/small.mtx")
+    folder.type = tarfile.DIRTYPE
+    flipped = bytearray(good)
+    flipped[-6] ^= 1
+    return {
+        "a web page": (b"<html>sorry</html>", "is no usable archive"),
+        "empty": (b"", "is no usable archive"),
+        "cut off": (good[:-40], "is no usable archive"),
+        "wrong checksum": (bytes(flipped), "CRC"),
+        "gzip of something else": (gzip.compress(b"hello" * 1000), "is no usable archive"),
+        "no matrix": (pack([("small/README", b"hello")]), "has no member small/small.mtx"),
+        "outside": (pack([("../small/small.mtx", SMALL)]), "has no member small/small.mtx"),
+        "absolute": (pack([("/small/small.mtx", SMALL)]), "has no member small/small.mtx"),
+        "a symbolic link": (pack([link]), "is not a regular file"),
+        "a hard link": (pack([hard]), "is not a regular file"),
+        "a folder": (pack([folder]), "is not a regular file"),
+        "another banner": (pack([("small/small.mtx", b"hello\n" * 9)]), "not a Matrix Market file"),
+        "another shape": (with_sizes(b"4 4 4"), r"shape \(4, 4\)"),
+        "too few entries": (with_sizes(b"3 3 1"), "stores 1 entries"),
+        "too many entries": (with_sizes(b"3 3 5"), "stores 5 entries"),
+        "cut before packing": (pack([("small/small.mtx", SMALL[:-9])]), "3 of 4 entries"),
+        "a bomb": (pack([("small/small.mtx", SMALL + b" " * (4 << 20))]), "bytes, at most"),
+    }
+
+
+@pytest.mark.parametrize(("body", "reason"), broken_archives().values(), ids=broken_archives())
+def test_a_broken_archive_leaves_nothing(server, cache, tmp_path, body, reason):
+    server.serve("HB/small", body)
+    with pytest.raises(MatrixNotAvailable, match=reason) as caught:
+        matrices.load("small")
+    assert f"{server.address}/MM/HB/small.tar.gz" in str(caught.value)
+    assert files_in(cache) == ["ssstats.csv"]
+    assert files_in(tmp_path) == ["cache/ssstats.csv"]
+
+
+def test_a_bomb_before_the_matrix_is_refused(server, cache, monkeypatch):
+    monkeypatch.setattr("linforest_precond.matrices.archive.REST_BYTES", 0)
+    server.serve("HB/small", pack([("small/zeros", bytes(40 << 20)), ("small/small.mtx", SMALL)]))
+    with pytest.raises(MatrixNotAvailable, match="unpacks to more than"):
+        matrices.load("small")
+    assert files_in(cache) == ["ssstats.csv"]
+
+
+def test_other_members_are_not_unpacked(server, cache, tmp_path):
+    others = [("../evil", b"x"), ("small/small_b.mtx", b"b"), (f"{tmp_path}/evil", b"y")]
+    server.serve("HB/small", pack([*others, ("small/small.mtx", SMALL)]))
+    assert_is_small(matrices.load("small"))
+    assert files_in(tmp_path) == ["cache/HB/small.mtx", "cache/ssstats.csv"]
+
+
+def test_a_larger_answer_than_plausible_is_refused(server, cache, monkeypatch):
+    monkeypatch.setattr("linforest_precond.matrices.archive.REST_FACTOR", 0)
+    monkeypatch.setattr("linforest_precond.matrices.archive.REST_BYTES", 50)
+    for length in (True, False):
+        server.add("HB/small", SMALL, length=length)
+        with pytest.raises(MatrixNotAvailable, match="over 50 bytes"):
+            matrices.load("small")
+        assert files_in(cache) == ["ssstats.csv"]
+
+
+def test_a_break_is_mended_at_once(server, cache, noise):
+    values, answer = noise
+    answer.cuts = (100_000, 150_000)
+    A = matrices.load("noise")
+    np.testing.assert_array_equal(A.diagonal(), values)
+    assert [start for path, _, start in server.requests if "noise" in path] == [0, 100_000, 150_000]
+    assert files_in(cache) == ["HB/noise.mtx", "ssstats.csv"]
+
+
+def test_a_stalled_connection_counts_as_a_break(server, noise):
+    values, answer = noise
+    answer.cuts, answer.stall = (100_000,), 5.0
+    begin = time.perf_counter()
+    np.testing.assert_array_equal(matrices.load("noise").diagonal(), values)
+    assert time.perf_counter() - begin < 4
+
+
+def break_for_good(noise, at=100_000):
+    """Break a download and all attempts to mend it."""
+    noise[1].cuts = (at, at)
+    with pytest.raises(MatrixNotAvailable, match=f"HB/noise.tar.gz broke after {at} bytes"):
+        matrices.load("noise")
+
+
+def test_the_next_call_resumes(server, cache, noise):
+    values, _ = noise
+    break_for_good(noise)
+    part = [name for name in files_in(cache) if name.endswith(".part")]
+    assert len(part) == 1 and (cache / part[0]).stat().st_size == 100_000
+    server.requests.clear()
+    np.testing.assert_array_equal(matrices.load("noise").diagonal(), values)
+    assert server.requests == [("/MM/HB/noise.tar.gz", "bytes=100000-", 100_000)]
+    assert files_in(cache) == ["HB/noise.mtx", "ssstats.csv"]
+
+
+@pytest.mark.parametrize("change", [{"etag": '"v2"'}, {"ranges": False}, {"etag": None}])
+def test_what_changed_or_cannot_be_resumed_starts_again(server, noise, change):
+    values, answer = noise
+    break_for_good(noise)
+    for name, value in change.items():
+        setattr(answer, name, value)
+    server.requests.clear()
+    np.testing.assert_array_equal(matrices.load("noise").diagonal(), values)
+    assert server.requests == [("/MM/HB/noise.tar.gz", "bytes=100000-", 0)]
+
+
+@pytest.mark.parametrize("etag", [None, 'W/"weak"', '"' + "x" * 200 + '"'])
+def test_without_a_validator_nothing_stays_behind(server, cache, noise, etag):
+    noise[1].etag = etag
+    break_for_good(noise)
+    assert files_in(cache) == ["ssstats.csv"]
+
+
+def test_a_part_longer_than_the_file_starts_again(server, cache, noise):
+    values, answer = noise
+    break_for_good(noise)
+    part = next(cache.rglob("*.part"))
+    part.write_bytes(b"x" * (len(answer.body) + 10))
+    np.testing.assert_array_equal(matrices.load("noise").diagonal(), values)
+
+
+def test_a_damaged_part_is_not_believed_twice(server, cache, noise):
+    values, _ = noise
+    break_for_good(noise)
+    next(cache.rglob("*.part")).write_bytes(b"x" * 100_000)
+    with pytest.raises(MatrixNotAvailable, match="is no usable archive"):
+        matrices.load("noise")
+    np.testing.assert_array_equal(matrices.load("noise").diagonal(), values)
+
+
+def test_an_interrupt_leaves_a_part_to_resume(server, cache, noise, monkeypatch):
+    values, _ = noise
+    collection.download_index()
+    received = []
+
+    def interrupted(response):
+        if received:
+            raise KeyboardInterrupt
+        received.append(response.read1(1000))
+        return received[0]
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(fetch, "_read", interrupted)
+        matrices.load("noise")
+    assert [path.stat().st_size for path in cache.rglob("*.part")] == [1000]
+    np.testing.assert_array_equal(matrices.load("noise").diagonal(), values)
+
+
+def test_what_a_killed_process_left_is_removed(server, cache):
+    (cache / "HB").mkdir(parents=True)
+    left = [cache / "HB" / f"small.{form}.0123.tmp" for form in ("tar.gz", "mtx")]
+    fresh = cache / "HB" / "small.tar.gz.4567.tmp"
+    for path in (*left, fresh):
+        path.write_bytes(SMALL)
+    old = time.time() - places.ABANDONED_SECONDS - 1
+    for path in left:
+        os.utime(path, (old, old))
+    assert_is_small(matrices.load("small"))
+    assert files_in(cache) == ["HB/small.mtx", "HB/small.tar.gz.4567.tmp", "ssstats.csv"]
+
+
+def test_a_missing_archive(server, cache):
+    del server.answers["/MM/HB/small.tar.gz"]
+    with pytest.raises(MatrixNotAvailable, match="small.tar.gz: the server answered 404"):
+        matrices.load("small")
+    assert files_in(cache) == ["ssstats.csv"]
+
+
+def test_redirections_are_followed_where_they_are_safe(server, cache):
+    archive = server.answers.pop("/MM/HB/small.tar.gz")
+    server.answers["/mirror"] = archive
+    server.answers["/MM/HB/small.tar.gz"] = Answer(status=302, location=f"{server.address}/mirror")
+    assert_is_small(matrices.load("small"))
+
+
+@pytest.mark.parametrize("location", ["http://192.0.2.1/x", "file:///etc/passwd", "ftp://192.0.2.1/x"])
+def test_redirections_elsewhere_are_refused(server, location):
+    server.answers["/MM/HB/small.tar.gz"] = Answer(status=302, location=location)
+    with pytest.raises(MatrixNotAvailable, match="leads elsewhere|302"):
+        matrices.load("small")
+
+
+@pytest.mark.parametrize("address", ["http://192.0.2.1", "ftp://127.0.0.1", "file:///tmp", "127.0.0.1", "https://"])
+def test_only_secure_addresses_are_taken(server, monkeypatch, address):
+    monkeypatch.setenv("LINFOREST_SUITESPARSE", address)
+    with pytest.raises(ValueError, match="must begin with https://"):
+        matrices.load("small")
+
+
+def test_a_network_that_is_down_says_what_to_do(server, cache, monkeypatch):
+    collection.download_index()
+    monkeypatch.setenv("LINFOREST_SUITESPARSE", "http://127.0.0.1:9")
+    with pytest.raises(MatrixOffline, match="cannot be reached") as caught:
+        matrices.load("small")
+    assert "http://127.0.0.1:9/MM/HB/small.tar.gz" in str(caught.value)
+    assert str(cache / "HB") in str(caught.value) and "LINFOREST_MATRICES" in str(caught.value)
+    assert files_in(cache) == ["ssstats.csv"]
+
+
+def test_without_a_network_and_an_index(server, monkeypatch):
+    monkeypatch.setattr(collection.ssgetpy_index, "search", lambda name: [])
+    monkeypatch.setenv("LINFOREST_SUITESPARSE", "http://127.0.0.1:9")
+    with pytest.raises(MatrixOffline, match="Download http://127.0.0.1:9/MM/<group>/small.tar.gz"):
+        matrices.load("small")
+
+
+@pytest.mark.parametrize("switch", ["argument", "environment"])
+def test_offline_asks_nobody(server, monkeypatch, switch):
+    monkeypatch.setenv("LINFOREST_OFFLINE", "1" if switch == "environment" else "0")
+    with pytest.raises(MatrixOffline, match="no index"):
+        matrices.load("small", offline=True if switch == "argument" else None)
+    assert server.requests == []
+
+
+def test_offline_takes_what_is_in_the_cache(server):
+    matrices.load("small")
+    assert_is_small(matrices.load("small", offline=True))
+    with pytest.raises(UnknownMatrix, match="did you mean HB/small"):
+        matrices.load("smal", offline=True)
+
+
+FAKE_SSGETPY = """
+import os, sys
+from types import SimpleNamespace
+
+os.makedirs(os.path.join(os.environ["HOME"], ".ssgetpy"), exist_ok=True)
+
+def search(name, limit):
+    fields = {"group": "HB", "rows": 3, "cols": 3, "nnz": 4, "nsym": 1.0, "kind": "test problem"}
+    names = ["small", "smallX", "not_small"]
+    return [SimpleNamespace(name=found, **fields) for found in names if name in found]
+"""
+
+
+def test_ssgetpy_is_asked_where_there_is_no_index(server, cache, tmp_path, monkeypatch):
+    """In its own process, with a home of its own, and its substring search narrowed to the exact name."""
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "ssgetpy.py").write_text(textwrap.dedent(FAKE_SSGETPY))
+    monkeypatch.syspath_prepend(tmp_path / "packages")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "packages"))
+    del server.answers["/files/ssstats.csv"]
+    assert_is_small(matrices.load("small"))
+    assert "ssgetpy" not in sys.modules
+    assert files_in(cache) == ["HB/small.mtx"] and not (tmp_path / "home").exists()
+
+
+def load_in_a_process(address, cache, queue):
+    """What each of several processes does at once."""
+    os.environ.update(LINFOREST_SUITESPARSE=address, LINFOREST_CACHE=cache, no_proxy="127.0.0.1")
+    try:
+        queue.put(float(matrices.load("noise").diagonal().sum()))
+    except Exception as error:
+        queue.put(repr(error))
+
+
+def test_processes_do_not_harm_each_other(server, cache, noise):
+    """Four processes download the same matrix; the first answer breaks once, so a part changes hands."""
+    values, answer = noise
+    answer.cuts = (100_000,)
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    arguments = (server.address, str(cache), queue)
+    processes = [context.Process(target=load_in_a_process, args=arguments) for _ in range(4)]
+    for process in processes:
+        process.start()
+    sums = [queue.get(timeout=120) for _ in processes]
+    for process in processes:
+        process.join()
+    assert sums == [float(values.sum())] * 4
+    assert files_in(cache) == ["HB/noise.mtx", "ssstats.csv"]
+
+
+def test_progress_is_shown_in_a_terminal_alone(server, cache, capsys, monkeypatch):
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    matrices.load("small")
+    assert "HB/small: 100%" in capsys.readouterr().err
+    (cache / "HB" / "small.mtx").unlink()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    matrices.load("small")
+    assert "100%" not in capsys.readouterr().err
