@@ -1,0 +1,8 @@
+"""``python -m linforest_precond``: the same as the command ``linforest``."""
+
+import sys
+
+from linforest_precond.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

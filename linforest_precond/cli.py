@@ -1,0 +1,137 @@
+"""The command ``linforest``: its arguments, and how errors become one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+import linforest_precond
+from linforest_precond.commands import config, info, solve, study
+from linforest_precond.commands.outcome import EXIT_CODES, Exit
+from linforest_precond.matrices.errors import MatrixNotAvailable
+
+COMMANDS = {"study": study, "info": info, "solve": solve, "config": config}
+EXAMPLES = """\
+examples:
+  linforest info aniso2:300           what a forest of heavy paths makes of a matrix
+  linforest info matrix.mtx           the same for a file of one's own
+  linforest solve matrix.mtx          solve A x = b, and see how fast the residual falls
+  linforest study                     the convergence study on small matrices; a report in HTML
+  linforest COMMAND --help            all options of a command
+
+"""
+
+
+class _UsageError(Exception):
+    """Arguments that make no sense."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage is an error like any other: one line, no wall of options."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(f"{message} (see {self.prog} --help)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """
+    Run the command line and give its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments, those of the process by default.
+
+    Returns
+    -------
+    int
+        0 done, 1 not converged, 2 an error, 3 a matrix that is not available, 130 interrupted.
+
+    Examples
+    --------
+    >>> from linforest_precond.cli import main
+    >>> main(["solve", "poisson2d:10", "--no-out"])  # doctest: +ELLIPSIS
+    poisson2d:10: ...
+    0
+    """
+    argv = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in argv
+    try:
+        arguments = _parser().parse_args(argv)
+        with _short_warnings():
+            code = arguments.run(arguments)
+        sys.stdout.flush()  # a reader that has gone away is noticed here, not while Python shuts down
+        return int(code)
+    except BrokenPipeError:
+        _discard_output()
+        return Exit.BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _failed("interrupted", Exit.INTERRUPTED, debug)
+    except (MatrixNotAvailable, FileNotFoundError) as error:
+        return _failed(f"error: {_one_line(error)}", Exit.NOT_AVAILABLE, debug)
+    except Exception as error:
+        return _failed(f"error: {_one_line(error)}", Exit.ERROR, debug)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="linforest",
+        description="Preconditioners from heavy paths in a sparse matrix: look at a matrix, solve with it, "
+        "or run the convergence study of many.",
+        epilog=EXAMPLES + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    version = linforest_precond.__version__
+    parser.add_argument("--version", action="version", version=f"linforest {version}")
+    parser.add_argument("--debug", action="store_true", help="show where an error comes from (traceback)")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        one = commands.add_parser(
+            name,
+            help=command.HELP,
+            description=command.HELP[0].upper() + command.HELP[1:] + ".",
+            epilog=command.EPILOG + "\n\n" + EXIT_CODES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(one)
+        one.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+        one.set_defaults(run=command.run)
+    return parser
+
+
+@contextlib.contextmanager
+def _short_warnings() -> Iterator[None]:
+    """Show warnings as one line on stderr, without the place in the source."""
+
+    def show(message, category, filename, lineno, file=None, line=None):
+        print(f"linforest: warning: {_one_line(message)}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def _failed(message: str, code: Exit, debug: bool) -> Exit:
+    """Say it in one line; with debug, leave the exception to Python."""
+    if debug and sys.exc_info()[0] is not None:
+        raise
+    print(f"linforest: {message}", file=sys.stderr)
+    return code
+
+
+def _one_line(error: object) -> str:
+    """What an exception or a warning says; its type too, where it says nothing by itself."""
+    text = " ".join(str(error).split())
+    bare = isinstance(error, KeyError | AttributeError | AssertionError | IndexError | MemoryError)
+    return f"{type(error).__name__}: {text}" if bare or not text else text
+
+
+def _discard_output() -> None:
+    """Let what is still to be flushed go nowhere: Python would complain while it shuts down."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

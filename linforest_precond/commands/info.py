@@ -1,0 +1,185 @@
+"""``linforest info``: what a matrix is, and what each preconditioner would hold of it and cost."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import textwrap
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+import numpy as np
+
+from linforest_precond import matrices
+from linforest_precond.backends import backend_of
+from linforest_precond.commands import inputs
+from linforest_precond.commands.advice import advice
+from linforest_precond.commands.choices import CHOICES
+from linforest_precond.commands.outcome import Exit
+from linforest_precond.commands.properties import Properties, properties
+from linforest_precond.records import _table
+
+# A call is repeated so often, or until so many milliseconds have passed.
+REPEATS, MILLISECONDS = 30, 200.0
+WIDTH = 108
+ORIGIN = ("title", "kind", "group", "author", "date", "licence", "citation")
+
+HELP = "what a matrix is, and what each preconditioner would hold of it and cost"
+EPILOG = f"""\
+{inputs.MATRIX_HELP}
+
+coverage: the share of the weight off the diagonal (the sum of magnitudes) that the preconditioner holds.
+memory: what it keeps, and the most that is in use while it is made, estimated. setup and apply: measured
+here, in milliseconds and as multiples of one product A @ x (SpMV).
+
+examples:
+  linforest info A.mtx
+  linforest info HB/494_bus
+  linforest info standin:atmosmodm/4 --device cuda
+  linforest info aniso2:500 --json"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, for programs")
+
+
+def run(arguments: Namespace) -> int:
+    inputs.check_device(arguments.device)
+    A = matrices.load(arguments.matrix, offline=arguments.offline)
+    found = properties(A)
+    spmv, measured = None, {}
+    if found.square and found.rows:
+        spmv, measured = _measure(inputs.on_device(A, arguments.device), found.pattern_symmetric)
+    report = {
+        "name": arguments.matrix,
+        "device": arguments.device,
+        "origin": _origin(arguments.matrix),
+        "properties": dataclasses.asdict(found),
+        "spmv_milliseconds": spmv,
+        "preconditioners": measured,
+        "advice": advice(found, measured),
+    }
+    print(json.dumps(report, indent=2) if arguments.json else _text(report, found))
+    return Exit.DONE
+
+
+def _measure(A: Any, symmetric: bool) -> tuple[float, dict[str, dict[str, Any]]]:
+    """Milliseconds of one product, and a row of the table for every preconditioner."""
+    backend = backend_of(A)
+    r = backend.xp.ones(A.shape[0], A.dtype)
+    spmv = _milliseconds(lambda: A @ r, backend)
+    return spmv, {name: _row(choice, A, r, symmetric, spmv, backend) for name, choice in CHOICES.items()}
+
+
+def _row(choice: Any, A: Any, r: Any, symmetric: bool, spmv: float, backend: Any) -> dict[str, Any]:
+    M = choice.make(A)
+    memory = choice.memory(A, symmetric)
+    setup = _milliseconds(lambda: choice.make(A), backend)
+    apply = _milliseconds(lambda: M @ r, backend)
+    return {
+        "title": choice.title,
+        "coverage": float(M.coverage),
+        "operator_bytes": memory.operator,
+        "setup_bytes": memory.setup,
+        "setup_milliseconds": setup,
+        "setup_spmv": setup / spmv,
+        "apply_milliseconds": apply,
+        "apply_spmv": apply / spmv,
+    }
+
+
+def _milliseconds(call: Any, backend: Any) -> float:
+    """The median of several calls, after one that compiles."""
+    call()
+    samples: list[float] = []
+    while len(samples) < REPEATS and sum(samples) < MILLISECONDS:
+        watch = backend.stopwatch.Stopwatch()
+        call()
+        watch.stop()
+        samples.append(float(watch.milliseconds()))
+    return float(np.median(samples))
+
+
+def _origin(name: str) -> dict[str, str]:
+    """Whose the matrix is and what it models, as far as its file and the collection's index at hand tell."""
+    try:
+        known = matrices.describe(name, offline=True)
+    except (LookupError, ValueError, OSError):
+        return {}
+    fields = {field: getattr(known, field) for field in ORIGIN}
+    return {field: str(value) for field, value in fields.items() if value is not None}
+
+
+def _text(report: dict[str, Any], found: Properties) -> str:
+    parts = [_table(report["name"], *report["origin"].items(), *_facts(found))]
+    if report["preconditioners"]:
+        parts.append(_preconditioners(report))
+    return "\n\n".join([*parts, "\n".join(textwrap.fill(sentence, WIDTH) for sentence in report["advice"])])
+
+
+def _facts(found: Properties) -> list[tuple[str, str]]:
+    share = found.entries / max(found.rows, 1)
+    zeros = f", and {found.explicit_zeros:,} zeros" if found.explicit_zeros else ""
+    facts = [
+        ("rows", f"{found.rows:,}" if found.square else f"{found.rows:,}, and {found.columns:,} columns"),
+        ("entries", f"{found.entries:,}{zeros}"),
+        ("entries a row", f"{share:.2f} ({found.fewest:,} to {found.most:,})"),
+        ("numbers", f"{found.dtype}, magnitudes {found.smallest:.3g} to {found.largest:.3g}"),
+    ]
+    if not found.square:
+        return facts
+    return [
+        *facts,
+        ("symmetric", _symmetry(found)),
+        ("diagonal", _diagonal(found)),
+        ("dominant rows", _count(found.dominant_rows, found.rows)),
+        ("empty rows", f"{found.empty_rows:,}"),
+        ("components", f"{found.components:,}"),
+    ]
+
+
+def _symmetry(found: Properties) -> str:
+    if found.symmetric:
+        return "yes"
+    if found.hermitian:
+        return "no, but Hermitian"
+    return "no, but its pattern is" if found.pattern_symmetric else "no, nor is its pattern"
+
+
+def _diagonal(found: Properties) -> str:
+    if found.positive_diagonal:
+        return "positive"
+    return f"zero in {found.zero_diagonal:,} rows" if found.zero_diagonal else "not positive"
+
+
+def _count(part: int, whole: int) -> str:
+    return "all" if part == whole else f"{part:,} ({part / whole:.1%})"
+
+
+def _preconditioners(report: dict[str, Any]) -> str:
+    line = "{:<14}{:<32}{:>9}{:>11}{:>11}{:>9}{:>7}{:>9}{:>7}"
+    lines = [
+        line.format("", "", "", "memory", "memory", "setup", "setup", "apply", "apply"),
+        line.format("--precond", "", "coverage", "", "in setup", "ms", "SpMV", "ms", "SpMV"),
+    ]
+    for name, row in report["preconditioners"].items():
+        memory = (_bytes(row[key]) for key in ("operator_bytes", "setup_bytes"))
+        times = (
+            _digits(row[f"{step}_{unit}"]) for step in ("setup", "apply") for unit in ("milliseconds", "spmv")
+        )
+        lines.append(line.format(name, row["title"], f"{row['coverage']:.3f}", *memory, *times))
+    lines.append(f"one product A @ x (SpMV): {_digits(report['spmv_milliseconds'])} ms on {report['device']}")
+    return "\n".join(text.rstrip() for text in lines)
+
+
+def _digits(value: float) -> str:
+    """Three digits, and no exponent where a number is large."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= size:
+            return f"{_digits(count / size)} {unit}"
+    return f"{count} B"

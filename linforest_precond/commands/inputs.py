@@ -1,0 +1,49 @@
+"""Matrices for the commands: any name that `matrices.load` takes, on the device that was asked for."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from linforest_precond.backends import cuda_status
+from linforest_precond.matrices.arrays import from_host
+from linforest_precond.matrices.generators import help_text
+
+MATRIX_HELP = f"""\
+A is a file (Matrix Market .mtx, Rutherford-Boeing .rb), a matrix of the SuiteSparse collection by its name
+(ecology1, HB/494_bus: downloaded once and kept), or a generated one, such as
+
+{help_text()}"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("matrix", metavar="A", help="a file, or the name of a matrix (see below)")
+    add_device(parser)
+    parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
+
+
+def add_device(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="where to run (default: cpu)"
+    )
+
+
+def check_device(device: str) -> None:
+    """Complain about a GPU that cannot be used before any work is done."""
+    usable, reason = cuda_status() if device == "cuda" else (True, "")
+    if not usable:
+        raise ValueError(f"--device cuda needs a usable GPU: {reason}; --device cpu works everywhere")
+
+
+def on_device(A: Any, device: str) -> Any:
+    return A if device == "cpu" else from_host(A, A.dtype, device, None)
+
+
+def plain_name(name: str) -> str:
+    """A matrix's name as a part of a file's name: no folder, no suffix, no colon."""
+    path = Path(name)
+    text = path.name if path.exists() else name
+    text = re.sub(r"(\.(mtx|rb|rsa|rua|psa|pua|npz|tar|gz))+$", "", text)
+    return re.sub(r"[^\w.+-]+", "-", text).strip("-") or "matrix"

@@ -1,0 +1,26 @@
+"""How a command ends, as numbers that a script can ask for."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes of ``linforest``."""
+
+    DONE = 0
+    NOT_CONVERGED = 1
+    ERROR = 2
+    NOT_AVAILABLE = 3
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+EXIT_CODES = """\
+exit codes:
+  0    done; a solve converged, all cases of a study were run
+  1    a solve did not converge, or cases of a study failed
+  2    wrong usage, bad input, or another error: one line on stderr says which
+  3    a matrix that was named is not available: not known, or offline and not in the cache
+  130  stopped by Ctrl-C
+"""

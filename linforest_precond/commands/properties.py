@@ -1,0 +1,140 @@
+"""What can be said about a matrix by looking at its entries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+# Rows whose diagonal and off-diagonal sums differ by rounding alone count as dominant.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Properties:
+    """
+    Facts about a matrix, all of them plain numbers and words.
+
+    Attributes
+    ----------
+    entries, explicit_zeros
+        Stored entries that are not 0, and those that are.
+    pattern_symmetric, symmetric, hermitian
+        Where A has entries; A = Aᵀ; A = Aᴴ, exactly.
+    positive_diagonal
+        Whether all diagonal entries are real and above 0.
+    zero_diagonal, empty_rows
+        How many rows have no diagonal entry, and no entry at all.
+    dominant_rows
+        Rows whose diagonal is no smaller than all their other entries together, up to rounding.
+    smallest, largest
+        Magnitudes of the entries that are not 0; 0 where there are none.
+    fewest, most
+        Entries of the shortest and of the longest row.
+    components
+        Connected components of the graph of A; None where A is not square.
+    """
+
+    rows: int
+    columns: int
+    entries: int
+    explicit_zeros: int
+    dtype: str
+    pattern_symmetric: bool
+    symmetric: bool
+    hermitian: bool
+    positive_diagonal: bool
+    zero_diagonal: int
+    empty_rows: int
+    dominant_rows: int
+    smallest: float
+    largest: float
+    fewest: int
+    most: int
+    components: int | None
+
+    @property
+    def square(self) -> bool:
+        return self.rows == self.columns
+
+    @property
+    def fits_cg(self) -> bool:
+        """Hermitian with a positive diagonal: what can be seen of positive definiteness."""
+        return self.hermitian and self.positive_diagonal
+
+
+def properties(A: Any) -> Properties:
+    """
+    Look at a matrix.
+
+    Parameters
+    ----------
+    A : sparse matrix of SciPy
+        Of any shape.
+
+    Returns
+    -------
+    Properties
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.commands.properties import properties
+    >>> found = properties(lf.matrices.poisson((10, 10)))
+    >>> found.symmetric, found.dominant_rows, found.most, found.components
+    (True, 100, 5, 1)
+    """
+    A = csr_array(A, copy=True)
+    A.sum_duplicates()
+    stored = A.nnz
+    A.eliminate_zeros()
+    lengths = np.diff(A.indptr)
+    magnitudes = abs(A.data)
+    diagonal = A.diagonal()
+    return Properties(
+        rows=A.shape[0],
+        columns=A.shape[1],
+        entries=A.nnz,
+        explicit_zeros=stored - A.nnz,
+        dtype=str(A.dtype),
+        **_symmetries(A),
+        positive_diagonal=bool(diagonal.size and (diagonal.real > 0).all() and (diagonal.imag == 0).all()),
+        zero_diagonal=int((diagonal == 0).sum()),
+        empty_rows=int((lengths == 0).sum()),
+        dominant_rows=_dominant_rows(A, diagonal),
+        smallest=float(magnitudes.min(initial=np.inf)) if A.nnz else 0.0,
+        largest=float(magnitudes.max(initial=0.0)),
+        fewest=int(lengths.min(initial=A.shape[1])) if lengths.size else 0,
+        most=int(lengths.max(initial=0)),
+        components=_components(A),
+    )
+
+
+def _symmetries(A: csr_array) -> dict[str, bool]:
+    B = A.T.tocsr() if A.shape[0] == A.shape[1] else None
+    if B is None or not np.array_equal(A.indptr, B.indptr):
+        return {"pattern_symmetric": False, "symmetric": False, "hermitian": False}
+    B.sort_indices()
+    pattern = np.array_equal(A.indices, B.indices)
+    return {
+        "pattern_symmetric": pattern,
+        "symmetric": pattern and np.array_equal(A.data, B.data),
+        "hermitian": pattern and np.array_equal(A.data, B.data.conj()),
+    }
+
+
+def _dominant_rows(A: csr_array, diagonal: np.ndarray) -> int:
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    beside = rows != A.indices
+    others = np.bincount(rows[beside], weights=abs(A.data[beside]), minlength=A.shape[0])[: diagonal.size]
+    return int((abs(diagonal) >= others * (1 - ROUNDING)).sum())
+
+
+def _components(A: csr_array) -> int | None:
+    from scipy.sparse.csgraph import connected_components  # late: it is slow to import
+
+    if A.shape[0] != A.shape[1]:
+        return None
+    return int(connected_components(abs(A), directed=False, return_labels=False)) if A.shape[0] else 0

@@ -1,0 +1,154 @@
+"""``linforest solve``: one system, one preconditioner, and how the residual fell."""
+
+from __future__ import annotations
+
+import warnings
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linforest_precond import matrices, solvers
+from linforest_precond.backends import backend_of
+from linforest_precond.commands import inputs, vectors
+from linforest_precond.commands.choices import CHOICES
+from linforest_precond.commands.outcome import Exit
+from linforest_precond.commands.properties import properties
+from linforest_precond.records import _table
+
+SOLVERS = {"cg": solvers.cg, "bicgstab": solvers.bicgstab, "fcg": solvers.fcg}
+PICTURES = (".svg", ".png", ".pdf")
+
+HELP = "solve A x = b with a preconditioner, show how it went, and write x"
+EPILOG = f"""\
+{inputs.MATRIX_HELP}
+
+x is written to --out, by default NAME.x.npy in the current folder (also when the solve did not converge: go
+on with --x0). No file is overwritten without --force.
+
+examples:
+  linforest solve aniso2:300 --no-out
+  linforest solve A.mtx --rhs b.npy --out x.npy
+  linforest solve A.mtx --precond block --rtol 1e-10 --history h.csv --plot h.svg
+  linforest solve ecology1 --precond jacobi --device cuda"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    parser.add_argument(
+        "--precond",
+        choices=("none", *CHOICES),
+        default="tridiagonal",
+        help="tridiagonal: three bands along a forest of heavy paths (the default); block: 2 x 2 block bands "
+        "along one; original: the three bands as A has them; jacobi, block-jacobi: the diagonal",
+    )
+    parser.add_argument(
+        "--solver",
+        choices=("auto", *SOLVERS),
+        default="auto",
+        help="auto (the default): cg where A is symmetric with a positive diagonal, else bicgstab",
+    )
+    parser.add_argument(
+        "--rhs",
+        default="ones",
+        metavar="ones|sine|random|FILE",
+        help="b: all ones (the default); sine: A x for the known x = sin(16 pi i / n), so that errors are "
+        "shown too; random: normally distributed; or a file .npy, .mtx or .txt, one column or several",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of --rhs random (default: 0)")
+    parser.add_argument("--x0", metavar="FILE", help="where to start (default: 0)")
+    parser.add_argument("--rtol", type=float, default=1e-8, help="relative residual to reach (default: 1e-8)")
+    parser.add_argument("--atol", type=float, default=0.0, help="absolute residual to reach (default: 0)")
+    parser.add_argument("--maxiter", type=int, metavar="N", help="most iterations (default: 10 per row)")
+    out = parser.add_mutually_exclusive_group()
+    out.add_argument("--out", metavar="FILE", help="where x goes: .npy, .mtx or .txt (default: NAME.x.npy)")
+    out.add_argument("--no-out", action="store_true", help="do not write x")
+    parser.add_argument("--history", metavar="FILE.csv", help="write iteration, seconds, residual, error")
+    parser.add_argument("--plot", metavar="FILE.svg|.png", help="draw the residuals")
+    parser.add_argument("--force", action="store_true", help="overwrite files")
+
+
+def run(arguments: Namespace) -> int:
+    outputs = _outputs(arguments)
+    inputs.check_device(arguments.device)
+    A = matrices.load(arguments.matrix, offline=arguments.offline)
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"A must be square, got the shape {A.shape} of {arguments.matrix}")
+    name = _solver_name(arguments.solver, A)
+    b, x_true = vectors.right_hand_side(arguments.rhs, A, arguments.seed)
+    x0 = None if arguments.x0 is None else vectors.read_vector(arguments.x0, "--x0")
+    A = inputs.on_device(A, arguments.device)
+    M = None if arguments.precond == "none" else CHOICES[arguments.precond].make(A)
+    print(_headline(arguments, name, A))
+    if M is not None:
+        print(M)
+    x, history = _solve(SOLVERS[name], A, b, x0, x_true, M, arguments)
+    print(history)
+    statuses = history.status if isinstance(history.status, list) else [history.status]
+    for status in dict.fromkeys(statuses):
+        print(f"{status}: {status.advice}")
+    _write(outputs, x, history, arguments.precond)
+    return Exit.DONE if all(s is solvers.Status.CONVERGED for s in statuses) else Exit.NOT_CONVERGED
+
+
+def _outputs(arguments: Namespace) -> dict[str, Path]:
+    """The files to write, all of them checked before anything is solved."""
+    outputs = {}
+    if not arguments.no_out:
+        path = Path(arguments.out or f"{inputs.plain_name(arguments.matrix)}.x.npy")
+        outputs["out"] = vectors.check_output(path, vectors.SUFFIXES, "--out", arguments.force)
+    if arguments.history:
+        outputs["history"] = vectors.check_output(Path(arguments.history), (), "--history", arguments.force)
+    if arguments.plot:
+        outputs["plot"] = vectors.check_output(Path(arguments.plot), PICTURES, "--plot", arguments.force)
+        _new_figure()  # complains where matplotlib is missing
+    return outputs
+
+
+def _solver_name(wanted: str, A: Any) -> str:
+    if wanted != "auto":
+        return wanted
+    return "cg" if properties(A).fits_cg else "bicgstab"
+
+
+def _headline(arguments: Namespace, solver: str, A: Any) -> str:
+    precond = "nothing" if arguments.precond == "none" else CHOICES[arguments.precond].title
+    return f"{arguments.matrix}: {A.shape[0]:,} rows, {A.nnz:,} entries; {solver} with {precond}"
+
+
+def _solve(solve: Any, A: Any, b: Any, x0: Any, x_true: Any, M: Any, arguments: Namespace) -> tuple[Any, Any]:
+    """The solution on the host, and its history."""
+    xp = backend_of(A).xp
+    b, x0, x_true = (None if vector is None else xp.asarray(vector) for vector in (b, x0, x_true))
+    history = solvers.History(x_true)
+    limits = {"rtol": arguments.rtol, "atol": arguments.atol, "maxiter": arguments.maxiter}
+    with warnings.catch_warnings():
+        # The status is printed with the same advice.
+        warnings.filterwarnings("ignore", r"\w+ stopped after", RuntimeWarning)
+        x, _ = solve(A, b, x0, M=M, history=history, **limits)
+    return x if xp is np else xp.asnumpy(x), history
+
+
+def _write(outputs: dict[str, Path], x: np.ndarray, history: Any, label: str) -> None:
+    if "out" in outputs:
+        vectors.write_vector(outputs["out"], x)
+    if "history" in outputs:
+        history.to_csv(outputs["history"])
+    if "plot" in outputs:
+        figure = _new_figure()
+        history.plot(figure.subplots(), label=f"{history.solver}, {label}")
+        figure.savefig(outputs["plot"])
+    words = {"out": "x", "history": "history", "plot": "picture"}
+    if outputs:
+        print(_table("written", *((words[name], str(path)) for name, path in outputs.items())))
+
+
+def _new_figure() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            '--plot needs matplotlib: pip install "linforest-precond[study]", or plain matplotlib'
+        ) from error
+    return Figure(layout="constrained")

@@ -1,0 +1,98 @@
+"""Right-hand sides and solutions: the ones with a name, and those in files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SUFFIXES = (".npy", ".mtx", ".txt")
+
+
+def sine(n: int) -> np.ndarray:
+    """The solution that the paper's systems have: sin(16 π i / n)."""
+    return np.sin(16 * np.pi * np.arange(n) / max(n, 1))
+
+
+def right_hand_side(text: str, A: Any, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """The right-hand side that was asked for, and the solution where it is known."""
+    n = A.shape[0]
+    if text == "ones":
+        return np.ones(n), None
+    if text == "random":
+        return np.random.default_rng(seed).standard_normal(n), None
+    if text == "sine":
+        return A @ sine(n), sine(n)
+    return read_vector(text, "--rhs"), None
+
+
+def read_vector(path: str, option: str) -> np.ndarray:
+    """One vector, or several as columns, from a file that NumPy or Matrix Market wrote."""
+    suffix = _known_suffix(Path(path.removesuffix(".gz")), option)
+    if not Path(path).is_file():
+        raise ValueError(f"{option}: there is no file {path}")
+    try:
+        vectors = _READERS[suffix](path)
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(f"{option}: {path} is no vector in {suffix} format: {error}") from error
+    vectors = np.asarray(vectors)
+    return vectors[:, 0] if vectors.ndim == 2 and vectors.shape[1] == 1 else vectors
+
+
+def write_vector(path: Path, x: np.ndarray) -> None:
+    """Write the file at once or not at all, so that none is ever cut off."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
+    try:
+        _WRITERS[path.suffix](unfinished, x)
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def check_output(path: Path, suffixes: tuple[str, ...], option: str, force: bool) -> Path:
+    """A place that can be written to later, or an exception now."""
+    if suffixes and path.suffix not in suffixes:
+        raise ValueError(f"{option} must end with one of {', '.join(suffixes)}, got {path}")
+    if not path.parent.is_dir():
+        raise ValueError(f"{option}: there is no folder {path.parent}")
+    if path.exists() and not force:
+        raise ValueError(f"{option}: {path} exists; --force overwrites it, {option} FILE takes another name")
+    return path
+
+
+def _known_suffix(path: Path, option: str) -> str:
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"{option}: a file must end with one of {', '.join(SUFFIXES)}, got {path}")
+    return path.suffix
+
+
+def _read_matrix_market(path: str) -> Any:
+    import scipy.io  # late: it is slow to import
+
+    vectors = scipy.io.mmread(path)
+    return vectors.toarray() if hasattr(vectors, "toarray") else vectors
+
+
+def _write_matrix_market(path: Path, x: np.ndarray) -> None:
+    import scipy.io
+
+    scipy.io.mmwrite(path, x.reshape(x.shape[0], -1), precision=17)
+
+
+def _write_text(path: Path, x: np.ndarray) -> None:
+    np.savetxt(path, x, fmt="%.17g")
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    ".npy": lambda path: np.load(path, allow_pickle=False),
+    ".mtx": _read_matrix_market,
+    ".txt": lambda path: np.loadtxt(path, ndmin=1),
+}
+_WRITERS: dict[str, Callable[[Path, np.ndarray], None]] = {
+    ".npy": np.save,
+    ".mtx": _write_matrix_market,
+    ".txt": _write_text,
+}
