@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from functools import partial
 
 import cases
 import numba
 import numpy as np
 import scipy.sparse.linalg
-import timing
 from results import Row
 from scipy.linalg import lapack
 from steps import SOLVERS, Steps
@@ -17,6 +15,8 @@ from steps import SOLVERS, Steps
 import linforest_precond as lf
 from linforest_precond import solvers
 from linforest_precond.precond.tridiagonal import solver_of
+from linforest_precond.study import timing
+from linforest_precond.study.timing import numba_threads
 
 
 def measurements(plan):
@@ -26,16 +26,6 @@ def measurements(plan):
     yield "solves with pivoting on the CPU", partial(pivoted_rows, plan)
     for case in cases.CPU_SOLVER_CASES:
         yield f"iterations on the CPU, {case.__name__}", partial(iteration_rows, plan, case)
-
-
-@contextlib.contextmanager
-def numba_threads(count):
-    before = numba.get_num_threads()
-    numba.set_num_threads(count)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def chain_rows(plan):

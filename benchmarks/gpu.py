@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from unittest import mock
 
 import cases
 import cupy
 import cupyx.scipy.sparse
 import memory
-import recording
-import timing
 from results import Row
 
-from linforest_precond.backends.cuda import factor, launch
 from linforest_precond.gate import as_csr, as_graph
-from linforest_precond.graph import forest
-from linforest_precond.graph.factor import check_options, propose_factor
 from linforest_precond.pipeline import tridiagonal_bands
+from linforest_precond.study import timing
+from linforest_precond.study.launches import breakdown_samples, proposition_samples
 
 DTYPES = ("float64", "float32")
 SPMV = "cupyx A @ x"
@@ -71,15 +67,6 @@ def matrix_rows(plan, key, case, dtype):
     yield memory_row(title, A, **goals)
 
 
-def proposition_samples(graph, n, repeats):
-    """Milliseconds of the first proposition, by the kernel's own clock."""
-    options = check_options(n, 1, 5, 0, 0.5, 0)
-    for _ in range(timing.WARM_CALLS):
-        propose_factor(graph, **options)
-    logs = [recorded(lambda: propose_factor(graph, **options)) for _ in range(repeats)]
-    return [recording.first_proposition(read(log)) for log in logs]
-
-
 def chain_samples(A, repeats, **options):
     """Milliseconds of the whole chain, and what it found."""
     samples = timing.device_samples(lambda: tridiagonal_bands(A, **options), repeats)
@@ -89,42 +76,6 @@ def chain_samples(A, repeats, **options):
         f"{found.n_cycles_broken} cycles broken, coverage {found.coverage:.4f}"
     )
     return samples, note
-
-
-def breakdown_samples(A, repeats):
-    """Milliseconds of each part of the chain."""
-    files = recording.kernel_files()
-    runs = []
-    for _ in range(repeats):
-        log = recorded(lambda: tridiagonal_bands(A))
-        entries = read(log)
-        _, total = entries.pop()  # the whole call is the last to end
-        runs.append(recording.breakdown(entries, total, files))
-    return {part: [run.get(part, 0.0) for run in runs] for part in runs[0]}
-
-
-def recorded(call):
-    """The log of a call's launches, and of the call itself at the end.
-
-    The ordering is marked as a whole: CuPy's own kernels are not in the log.
-    """
-    with launch.recording() as log:
-
-        def order_paths(*arguments, unmarked=forest.order_paths):
-            marks, ordering = timing.span(lambda: unmarked(*arguments))
-            log.append((recording.ORDERING, *marks))
-            return ordering
-
-        with mock.patch.object(forest, "order_paths", order_paths):
-            marks, _ = timing.span(call)
-        log.append(("call", *marks))
-    return log
-
-
-def read(log):
-    """The log in numbers."""
-    cupy.cuda.Device().synchronize()
-    return recording.read(log, factor.RECORD, timing.milliseconds, cupy.asnumpy)
 
 
 def memory_row(title, A, **goals):

@@ -10,12 +10,12 @@ import cases
 import cupy
 import cupyx.scipy.sparse.linalg
 import operators
-import timing
 from results import Row
 from steps import SOLVERS, Steps
 
 import linforest_precond as lf
 from linforest_precond import solvers
+from linforest_precond.study import timing
 
 # No solve gets more iterations, nor more milliseconds by the time of the first few.
 MOST_ITERATIONS = 20_000

@@ -7,10 +7,10 @@ from functools import partial
 import cases
 import cupy
 import memory
-import timing
 from results import Row
 
 import linforest_precond as lf
+from linforest_precond.study import timing
 
 DTYPES = ("float64", "float32")
 SPMV = "cupyx A @ x"

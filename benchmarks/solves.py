@@ -6,7 +6,6 @@ from functools import partial
 
 import cases
 import cupy
-import timing
 import words
 from gtsv2 import Gtsv2
 from results import Row
@@ -14,6 +13,7 @@ from results import Row
 from linforest_precond import pipeline
 from linforest_precond.backends.cuda import launch, tiles
 from linforest_precond.precond.tridiagonal import solver_of
+from linforest_precond.study import timing
 
 DTYPES = ("float64", "float32")
 COPY = "a copy of as many bytes"

@@ -5,6 +5,7 @@ import importlib
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -16,6 +17,7 @@ import pytest
 from linforest_precond.backends.cuda import factor, loader
 from linforest_precond.precond.tridiagonal import solver_of
 from linforest_precond.records import Bands
+from linforest_precond.study import recording, timing
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "benchmarks"
@@ -309,9 +311,9 @@ def test_lapack_solves_the_same_systems(module):
 
 
 @pytest.mark.gpu
-def test_what_comes_before_a_sample_is_not_timed(cuda, module):
+def test_what_comes_before_a_sample_is_not_timed(cuda):
     calls = []
-    samples = module("timing").device_samples(
+    samples = timing.device_samples(
         lambda: calls.append("timed"), 4, queued=True, before=lambda: calls.append("before")
     )
     assert len(samples) == 4 and calls == ["before", "timed"] * (len(calls) // 2)
@@ -367,11 +369,36 @@ def test_hashes_follow_names_and_contents(module, tmp_path):
     assert len({first, second, hash_of(tmp_path)}) == 3
 
 
-def test_every_kernel_has_a_file(module):
-    files = module("recording").kernel_files()
+def test_edited_solvers_are_other_code_of_both_backends(module, tmp_path, monkeypatch):
+    machine = module("machine")
+    before = machine.code_hashes()
+    assert set(before) == set(module("results").HASHED)
+    solvers = shutil.copytree(machine.SOLVERS, tmp_path / "solvers")
+    monkeypatch.setattr(machine, "SOLVERS", solvers)
+    assert machine.code_hashes() == before
+    with open(solvers / "cg.py", "a", encoding="utf-8") as source:
+        source.write("# edited\n")
+    after = machine.code_hashes()
+    assert {part for part in before if before[part] != after[part]} == {"cuda", "cpu"}
+
+
+def test_what_is_shared_with_the_study_is_the_benchmarks_code_too(module, tmp_path, monkeypatch):
+    machine = module("machine")
+    before = machine.code_hashes()
+    copies = tuple(Path(shutil.copy(source, tmp_path)) for source in machine.SHARED)
+    monkeypatch.setattr(machine, "SHARED", copies)
+    assert machine.code_hashes() == before
+    with open(copies[-1], "a", encoding="utf-8") as source:
+        source.write("# edited\n")
+    after = machine.code_hashes()
+    assert {part for part in before if before[part] != after[part]} == {"benchmarks"}
+
+
+def test_every_kernel_has_a_file():
+    files = recording.kernel_files()
     assert set(files.values()) == set(loader.PROGRAMS)
     assert files["propose_factor"] == "factor" and files["scan_entries"] == "entries"
-    sources = sorted(module("recording").KERNELS.glob("*.cu"))
+    sources = sorted(recording.KERNELS.glob("*.cu"))
     assert len(files) == sum(source.read_text().count('extern "C" __global__') for source in sources)
 
 
@@ -404,13 +431,12 @@ def log_of_a_chain():
     ]
 
 
-def read(recording, log, columns=COLUMNS):
+def read(log, columns=COLUMNS):
     return recording.read(log, columns, lambda first, second: second - first, np.asarray)
 
 
-def test_the_breakdown_adds_up(module):
-    recording = module("recording")
-    parts = recording.breakdown(read(recording, log_of_a_chain()), 12.0, FILES)
+def test_the_breakdown_adds_up():
+    parts = recording.breakdown(read(log_of_a_chain()), 12.0, FILES)
     assert parts == {
         "gate": 1.0,
         "proposals": 2.5,
@@ -425,15 +451,14 @@ def test_the_breakdown_adds_up(module):
     assert sum(parts.values()) == 12.0
 
 
-def test_a_proposition_is_timed_by_the_kernel(module):
-    recording = module("recording")
+def test_a_proposition_is_timed_by_the_kernel():
     log = log_of_a_chain()[:3]
     log[2][1][1] = 0
-    assert recording.first_proposition(read(recording, log)) == 2.0
+    assert recording.first_proposition(read(log)) == 2.0
     # Without its start, all of the launch but the confirmation counts.
     log[2] = ("iterations", np.delete(log[2][1], COLUMNS.index("started_at"), axis=1), None)
     columns = tuple(column for column in COLUMNS if column != "started_at")
-    assert recording.first_proposition(read(recording, log, columns)) == 4.0
+    assert recording.first_proposition(read(log, columns)) == 4.0
 
 
 def test_the_kernel_keeps_the_counters_that_are_read():

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-KERNELS = Path(__file__).resolve().parent.parent / "linforest_precond" / "backends" / "cuda" / "kernels"
+KERNELS = Path(__file__).resolve().parent.parent / "backends" / "cuda" / "kernels"
 # `extern "C" __global__ void __launch_bounds__(256, sizeof(INDEX)) name(`
 BOUNDS = r"__launch_bounds__\((?:[^()]|\([^()]*\))*\)\s*"
 DEFINITION = re.compile(rf"__global__\s+void\s+(?:{BOUNDS})?(\w+)\s*\(")

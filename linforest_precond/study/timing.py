@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import statistics
 import time
 from functools import partial
 
+import numba
+import numpy as np
+
 WARM_CALLS = 3
+# What took so long together is not repeated once more.
+LONG_SECONDS = 2.0
 # What the device is given to do while the host queues calls: about 5 ms at 3 TB/s.
 HEAD_START = {"fills": 64, "bytes": 2**28}
 
@@ -65,6 +72,26 @@ def device_time(call):
     return milliseconds(*marks), answer
 
 
+def time_of(call, device):
+    """Seconds of one call on a device, and what it returned."""
+    sample, answer = (device_time if device == "cuda" else host_time)(call)
+    return sample / 1e3, answer
+
+
+def median_time(call, repeats, device):
+    """The median seconds of so many calls, after one that compiles, and what the last one returned.
+
+    Calls that take long are not repeated.
+    """
+    _, answer = time_of(call, device)
+    samples = []
+    while not samples or (len(samples) < repeats and sum(samples) < LONG_SECONDS):
+        answer = None  # need not be held during the next call
+        seconds, answer = time_of(call, device)
+        samples.append(seconds)
+    return statistics.median(samples), answer
+
+
 def occupy():
     """Give the device something to do, so that the host gets ahead of it."""
     import cupy
@@ -85,6 +112,39 @@ def span(call):
     return (before, after), answer
 
 
+@contextlib.contextmanager
+def watched(module, name, clock):
+    """Time the calls of a module's function inside: gives a list that their milliseconds are added to."""
+    unwatched, times = getattr(module, name), []
+
+    def timed(*arguments, **options):
+        sample, answer = clock(partial(unwatched, *arguments, **options))
+        times.append(sample)
+        return answer
+
+    setattr(module, name, timed)
+    try:
+        yield times
+    finally:
+        setattr(module, name, unwatched)
+
+
+def threads() -> int:
+    """The threads of the CPU that Numba uses."""
+    return numba.get_num_threads()
+
+
+@contextlib.contextmanager
+def numba_threads(count):
+    """Run what is inside on so many threads of the CPU."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(count)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
 def milliseconds(before, after) -> float:
     import cupy
 
@@ -99,3 +159,11 @@ def copy_bandwidths(size, repeats) -> list[float]:
     copy = partial(target.data.copy_from_device_async, source.data, size)
     samples = device_samples(copy, repeats, queued=True)
     return [2 * size / (sample * 1e6) for sample in samples]
+
+
+def host_copy_bandwidths(size, repeats) -> list[float]:
+    """GB/s of copies of `size` bytes on one thread of the CPU, read and written bytes counted."""
+    source, target = np.zeros(size, "uint8"), np.empty(size, "uint8")
+    source.fill(1)  # untouched zeros would all be read from one page
+    samples = host_samples(partial(np.copyto, target, source), repeats)
+    return [2 * size / (sample * 1e9) for sample in samples]

@@ -1,0 +1,130 @@
+"""How BiCGStab converges with each preconditioner: figure 4 of the paper."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.precond.jacobi import jacobi
+from linforest_precond.precond.tridiagonal_operators import block_tridiagonal, tridiagonal
+from linforest_precond.solvers import History, Status, bicgstab
+
+from . import timing
+from .permuted import Permutation
+
+# By the paper's names.
+PRECONDITIONERS: dict[str, Callable[[Any], Any]] = {
+    "Jacobi": jacobi,
+    "TriScal": partial(tridiagonal, ordering="original"),
+    "AlgTriScal": tridiagonal,
+    "AlgTriBlock": block_tridiagonal,
+}
+SETUP_REPEATS = 3
+MOST_RECORDS = 600
+
+
+def convergence(A: Any, *, rtol: float = 1e-10, maxiter: int = 2000, permutations: int = 0) -> dict:
+    """
+    Solve A x = b by BiCGStab with each preconditioner, for the solution x_t[i] = sin(16 π i / N).
+
+    The times of solves include the record of residuals and errors; setups are timed after one that compiles.
+    BiCGStab's count of iterations changes with every rounding: with `permutations`, so many symmetrically
+    permuted systems are solved too, by the permuted preconditioners, and ``median_iterations`` is the median
+    of their counts, infinite where half of them did not converge, and None where A's own system did not.
+
+    Returns
+    -------
+    dict
+        ``rtol``, ``maxiter``, ``permutations``, and ``runs`` with one entry for each preconditioner.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.study.convergence import convergence
+    >>> runs = convergence(lf.matrices.aniso(2, 50))["runs"]
+    >>> [run["precond"] for run in runs if run["status"] == "CONVERGED"]
+    ['Jacobi', 'TriScal', 'AlgTriScal', 'AlgTriBlock']
+    """
+    system = System(A, rtol, maxiter)
+    runs, operators = [], {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # told by statuses
+        for name, make in PRECONDITIONERS.items():
+            seconds, M = timing.median_time(partial(make, A), SETUP_REPEATS, system.device)
+            runs.append({"precond": name, "setup_seconds": seconds, **system.solve(M)})
+            if permutations and runs[-1]["info"] == 0:
+                operators[name] = M
+            del M
+        medians = median_iterations(system, operators, permutations)
+    for run in runs:
+        run["median_iterations"] = medians.get(run["precond"])
+    return {"rtol": rtol, "maxiter": maxiter, "permutations": permutations, "runs": runs}
+
+
+class System:
+    """A matrix with the paper's solution and its right-hand side."""
+
+    def __init__(self, A: Any, rtol: float, maxiter: int):
+        backend = backend_of(A)
+        self.device, self.xp = backend.name, backend.xp
+        self.A, self.options = A, {"rtol": rtol, "maxiter": maxiter}
+        self.x_true = smooth_solution(A.shape[0], self.xp)
+        self.b = A @ self.x_true
+
+    def solve(self, M: Any) -> dict:
+        """One recorded solve, after a short one that compiles."""
+        history = History(x_true=self.x_true)
+        bicgstab(self.A, self.b, M=M, rtol=self.options["rtol"], maxiter=1, history=history)
+        call = partial(bicgstab, self.A, self.b, M=M, **self.options, history=history)
+        seconds, (x, info) = timing.time_of(call, self.device)
+        return {
+            "status": history.status.name,
+            "info": int(info),
+            "iterations": float(history.iterations[-1]),
+            "solve_seconds": seconds,
+            "residual": self._share(self.b - self.A @ x, self.b),
+            "error": self._share(x - self.x_true, self.x_true),
+            "coverage": float(M.coverage),
+            "history": thinned(history),
+        }
+
+    def _share(self, part: Any, whole: Any) -> float:
+        norm = float(self.xp.linalg.norm(whole))
+        return float(self.xp.linalg.norm(part)) / (norm or 1.0)
+
+
+def smooth_solution(rows: int, xp: Any = np) -> Any:
+    """The paper's solution, eight waves: x_t[i] = sin(16 π i / N)."""
+    return xp.sin(16 * math.pi * xp.arange(rows) / max(rows, 1))
+
+
+def thinned(history: History, most: int = MOST_RECORDS) -> dict:
+    """The curves of a history, with so many points at most; the first and the last one stay."""
+    steps = history.iterations
+    places = np.unique(np.linspace(0, steps.size - 1, min(steps.size, most)).round().astype(int))
+    curves = {"iterations": steps, "residuals": history.residuals, "errors": history.errors}
+    return {name: values[places].tolist() for name, values in curves.items()}
+
+
+def median_iterations(system: System, operators: dict[str, Any], permutations: int) -> dict[str, float]:
+    """The median count of each preconditioner over permuted systems; none without permutations."""
+    counts: dict[str, list[float]] = {name: [] for name in operators}
+    for seed in range(permutations):
+        permutation = Permutation(system.A, seed)
+        A, b = permutation.matrix(system.A), permutation.vector(system.b)
+        for name, M in operators.items():
+            counts[name].append(_iterations(A, b, permutation.operator(M), system.options))
+    return {name: statistics.median(each) for name, each in counts.items() if each}
+
+
+def _iterations(A: Any, b: Any, M: Any, options: dict) -> float:
+    history = History()
+    bicgstab(A, b, M=M, **options, history=history)
+    return float(history.iterations[-1]) if history.status is Status.CONVERGED else math.inf

@@ -1,0 +1,197 @@
+"""What a study found, in plain sentences that are computed from its numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median
+from typing import NamedTuple
+
+from .formats import coverage, difference, digits3, label, listed, missing
+from .tables import COVERAGES, compare, dig, done, of_the_paper, per_spmv
+
+BASELINE = "Jacobi"
+
+
+class Finding(NamedTuple):
+    """A topic in a word or two, and a sentence."""
+
+    topic: str
+    sentence: str
+
+
+def findings(study: dict) -> list[Finding]:
+    """
+    The main findings, those first that most readers ask for; none for parts that were not run.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.findings import findings
+    >>> runs = [
+    ...     {"precond": "Jacobi", "status": "CONVERGED", "iterations": 250},
+    ...     {"precond": "AlgTriScal", "status": "CONVERGED", "iterations": 120},
+    ... ]
+    >>> case = {"name": "aniso2:300", "status": "done", "convergence": {"runs": runs}}
+    >>> print(findings({"cases": [case]})[0].sentence)
+    AlgTriScal needed the fewest iterations on the one matrix that was solved.
+    """
+    solves = (_iterations, _against_baseline, _times, _unconverged)
+    makers = (*solves, _forest, _paper, _setup, _proposition, _scan)
+    return [finding for maker in makers if (finding := maker(study))]
+
+
+def converged(run: dict) -> bool:
+    return run.get("status") == "CONVERGED"
+
+
+def steps(case: dict) -> dict[str, float]:
+    """Iterations of the converged runs; where permuted systems were solved too, the medians over these."""
+    runs = [run for run in case["convergence"]["runs"] if converged(run)]
+    key = "median_iterations" if case["convergence"].get("permutations") else "iterations"
+    return {run["precond"]: run[key] for run in runs if not missing(run.get(key))}
+
+
+def total_seconds(run: dict) -> float | None:
+    """Setup and solve."""
+    parts = (run.get("setup_seconds"), run.get("solve_seconds"))
+    return None if any(map(missing, parts)) else sum(parts)
+
+
+def _totals(case: dict) -> dict[str, float]:
+    runs = [run for run in case["convergence"]["runs"] if converged(run)]
+    return {run["precond"]: total for run in runs if (total := total_seconds(run)) is not None}
+
+
+def _wins(study: dict, values) -> tuple[Counter, int]:
+    """How often each preconditioner has the least value, and on how many matrices one of them had a value."""
+    found = [counts for case in done(study, "convergence") if (counts := values(case))]
+    best = (name for counts in found for name in counts if counts[name] == min(counts.values()))
+    return Counter(best), len(found)
+
+
+def _ranking(study: dict, values, verb: str) -> str | None:
+    wins, matrices = _wins(study, values)
+    if not matrices:
+        return None
+    (first, most), *others = wins.most_common()
+    if matrices == 1:
+        return f"{listed(list(wins))} {verb} on the one matrix that was solved."
+    rest = "".join(f", {name} on {number}" for name, number in others)
+    tied = " (ties count for each)" if wins.total() > matrices else ""
+    return f"{first} {verb} on {most} of {matrices} matrices{rest}{tied}."
+
+
+def _iterations(study: dict) -> Finding | None:
+    sentence = _ranking(study, steps, "needed the fewest iterations")
+    return sentence and Finding("Fewest iterations", sentence)
+
+
+def _times(study: dict) -> Finding | None:
+    sentence = _ranking(study, _totals, "was fastest, setup and solve together,")
+    return sentence and Finding("Fastest", sentence)
+
+
+def _against_baseline(study: dict) -> Finding | None:
+    """The quotients of iterations with each algebraic preconditioner and with Jacobi."""
+    unit = f"times the iterations of {BASELINE}"
+    quotients = {name: _quotients(study, name) for name in ("AlgTriScal", "AlgTriBlock")}
+    sentences = [f"{name} took {_spread(found, unit)}." for name, found in quotients.items() if found]
+    return Finding(f"Against {BASELINE}", " ".join(sentences)) if sentences else None
+
+
+def _quotients(study: dict, name: str) -> dict[str, float]:
+    counts = {label(case): steps(case) for case in done(study, "convergence")}
+    both = {matrix: row for matrix, row in counts.items() if row.get(BASELINE) and name in row}
+    return {matrix: row[name] / row[BASELINE] for matrix, row in both.items()}
+
+
+def _spread(values: dict[str, float], unit: str) -> str:
+    """The median with its unit, then the least and the greatest."""
+    middle = f"{_short(median(values.values()))} {unit}"
+    if len(values) == 1:
+        return f"{middle} on {next(iter(values))}"
+    low, high = (_short(end(values.values())) for end in (min, max))
+    spread = f" ({low} to {high})" if low != high else ""
+    return f"{middle} in the median of {len(values)} matrices{spread}"
+
+
+def _short(value: float) -> str:
+    return digits3(value) if value >= 1 else f"{value:.2f}"
+
+
+def _unconverged(study: dict) -> Finding | None:
+    runs = [(case, run) for case in done(study, "convergence") for run in case["convergence"]["runs"]]
+    if not runs:
+        return None
+    lost = [f"{run['precond']} on {label(case)}" for case, run in runs if not converged(run)]
+    if not lost:
+        return Finding("Convergence", f"All {len(runs)} solves reached the tolerance.")
+    named = listed(lost if len(lost) <= 4 else [*lost[:3], f"{len(lost) - 3} more"])
+    return Finding("Convergence", f"{len(lost)} of {len(runs)} solves did not reach the tolerance: {named}.")
+
+
+def _forest(study: dict) -> Finding | None:
+    """Where the forest holds more weight than the tridiagonal part in the original order."""
+    pairs = {}
+    for case in done(study, "coverage"):
+        before, after = (dig(case, "coverage", key) for key in ("identity", "forest"))
+        if not missing(before) and not missing(after):
+            pairs[label(case)] = before, after
+    if not pairs:
+        return None
+    better = sum(after > before for before, after in pairs.values())
+    where = f"{better} of {len(pairs)} {'matrix' if len(pairs) == 1 else 'matrices'}"
+    sentence = f"The linear forest holds more weight than the original order's tridiagonal part on {where}"
+    name, (before, after) = max(pairs.items(), key=lambda item: item[1][1] - item[1][0])
+    gain = f"; most is gained on {name}, {coverage(before)} to {coverage(after)}" if better else ""
+    return Finding("Weight coverage", f"{sentence}{gain}.")
+
+
+def _paper(study: dict) -> Finding | None:
+    cases = [case for case in done(study, "coverage") if case.get("paper")]
+    due = [case for case in cases if of_the_paper(case)]
+    if not cases:
+        return None
+    if not due:
+        text = "No matrix has the paper's size here: the published values beside ours are for orientation."
+        return Finding("The paper", text)
+    compared = [(case, quantity, compare(case, quantity)) for case in due for quantity in COVERAGES]
+    compared = [row for row in compared if row[2].difference is not None]
+    met = sum(not comparison.departs for *_, comparison in compared)
+    names = listed([label(case) for case in due]) if len(due) <= 3 else f"{len(due)} matrices"
+    text = f"At the paper's size ({names}) {met} of {len(compared)} published coverages are met within 0.01"
+    return Finding("The paper", f"{text}{_worst(compared)}.") if compared else None
+
+
+def _worst(compared: list) -> str:
+    case, quantity, comparison = max(compared, key=lambda row: abs(row[2].difference))
+    if not comparison.departs:
+        return ""
+    return f"; the farthest is {quantity.key} of {label(case)} ({difference(comparison.difference, 2)})"
+
+
+def _performances(study: dict, value) -> dict[str, float]:
+    found = {label(case): value(case["performance"]) for case in done(study, "performance")}
+    return {name: number for name, number in found.items() if not missing(number)}
+
+
+def _setup(study: dict) -> Finding | None:
+    values = _performances(study, lambda timings: per_spmv(timings, timings.get("setup_seconds")))
+    unit = "matrix-vector products (SpMV)"
+    return Finding("Setup", f"AlgTriScal's setup cost {_spread(values, unit)}.") if values else None
+
+
+def _proposition(study: dict) -> Finding | None:
+    values = _performances(study, lambda timings: per_spmv(timings, dig(timings, "propositions", "2")))
+    return Finding("Edge proposition", f"With n = 2 one took {_spread(values, 'SpMV')}.") if values else None
+
+
+def _scan(study: dict) -> Finding | None:
+    values = _performances(study, scan_share)
+    unit = "times the throughput of a copy"
+    return Finding("Scan", f"The bidirectional scan ran at {_spread(values, unit)}.") if values else None
+
+
+def scan_share(timings: dict) -> float | None:
+    """The scan's throughput over that of a copy."""
+    scan, copy = dig(timings, "scan", "gb_per_s"), timings.get("copy_gb_per_s")
+    return None if missing(scan) or missing(copy) or not copy else scan / copy

@@ -1,0 +1,81 @@
+"""Symmetric permutations of a system and of its preconditioner: the same mathematics, other roundings."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.precond.operators import LIBRARIES
+
+# Rows are shuffled among so many, whose vectors fit into a cache.
+ROWS_TOGETHER = 2048
+
+
+class Permutation:
+    """
+    A random order of a system's rows; the same for a seed on every device.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.study.permuted import Permutation
+    >>> A = lf.matrices.aniso(2, 10)
+    >>> M, r = lf.tridiagonal(A), np.arange(100.0)
+    >>> permutation = Permutation(A, seed=0)
+    >>> bool(np.allclose(permutation.matrix(A) @ permutation.vector(r), permutation.vector(A @ r)))
+    True
+    >>> bool(np.allclose(permutation.operator(M) @ permutation.vector(r), permutation.vector(M @ r)))
+    True
+    """
+
+    def __init__(self, A: Any, seed: int):
+        self.xp = backend_of(A).xp
+        order = shuffled(A.shape[0], seed)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        self.order, self.rank = self.xp.asarray(order), self.xp.asarray(rank)
+
+    def vector(self, v: Any) -> Any:
+        """The vector with its entries in the new order."""
+        return v[self.order]
+
+    def matrix(self, A: Any) -> Any:
+        """The matrix with rows and columns in the new order."""
+        entries = A.tocoo()
+        index = A.indices.dtype
+        places = tuple(self.rank[axis].astype(index) for axis in (entries.row, entries.col))
+        permuted = type(A)((entries.data, places), shape=A.shape)
+        permuted.sort_indices()
+        return permuted
+
+    def operator(self, M: Any) -> Any:
+        """What M does, in the new order, by M itself."""
+        return _permuted_class(backend_of(M).name)(self, M)
+
+
+def shuffled(rows: int, seed: int) -> np.ndarray:
+    """The rows in a random order among those near by: no row moves far, so that products stay fast."""
+    random = np.random.default_rng(seed)
+    return np.argsort(np.arange(rows) // ROWS_TOGETHER + random.random(rows), kind="stable")
+
+
+@functools.cache
+def _permuted_class(backend: str) -> Any:
+    library = importlib.import_module(LIBRARIES[backend])
+
+    class Permuted(library.LinearOperator):
+        def __init__(self, permutation, M):
+            super().__init__(M.dtype, M.shape)
+            self.permutation, self.M = permutation, M
+
+        def _matvec(self, r):
+            return (self.M @ r[self.permutation.rank])[self.permutation.order]
+
+        _matmat = _matvec
+
+    return Permuted

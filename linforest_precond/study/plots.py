@@ -1,0 +1,398 @@
+"""The figures of a study, after figures 3 to 6 of Klein & Strzodka (2022); they need Matplotlib."""
+
+from __future__ import annotations
+
+import functools
+import io
+import math
+import re
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from .formats import count, digits3, label, missing, seconds
+from .tables import DEGREES, dig, done, history, per_spmv, scan_speedup, stages
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Apart for every kind of colour blindness, and in grey; the markers tell them apart once more.
+PRECONDITIONERS = {
+    "Jacobi": ("#999999", "o"),
+    "TriScal": ("#E69F00", "s"),
+    "AlgTriScal": ("#0072B2", "^"),
+    "AlgTriBlock": ("#8B1A4A", "D"),
+}
+OTHER = ("#009E73", "v")
+SHADES = ("#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
+STAGES = ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#E69F00", "#D55E00", "#CC79A7", "#999999")
+GREY = "#666666"
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.labelcolor": "#333333",
+    "axes.edgecolor": "#999999",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "xtick.color": "#333333",
+    "ytick.color": "#333333",
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.7,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.hashsalt": "linforest",  # the same picture has the same bytes
+    "svg.fonttype": "path",
+}
+WIDTH = 4.2  # inches: three of them fit beside each other, and one is readable on a phone
+ROW_HEIGHT = 0.44
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib.figure
+    except ImportError as error:
+        message = 'the figures of a study need Matplotlib: pip install "linforest-precond[study]"'
+        raise ImportError(message) from error
+    return matplotlib
+
+
+def _figure(width: float, height: float) -> Figure:
+    """A figure of its own, outside pyplot: no window, no global state."""
+    return _matplotlib().figure.Figure(figsize=(width, height), layout="constrained")
+
+
+def styled(draw):
+    """Run a drawing function with this module's style and leave Matplotlib's settings as they were."""
+
+    @functools.wraps(draw)
+    def drawing(*arguments, **options):
+        with _matplotlib().rc_context(STYLE):
+            return draw(*arguments, **options)
+
+    return drawing
+
+
+def colour_of(preconditioner: str) -> str:
+    return PRECONDITIONERS.get(preconditioner, OTHER)[0]
+
+
+@styled
+def convergence_panel(case: dict, ax: Axes | None = None, *, title: bool = True, legend: bool = True) -> Axes:
+    """
+    One panel of figure 4: relative residual (solid) and forward relative error (dashed) by iterations.
+
+    Parameters
+    ----------
+    case : dict
+        One of ``study["cases"]``, with its ``"convergence"``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure is made without it, ``panel.figure``.
+    title, legend : bool, optional
+        Whether to draw them.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from linforest_precond.study import plots
+    >>> history = {"iterations": [0, 1, 2], "residuals": [1, 1e-3, 1e-7], "errors": [1, 1e-2, 1e-6]}
+    >>> run = {"precond": "Jacobi", "status": "CONVERGED", "history": history}
+    >>> case = {"name": "aniso1:30", "convergence": {"rtol": 1e-6, "runs": [run]}}
+    >>> plots.convergence_panel(case).get_title()
+    'aniso1:30'
+    """
+    ax = ax or _figure(4.0, 2.7).add_subplot()
+    result = case.get("convergence") or {}
+    runs = result.get("runs") or []
+    for run in runs:
+        _draw_run(ax, run)
+    if result.get("rtol"):
+        ax.axhline(result["rtol"], color=GREY, linewidth=0.8, linestyle=":", zorder=1)
+    _scale_panel(ax, runs)
+    if title:
+        ax.set_title(label(case), fontsize=10)
+    if legend:
+        ax.legend(handles=_legend_handles(runs), loc="best", fontsize=7)
+    return ax
+
+
+def _draw_run(ax: Axes, run: dict) -> None:
+    iterations, residuals, errors = _columns(run)
+    colour, marker = PRECONDITIONERS.get(run["precond"], OTHER)
+    ax.plot(iterations, residuals, color=colour, linewidth=1.3, label=run["precond"])
+    ax.plot(iterations, errors, color=colour, linewidth=1.0, dashes=(4, 2))
+    for values in (residuals, errors):
+        ax.plot(iterations[-1:], values[-1:], color=colour, marker=marker, markersize=4)
+
+
+def _columns(run: dict) -> list[list[float]]:
+    """Iterations, residuals and errors; NaN where there is none or where a logarithm has no value."""
+    points = history(run) or [(float("nan"),) * 3]
+    iterations, *curves = zip(*points)
+    return [list(iterations), *([_positive(value) for value in curve] for curve in curves)]
+
+
+def _positive(value: float | None) -> float:
+    return float("nan") if missing(value) or value <= 0 else value
+
+
+def _scale_panel(ax: Axes, runs: list[dict]) -> None:
+    """Logarithmic, with the wild peaks of a breakdown cut off above 1e4."""
+    values = [value for run in runs for curve in _columns(run)[1:] for value in curve if not missing(value)]
+    ax.set_yscale("log")
+    if values:
+        ax.set_ylim(max(min(values), 1e-17) / 5, min(max(values), 1e4) * 5)
+    ax.yaxis.set_major_formatter(_power_of_ten)
+    ax.yaxis.set_minor_formatter("")
+    ax.set_xlim(left=0)
+    ax.set_xlabel("iterations")
+    ax.set_ylabel("relative norm")
+    ax.grid(True)
+
+
+def _power_of_ten(value: float, _: int) -> str:
+    """In plain text: formulas are slow to set, and a study has a hundred of them."""
+    exponent = str(round(math.log10(value))) if value > 0 else ""
+    return f"10{exponent.translate(SUPERSCRIPTS)}"
+
+
+def _legend_handles(runs: list[dict]) -> list:
+    from matplotlib.lines import Line2D
+
+    coloured = [
+        Line2D([], [], color=PRECONDITIONERS.get(run["precond"], OTHER)[0],
+               marker=PRECONDITIONERS.get(run["precond"], OTHER)[1], markersize=4, label=run["precond"])
+        for run in runs
+    ]  # fmt: skip
+    kinds = [("-", "residual"), ("--", "error")]
+    return coloured + [Line2D([], [], color=GREY, linestyle=style, label=name) for style, name in kinds]
+
+
+@styled
+def convergence(study: dict, columns: int = 3) -> Figure:
+    """
+    Figure 4: a panel for each matrix that was solved.
+
+    Parameters
+    ----------
+    study : dict
+        As `run_study` leaves it in ``study.json``.
+    columns : int, optional
+        Panels beside each other.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    cases = done(study, "convergence")
+    columns = max(1, min(columns, len(cases)))
+    rows = max(1, -(-len(cases) // columns))
+    figure = _figure(3.6 * columns, 2.6 * rows)
+    panels = figure.subplots(rows, columns, squeeze=False).flat
+    for case, ax in zip(cases, panels):
+        convergence_panel(case, ax, legend=case is cases[0])
+    for ax in list(panels):  # the places after the last case
+        ax.set_visible(False)
+    return figure
+
+
+@styled
+def propositions(study: dict) -> Figure:
+    """
+    Figure 3: the time of one edge proposition, n = 1 to 4, in products of the matrix with a vector.
+
+    Parameters
+    ----------
+    study : dict
+        As `run_study` leaves it in ``study.json``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from linforest_precond.study import plots
+    >>> timings = {"spmv_seconds": 1e-3, "propositions": {"1": 1e-3, "2": 1.2e-3, "3": 2e-3, "4": 2e-3}}
+    >>> case = {"name": "aniso1:30", "status": "done", "performance": timings}
+    >>> plots.propositions({"cases": [case]}).axes[0].get_xlabel()
+    'time of one proposition / time of SpMV'
+    """
+    cases = done(study, "performance")
+    figure, ax = _rows(cases)
+    for place, (n, shade) in enumerate(zip(DEGREES, SHADES)):
+        times = [_relative(case, dig(case, "performance", "propositions", str(n))) for case in cases]
+        offsets = [row + 0.2 * (place - 1.5) for row in range(len(cases))]
+        ax.barh(offsets, times, height=0.2, color=shade, label=f"n = {n}")
+    ax.axvline(1, color=GREY, linewidth=1, linestyle="--", label="SpMV")
+    ax.set_xlabel("time of one proposition / time of SpMV")
+    _legend_above(figure, ax, columns=5)
+    return figure
+
+
+def _relative(case: dict, time: float | None) -> float:
+    return _number(per_spmv(case["performance"], time))
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if missing(value) else value
+
+
+def _rows(cases: list[dict]) -> tuple[Figure, Axes]:
+    """Axes with a row for each case, the first on top."""
+    figure = _figure(WIDTH, 1.1 + ROW_HEIGHT * max(len(cases), 1))
+    ax = figure.add_subplot()
+    ax.set_yticks(range(len(cases)), [_wrapped(label(case)) for case in cases], fontsize=8)
+    ax.set_ylim(max(len(cases), 1) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(True, axis="x")
+    return figure, ax
+
+
+def _wrapped(text: str, width: int = 18) -> str:
+    """At most two lines, cut if it is longer."""
+    plain = text.replace("$", r"\$")  # a dollar sign would start a formula
+    return "\n".join(textwrap.wrap(plain, width, max_lines=2, placeholder=" …", break_on_hyphens=False))
+
+
+def _legend_above(figure: Figure, ax: Axes, columns: int) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    if handles:
+        figure.legend(
+            handles, labels, loc="outside upper left", ncols=columns, handlelength=1.2, columnspacing=1
+        )
+
+
+@styled
+def scan_throughput(study: dict) -> Figure:
+    """
+    Figure 5: the throughput of the bidirectional scan, beside that of a copy.
+
+    A number after a bar tells how many times faster it is than walking the paths one after the other.
+
+    Parameters
+    ----------
+    study : dict
+        As `run_study` leaves it in ``study.json``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    cases = done(study, "performance")
+    figure, ax = _rows(cases)
+    places = range(len(cases))
+    scans = [_number(dig(case, "performance", "scan", "gb_per_s")) for case in cases]
+    copies = [_number(case["performance"].get("copy_gb_per_s")) for case in cases]
+    ax.barh(places, scans, height=0.5, color=PRECONDITIONERS["AlgTriScal"][0], label="bidirectional scan")
+    ax.plot(
+        copies,
+        places,
+        linestyle="",
+        marker="|",
+        markersize=15,
+        markeredgewidth=2,
+        color="#D55E00",
+        label="copy",
+    )
+    for place, (case, scan) in enumerate(zip(cases, scans)):
+        _note(ax, scan, place, _speedup(case["performance"]))
+    ax.set_xlabel("throughput in GB/s")
+    ax.set_xlim(left=0)
+    _legend_above(figure, ax, columns=2)
+    return figure
+
+
+def _speedup(timings: dict) -> str:
+    factor = scan_speedup(timings)
+    return "" if factor is None else f"{digits3(factor)}×"
+
+
+def _note(ax: Axes, x: float, y: float, text: str) -> None:
+    if text and not missing(x):
+        ax.annotate(
+            text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize=7.5, color="#333333"
+        )
+
+
+@styled
+def setup_breakdown(study: dict) -> Figure:
+    """
+    Figure 6: the shares of the stages of a setup, with the whole time after each bar.
+
+    Parameters
+    ----------
+    study : dict
+        As `run_study` leaves it in ``study.json``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    cases = done(study, "performance")
+    figure, ax = _rows(cases)
+    names = list(dict.fromkeys(stage for case in cases for stage, _ in stages(case["performance"])))
+    left = [0.0] * len(cases)
+    for name, colour in zip(names, STAGES * (1 + len(names) // len(STAGES))):
+        widths = [_share(case["performance"], name) for case in cases]
+        ax.barh(
+            range(len(cases)),
+            widths,
+            left=left,
+            height=0.6,
+            color=colour,
+            label=name,
+            edgecolor="white",
+            linewidth=0.4,
+        )
+        left = [start + width for start, width in zip(left, widths)]
+    for place, case in enumerate(cases):
+        _note(ax, left[place], place, _whole(case["performance"]))
+    ax.set_xlabel("share of the setup in %")
+    ax.set_xlim(0, 135)
+    ax.set_xticks(range(0, 101, 25))
+    _legend_above(figure, ax, columns=3)
+    return figure
+
+
+def _share(timings: dict, stage: str) -> float:
+    parts = [(name, 0.0 if missing(time) else time) for name, time in stages(timings)]
+    whole = sum(time for _, time in parts)
+    return 100 * sum(time for name, time in parts if name == stage) / whole if whole else 0.0
+
+
+def _whole(timings: dict) -> str:
+    """The time of a setup, and how many products with a vector it is worth."""
+    time = timings.get("setup_seconds")
+    worth = per_spmv(timings, time)
+    if missing(time):
+        return ""
+    return seconds(time) if worth is None else f"{seconds(time)}\n{count(round(worth))} SpMV"
+
+
+@styled
+def as_svg(figure: Figure) -> str:
+    """
+    A figure as SVG: the same bytes for the same figure, coordinates with two digits.
+
+    Examples
+    --------
+    >>> from linforest_precond.study import plots
+    >>> plots.as_svg(plots.propositions({"cases": []}))[:4]
+    '<svg'
+    """
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    return re.sub(r' d="[^"]*"', _short_path, text[text.index("<svg") :])
+
+
+def _short_path(match: re.Match) -> str:
+    """Two digits are a hundredth of a point; Matplotlib writes six."""
+    short = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", match[0])
+    return re.sub(r"\s*\n\s*", " ", short)

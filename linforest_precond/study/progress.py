@@ -1,0 +1,47 @@
+"""How far a study is: a bar on a terminal where tqdm is installed, else a line for every case."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+
+class Progress:
+    """Tells of cases and of their parts on the standard error output."""
+
+    def __init__(self, bar: Any = None, lines: bool = True):
+        self.bar, self.lines = bar, lines
+
+    def working_on(self, text: str) -> None:
+        """What is being done right now; only a bar shows it."""
+        if self.bar is not None:
+            self.bar.set_postfix_str(text)
+
+    def finished(self, text: str) -> None:
+        """A case has ended."""
+        if self.bar is not None:
+            self.bar.update()
+            self.bar.write(text, file=sys.stderr)
+        elif self.lines:
+            print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def showing(total: int, wanted: bool) -> Iterator[Progress]:
+    """The progress over so many cases; nothing is shown where it is not wanted."""
+    bar = _bar(total) if wanted and sys.stderr.isatty() else None
+    try:
+        yield Progress(bar, wanted)
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _bar(total: int) -> Any:
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    return tqdm(total=total, unit="case", desc="study", leave=False, file=sys.stderr)

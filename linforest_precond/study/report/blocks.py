@@ -1,0 +1,135 @@
+"""Pieces that the sections share: names with badges, tables, pictures, values beside the paper's."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .. import formats
+from ..tables import Comparison, Quantity, compare, of_the_paper
+from .markup import Html, join, tag
+
+
+class Section(NamedTuple):
+    """A part of the page that the contents line leads to."""
+
+    anchor: str
+    heading: str
+    html: Html
+
+
+class Head(NamedTuple):
+    """A heading of one or more columns of a table."""
+
+    text: Any
+    columns: int = 1
+    rows: int = 1
+    explained: str | None = None  # shown where the pointer rests
+
+
+def case_name(case: dict) -> Html:
+    """The title of a case; stand-ins and reduced sizes carry a badge wherever they are named."""
+    marks = [[" ", mark] for mark in badges(case)]
+    return tag("span", tag("span", formats.title(case)), marks, class_="case")
+
+
+def full_name(case: dict) -> Html:
+    """The title, and beneath it the name to type."""
+    name = None if case["name"] == formats.title(case) else tag("small", code(case["name"]))
+    return join(case_name(case), name)
+
+
+def badges(case: dict) -> list[Html]:
+    note = case.get("note")
+    found = []
+    if formats.is_standin(case):
+        found.append(badge("stand-in", "standin", note or "made to resemble the paper's matrix"))
+    if formats.is_reduced(case):
+        found.append(badge("reduced", "reduced", note or "smaller than in the paper"))
+    return found
+
+
+def badge(text: str, kind: str, explained: str | None = None) -> Html:
+    return tag("span", text, class_=f"badge {kind}", title=explained)
+
+
+def table(caption: Any, heads: list[list[Head]], bodies: Iterable[list[Html]], kind: str = "") -> Html:
+    """A table that scrolls inside its own box where the page is too narrow for it."""
+    top = tag("thead", [tag("tr", [_head(head) for head in row]) for row in heads])
+    body = [tag("tbody", rows) for rows in bodies]
+    whole = tag("table", tag("caption", tag("span", caption)), top, body, class_=kind or None)
+    return tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label=_plain(caption))
+
+
+def _head(head: Head) -> Html:
+    several = head.columns > 1
+    spans = {"colspan": head.columns if several else None, "rowspan": head.rows if head.rows > 1 else None}
+    scope, kind = ("colgroup", "group") if several else ("col", None)
+    return tag("th", head.text, scope=scope, title=head.explained, class_=kind, **spans)
+
+
+def _plain(caption: Any) -> str:
+    """A caption for those who hear the page: the text before the first full stop."""
+    texts = caption if isinstance(caption, list | tuple) else [caption]
+    return next(str(text) for text in texts if not isinstance(text, Html)).partition(".")[0]
+
+
+def row(name: Any, cells: Iterable[Html]) -> Html:
+    return tag("tr", tag("th", name, scope="row"), list(cells))
+
+
+def cell(text: str, *, best: bool = False, kind: str | None = None) -> Html:
+    return tag("td", tag("strong", text) if best else text, class_=kind)
+
+
+def compared_cell(case: dict, quantity: Quantity) -> Html:
+    """Our value, and beneath it in small print the paper's with the difference."""
+    comparison = compare(case, quantity)
+    # How many there are follows from the size: such differences say something at the paper's size alone.
+    different = quantity.digits != 0 or of_the_paper(case)
+    small = _beneath(comparison, quantity, different)
+    return tag("td", _value(comparison.ours, quantity), small)
+
+
+def _value(value: Any, quantity: Quantity) -> str:
+    if quantity.digits is None:
+        return formats.yes_no(value)
+    return formats.count(value) if quantity.digits == 0 else formats.fixed(value, quantity.digits)
+
+
+def _beneath(comparison: Comparison, quantity: Quantity, different: bool) -> Html | None:
+    if comparison.published is None:
+        return None
+    text = [tag("span", "paper ", class_="word"), _value(comparison.published, quantity)]
+    if comparison.difference is None or not different:
+        return tag("small", text)
+    change = f"({formats.difference(comparison.difference, quantity.digits)})"
+    return tag("small", text, " ", tag("span", change, class_="departs") if comparison.departs else change)
+
+
+def picture(svg: str, alt: str) -> Html:
+    """
+    An SVG inside the page, as an image.
+
+    So it keeps its identifiers to itself, has an alternative text, and can be saved by a click.
+    """
+    data = base64.b64encode(svg.encode()).decode("ascii")
+    return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=alt, loading="lazy")
+
+
+def figure(image: Html, *caption: Any) -> Html:
+    return tag("figure", image, tag("figcaption", *caption))
+
+
+def code(text: str) -> Html:
+    return tag("code", text)
+
+
+def paragraph(*children: Any, kind: str | None = None) -> Html:
+    return tag("p", *children, class_=kind)
+
+
+def not_run() -> Html:
+    """What stands in a section that no case has anything for."""
+    return paragraph("No matrix has this part: it was not asked for, or no case came that far.", kind="note")

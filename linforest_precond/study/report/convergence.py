@@ -1,0 +1,137 @@
+"""Figure 4 of the paper, and the same in numbers."""
+
+from __future__ import annotations
+
+from .. import formats, plots
+from ..findings import converged, total_seconds
+from ..tables import done
+from .blocks import Head, badge, case_name, cell, figure, not_run, paragraph, picture, table
+from .markup import Html, join, tag
+from .problems import advice
+
+
+def convergence(study: dict) -> Html:
+    """Panels and table."""
+    cases = done(study, "convergence")
+    if not cases:
+        return not_run()
+    panels = tag("div", [_panel(case) for case in cases], class_="panels")
+    return join(_explanation(), _legend(cases), panels, _table(cases))
+
+
+def _explanation() -> Html:
+    return paragraph(
+        "Figure 4 of the paper: BiCGStab with four preconditioners. Jacobi takes the diagonal, TriScal the "
+        "tridiagonal part in the original order, AlgTriScal the tridiagonal part along a linear forest, and "
+        "AlgTriBlock the 2×2 block tridiagonal part along a forest of pairs. The dotted line marks the "
+        "tolerance."
+    )
+
+
+def _legend(cases: list[dict]) -> Html:
+    """One legend for all panels, in text."""
+    names = dict.fromkeys(run["precond"] for case in cases for run in case["convergence"]["runs"])
+    colours = [tag("li", _swatch(f"border-top-color: {plots.colour_of(name)}"), name) for name in names]
+    kinds = [
+        tag("li", _swatch(), "relative residual"),
+        tag("li", _swatch("border-top-style: dashed"), "forward error"),
+    ]
+    return tag("ul", colours, kinds, class_="legend")
+
+
+def _swatch(style: str | None = None) -> Html:
+    return tag("span", class_="swatch", style=style, aria_hidden="true")
+
+
+def _panel(case: dict) -> Html:
+    drawing = plots.convergence_panel(case, title=False, legend=False)
+    return figure(picture(plots.as_svg(drawing.figure), _alt(case)), case_name(case))
+
+
+def _alt(case: dict) -> str:
+    """What the panel shows, in words."""
+    runs = case["convergence"]["runs"]
+    ends = [f"{run['precond']} {_ended(run)} after {formats.count(run.get('iterations'))}" for run in runs]
+    return f"Residual and error by iterations on {formats.label(case)}: {'; '.join(ends)}."
+
+
+def _ended(run: dict) -> str:
+    return str(run.get("status") or "unknown").lower()
+
+
+def _table(cases: list[dict]) -> Html:
+    names = (
+        "Iterations",
+        "Median",
+        "How it ended",
+        "Setup",
+        "Solve",
+        "Total",
+        "Residual",
+        "Error",
+        "Coverage",
+    )
+    explained = {
+        "Median": "of iterations, over random symmetric permutations; ∞ where half did not converge",
+        "Total": "setup and solve",
+        "Residual": "true relative residual at the end",
+        "Error": "forward relative error at the end",
+        "Coverage": "share of the off-diagonal weight in the preconditioner",
+    }
+    heads = [
+        [
+            Head("Matrix"),
+            Head("Preconditioner"),
+            *(Head(name, explained=explained.get(name)) for name in names),
+        ]
+    ]
+    caption = "Convergence in numbers. In bold: the best of each matrix, among the solves that converged."
+    return table(caption, heads, map(_body, cases), "runs")
+
+
+def _body(case: dict) -> list[Html]:
+    """The rows of one matrix; its name stands beside the first."""
+    runs = case["convergence"]["runs"]
+    name = tag("th", case_name(case), scope="rowgroup", rowspan=len(runs))
+    permuted = bool(case["convergence"].get("permutations"))
+    return [tag("tr", name if run is runs[0] else None, _cells(run, runs, permuted)) for run in runs]
+
+
+def _cells(run: dict, runs: list[dict], permuted: bool) -> list[Html]:
+    ended = "ok" if converged(run) else "failed"
+    return [
+        tag(
+            "th", _swatch(f"border-top-color: {plots.colour_of(run['precond'])}"), run["precond"], scope="row"
+        ),
+        _least(run, runs, _of("iterations"), formats.count),
+        _least(run, runs, _of("median_iterations"), _median if permuted else formats.count),
+        tag("td", badge(_ended(run), ended, advice(run)), class_="text"),
+        _least(run, runs, _of("setup_seconds"), formats.seconds),
+        _least(run, runs, _of("solve_seconds"), formats.seconds),
+        _least(run, runs, total_seconds, formats.seconds),
+        cell(formats.small(run.get("residual"))),
+        _least(run, runs, _of("error"), formats.small),
+        _greatest_coverage(run, runs),
+    ]
+
+
+def _median(count: float | None) -> str:
+    """A median that is not there has no end: half of the permuted systems were not solved."""
+    return "∞" if formats.missing(count) else formats.count(count)
+
+
+def _of(key: str):
+    return lambda run: run.get(key)
+
+
+def _least(run: dict, runs: list[dict], value, form) -> Html:
+    """A cell, bold where it is the least of the solves that converged."""
+    values = [value(other) for other in runs if converged(other) and not formats.missing(value(other))]
+    ours = value(run)
+    return cell(form(ours), best=converged(run) and len(values) > 1 and ours == min(values))
+
+
+def _greatest_coverage(run: dict, runs: list[dict]) -> Html:
+    values = [other["coverage"] for other in runs if not formats.missing(other.get("coverage"))]
+    ours = run.get("coverage")
+    return cell(formats.coverage(ours), best=len(values) > 1 and ours == max(values))

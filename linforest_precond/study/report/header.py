@@ -1,0 +1,90 @@
+"""The top of the page: what was run, what was found, and where to find it."""
+
+from __future__ import annotations
+
+from .. import formats
+from ..findings import findings
+from ..tables import done
+from .blocks import Section, paragraph
+from .markup import Html, tag
+
+
+def page_title(study: dict) -> str:
+    return study.get("title") or "Linear forest study"
+
+
+def header(study: dict, parts: list[Section]) -> Html:
+    """Title, what was run, what was found, and where to find it."""
+    links = [tag("a", part.heading, href=f"#{part.anchor}") for part in parts]
+    return tag(
+        "header",
+        tag("h1", page_title(study)),
+        paragraph(what_was_run(study), kind="lead"),
+        paragraph(_interruption(study), kind="note warning") if study.get("interrupted") else None,
+        _summary(study),
+        tag("nav", links, aria_label="Contents"),
+    )
+
+
+def _summary(study: dict) -> Html | None:
+    found = findings(study)
+    if not found:
+        return paragraph("No case was done, so there is nothing to sum up yet.", kind="note warning")
+    rows = [tag("div", tag("dt", topic), tag("dd", sentence)) for topic, sentence in found]
+    return tag("section", tag("h2", "In short"), tag("dl", rows), class_="summary", aria_label="Summary")
+
+
+def _interruption(study: dict) -> str:
+    finished = len(done(study))
+    return (
+        f"This study was interrupted: {finished} of {len(study['cases'])} matrices are done. "
+        "The same command with --resume goes on where it stopped."
+    )
+
+
+def what_was_run(study: dict) -> str:
+    """One paragraph: mode, device, machine, versions and dates."""
+    return " ".join(filter(None, (_extent(study), _machine(study), _versions(study))))
+
+
+def _extent(study: dict) -> str:
+    cases, finished = len(study["cases"]), len(done(study))
+    mode = f"A {study['mode']} study" if study.get("mode") else "A study"
+    device = {"cpu": "on the CPU", "cuda": "on the GPU"}.get(study.get("device"), "")
+    stand_ins = sum(map(formats.is_standin, done(study)))
+    some = f", {stand_ins} of them {'a stand-in' if stand_ins == 1 else 'stand-ins'}" if stand_ins else ""
+    count = f"{finished} of {cases} {'matrix' if cases == 1 else 'matrices'} done{some}"
+    return " ".join(filter(None, (mode, device))) + f": {count}. {_dates(study)}"
+
+
+def _dates(study: dict) -> str:
+    start, end = study.get("started"), study.get("finished")
+    if not start:
+        return ""
+    took = formats.elapsed(start, end)
+    whole = f", which took {formats.seconds(took)}" if took is not None else ""
+    return f"Started {formats.moment(start)}" + (f", finished {formats.moment(end)}{whole}." if end else ".")
+
+
+def _machine(study: dict) -> str:
+    machine = study.get("machine") or {}
+    memory = machine.get("memory_gib")
+    parts = [
+        machine.get("gpu"),
+        machine.get("processor"),
+        _numbered(machine.get("cores"), "core"),
+        None if formats.missing(memory) else f"{memory:.0f} GiB of memory",
+        machine.get("system"),
+    ]
+    known = ", ".join(str(part) for part in parts if part)
+    return f"Machine: {known}." if known else ""
+
+
+def _numbered(number: int | None, noun: str) -> str | None:
+    return None if number is None else f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _versions(study: dict) -> str:
+    versions = (study.get("machine") or {}).get("versions") or {}
+    known = [f"{name} {version}" for name, version in versions.items() if version]
+    return f"Versions: {', '.join(known)}." if known else ""

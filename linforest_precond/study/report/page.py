@@ -1,0 +1,96 @@
+"""The page that shows a study: `report.html`, complete in itself, with its tables as CSV files beside it."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from pathlib import Path
+
+from ..tables import write_tables
+from .blocks import Section
+from .convergence import convergence
+from .coverage import coverages, matrices
+from .header import header, page_title
+from .markup import Html, join, tag
+from .method import method
+from .performance import performance
+from .problems import problems
+
+
+def write_report(study: dict, folder: str | os.PathLike) -> Path:
+    """
+    Write a study as a web page, and its tables as CSV files.
+
+    Parameters
+    ----------
+    study : dict
+        As `run_study` leaves it in ``study.json``. Parts and values may be None where they were not computed.
+    folder : path
+        Where to write; made if it is not there.
+
+    Returns
+    -------
+    Path
+        Of ``report.html``, which needs neither the network nor any other file.
+
+    Raises
+    ------
+    ImportError
+        Matplotlib is missing. The CSV files are written nevertheless.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from linforest_precond.study.report import write_report
+    >>> case = {"name": "aniso1:10", "status": "done", "rows": 100, "nnz": 784}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report({"title": "A study", "cases": [case]}, folder)
+    ...     print(page.name, "aniso1:10" in page.read_text(encoding="utf-8"))
+    report.html True
+    """
+    files = [file.name for file in write_tables(study, Path(folder))]
+    if (Path(folder) / "study.json").exists():
+        files.append("study.json")
+    path = Path(folder) / "report.html"
+    unfinished = path.with_suffix(".html.part")
+    unfinished.write_text(page(study, files), encoding="utf-8")
+    os.replace(unfinished, path)
+    return path
+
+
+def page(study: dict, files: list[str]) -> Html:
+    """The whole page; `files` are the names of those beside it."""
+    parts = sections(study, files)
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", page_title(study)),
+        tag("style", Html(style())),
+    )
+    body = tag("body", header(study, parts), tag("main", [part.html for part in parts]))
+    return join(Html("<!doctype html>\n"), tag("html", head, "\n", body, lang="en"), "\n")
+
+
+def sections(study: dict, files: list[str]) -> list[Section]:
+    """The six sections in their order."""
+    made = (
+        ("matrices", "Matrices", matrices(study)),
+        ("coverage", "Weight coverage", coverages(study)),
+        ("convergence", "Convergence", convergence(study)),
+        ("performance", "Performance", performance(study)),
+        ("problems", "What failed or was missing", problems(study)),
+        ("method", "How it was measured", method(study, files)),
+    )
+    return [_section(number, *part) for number, part in enumerate(made, 1)]
+
+
+def _section(number: int, anchor: str, heading: str, content: Html) -> Section:
+    top = tag("h2", tag("span", f"{number}", class_="number"), heading)
+    return Section(anchor, heading, tag("section", top, content, id=anchor))
+
+
+def style() -> str:
+    """The style sheet."""
+    return resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")

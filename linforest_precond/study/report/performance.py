@@ -1,0 +1,76 @@
+"""Figures 3, 5 and 6 of the paper, and the same in numbers."""
+
+from __future__ import annotations
+
+from .. import formats, plots
+from ..findings import scan_share
+from ..tables import DEGREES, dig, done, per_spmv, scan_speedup
+from .blocks import Head, case_name, cell, figure, not_run, picture, row, table
+from .markup import Html, join, tag
+
+
+def performance(study: dict) -> Html:
+    """Three figures and a table."""
+    cases = done(study, "performance")
+    if not cases:
+        return not_run()
+    figures = tag("div", _propositions(study), _scan(study), _setup(study), class_="figures")
+    return join(figures, _table(cases))
+
+
+def _drawn(draw, study: dict, alt: str) -> Html:
+    named = formats.listed([formats.label(case) for case in done(study, "performance")])
+    return picture(plots.as_svg(draw(study)), f"{alt}, for {named}. The numbers are in the table below.")
+
+
+def _propositions(study: dict) -> Html:
+    image = _drawn(
+        plots.propositions, study, "Bars: time of an edge proposition over that of SpMV, n = 1 to 4"
+    )
+    text = ". One round of edge propositions for a [0,n]-factor, in matrix-vector products (SpMV)."
+    return figure(image, tag("b", "Figure 3"), text)
+
+
+def _scan(study: dict) -> Html:
+    image = _drawn(plots.scan_throughput, study, "Bars: throughput of the bidirectional scan and of a copy")
+    text = ". Throughput of the bidirectional scan"
+    timings = [case["performance"] for case in done(study, "performance")]
+    faster = any(map(scan_speedup, timings))
+    speedup = "; the numbers tell how many times faster it is than walking path by path" if faster else ""
+    return figure(image, tag("b", "Figure 5"), f"{text}{speedup}.")
+
+
+def _setup(study: dict) -> Html:
+    image = _drawn(plots.setup_breakdown, study, "Stacked bars: shares of the stages in AlgTriScal's setup")
+    text = ". Where the setup of AlgTriScal spends its time; beside each bar the whole of it."
+    return figure(image, tag("b", "Figure 6"), text)
+
+
+def _table(cases: list[dict]) -> Html:
+    top = [
+        Head("Matrix", rows=2),
+        Head("SpMV", rows=2),
+        Head("Proposition / SpMV", 4),
+        Head("Scan and copy", 4),
+        Head("Setup", 2),
+    ]
+    below = [Head(f"n = {n}") for n in DEGREES]
+    below += [Head("scan"), Head("path by path"), Head("GB/s"), Head("of copy"), Head("time"), Head("/ SpMV")]
+    rows = [row(case_name(case), _cells(case["performance"])) for case in cases]
+    return table("Performance in numbers.", [top, below], [rows], "coverage")
+
+
+def _cells(timings: dict) -> list[Html]:
+    propositions = [per_spmv(timings, dig(timings, "propositions", str(n))) for n in DEGREES]
+    share = scan_share(timings)
+    texts = [
+        formats.seconds(timings.get("spmv_seconds")),
+        *(formats.fixed(value, 2) for value in propositions),
+        formats.seconds(dig(timings, "scan", "seconds")),
+        formats.seconds(timings.get("sequential_scan_seconds")),
+        formats.digits3(dig(timings, "scan", "gb_per_s")),
+        formats.NONE if share is None else f"{100 * share:.0f} %",
+        formats.seconds(timings.get("setup_seconds")),
+        formats.fixed(per_spmv(timings, timings.get("setup_seconds")), 1),
+    ]
+    return [cell(text) for text in texts]

@@ -1,0 +1,223 @@
+"""Run a study: case after case, each kept when it is done, and a report at the end."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from . import machine
+from .cases import Case, Missing, Source, properties, select
+from .convergence import convergence
+from .coverage import coverages
+from .performance import performance
+from .progress import Progress, showing
+from .settings import PARTS, Settings
+from .store import SCHEMA, Store, plain, write_json
+from .warm import warm_up
+
+TITLE = "Linear forests as preconditioners"
+# Of a case that could not be measured.
+EMPTY = {
+    "status": "failed",
+    "error": None,
+    "seconds": 0.0,
+    **dict.fromkeys(("rows", "nnz", "symmetric", "mean_degree", *PARTS)),
+}
+
+
+def run_study(
+    cases: Iterable[str] | None = None,
+    *,
+    full: bool = False,
+    device: str = "cpu",
+    out: str | os.PathLike = "linforest-study",
+    offline: bool = False,
+    resume: bool = False,
+    rtol: float = 1e-10,
+    maxiter: int | None = None,
+    permutations: int | None = None,
+    parts: Sequence[str] = PARTS,
+    progress: bool = True,
+) -> Path:
+    """
+    Measure coverages, convergence and speed on many matrices and write a report.
+
+    Parameters
+    ----------
+    cases : iterable of str, optional
+        Matrices of the paper by name (at a reduced size unless `full`), generators with a size
+        (``"aniso2:500"``), files, or any other name that `linforest_precond.matrices.load` takes. None takes
+        seven small matrices, or the paper's 22 if `full`.
+    full : bool
+        The paper's matrices at their own size. One that cannot be had is replaced by its stand-in.
+    device : {"cpu", "cuda"}
+        Where to run.
+    out : path-like
+        The folder for the report; finished cases are kept in its folder ``cases``.
+    offline : bool
+        Download nothing.
+    resume : bool
+        Take the cases that an earlier run with the same settings on the same machine has finished.
+    rtol : float
+        The relative residual to reach.
+    maxiter, permutations : int, optional
+        The most iterations of a solve, and how many permuted systems are solved for the median of the
+        iterations; None lets the size of each matrix decide.
+    parts : sequence of str
+        Some of "coverage", "convergence" and "performance".
+    progress : bool
+        Tell on the standard error output how far it is.
+
+    Returns
+    -------
+    Path
+        Of ``report.html``; ``study.json`` beside it holds all numbers. After Ctrl-C both have the cases that
+        were done, and ``study.json`` says ``interrupted``.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from linforest_precond.study import run_study
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = run_study(["aniso2:50"], out=folder, parts=["coverage"], progress=False)
+    ...     study = json.loads((report.parent / "study.json").read_text(encoding="utf-8"))
+    >>> study["cases"][0]["status"], round(study["cases"][0]["coverage"]["forest"], 2)
+    ('done', 0.67)
+    """
+    settings = Settings(device, full, float(rtol), maxiter, permutations, tuple(parts))
+    selected = select(cases, full)
+    folder = Path(out)
+    _require_matplotlib()
+    study = _opened(settings)
+    stamp = {"mode": settings.mode, "settings": study["settings"], "machine": study["machine"]}
+    session = Session(settings, Source(device, offline), Store(folder, stamp, resume))
+    with showing(len(selected), progress) as shown:
+        study["interrupted"] = session.run(selected, study["cases"], shown)
+    return _written(study, folder)
+
+
+def _opened(settings: Settings) -> dict:
+    return {
+        "schema": SCHEMA,
+        "title": TITLE,
+        "started": _now(),
+        "finished": None,
+        "interrupted": False,
+        "device": settings.device,
+        "mode": settings.mode,
+        "machine": machine.surroundings(settings.device),
+        "settings": settings.as_dict(),
+        "cases": [],
+    }
+
+
+def _written(study: dict, folder: Path) -> Path:
+    from .report import write_report  # brings Matplotlib
+
+    study["finished"] = _now()
+    write_json(folder / "study.json", study)
+    return write_report(plain(study), folder)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _require_matplotlib() -> None:
+    """Before hours of work, not after them."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ImportError('the report needs Matplotlib: pip install "linforest-precond[study]"')
+
+
+class Session:
+    """One run through cases."""
+
+    def __init__(self, settings: Settings, source: Source, store: Store):
+        self.settings, self.source, self.store = settings, source, store
+        self.warm = False
+
+    def run(self, cases: list[Case], records: list[dict], shown: Progress) -> bool:
+        """Add a record for each case; whether the user broke it off."""
+        try:
+            for case in cases:
+                shown.working_on(case.title)
+                records.append(self.one(case, shown))
+                shown.finished(_line(records[-1]))
+        except KeyboardInterrupt:
+            shown.finished("interrupted; the report has what is done")
+            return True
+        return False
+
+    def one(self, case: Case, shown: Progress) -> dict:
+        """The record of a case: kept from an earlier run, or measured and kept now."""
+        kept = self.store.kept(case)
+        # Where a stand-in was taken before, the matrix itself may be at hand by now.
+        if kept is not None and kept["name"] == case.name:
+            return kept
+        start = time.perf_counter()
+        record = {**case.record(), **EMPTY}
+        try:
+            found, A = self.source.fetch(case)
+            if kept is not None and kept["name"] == found.name:
+                return kept
+            record |= found.record()
+            self._prepare(shown)
+            start = time.perf_counter()
+            for fields in self._measured(A, found, shown):
+                record |= fields
+            record["status"] = "done"
+        except Missing as error:
+            record |= {"status": "missing", "error": str(error)}
+        except Exception as error:
+            record["error"] = f"{type(error).__name__}: {error}"
+        finally:
+            free_memory(self.settings.device)
+        record["seconds"] = time.perf_counter() - start
+        self.store.keep(case, record)
+        return plain(record)
+
+    def _prepare(self, shown: Progress) -> None:
+        if not self.warm:
+            shown.working_on("compiling")
+            warm_up(self.settings)
+            self.warm = True
+
+    def _measured(self, A: Any, case: Case, shown: Progress) -> Iterator[dict]:
+        """The fields of a record, part by part: what is done stays when a later part fails."""
+        yield properties(A)
+        measures = {
+            "coverage": coverages,
+            "convergence": self._convergence,
+            "performance": performance,
+        }
+        for part in self.settings.parts:
+            shown.working_on(f"{case.title}: {part}")
+            yield {part: measures[part](A)}
+
+    def _convergence(self, A: Any) -> dict:
+        settings, nnz = self.settings, int(A.nnz)
+        return convergence(
+            A,
+            rtol=settings.rtol,
+            maxiter=settings.maxiter_for(nnz),
+            permutations=settings.permutations_for(nnz),
+        )
+
+
+def free_memory(device: str) -> None:
+    """Give back what CuPy keeps for later: the next matrix may need all of it."""
+    if device == "cuda":
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def _line(record: dict) -> str:
+    words = {"done": f"done in {record['seconds']:.1f} s", "missing": "not at hand", "failed": "failed"}
+    reason = "" if record["error"] is None else f": {record['error']}"
+    return f"{record['title']}: {words[record['status']]}{reason}"

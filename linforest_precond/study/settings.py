@@ -1,0 +1,95 @@
+"""What a study is asked to do, and the limits that follow from the size of a matrix."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+from linforest_precond.backends import cuda_status
+
+PARTS = ("coverage", "convergence", "performance")
+
+# Iterations of a solve: on the CPU so many that about this many entries of A are read, within bounds.
+ENTRIES_OF_A_SOLVE = 1e10
+FEWEST_ITERATIONS, MOST_ITERATIONS = 200, 2000
+MOST_ON_GPU = 5000
+# Permuted systems, and the entries of A beyond which there are none on the CPU, quick or full, and only a few
+# on the GPU.
+PERMUTATIONS, FEW_PERMUTATIONS = 5, 3
+MOST_PERMUTED_ENTRIES = {"quick": 200_000, "full": 2_000_000}
+MOST_PERMUTED_ON_GPU = 20_000_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The arguments of a study; None leaves a number to the size of each matrix."""
+
+    device: str = "cpu"
+    full: bool = False
+    rtol: float = 1e-10
+    maxiter: int | None = None
+    permutations: int | None = None
+    parts: tuple[str, ...] = PARTS
+
+    def __post_init__(self):
+        _check(self)
+
+    @property
+    def mode(self) -> str:
+        return "full" if self.full else "quick"
+
+    def as_dict(self) -> dict:
+        fields = asdict(self)
+        return {name: fields[name] for name in ("rtol", "maxiter", "permutations")} | {"parts": [*self.parts]}
+
+    def maxiter_for(self, nnz: int) -> int:
+        """The most iterations of a solve with so many entries, two digits of it.
+
+        Examples
+        --------
+        >>> from linforest_precond.study.settings import Settings
+        >>> [Settings().maxiter_for(nnz) for nnz in (800_000, 8_814_880, 56_220_004)]
+        [2000, 1100, 200]
+        >>> Settings(device="cpu", maxiter=70).maxiter_for(56_220_004)
+        70
+        """
+        if self.maxiter is not None:
+            return self.maxiter
+        if self.device == "cuda":
+            return MOST_ON_GPU
+        count = min(max(ENTRIES_OF_A_SOLVE / max(nnz, 1), FEWEST_ITERATIONS), MOST_ITERATIONS)
+        digits = 10 ** (math.floor(math.log10(count)) - 1)
+        return int(count // digits * digits)
+
+    def permutations_for(self, nnz: int) -> int:
+        """
+        How many permuted systems of so many entries are solved.
+
+        Examples
+        --------
+        >>> from linforest_precond.study.settings import Settings
+        >>> [Settings(full=full).permutations_for(800_000) for full in (False, True)]
+        [0, 5]
+        """
+        if self.permutations is not None:
+            return self.permutations
+        if self.device == "cuda":
+            return PERMUTATIONS if nnz <= MOST_PERMUTED_ON_GPU else FEW_PERMUTATIONS
+        return PERMUTATIONS if nnz <= MOST_PERMUTED_ENTRIES[self.mode] else 0
+
+
+def _check(settings: Settings) -> None:
+    if settings.device not in ("cpu", "cuda"):
+        raise ValueError(f'device must be "cpu" or "cuda", got {settings.device!r}')
+    usable, reason = cuda_status() if settings.device == "cuda" else (True, "")
+    if not usable:
+        raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device="cpu" works everywhere')
+    if not 0.0 <= settings.rtol < 1.0:
+        raise ValueError(f"rtol must lie in [0, 1), got {settings.rtol}")
+    for name, least in (("maxiter", 1), ("permutations", 0)):
+        value = getattr(settings, name)
+        if value is not None and value < least:
+            raise ValueError(f"{name} must be at least {least} or None, got {value}")
+    unknown = [part for part in settings.parts if part not in PARTS]
+    if unknown or not settings.parts:
+        raise ValueError(f"parts must be some of {', '.join(PARTS)}, got {settings.parts!r}")

@@ -1,0 +1,310 @@
+"""The numbers of a study as tables and CSV files: coverages beside the paper's, convergence, performance."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linforest_precond.matrices.catalogue import PaperMatrix, catalogue
+
+from .formats import is_standin, missing
+
+CONFIGURATIONS = ((1, 0), (5, 0), (5, 1))
+DEGREES = (1, 2, 3, 4)
+BLOCK_PERIODS = (1, 5)
+
+
+class Quantity(NamedTuple):
+    """A column of the paper's tables: how to find it in a case, and in the catalogue."""
+
+    key: str
+    ours: Callable[[dict], Any]
+    published: Callable[[PaperMatrix], Any]
+    digits: int  # after the point, as the paper prints it; 2 for coverages, None for yes and no
+
+
+class Comparison(NamedTuple):
+    """A value of ours beside the published one."""
+
+    ours: Any
+    published: Any
+    difference: float | None
+    departs: bool  # a coverage of the paper's own matrix that is more than 0.01 away
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that can be written as CSV: a file name, columns, and rows with a value for each."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]]
+
+    def write(self, folder: Path) -> Path:
+        """Write `<folder>/<name>.csv`, at once or not at all, and return its path."""
+        path = Path(folder) / f"{self.name}.csv"
+        unfinished = path.with_suffix(".csv.part")
+        with open(unfinished, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, self.columns, restval="")
+            writer.writeheader()
+            writer.writerows(self.rows)
+        os.replace(unfinished, path)
+        return path
+
+
+def dig(record: Any, *keys: str) -> Any:
+    """The value under nested keys, None where one of them is not there."""
+    for key in keys:
+        record = record.get(key) if isinstance(record, dict) else None
+    return record
+
+
+def configuration(case: dict, m: int, k_m: int) -> dict | None:
+    """The [0,2]-factor of table 4 with that charging."""
+    found = dig(case, "coverage", "configurations") or []
+    return next((row for row in found if (row["m"], row["k_m"]) == (m, k_m)), None)
+
+
+def _covered(key: str, *keys: str, published: Callable[[PaperMatrix], float]) -> Quantity:
+    return Quantity(key, lambda case: dig(case, "coverage", *keys), published, 2)
+
+
+def _configured(m: int, k_m: int) -> list[Quantity]:
+    """The three columns of one configuration."""
+
+    def quantity(field: str, published: str, digits: int) -> Quantity:
+        return Quantity(
+            f"m{m}_k{k_m}_{published}",
+            lambda case: dig(configuration(case, m, k_m), field),
+            lambda paper: getattr(paper.table4[m, k_m], published),
+            digits,
+        )
+
+    return [quantity("c5", "c5", 2), quantity("cmax", "cmax", 2), quantity("iterations_max", "M_max", 0)]
+
+
+def _factors(n: int) -> list[Quantity]:
+    """The parallel and the sequential coverage of a [0,n]-factor."""
+    return [
+        _covered(f"parallel_{n}", "parallel", str(n), published=lambda paper: paper.table5.parallel[n]),
+        _covered(f"sequential_{n}", "sequential", str(n), published=lambda paper: paper.table5.sequential[n]),
+    ]
+
+
+def _block(m: int) -> Quantity:
+    return _covered(f"block_m{m}", "block", str(m), published=lambda paper: paper.table5.block[m])
+
+
+TABLE3 = (
+    Quantity("symmetric", lambda case: case.get("symmetric"), lambda paper: paper.symmetric, None),
+    Quantity("rows", lambda case: case.get("rows"), lambda paper: paper.rows, 0),
+    Quantity("nnz", lambda case: case.get("nnz"), lambda paper: paper.nnz, 0),
+    Quantity("mean_degree", lambda case: case.get("mean_degree"), lambda paper: paper.mean_degree, 2),
+)
+TABLE4 = (
+    *(quantity for pair in CONFIGURATIONS for quantity in _configured(*pair)),
+    _covered("sequential", "sequential", "2", published=lambda paper: paper.table4_sequential),
+)
+TABLE5 = (
+    _covered("c_id", "identity", published=lambda paper: paper.table5.c_id),
+    *(quantity for n in DEGREES for quantity in _factors(n)),
+    *map(_block, BLOCK_PERIODS),
+)
+COVERAGES = tuple(quantity for quantity in (*TABLE4, *TABLE5) if quantity.digits == 2)
+
+
+def published(case: dict) -> PaperMatrix | None:
+    """What the paper says of a case's matrix; None where it is not one of the paper's."""
+    return catalogue().get(case.get("paper"))
+
+
+def compare(case: dict, quantity: Quantity) -> Comparison:
+    """
+    One value of a case beside the paper's.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.tables import TABLE5, compare
+    >>> case = {"name": "aniso2:2500", "paper": "aniso2", "origin": "generated", "at_paper_size": True}
+    >>> comparison = compare(case | {"coverage": {"identity": 0.134}}, TABLE5[0])
+    >>> comparison.ours, comparison.published, comparison.departs
+    (0.134, 0.13, False)
+    """
+    paper = published(case)
+    ours, theirs = quantity.ours(case), quantity.published(paper) if paper else None
+    if quantity.digits is None or missing(ours) or theirs is None:
+        return Comparison(ours, theirs, None, False)
+    # The paper has two digits: what would be printed as a difference of 0.01 is no departure.
+    apart = round(abs(round(ours, 2) - theirs), 2) > 0.01
+    return Comparison(ours, theirs, ours - theirs, apart and quantity in COVERAGES and of_the_paper(case))
+
+
+def of_the_paper(case: dict) -> bool:
+    """True where the published values are due: the paper's own matrix, at its size."""
+    return bool(case.get("paper")) and bool(case.get("at_paper_size")) and not is_standin(case)
+
+
+IDENTITY = ("name", "title", "paper", "origin", "at_paper_size")
+
+
+def _identity(case: dict) -> dict[str, Any]:
+    return {column: case.get(column) for column in IDENTITY}
+
+
+def _compared(name: str, quantities: Iterable[Quantity], cases: list[dict], extra: tuple = ()) -> Table:
+    """A table with three columns for each quantity: ours, the paper's and the difference."""
+
+    def cells(case: dict, quantity: Quantity) -> dict[str, Any]:
+        ours, theirs, difference, _ = compare(case, quantity)
+        return dict(zip(_triple(quantity), (ours, theirs, difference)))
+
+    rows = [_identity(case) | {column: case.get(column) for column in extra} for case in cases]
+    for row, case in zip(rows, cases):
+        for quantity in quantities:
+            row |= cells(case, quantity)
+    return Table(name, (*IDENTITY, *extra, *(column for q in quantities for column in _triple(q))), rows)
+
+
+def _triple(quantity: Quantity) -> tuple[str, ...]:
+    """The names of its columns; a difference of yes and no has none."""
+    names = (quantity.key, f"{quantity.key}_paper", f"{quantity.key}_difference")
+    return names[:2] if quantity.digits is None else names
+
+
+def done(study: dict, part: str | None = None) -> list[dict]:
+    """The cases that were done, or those with the given part in them."""
+    cases = [case for case in study["cases"] if case.get("status") == "done"]
+    return [case for case in cases if part is None or case.get(part)]
+
+
+def coverage_table3(study: dict) -> Table:
+    """Every case with its size, beside the paper's table 3."""
+    return _compared("coverage_table3", TABLE3, study["cases"], ("status", "error", "note", "seconds"))
+
+
+def coverage_table4(study: dict) -> Table:
+    """Coverages of the [0,2]-factor in three configurations, beside the paper's table 4."""
+    return _compared("coverage_table4", TABLE4, done(study, "coverage"))
+
+
+def coverage_table5(study: dict) -> Table:
+    """Coverages of the [0,n]-factors and of the 2x2 blocks, beside the paper's table 5."""
+    return _compared("coverage_table5", TABLE5, done(study, "coverage"))
+
+
+RUN = (
+    "precond", "status", "info", "iterations", "median_iterations", "setup_seconds", "solve_seconds",
+    "residual", "error", "coverage",
+)  # fmt: skip
+
+
+def convergence_summary(study: dict) -> Table:
+    """One row for each matrix and preconditioner: figure 4 in numbers."""
+    rows = [
+        _identity(case)
+        | {"rtol": case["convergence"].get("rtol"), "maxiter": case["convergence"].get("maxiter")}
+        | {column: run.get(column) for column in RUN}
+        for case in done(study, "convergence")
+        for run in case["convergence"]["runs"]
+    ]
+    return Table("convergence_summary", (*IDENTITY, "rtol", "maxiter", *RUN), rows)
+
+
+def convergence_histories(study: dict) -> Table:
+    """One row for each recorded iteration: the curves of figure 4."""
+    columns = ("iteration", "residual", "error")
+    rows = [
+        {"name": case["name"], "precond": run["precond"]} | dict(zip(columns, point))
+        for case in done(study, "convergence")
+        for run in case["convergence"]["runs"]
+        for point in history(run)
+    ]
+    return Table("convergence_histories", ("name", "precond", *columns), rows)
+
+
+def history(run: dict) -> list[tuple]:
+    """(iteration, residual, error) of a run; an error that was not recorded is None."""
+    record = run.get("history") or {}
+    iterations = record.get("iterations") or []
+    nothing = [None] * len(iterations)
+    return list(zip(iterations, record.get("residuals") or nothing, record.get("errors") or nothing))
+
+
+def performance(study: dict) -> Table:
+    """One row for each matrix: figures 3, 5 and 6 in numbers."""
+    rows = [_identity(case) | _timings(case["performance"]) for case in done(study, "performance")]
+    columns = dict.fromkeys(column for row in rows for column in row)
+    return Table("performance", tuple(columns) or IDENTITY, rows)
+
+
+def _timings(timings: dict) -> dict[str, Any]:
+    row = {key: timings.get(key) for key in ("spmv_seconds", "copy_gb_per_s")}
+    for n in DEGREES:
+        row[f"proposition_{n}_seconds"] = dig(timings, "propositions", str(n))
+        row[f"proposition_{n}_per_spmv"] = per_spmv(timings, row[f"proposition_{n}_seconds"])
+    for key in ("seconds", "gb_per_s", "counted_bytes"):
+        row[f"scan_{key}"] = dig(timings, "scan", key)
+    row["sequential_scan_seconds"] = timings.get("sequential_scan_seconds")
+    row["setup_seconds"] = timings.get("setup_seconds")
+    row["setup_per_spmv"] = per_spmv(timings, row["setup_seconds"])
+    return row | {f"setup_{stage}_seconds": seconds for stage, seconds in stages(timings)}
+
+
+def stages(timings: dict) -> list[tuple[str, float | None]]:
+    """(stage, seconds) of a setup, in their order."""
+    return [(part["stage"], part.get("seconds")) for part in timings.get("setup") or []]
+
+
+def per_spmv(timings: dict, seconds: float | None) -> float | None:
+    """A time in products of the matrix with a vector."""
+    unit = timings.get("spmv_seconds")
+    return None if missing(seconds) or missing(unit) or not unit else seconds / unit
+
+
+def scan_speedup(timings: dict) -> float | None:
+    """How many times faster the scan is than a walk; None where the scan is the walk."""
+    scan, walk = dig(timings, "scan", "seconds"), timings.get("sequential_scan_seconds")
+    return None if missing(scan) or missing(walk) or not scan or scan == walk else walk / scan
+
+
+TABLES = (
+    coverage_table3, coverage_table4, coverage_table5,
+    convergence_summary, convergence_histories, performance,
+)  # fmt: skip
+
+
+def write_tables(study: dict, folder: Path) -> list[Path]:
+    """
+    Write the tables of a study as CSV files.
+
+    Parameters
+    ----------
+    study : dict
+        As `run_study` leaves it in ``study.json``.
+    folder : path
+        Made if it is not there.
+
+    Returns
+    -------
+    list of Path
+        ``coverage_table3.csv``, ``coverage_table4.csv``, ``coverage_table5.csv``,
+        ``convergence_summary.csv``, ``convergence_histories.csv`` and ``performance.csv``. Numbers are
+        written with all their digits; an empty field was not computed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from linforest_precond.study.tables import write_tables
+    >>> case = {"name": "aniso1:10", "status": "done", "rows": 100, "nnz": 784}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = write_tables({"cases": [case]}, folder)
+    ...     print(paths[0].name, len(paths))
+    coverage_table3.csv 6
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return [table(study).write(folder) for table in TABLES]

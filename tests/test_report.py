@@ -1,0 +1,374 @@
+"""The report of a study: a page that is whole and shows the numbers of the study."""
+
+import base64
+import csv
+import re
+import subprocess
+import sys
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+import study_cases
+from study_cases import case, not_done, standin, study
+
+from linforest_precond.matrices.catalogue import catalogue
+from linforest_precond.study import formats
+
+VOID = {"br", "img", "meta"}
+
+
+class Page(HTMLParser):
+    """The elements of a page: where they open and close, their attributes and their text."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.stack, self.elements, self.faults = [], [], []
+        self.feed(text)
+        self.close()
+        self.faults += [f"<{element['tag']}> is never closed" for element in self.stack]
+
+    def handle_starttag(self, tag, attributes):
+        element = {"tag": tag, "text": "", "parents": [e["tag"] for e in self.stack], **dict(attributes)}
+        self.elements.append(element)
+        if tag not in VOID:
+            self.stack.append(element)
+
+    def handle_endtag(self, tag):
+        if not self.stack or self.stack[-1]["tag"] != tag:
+            self.faults.append(f"</{tag}> closes {self.stack[-1]['tag'] if self.stack else 'nothing'}")
+        else:
+            self.stack.pop()
+
+    def handle_data(self, data):
+        for element in self.stack:
+            element["text"] += data
+
+    def all(self, tag, **attributes):
+        return [e for e in self.elements if e["tag"] == tag and attributes.items() <= e.items()]
+
+    def text_of(self, identifier):
+        (section,) = self.all("section", id=identifier)
+        return section["text"]
+
+    def rows(self, caption):
+        """The rows of the table with that caption: lists of texts."""
+        places = [
+            place for place, e in enumerate(self.elements) if e["tag"] == "table" and caption in e["text"]
+        ]
+        assert len(places) == 1, f"{len(places)} tables are called {caption}"
+        rows = []
+        for element in self.elements[places[0] + 1 :]:
+            if element["tag"] == "table":
+                break
+            if element["tag"] == "tr":
+                rows.append([])
+            elif element["tag"] in ("td", "th"):
+                rows[-1].append(element["text"])
+        return rows
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Writes a study and returns the page; needs Matplotlib."""
+    pytest.importorskip("matplotlib")
+    from linforest_precond.study.report import write_report
+
+    def write(study):
+        path = write_report(study, tmp_path_factory.mktemp("report"))
+        return path, path.read_text(encoding="utf-8")
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def mixed(report):
+    """The page of a study with every kind of case."""
+    path, text = report(study())
+    return path, text, Page(text)
+
+
+def test_page_is_well_formed_and_has_its_parts(mixed):
+    _, text, page = mixed
+    assert page.faults == []
+    assert text.startswith("<!doctype html>")
+    assert [h["text"] for h in page.all("h1")] == ["Linear forest study"]
+    anchors = [section["id"] for section in page.all("section") if "id" in section]
+    assert anchors == ["matrices", "coverage", "convergence", "performance", "problems", "method"]
+    (contents,) = page.all("nav")
+    assert {f"#{anchor}" for anchor in anchors} == {a["href"] for a in page.all("a") if "nav" in a["parents"]}
+    assert "10.1145/3545008.3545035" in page.text_of("method")
+
+
+def test_page_needs_nothing_from_elsewhere(mixed):
+    path, text, page = mixed
+    assert not page.all("script") and not page.all("link") and not page.all("iframe")
+    assert all(img["src"].startswith("data:image/svg+xml;base64,") for img in page.all("img"))
+    hrefs = {a["href"] for a in page.all("a")}
+    assert {href for href in hrefs if ":" in href} == {"https://doi.org/10.1145/3545008.3545035"}
+    local = {href for href in hrefs if not href.startswith(("#", "https:"))}
+    assert local == {file.name for file in path.parent.glob("*.csv")} and len(local) == 6
+    styles = "".join(style["text"] for style in page.all("style"))
+    assert styles and "url(" not in styles and "@import" not in styles
+
+
+def test_study_json_is_named_where_it_lies_beside_the_page(tmp_path):
+    pytest.importorskip("matplotlib")
+    from linforest_precond.study.report import write_report
+
+    (tmp_path / "study.json").write_text("{}")
+    page = Page(write_report(study([case()]), tmp_path).read_text(encoding="utf-8"))
+    assert "study.json" in {a["href"] for a in page.all("a")}
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_pictures_have_words_and_contain_svg(mixed):
+    *_, page = mixed
+    pictures = page.all("img")
+    assert len(pictures) == 4 + 3  # a panel for each matrix that was solved, figures 3, 5 and 6
+    for picture in pictures:
+        svg = base64.b64decode(picture["src"].partition(",")[2])
+        assert svg.startswith(b"<svg") and svg.rstrip().endswith(b"</svg>")
+        assert len(picture["alt"]) > 30
+    assert "AlgTriBlock converged after 84.5" in pictures[0]["alt"]
+
+
+def test_tables_are_marked_up_for_all_readers(mixed):
+    *_, page = mixed
+    assert len(page.all("caption")) == len(page.all("table")) == 7
+    assert all(th.get("scope") in ("row", "col", "rowgroup", "colgroup") for th in page.all("th"))
+    assert all(region.get("tabindex") == "0" for region in page.all("div", role="region"))
+
+
+def test_head_tells_mode_device_machine_versions_and_dates(mixed):
+    (lead,) = mixed[2].all("p", **{"class": "lead"})
+    for words in (
+        "quick study on the CPU", "4 of 6 matrices", "1 of them a stand-in", "A Processor 9000", "8 cores",
+        "31 GiB", "numpy 2.1.0", "2026-01-05 10:00 UTC", "12.5 min",
+    ):  # fmt: skip
+        assert words in lead["text"]
+    assert "cupy" not in lead["text"]
+
+
+def test_every_case_is_named(mixed):
+    *_, page = mixed
+    named = page.text_of("matrices")
+    assert all(case["name"] in named for case in study()["cases"])
+
+
+def test_standins_are_marked_wherever_they_are_named(mixed):
+    *_, page = mixed
+    names = [span["text"] for span in page.all("span") if span.get("class") == "case"]
+    here = [name for name in names if name.startswith("atmosmodm")]
+    assert len(here) == 6  # tables 3, 4 and 5, the panel, the table of solves, that of times
+    assert all("stand-in" in name and "reduced" in name for name in here)
+    assert all("atmosmodm (stand-in)" in img["alt"] for img in page.all("img") if "atmosmodm" in img["alt"])
+    sentences = " ".join(dd["text"] for dd in page.all("dd"))
+    assert "atmosmodm (stand-in)" in sentences
+    assert not re.search(r"atmosmodm(?! \(stand-in\))", sentences)
+
+
+def test_a_title_that_says_stand_in_says_it_once(report):
+    text = report(study([standin(title="atmosmodm (stand-in)")]))[1]
+    names = [span["text"] for span in Page(text).all("span") if span.get("class") == "case"]
+    assert set(names) == {"atmosmodm stand-in reduced"} and "(stand-in) (stand-in)" not in text
+
+
+def test_reduced_sizes_are_marked_and_only_these(mixed):
+    names = {span["text"] for span in mixed[2].all("span") if span.get("class") == "case"}
+    assert "ANISO1 300 × 300 reduced" in names and "ANISO2 2500 × 2500" in names and "bar" in names
+
+
+def test_coverage_cells_show_ours_the_papers_and_the_difference(mixed):
+    *_, page = mixed
+    ours, paper = study()["cases"][1]["coverage"], catalogue()["aniso1"].table5
+    row = next(row for row in page.rows("Table 5") if row[0].startswith("ANISO1"))
+    expected = [(ours["identity"], paper.c_id)]
+    for n in (1, 2, 3, 4):
+        expected += [
+            (ours["parallel"][str(n)], paper.parallel[n]),
+            (ours["sequential"][str(n)], paper.sequential[n]),
+        ]
+    expected += [(ours["block"][str(m)], paper.block[m]) for m in (1, 5)]
+    assert row[1:] == [f"{value:.2f}paper {theirs:.2f} (+0.00)" for value, theirs in expected]
+
+
+def test_table4_has_the_papers_columns(mixed):
+    *_, page = mixed
+    row = next(row for row in page.rows("Table 4") if row[0].startswith("ANISO2"))
+    assert row[1:4] == ["0.67paper 0.67 (+0.00)", "0.67paper 0.67 (+0.00)", "1,252paper 1,251 (+1)"]
+    assert len(row) == 11
+    reduced = next(row for row in page.rows("Table 4") if row[0].startswith("ANISO1"))
+    assert reduced[3] == "1,253paper 1,252"  # a count that hangs on the size: no difference
+
+
+def test_table3_has_the_sizes_beside_the_papers(mixed):
+    *_, page = mixed
+    row = next(row for row in page.rows("Table 3") if row[0].startswith("ANISO1"))
+    assert row[2:] == [
+        "yespaper yes",
+        "90,000paper 6,250,000",
+        "806,404paper 56,220,004",
+        "9.00paper 9.00 (+0.00)",
+    ]
+    missing = next(row for row in page.rows("Table 3") if row[0].startswith("Serena"))
+    assert missing[2:] == ["–"] * 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "shift", "marked"),
+    [
+        ({}, 0.03, True),
+        ({}, -0.03, True),
+        ({}, 0.008, False),
+        ({"at_paper_size": False}, 0.03, False),
+        ({"origin": "stand-in"}, 0.03, False),
+        ({"paper": None}, 0.03, False),
+    ],
+)
+def test_departures_are_marked_on_the_papers_own_matrices_alone(report, changes, shift, marked):
+    made = case(coverage=study_cases.coverage(shift=shift), convergence=None, performance=None)
+    page = Page(report(study([made | changes]))[1])
+    cells = [e for e in page.all("span", **{"class": "departs"}) if "td" in e["parents"]]
+    assert len(cells) == (18 if marked else 0)
+
+
+def test_solves_show_the_numbers_of_the_study(mixed):
+    *_, page = mixed
+    rows = page.rows("Convergence in numbers")[1:5]
+    for row, run in zip(rows, study()["cases"][0]["convergence"]["runs"]):
+        total = run["setup_seconds"] + run["solve_seconds"]
+        assert row[-10:] == [
+            run["precond"],
+            formats.count(run["iterations"]),
+            formats.count(run["median_iterations"]),
+            "converged",
+            formats.seconds(run["setup_seconds"]),
+            formats.seconds(run["solve_seconds"]),
+            formats.seconds(total),
+            formats.small(run["residual"]),
+            formats.small(run["error"]),
+            formats.coverage(run["coverage"]),
+        ]
+
+
+def test_best_is_bold_and_only_among_converged(report):
+    solves = study_cases.convergence()
+    solves["runs"][3]["status"] = "DIVERGED"  # the one with the fewest iterations
+    page = Page(report(study([case(convergence=solves, coverage=None, performance=None)]))[1])
+    bold = [strong["text"] for strong in page.all("strong") if "td" in strong["parents"]]
+    assert {"104.5", "106"} < set(bold) and not {"84.5", "86"} & set(bold)
+
+
+def test_performance_shows_the_numbers_of_the_study(mixed):
+    row = next(row for row in mixed[2].rows("Performance in numbers") if row[0] == "ANISO2 2500 × 2500")
+    quotients = ["0.84", "1.28", "1.76", "2.36"]
+    assert row[1:] == ["2.50 ms", *quotients, "4.00 ms", "10.1 ms", "9.70", "45 %", "31.7 ms", "12.7"]
+
+
+def test_problems_are_listed_with_reason_and_remedy(mixed):
+    text = mixed[2].text_of("problems")
+    assert "ValueError: A has a NaN at (3, 4)" in text and "linforest study broken.mtx" in text
+    assert "not in the cache, and there is no network" in text and "LINFOREST_MATRICES" in text
+    assert "without coverage" in text  # asked for, and not there
+    assert "rho vanished" in text  # the advice for the solve that broke down
+
+
+def test_a_study_without_problems_says_so(report):
+    page = Page(report(study([case()]))[1])
+    assert "every matrix was done" in page.text_of("problems")
+    assert len(page.all("img")) == 4 and page.faults == []
+
+
+def test_a_study_with_nothing_done_is_a_page_too(report):
+    cases = [not_done("Serena", "missing", "no network")]
+    page = Page(report(study(cases, finished=None, interrupted=True))[1])
+    assert page.faults == [] and not page.all("img") and not page.all("dd")
+    assert "interrupted" in page.all("header")[0]["text"] and "--resume" in page.all("header")[0]["text"]
+    assert "no network" in page.text_of("problems")
+
+
+def test_bare_cases_and_unknown_words_do_no_harm(report):
+    bare = {"name": "x", "status": "done"}
+    strange = case(origin="moon", paper="unheard-of", convergence=None, performance={"spmv_seconds": None})
+    runs = [{"precond": "Other", "status": "WHO_KNOWS"}, {"precond": "None", "status": None, "history": None}]
+    solved = case(
+        "y", title=None, convergence={"runs": runs}, coverage={"identity": None}, performance={"x": 1}
+    )
+    path, text = report({"cases": [bare, strange, solved]})
+    assert Page(text).faults == [] and "moon" in text and "who_knows" in text
+    assert "nan" not in unescape(re.sub(r'src="[^"]*"', "", text)).lower()
+
+
+def test_names_and_errors_are_escaped(report):
+    evil = "<script>alert('1')</script> & \"quotes\" $x$"
+    cases = [
+        case(evil, title=evil, note=evil),
+        not_done(evil, "failed", evil),
+        standin(title=evil, note=evil),
+    ]
+    path, text = report(study(cases, title=evil, machine={"processor": evil}))
+    page = Page(text)
+    assert "<script" not in text and page.faults == [] and not page.all("script")
+    assert page.all("h1")[0]["text"] == evil and evil in page.text_of("problems")
+    with open(path.parent / "coverage_table3.csv", newline="", encoding="utf-8") as file:
+        assert next(csv.DictReader(file))["name"] == evil
+
+
+def test_the_same_study_gives_the_same_bytes(report):
+    made = study([case()])
+    assert report(made)[1] == report(made)[1]
+
+
+def test_writing_does_not_change_the_study(report):
+    made = study()
+    report(made)
+    assert made == study()
+
+
+@pytest.mark.slow
+def test_all_matrices_of_the_paper_stay_within_a_few_megabytes(report):
+    _, text = report(study_cases.large_study())
+    page = Page(text)
+    assert len(page.all("img")) == 22 + 3 and page.faults == []
+    assert len(text) < 5e6
+    assert all(name in page.text_of("matrices") for name in catalogue())
+
+
+def test_without_matplotlib_tables_are_written_and_the_error_names_the_extra(tmp_path):
+    script = f"""
+import sys
+sys.modules["matplotlib"] = None
+sys.path.insert(0, {str(study_cases.__file__).rpartition("/")[0]!r})
+from study_cases import case, study
+from linforest_precond.study import plots, tables
+from linforest_precond.study.report import write_report
+try:
+    write_report(study([case()]), {str(tmp_path)!r})
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert 'pip install "linforest-precond[study]"' in done.stdout, done.stderr
+    assert len(list(tmp_path.glob("*.csv"))) == 6 and not list(tmp_path.glob("report*"))
+
+
+def test_a_median_over_unsolved_systems_is_infinite(report):
+    solves = study_cases.convergence()
+    solves["runs"][1]["median_iterations"] = None
+    rows = Page(report(study([case(convergence=solves)]))[1]).rows("Convergence in numbers")
+    assert [row[-8] for row in rows[1:]] == ["221", "∞", "106", "86"]
+    solves["permutations"] = 0
+    rows = Page(report(study([case(convergence=solves)]))[1]).rows("Convergence in numbers")
+    assert rows[2][-8] == "–"
+
+
+def test_method_tells_limits_permutations_and_threads(report):
+    other = case("b", convergence=study_cases.convergence() | {"maxiter": 200, "permutations": 0})
+    other["performance"]["threads"] = [1, 8]
+    first = case()
+    first["performance"]["threads"] = [1, 8]
+    text = " ".join(Page(report(study([first, other]))[1]).text_of("method").split())
+    assert "at most 1e-10, or after 200 to 5,000 iterations" in text
+    assert "in 0 to 3 random symmetric permutations" in text
+    assert "Threads: 1 for SpMV, copy, propositions and scans, 8 for setups." in text

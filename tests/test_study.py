@@ -1,0 +1,505 @@
+"""The study measures what it says, goes on after failures, and leaves whole files behind."""
+
+import importlib
+import json
+import math
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import linforest_precond as lf
+from linforest_precond.matrices.errors import MatrixOffline, UnknownMatrix
+from linforest_precond.study import cases, performance, run_study, timing, warm
+from linforest_precond.study.convergence import convergence, smooth_solution, thinned
+from linforest_precond.study.coverage import coverages
+from linforest_precond.study.permuted import ROWS_TOGETHER, Permutation, shuffled
+from linforest_precond.study.progress import showing
+from linforest_precond.study.settings import PARTS, Settings
+from linforest_precond.study.store import plain, write_json
+
+run = importlib.import_module("linforest_precond.study.run")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small systems gain nothing by a second one, and wait for it on a busy machine."""
+    with timing.numba_threads(1):
+        yield
+
+
+def aniso(backend, kind, side):
+    return lf.matrices.aniso(kind, side, device=backend.name)
+
+
+class TestCoverage:
+    @pytest.mark.parametrize(("kind", "iterations"), [(1, 52), (2, 51)])
+    def test_uncharged_factors_of_the_grids_take_as_long_as_known(self, backend, kind, iterations):
+        row = coverages(aniso(backend, kind, 100))["configurations"][0]
+        assert (row["m"], row["k_m"], row["iterations_max"]) == (1, 0, iterations)
+
+    @pytest.mark.parametrize("kind", [1, 2, 3])
+    def test_grids_have_the_papers_coverages(self, backend, kind):
+        found = coverages(aniso(backend, kind, 300))
+        paper = lf.matrices.catalogue()[f"aniso{kind}"]
+        for row in found["configurations"][:2]:
+            published = paper.table4[row["m"], row["k_m"]]
+            assert (row["c5"], row["cmax"]) == pytest.approx((published.c5, published.cmax), abs=0.01)
+        for n in (1, 2, 3, 4):
+            assert found["parallel"][str(n)] == pytest.approx(paper.table5.parallel[n], abs=0.01)
+        for n in (2, 3):  # the others depend on the order among equal weights
+            assert found["sequential"][str(n)] == pytest.approx(paper.table5.sequential[n], abs=0.01)
+        assert found["identity"] == pytest.approx(paper.table5.c_id, abs=0.015)
+        assert found["forest"] == pytest.approx(paper.table5.parallel[2], abs=0.01)
+
+    def test_both_periods_of_blocks_are_told(self, backend):
+        found = coverages(aniso(backend, 2, 60))
+        assert found["block"]["1"] > found["block"]["5"] > 0.6
+        for m in (1, 5):
+            forest, _ = lf.pipeline.block_tridiagonal_bands(aniso(backend, 2, 60), m=m, iterations=5)
+            assert found["block"][str(m)] == forest.coverage
+
+    def test_the_second_configuration_is_that_of_table_5(self, backend):
+        found = coverages(lf.matrices.poisson((30, 30), device=backend.name))
+        assert found["configurations"][1]["c5"] == found["parallel"]["2"]
+        assert found["configurations"][0]["cmax"] == found["sequential"]["2"]  # equal bit for bit
+
+    def test_a_nonsymmetric_matrix(self, backend):
+        A = lf.matrices.stencil((20, 20), [[0, -1, 0], [-4, 9, -1], [0, -3, 0]], device=backend.name)
+        found = coverages(A)
+        assert 0.5 < found["forest"] <= found["parallel"]["2"] < found["parallel"]["3"] < 1.0
+
+
+def medians_of(found):
+    return {run["precond"]: run["median_iterations"] for run in found["runs"]}
+
+
+class TestConvergence:
+    def test_forests_help_where_strong_couplings_are_off_the_bands(self, backend):
+        medians = medians_of(convergence(aniso(backend, 2, 100), permutations=5))
+        assert medians["AlgTriScal"] < 0.65 * min(medians["TriScal"], medians["Jacobi"])
+        assert medians["AlgTriBlock"] <= medians["AlgTriScal"]
+
+    def test_they_help_most_on_the_atmosphere(self, backend):
+        A = lf.matrices.load("standin:atmosmodm/5", device=backend.name)
+        medians = medians_of(convergence(A, permutations=3))
+        assert medians["AlgTriScal"] < 0.35 * min(medians["TriScal"], medians["Jacobi"])
+        assert medians["AlgTriBlock"] <= medians["AlgTriScal"]
+
+    def test_the_order_of_the_rows_is_good_enough_for_the_others(self, backend):
+        medians = medians_of(convergence(aniso(backend, 3, 100), permutations=3))
+        assert medians["TriScal"] < 0.65 * medians["Jacobi"]
+        assert medians["AlgTriScal"] < 1.2 * medians["TriScal"]
+
+    def test_what_a_run_says_is_so(self, backend):
+        A = aniso(backend, 2, 40)
+        found = convergence(A, rtol=1e-9)
+        assert [run["precond"] for run in found["runs"]] == ["Jacobi", "TriScal", "AlgTriScal", "AlgTriBlock"]
+        for each in found["runs"]:
+            assert each["status"] == "CONVERGED" and each["info"] == 0 and each["median_iterations"] is None
+            assert each["residual"] <= 1e-9 and 0 < each["error"] < 1e-5
+            curves = each["history"]
+            assert curves["iterations"][0] == 0 and curves["iterations"][-1] == each["iterations"]
+            assert curves["errors"][-1] == pytest.approx(each["error"], rel=1e-3)
+            assert curves["residuals"][0] == pytest.approx(1.0) and len(set(map(len, curves.values()))) == 1
+            assert min(each["setup_seconds"], each["solve_seconds"]) > 0
+        coverage = [each["coverage"] for each in found["runs"]]
+        assert coverage == sorted(coverage) and coverage[0] == 0
+
+    def test_what_does_not_converge_has_no_median(self, backend):
+        found = convergence(aniso(backend, 2, 40), maxiter=3, permutations=2)
+        assert {(each["status"], each["info"]) for each in found["runs"]} == {("MAXITER", 3)}
+        assert set(medians_of(found).values()) == {None}
+
+    def test_the_solution_is_the_papers(self):
+        x = smooth_solution(16)
+        assert x[1] == pytest.approx(math.sin(math.pi)) and smooth_solution(64)[2] == pytest.approx(1.0)
+
+    def test_long_histories_are_thinned(self):
+        A = lf.matrices.poisson((40, 40))
+        history = lf.solvers.History(x_true=np.ones(1600))
+        lf.solvers.bicgstab(A, A @ np.ones(1600), rtol=1e-10, history=history)
+        curves = thinned(history, 20)
+        assert len(curves["iterations"]) == 20
+        assert [values[-1] for values in curves.values()] == [
+            history.iterations[-1], history.residuals[-1], history.errors[-1]
+        ]  # fmt: skip
+        assert thinned(history, 10**6)["residuals"] == history.residuals.tolist()
+
+
+class TestPermutation:
+    def test_it_moves_rows_and_columns_alike(self, backend):
+        A = lf.matrices.stencil((8, 9), [[0, -1, 0], [-4, 9, -1], [0, -3, 0]], device=backend.name)
+        permutation = Permutation(A, seed=3)
+        order = shuffled(72, 3)
+        dense = backend.host(A.toarray())
+        np.testing.assert_array_equal(
+            backend.host(permutation.matrix(A).toarray()), dense[np.ix_(order, order)]
+        )
+        np.testing.assert_array_equal(
+            backend.host(permutation.vector(backend.xp.arange(72.0))), order.astype(float)
+        )
+
+    def test_the_preconditioner_moves_along(self, backend):
+        A = aniso(backend, 2, 12)
+        permutation, M = Permutation(A, seed=1), lf.tridiagonal(A)
+        r = backend.array(np.random.default_rng(0).standard_normal(144))
+        left = permutation.operator(M) @ permutation.vector(r)
+        np.testing.assert_array_equal(backend.host(left), backend.host(permutation.vector(M @ r)))
+
+    def test_rows_are_shuffled_but_stay_near(self):
+        order = shuffled(3 * ROWS_TOGETHER + 5, 0)
+        assert (np.sort(order) == np.arange(order.size)).all() and (order != np.arange(order.size)).any()
+        assert (order // ROWS_TOGETHER == np.arange(order.size) // ROWS_TOGETHER).all()
+        assert (order != shuffled(order.size, 1)).any()
+
+
+class TestPerformance:
+    def test_all_is_timed(self, backend):
+        A = aniso(backend, 2, 60)
+        found = performance.performance(A)
+        assert set(found["propositions"]) == {"1", "2", "3", "4"} and min(found["propositions"].values()) > 0
+        assert found["scan"]["counted_bytes"] == 4 * 3600 * 4
+        assert found["scan"]["gb_per_s"] == pytest.approx(
+            found["scan"]["counted_bytes"] / found["scan"]["seconds"] / 1e9
+        )
+        assert found["setup_seconds"] == pytest.approx(sum(stage["seconds"] for stage in found["setup"]))
+        assert found["setup"][0]["stage"] == "gate" and found["setup"][-1]["stage"] == "factorization"
+        assert min(found["spmv_seconds"], found["copy_gb_per_s"], found["sequential_scan_seconds"]) > 0
+
+    def test_stages_cover_the_whole_setup(self):
+        A = lf.matrices.aniso(1, 150)
+        performance.performance(lf.matrices.aniso(1, 20))  # compiles
+        stages = {stage["stage"]: stage["seconds"] for stage in performance.performance(A)["setup"]}
+        whole, _ = timing.median_time(lambda: lf.tridiagonal(A, iterations=5), 5, "cpu")
+        assert 0.3 < sum(stages.values()) / whole < 3
+
+    def test_watched_functions_are_put_back(self):
+        before = performance.forest.order_paths
+        with pytest.raises(ZeroDivisionError):
+            with timing.watched(performance.forest, "order_paths", timing.host_time) as times:
+                lf.linear_forest(lf.matrices.aniso(1, 5))
+                1 / 0  # noqa: B018
+        assert len(times) == 1 and performance.forest.order_paths is before
+
+
+class TestCases:
+    def test_the_quick_list(self):
+        quick = cases.select()
+        assert [case.origin for case in quick] == ["generated"] * 3 + ["stand-in"] * 2 + ["gallery"] * 2
+        assert [case.paper for case in quick[:5]] == ["aniso1", "aniso2", "aniso3", "atmosmodm", "ecology1"]
+        assert not any(case.at_paper_size for case in quick)
+        assert quick[3].note == "stand-in for Bourchtein/atmosmodm, sides divided by 4"
+
+    def test_the_full_list_has_the_papers_matrices_at_their_size(self):
+        full = cases.select(full=True)
+        assert [case.paper for case in full] == list(lf.matrices.catalogue())
+        assert all(case.at_paper_size for case in full)
+        assert {case.name for case in full} >= {"aniso2:2500", "McRae/ecology1"}
+        assert sum(case.fallback is None for case in full) == 22 - len(lf.matrices.standins())
+
+    @pytest.mark.parametrize(
+        ("name", "expected"),
+        [
+            ("ANISO2", ("aniso2:300", "generated", "aniso2", False)),
+            ("aniso2:2500", ("aniso2:2500", "generated", "aniso2", True)),
+            ("mcrae/ECOLOGY1", ("standin:ecology1/10", "stand-in", "ecology1", False)),
+            ("standin:ecology1", ("standin:ecology1", "stand-in", "ecology1", True)),
+            ("standin:nonesuch/2", ("standin:nonesuch/2", "stand-in", None, False)),
+            ("poisson2d:50", ("poisson2d:50", "generated", None, False)),
+            ("pyamg:bar", ("pyamg:bar", "gallery", None, False)),
+            ("./some/A.mtx", ("./some/A.mtx", "file", None, False)),
+            ("HB/494_bus", ("HB/494_bus", "collection", None, False)),
+        ],
+    )
+    def test_names(self, name, expected):
+        case = cases.case_of(name, full=False)
+        assert (case.name, case.origin, case.paper, case.at_paper_size) == expected
+
+    def test_a_name_counts_once(self):
+        assert len(cases.select(["aniso2", "aniso2:300", "ANISO2"])) == 1
+
+    def test_properties(self, backend):
+        found = cases.properties(aniso(backend, 2, 20))
+        assert found == {"rows": 400, "nnz": 3364, "symmetric": True, "mean_degree": 8.41}
+        skew = lf.matrices.stencil((5, 5), [[0, 1, 0], [1, 4, -1], [0, -1, 0]], device=backend.name)
+        assert not cases.is_symmetric(skew)  # though the magnitudes are
+
+    def test_numbers_are_double(self, tmp_path):
+        path = str(tmp_path / "single.npz")
+        sp.save_npz(path, lf.matrices.aniso(1, 5, dtype=np.float32))
+        case, A = cases.Source("cpu").fetch(cases.case_of(path, full=False))
+        assert A.dtype == np.float64 and (case.name, case.origin) == (path, "file")
+
+
+class TestSource:
+    @pytest.fixture
+    def network_down(self, monkeypatch):
+        """The names that were asked for with the network on."""
+        asked = []
+
+        def load(name, *, device, offline):
+            if name.startswith("standin:"):
+                return lf.matrices.poisson((4, 4))
+            if not offline:
+                asked.append(name)
+            raise MatrixOffline(f"{name} is not at hand")
+
+        monkeypatch.setattr(cases, "load", load)
+        return asked
+
+    def test_a_network_that_is_down_is_noticed_once(self, network_down):
+        source = cases.Source("cpu")
+        found = [source.fetch(case)[0] for case in cases.select(["ecology1", "ecology2"], full=True)]
+        assert network_down == ["McRae/ecology1"] and source.offline
+        assert [case.name for case in found] == ["standin:ecology1", "standin:ecology2"]
+        assert all(case.origin == "stand-in" and "not at hand" in case.note for case in found)
+
+    def test_what_has_no_standin_is_missing(self, network_down):
+        with pytest.raises(cases.Missing, match="is not at hand"):
+            cases.Source("cpu").fetch(cases.case_of("G3_circuit", full=True))
+
+    def test_an_unknown_name_does_not_switch_the_network_off(self, monkeypatch):
+        def load(name, **_):
+            raise UnknownMatrix(f"no matrix is called {name}")
+
+        monkeypatch.setattr(cases, "load", load)
+        source = cases.Source("cpu")
+        with pytest.raises(cases.Missing, match="nonesuch"):
+            source.fetch(cases.case_of("nonesuch", full=False))
+        assert not source.offline
+
+    def test_without_pyamg_its_matrices_are_missing(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pyamg.gallery", None)
+        with pytest.raises(cases.Missing, match=r"linforest-precond\[study\]"):
+            cases.Source("cpu").fetch(cases.case_of("pyamg:airfoil", full=False))
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"device": "abacus"}, "device"),
+            ({"rtol": 1.5}, "rtol"),
+            ({"maxiter": 0}, "maxiter"),
+            ({"permutations": -1}, "permutations"),
+            ({"parts": ("coverage", "luck")}, "parts"),
+            ({"parts": ()}, "parts"),
+        ],
+    )
+    def test_bad_ones_are_named(self, arguments, message, tmp_path):
+        with pytest.raises(ValueError, match=message):
+            run_study(["aniso1:5"], out=tmp_path / "out", **arguments)
+        assert not (tmp_path / "out").exists()
+
+    def test_large_systems_get_fewer_iterations_on_the_cpu(self):
+        large, small = Settings(full=True), Settings(full=True)
+        assert large.maxiter_for(56_220_004) == 200 and small.maxiter_for(10**6) == 2000
+        assert large.permutations_for(56_220_004) == 0 and small.permutations_for(10**6) == 5
+        assert Settings(permutations=2, maxiter=9).permutations_for(10**9) == 2
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """Runs a study into a folder, without compiling ahead; gives what study.json says."""
+    monkeypatch.setattr(run, "warm_up", lambda settings: None)
+
+    def start(names, **options):
+        options = {"parts": ("coverage",), "progress": False, "out": tmp_path / "out", **options}
+        report = run_study(names, **options)
+        assert report == Path(options["out"]) / "report.html" and report.stat().st_size
+        return json.loads((report.parent / "study.json").read_text(encoding="utf-8"))
+
+    return start
+
+
+STUDY_KEYS = {
+    "schema", "title", "started", "finished", "interrupted", "device", "mode", "machine", "settings", "cases"
+}  # fmt: skip
+CASE_KEYS = {
+    "name", "title", "paper", "origin", "note", "at_paper_size", "status", "error", "seconds", "rows", "nnz",
+    "symmetric", "mean_degree", *PARTS,
+}  # fmt: skip
+RUN_KEYS = {
+    "precond", "status", "info", "iterations", "median_iterations", "setup_seconds", "solve_seconds",
+    "residual", "error", "coverage", "history",
+}  # fmt: skip
+PERFORMANCE_KEYS = {
+    "spmv_seconds", "copy_gb_per_s", "propositions", "scan", "sequential_scan_seconds", "setup",
+    "setup_seconds", "threads",
+}  # fmt: skip
+
+
+class TestRun:
+    def test_the_file_keeps_to_its_schema(self, study, backend):
+        found = study(["aniso2:20"], parts=PARTS, permutations=1, device=backend.name)
+        assert set(found) == STUDY_KEYS and found["schema"] == 1 and not found["interrupted"]
+        assert set(found["machine"]) >= {"processor", "cores", "gpu", "memory_gib", "versions"}
+        assert set(found["settings"]) == {"rtol", "maxiter", "permutations", "parts"}
+        (case,) = found["cases"]
+        assert set(case) == CASE_KEYS and case["status"] == "done" and case["error"] is None
+        assert (case["name"], case["title"], case["rows"]) == ("aniso2:20", "ANISO2 20 × 20", 400)
+        assert set(case["coverage"]) == {
+            "identity", "forest", "configurations", "parallel", "sequential", "block"
+        }  # fmt: skip
+        assert set(case["convergence"]) == {"rtol", "maxiter", "permutations", "runs"}
+        assert all(set(each) == RUN_KEYS for each in case["convergence"]["runs"])
+        assert set(case["performance"]) == PERFORMANCE_KEYS
+
+    def test_parts_that_are_not_asked_for_are_left_out(self, study):
+        (case,) = study(["aniso2:20"])["cases"]
+        assert case["coverage"] and case["convergence"] is None and case["performance"] is None
+
+    def test_a_failure_does_not_take_the_rest_along(self, study, monkeypatch, capsys):
+        def fails_on_grids(A):
+            if A.shape[0] == 100:
+                raise RuntimeError("out of luck")
+            return coverages(A)
+
+        monkeypatch.setattr(run, "coverages", fails_on_grids)
+        found = study(["aniso1:10", "aniso1:12", "./nonesuch.mtx"], progress=True)
+        assert [case["status"] for case in found["cases"]] == ["failed", "done", "missing"]
+        assert found["cases"][0]["error"] == "RuntimeError: out of luck" and found["cases"][0]["rows"] == 100
+        errors = capsys.readouterr().err
+        assert "ANISO1 10 × 10: failed: RuntimeError: out of luck" in errors
+        assert "ANISO1 12 × 12: done in" in errors
+
+    def test_what_was_done_before_a_failure_stays(self, study, monkeypatch):
+        monkeypatch.setattr(run, "performance", lambda A: 1 / 0)
+        (case,) = study(["aniso1:10"], parts=("coverage", "performance"))["cases"]
+        assert case["status"] == "failed" and "ZeroDivisionError" in case["error"]
+        assert case["coverage"]["identity"] > 0.6 and case["performance"] is None
+
+    def test_a_file_that_is_not_there_is_missing(self, study, tmp_path):
+        (case,) = study([str(tmp_path / "A.mtx")])["cases"]
+        assert case["status"] == "missing" and "A.mtx" in case["error"]
+
+    def test_ctrl_c_keeps_what_is_done(self, study, monkeypatch):
+        def interrupted(A):
+            if A.shape[0] == 144:
+                raise KeyboardInterrupt
+            return coverages(A)
+
+        monkeypatch.setattr(run, "coverages", interrupted)
+        found = study(["aniso1:10", "aniso1:12", "aniso1:14"])
+        assert found["interrupted"] and [case["name"] for case in found["cases"]] == ["aniso1:10"]
+
+    def test_a_study_is_taken_up_again(self, study, monkeypatch):
+        first = study(["aniso1:10", "aniso1:12"])
+        measured = []
+        monkeypatch.setattr(run, "coverages", lambda A: measured.append(A.shape[0]) or coverages(A))
+        second = study(["aniso1:10", "aniso1:14", "aniso1:12"], resume=True)
+        assert measured == [196]
+        assert [second["cases"][i] for i in (0, 2)] == first["cases"]
+        study(["aniso1:10"])
+        assert measured == [196, 100]
+
+    @pytest.mark.parametrize("change", [{"rtol": 1e-3}, {"maxiter": 7}, {"parts": PARTS[::2]}])
+    def test_other_settings_are_measured_anew(self, study, monkeypatch, change):
+        study(["aniso1:10"])
+        measured = []
+        monkeypatch.setattr(run, "coverages", lambda A: measured.append(A.shape[0]) or coverages(A))
+        study(["aniso1:10"], resume=True, **change)
+        assert measured == [100]
+
+    def test_failures_and_broken_files_are_not_taken_up(self, study, monkeypatch, tmp_path):
+        with monkeypatch.context() as patch:
+            patch.setattr(run, "coverages", lambda A: 1 / 0)
+            study(["aniso1:10", "aniso1:12"])
+        (tmp_path / "out" / "cases" / "aniso1-12.json").write_text('{"stamp":')
+        found = study(["aniso1:10", "aniso1:12"], resume=True)
+        assert [case["status"] for case in found["cases"]] == ["done", "done"]
+
+    def test_a_standin_is_measured_anew_when_the_matrix_is_there(self, study, monkeypatch):
+        real = {"down": True}
+
+        def load(name, *, device, offline):
+            if not name.startswith("standin:") and real["down"]:
+                raise MatrixOffline("the network is down")
+            return lf.matrices.poisson((4, 4) if name.startswith("standin:") else (5, 5))
+
+        monkeypatch.setattr(cases, "load", load)
+        first = study(["ecology1"], full=True)["cases"][0]
+        assert (first["origin"], first["rows"], first["name"]) == ("stand-in", 16, "standin:ecology1")
+        again = study(["ecology1"], full=True, resume=True)["cases"][0]
+        assert again == first  # kept
+        real["down"] = False
+        assert study(["ecology1"], full=True, resume=True)["cases"][0]["rows"] == 25
+
+    def test_the_folder_holds_what_is_promised_and_nothing_half_written(self, study, tmp_path):
+        study(["aniso1:10"])
+        names = {path.name for path in (tmp_path / "out").rglob("*")}
+        assert {"report.html", "study.json", "cases", "aniso1-10.json"} <= names
+        assert not [name for name in names if name.endswith(".part")]
+
+    def test_matplotlib_is_asked_for_before_the_work(self, study, monkeypatch, tmp_path):
+        monkeypatch.setattr(run.importlib.util, "find_spec", lambda name: None)
+        with pytest.raises(ImportError, match=r"linforest-precond\[study\]"):
+            study(["aniso1:10"])
+        assert not (tmp_path / "out").exists()
+
+
+class TestProgress:
+    def test_a_terminal_gets_a_bar(self, capsys, monkeypatch):
+        pytest.importorskip("tqdm")
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+        with showing(2, True) as shown:
+            shown.working_on("one: coverage")
+            shown.finished("one: done")
+            assert shown.bar.n == 1
+        errors = capsys.readouterr().err
+        assert "one: coverage" in errors and "one: done" in errors and "1/2" in errors
+
+    @pytest.mark.parametrize("wanted", [True, False])
+    def test_without_a_bar_there_is_a_line_for_each_case(self, monkeypatch, capsys, wanted):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+        with showing(2, wanted) as shown:
+            shown.working_on("one: coverage")
+            shown.finished("one: done")
+        assert capsys.readouterr().err == ("one: done\n" if wanted else "")
+
+
+class TestFiles:
+    def test_numbers_that_are_none_become_null(self, tmp_path):
+        path = write_json(tmp_path / "a.json", {"a": [math.nan, math.inf, 1.5], 1: np.float32(2)})
+        assert json.loads(path.read_text()) == {"a": [None, None, 1.5], "1": 2.0}
+        assert plain((np.int64(3), np.bool_(True))) == [3, True]
+
+    def test_a_file_is_whole_or_the_old_one(self, tmp_path):
+        path = write_json(tmp_path / "a.json", {"a": 1})
+        with pytest.raises(TypeError):
+            write_json(path, {"a": object()})
+        assert json.loads(path.read_text()) == {"a": 1} and os.listdir(tmp_path) == ["a.json"]
+
+
+class TestWarmUp:
+    def test_a_cold_cache_gets_a_second_process(self, monkeypatch):
+        started = []
+
+        class Process:
+            def __init__(self, command, **_):
+                started.append(command)
+
+            def wait(self, *_):
+                return 0
+
+            kill = wait
+
+        monkeypatch.setattr(warm.subprocess, "Popen", Process)
+        for cold in (True, False):
+            monkeypatch.setattr(warm, "_is_cold", lambda cold=cold: cold)
+            warm.warm_up(Settings(parts=("convergence",)))
+        assert len(started) == 1
+        exec(started[0][-1])  # what the second process does
+
+    def test_an_empty_cache_is_cold(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(warm, "cache_folder", lambda: str(tmp_path))
+        assert warm._is_cold()
+        (tmp_path / "one.nbi").touch()
+        assert not warm._is_cold()
+        monkeypatch.setattr(warm, "cache_folder", lambda: None)
+        assert not warm._is_cold()

@@ -1,0 +1,197 @@
+"""Tables that read back equal, sentences that follow the numbers, and the figures of a study."""
+
+import csv
+
+import pytest
+import study_cases
+from study_cases import case, gallery, standin, study
+
+from linforest_precond.matrices.catalogue import catalogue
+from linforest_precond.study import tables
+from linforest_precond.study.findings import findings
+
+
+def read(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def number(text):
+    return None if text == "" else float(text)
+
+
+def test_coverage_csv_reads_back_equal(tmp_path):
+    tables.write_tables(study(), tmp_path)
+    done = [c for c in study()["cases"] if c["coverage"]]
+    for row, made in zip(read(tmp_path / "coverage_table5.csv"), done, strict=True):
+        paper = catalogue()[made["paper"]].table5
+        assert row["name"] == made["name"] and row["origin"] == made["origin"]
+        assert number(row["c_id"]) == made["coverage"]["identity"] and number(row["c_id_paper"]) == paper.c_id
+        assert number(row["parallel_3"]) == made["coverage"]["parallel"]["3"]
+        assert number(row["block_m5_difference"]) == made["coverage"]["block"]["5"] - paper.block[5]
+    for row, made in zip(read(tmp_path / "coverage_table4.csv"), done, strict=True):
+        third = made["coverage"]["configurations"][2]
+        assert [number(row[f"m5_k1_{key}"]) for key in ("c5", "cmax", "M_max")] == [
+            third["c5"], third["cmax"], third["iterations_max"],
+        ]  # fmt: skip
+        assert number(row["sequential_paper"]) == catalogue()[made["paper"]].table4_sequential
+
+
+def test_matrices_csv_has_every_case(tmp_path):
+    tables.write_tables(study(), tmp_path)
+    rows = read(tmp_path / "coverage_table3.csv")
+    assert [row["name"] for row in rows] == [made["name"] for made in study()["cases"]]
+    assert [number(row["rows"]) for row in rows] == [made["rows"] for made in study()["cases"]]
+    assert rows[4]["error"] == "ValueError: A has a NaN at (3, 4)" and rows[4]["status"] == "failed"
+
+
+def test_convergence_csvs_read_back_equal(tmp_path):
+    tables.write_tables(study(), tmp_path)
+    runs = [(c, run) for c in study()["cases"] if c["convergence"] for run in c["convergence"]["runs"]]
+    columns = (
+        "iterations",
+        "median_iterations",
+        "setup_seconds",
+        "solve_seconds",
+        "residual",
+        "error",
+        "coverage",
+    )
+    for row, (made, run) in zip(read(tmp_path / "convergence_summary.csv"), runs, strict=True):
+        assert (row["name"], row["precond"], row["status"]) == (made["name"], run["precond"], run["status"])
+        assert [number(row[column]) for column in columns] == [run[column] for column in columns]
+    points = [
+        (made["name"], run["precond"], *point)
+        for made, run in runs
+        for point in zip(*(run["history"][key] for key in ("iterations", "residuals", "errors")))
+    ]
+    rows = read(tmp_path / "convergence_histories.csv")
+    assert [
+        (r["name"], r["precond"], number(r["iteration"]), number(r["residual"]), number(r["error"]))
+        for r in rows
+    ] == points
+
+
+def test_performance_csv_reads_back_equal(tmp_path):
+    tables.write_tables(study([case(), gallery()]), tmp_path)
+    row, without = read(tmp_path / "performance.csv")
+    timings = case()["performance"]
+    assert number(row["spmv_seconds"]) == timings["spmv_seconds"]
+    assert number(row["proposition_4_seconds"]) == timings["propositions"]["4"]
+    assert number(row["proposition_2_per_spmv"]) == timings["propositions"]["2"] / timings["spmv_seconds"]
+    assert number(row["scan_counted_bytes"]) == timings["scan"]["counted_bytes"]
+    assert number(row["setup_factor_seconds"]) == timings["setup"][1]["seconds"]
+    assert without["sequential_scan_seconds"] == without["copy_gb_per_s"] == ""
+
+
+def sentences(*cases):
+    return {finding.topic: finding.sentence for finding in findings(study(list(cases)))}
+
+
+def test_sentences_follow_the_numbers():
+    fast, slow = case(), case("b", title="B", convergence=study_cases.convergence())
+    assert (
+        sentences(fast, slow)["Fewest iterations"]
+        == "AlgTriBlock needed the fewest iterations on 2 of 2 matrices."
+    )
+    slow["convergence"]["runs"][0]["median_iterations"] = 3.0
+    assert sentences(fast, slow)["Fewest iterations"] in (
+        "AlgTriBlock needed the fewest iterations on 1 of 2 matrices, Jacobi on 1.",
+    )
+    assert "0.39 times" in sentences(fast)["Against Jacobi"]
+    slow["convergence"]["runs"][0]["solve_seconds"] = 1e-6
+    assert "Jacobi on 1" in sentences(fast, slow)["Fastest"]
+
+
+def test_ties_count_for_each():
+    tied = case()
+    for run in tied["convergence"]["runs"]:
+        run["median_iterations"] = 50.0
+    text = sentences(tied, case("b"))["Fewest iterations"]
+    assert text == (
+        "AlgTriBlock needed the fewest iterations on 2 of 2 matrices, Jacobi on 1, TriScal on 1, "
+        "AlgTriScal on 1 (ties count for each)."
+    )
+
+
+def test_solves_that_did_not_converge_do_not_win():
+    made = case()
+    made["convergence"]["runs"][3]["status"] = "MAXITER"
+    found = sentences(made)
+    assert found["Fewest iterations"].startswith("AlgTriScal")
+    assert found["Convergence"] == (
+        "1 of 4 solves did not reach the tolerance: AlgTriBlock on ANISO2 2500 × 2500."
+    )
+    for run in made["convergence"]["runs"]:
+        run["status"] = "MAXITER"
+    assert "Fewest iterations" not in sentences(made) and "Against Jacobi" not in sentences(made)
+
+
+def test_medians_decide_where_permuted_systems_were_solved():
+    made = case()
+    made["convergence"]["runs"][3]["median_iterations"] = None  # half of them did not converge
+    made["convergence"]["runs"][1]["iterations"] = 1.0
+    assert sentences(made)["Fewest iterations"].startswith("AlgTriScal")
+    made["convergence"]["permutations"] = 0
+    assert sentences(made)["Fewest iterations"].startswith("TriScal")
+
+
+def test_coverage_sentences_follow_the_numbers():
+    assert "0.13 to 0.67" in sentences(case())["Weight coverage"]
+    worse = case(coverage=study_cases.coverage() | {"identity": 0.9})
+    assert "on 0 of 1 matrix." in sentences(worse)["Weight coverage"]
+    assert "18 of 18 published coverages" in sentences(case())["The paper"]
+    off = study_cases.coverage()
+    off["block"]["5"] += 0.05
+    text = sentences(case(coverage=off))["The paper"]
+    assert "17 of 18" in text and "block_m5" in text and "+0.05" in text
+    assert "for orientation" in sentences(standin())["The paper"]
+    assert "The paper" not in sentences(gallery(coverage=study_cases.coverage()))
+
+
+def test_performance_sentences_follow_the_numbers():
+    slower = study_cases.performance() | {"setup_seconds": 0.05}
+    found = sentences(case(), case("b", title="B", performance=slower))
+    assert found["Setup"] == (
+        "AlgTriScal's setup cost 16.3 matrix-vector products (SpMV) in the median of 2 matrices "
+        "(12.7 to 20.0)."
+    )
+    assert found["Edge proposition"] == "With n = 2 one took 1.28 SpMV in the median of 2 matrices."
+    assert sentences(case(performance=None)).keys().isdisjoint({"Setup", "Edge proposition", "Scan"})
+
+
+def test_plots_are_figures_for_notebooks():
+    pytest.importorskip("matplotlib")
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from linforest_precond.study import plots
+
+    settings = dict(matplotlib.rcParams)
+    for draw in (plots.convergence, plots.propositions, plots.scan_throughput, plots.setup_breakdown):
+        assert isinstance(draw(study()), Figure) and isinstance(draw({"cases": []}), Figure)
+    ax = Figure().add_subplot()
+    assert plots.convergence_panel(case(), ax) is ax and ax.get_yscale() == "log"
+    assert ax.get_title() == "ANISO2 2500 × 2500"
+    solid = [line for line in ax.get_lines() if line.get_label() == "AlgTriScal"]
+    assert list(solid[0].get_ydata()) == case()["convergence"]["runs"][2]["history"]["residuals"]
+    assert dict(matplotlib.rcParams) == settings
+
+
+def test_bars_have_the_lengths_of_the_study():
+    pytest.importorskip("matplotlib")
+    from linforest_precond.study import plots
+
+    ax = plots.propositions(study([case()])).axes[0]
+    assert [round(bar.get_width(), 6) for bar in ax.patches] == [0.84, 1.28, 1.76, 2.36]
+    ax = plots.setup_breakdown(study([case()])).axes[0]
+    assert [round(bar.get_width(), 6) for bar in ax.patches] == [10, 45, 15, 10, 20]
+    assert ax.texts[0].get_text().startswith("31.7 ms")
+    ax = plots.scan_throughput(study([case()])).axes[0]
+    assert ax.patches[0].get_width() == 9.7 and ax.get_lines()[0].get_xdata()[0] == 21.5
+
+
+def test_a_scan_that_is_the_walk_has_no_speedup():
+    timings = study_cases.performance()
+    assert tables.scan_speedup(timings) == timings["sequential_scan_seconds"] / timings["scan"]["seconds"]
+    assert tables.scan_speedup(timings | {"sequential_scan_seconds": timings["scan"]["seconds"]}) is None
