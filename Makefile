@@ -1,4 +1,4 @@
-# make demo        the coverage table of the ANISO grids, beside the paper's
+# make demo        the convergence study on small matrices; its report lies in linforest-study/report.html
 # make test        every test that is not slow
 # make test-all    the slow ones too
 # make test-gpu    the whole suite; a missing GPU, matrix folder or PyAMG is a failure
@@ -25,7 +25,7 @@ pytest := $(PYTHON) -m pytest tests --doctest-modules linforest_precond
 .PHONY: demo test test-all test-gpu bench clean
 
 demo: $(ready)
-	$(PYTHON) examples/aniso_coverage.py
+	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
 
 test: $(ready)
 	$(pytest) -m "not slow"

@@ -90,12 +90,15 @@ def target(wheel, tmp_path_factory):
 
 def package_files():
     """Every file of the package as it lies in the checkout, linked folders under their names as packages."""
-    patterns = ("*.py", "*.cu", "*.cuh", "py.typed")
-    inside = (path for pattern in patterns for path in (ROOT / PACKAGE).rglob(pattern))
-    files = (path.relative_to(ROOT) for path in inside)
-    own = {path for path in files if path.parts[1] not in LINKED}
-    linked = {PACKAGE / path.relative_to(ROOT) for folder in LINKED for path in (ROOT / folder).rglob("*.py")}
+    own = {path for path in _sources(PACKAGE) if path.parts[1] not in LINKED}
+    linked = {PACKAGE / path for folder in LINKED for path in _sources(folder)}
     return {path.as_posix() for path in own | linked}
+
+
+def _sources(folder):
+    """What a folder has to install; compiled files, and what an editor leaves, are not."""
+    patterns = ("*.py", "*.cu", "*.cuh", "*.css", "*.html", "*.toml", "py.typed")
+    return (path.relative_to(ROOT) for pattern in patterns for path in (ROOT / folder).rglob(pattern))
 
 
 def listed():
