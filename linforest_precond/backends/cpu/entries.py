@@ -51,11 +51,16 @@ def scan(indptr, indices, data, scale=1.0):
     )
 
 
-def canonical(rows, cols, data, n, index_dtype):
-    """Sort triplets by (row, column), stably, and sum duplicates left to right as given."""
+def sort_entries(rows, cols, n):
+    """The order of entries by (row, column), stable, and where each row begins."""
     by_column, _ = _stable_order(cols, n)
     by_row, indptr = _stable_order(rows[by_column], n)
-    order = by_column[by_row]
+    return by_column[by_row], indptr
+
+
+def canonical(rows, cols, data, n, index_dtype):
+    """Sort triplets by (row, column), stably, and sum duplicates left to right as given."""
+    order, indptr = sort_entries(rows, cols, n)
     rows, cols, data = rows[order], cols[order], data[order]
     again = np.zeros(rows.size, bool)
     again[1:] = (rows[1:] == rows[:-1]) & (cols[1:] == cols[:-1])

@@ -45,6 +45,13 @@ def _first(word):
     return int(~word) if word else -1
 
 
+def sort_entries(rows, cols, n):
+    """The order of entries by (row, column), stable, and where each row begins."""
+    keys = rows.astype(np.int64) * n + cols
+    order = cupy.argsort(keys, kind="stable")
+    return order, cupy.searchsorted(keys[order], cupy.arange(n + 1) * n)
+
+
 def canonical(rows, cols, data, n, index_dtype):
     """Sort triplets by (row, column), stably, and sum duplicates left to right as given."""
     keys = rows.astype(np.int64) * n + cols
