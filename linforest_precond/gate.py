@@ -142,6 +142,31 @@ def as_pattern(A: Any, *, symmetric_mode: bool = False, directed: bool = False) 
     return Pattern(indptr, indices.astype(np.int32, copy=False), degrees, symmetric, longest)
 
 
+def as_stored(A: Any) -> Any:
+    """Give a square matrix with values of any type: dense, or CSR of its own library, its indices checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.gate import as_stored
+    >>> as_stored([[1, 2], [3, 4]]).dtype.kind
+    'i'
+    """
+    backend = backend_of(A)
+    A = _as_matrix(A, backend.xp)
+    _check_shape(A, backend)
+    if isinstance(A, backend.xp.ndarray):
+        return A
+    if A.format == "coo":
+        _check_coordinates(A.row, A.col, A.data, A.shape[0])
+    if A.format == "csc":
+        _pattern_triplets(A, backend)
+    csr = A if A.format == "csr" else A.tocsr()
+    indptr, indices = _index_arrays(csr, backend.xp)
+    _raise_for(backend.entries.scan_pattern(indptr, indices), indptr, indices, None, backend)
+    return csr
+
+
 def _pattern_arrays(A: Any, backend: Any) -> tuple[Any, Any]:
     """The row pointers and columns of any matrix, values left aside."""
     A = _as_matrix(A, backend.xp)
@@ -172,12 +197,12 @@ def _pattern_triplets(A: Any, backend: Any) -> tuple[Any, Any, np.dtype]:
 
 def _checked_pattern(indptr: Any, indices: Any, backend: Any) -> tuple[Any, Any, Any]:
     """Sorted and free of duplicates, and what a scan with every value 1 says of it."""
-    ones = backend.xp.ones(indices.size, np.float32)
-    scan = backend.entries.scan(indptr, indices, ones)
-    _raise_for(scan, indptr, indices, ones, backend)
+    scan = backend.entries.scan_pattern(indptr, indices)
+    _raise_for(scan, indptr, indices, None, backend)
     if scan.sorted:
         return indptr, indices, scan
     rows = backend.entries.rows_of(indptr, indices.size)
+    ones = backend.xp.ones(indices.size, np.float32)
     n = indptr.size - 1
     indptr, indices, _ = backend.entries.canonical(rows, indices, ones, n, indices.dtype)
     return _checked_pattern(indptr, indices, backend)

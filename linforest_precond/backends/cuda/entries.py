@@ -40,6 +40,11 @@ def scan(indptr, indices, data, scale=1.0):
     )
 
 
+def scan_pattern(indptr, indices):
+    """`scan` where every entry is 1."""
+    return scan(indptr, indices, cupy.ones(indices.size, np.float32))
+
+
 def _first(word):
     """A place that was reported as its complement, -1 for none."""
     return int(~word) if word else -1
