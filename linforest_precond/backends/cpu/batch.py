@@ -19,15 +19,15 @@ import numpy as np
 
 from .atomics import fetch_add, fetch_min, give_way, load, store
 from .children import FEW, ONE, ZERO, append_sorted, index, insert, sort_key
-from .entries import readonly
+from .entries import wide_pattern
 from .jit import helper, kernel
 from .leveled import prepared
 
 # Positions of a full batch.
 BATCH = 64
-# A thread that waits asks this often before it lets others run, and again before it gives up while the whole
-# goes nowhere: many seconds.
-SPINS = 256
+# A thread that waits asks this often, and then lets another run: a round takes about a microsecond. It gives
+# up after so many rounds without progress, and one more for each entry: no batch works so long on an entry.
+SPINS = 128
 PATIENCE = 2**24
 
 # What all threads share, each word on a cache line of its own: the batches taken, those that have left their
@@ -49,17 +49,18 @@ class Run:
     words: np.ndarray
 
 
-def batch(pattern, starts, threads=None, size=BATCH, patience=PATIENCE):
+def batch(pattern, starts, threads=None, size=BATCH):
     """The order of all vertices that can be reached, the starts first; components are interleaved."""
     run = prepare(pattern, starts, size)
-    work_off(run, pattern, threads or numba.get_num_threads(), size, patience)
+    work_off(run, pattern, threads or numba.get_num_threads(), size)
     return run.order[: run.words[WRITTEN]]
 
 
 def prepare(pattern, starts, size=BATCH):
     """The starts in batches, nothing taken yet."""
     order, marks = prepared(pattern, starts)
-    ends, words = np.full(pattern.n + 1, -1, np.int32), np.zeros(WORDS, np.int64)
+    # No batch is empty, so there are no more than vertices.
+    ends, words = np.full(pattern.n, -1, np.int32), np.zeros(WORDS, np.int64)
     made = -(-starts.size // size)
     ends[:made] = np.minimum(np.arange(1, made + 1) * size, starts.size)
     words[[WRITTEN, PENDING]] = starts.size
@@ -68,10 +69,10 @@ def prepare(pattern, starts, size=BATCH):
     return Run(order, marks, ends, words)
 
 
-def work_off(run, pattern, threads, size=BATCH, patience=PATIENCE):
+def work_off(run, pattern, threads, size=BATCH, patience=None):
     """Let threads take batches until there are none."""
-    graph = readonly(pattern.indptr), readonly(pattern.indices), readonly(pattern.degrees)
-    arguments = *graph, run.order, run.marks, run.ends, run.words, size, patience
+    patience = PATIENCE + pattern.nnz if patience is None else patience
+    arguments = *wide_pattern(pattern), run.order, run.marks, run.ends, run.words, size, patience
 
     def work():
         try:
@@ -98,6 +99,8 @@ def take_batches(indptr, indices, degrees, order, marks, ends, words, size, pati
     keys = np.empty(FEW, np.int32)
     while True:
         batch = fetch_add(words, TAKEN, 1)
+        if batch >= ends.size:
+            return
         end = np.int64(wait_for(ends, batch, 0, words, patience))
         if end == STOPPED:
             return
@@ -128,21 +131,20 @@ def take_batches(indptr, indices, degrees, order, marks, ends, words, size, pati
 # Ask for an entry until it is at least so much; STOPPED if all is done or came to a standstill.
 @helper
 def wait_for(array, place, least, words, patience):
-    found = load(array, place)
-    asked, progress = 0, load(words, COUNTED)
-    while found < least:
-        asked += 1
-        if asked % SPINS == 0:
-            if load(words, DONE) or load(words, BROKEN):
-                return array.dtype.type(STOPPED)
-            now = load(words, COUNTED)
-            if now != progress:
-                asked, progress = 0, now
-            elif asked >= patience:
-                store(words, BROKEN, 1)
-            give_way()
-        found = load(array, place)
-    return found
+    rounds, progress = 0, load(words, COUNTED)
+    while True:
+        for _ in range(SPINS):
+            found = load(array, place)
+            if found >= least:
+                return found
+        if load(words, DONE) or load(words, BROKEN):
+            return array.dtype.type(STOPPED)
+        now = load(words, COUNTED)
+        rounds = rounds + 1 if now == progress else 0
+        progress = now
+        if rounds > patience:
+            store(words, BROKEN, 1)
+        give_way()
 
 
 # Leave a position's mark on its neighbours, and append those it is the lowest for so far to the candidates.

@@ -4,14 +4,15 @@ import numpy as np
 from numba import prange
 
 from .atomics import exchange_if, load, store
-from .entries import readonly
+from .entries import wide_pattern
 from .jit import helper, kernel
 
 
 def weak_components(pattern):
     """The number of components and each vertex's, numbered by their lowest vertices."""
     parents = np.arange(pattern.n, dtype=np.int32)
-    join_rows(readonly(pattern.indptr), readonly(pattern.indices), pattern.symmetric, parents)
+    indptr, indices, _ = wide_pattern(pattern)
+    join_rows(indptr, indices, pattern.symmetric, parents)
     find_roots(parents)
     is_root = parents == np.arange(pattern.n)
     numbers = np.cumsum(is_root, dtype=np.int32) - np.int32(1)

@@ -27,6 +27,12 @@ def readonly(array):
     return view
 
 
+def wide_pattern(pattern):
+    """Pointers, indices and degrees of a pattern for kernels that are compiled for 64-bit pointers alone."""
+    indptr = pattern.indptr.astype(np.int64, copy=False)
+    return readonly(indptr), readonly(pattern.indices), readonly(pattern.degrees)
+
+
 def scan(indptr, indices, data, scale=1.0):
     """Look at every entry once: indices in range, finite, sorted, symmetric, and the off-diagonal sum."""
     bad_row = _first_bad_row(indptr, indices.size)

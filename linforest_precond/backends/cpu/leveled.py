@@ -10,7 +10,7 @@ from numba import prange
 
 from .atomics import fetch_min, load
 from .children import FEW, ONE, ZERO, append_sorted, index, insert, sort_key
-from .entries import readonly
+from .entries import wide_pattern
 from .jit import helper, kernel
 from .levels import NARROW
 
@@ -23,8 +23,7 @@ CHUNK = 128
 def leveled(pattern, starts):
     """The order of all vertices that can be reached, the starts first; components are interleaved."""
     order, marks = prepared(pattern, starts)
-    graph = readonly(pattern.indptr), readonly(pattern.indices), readonly(pattern.degrees)
-    return order[: number_levels(*graph, order, marks, starts.size)]
+    return order[: number_levels(*wide_pattern(pattern), order, marks, starts.size)]
 
 
 def prepared(pattern, starts):

@@ -4,7 +4,7 @@ import numpy as np
 from numba import prange
 
 from .atomics import exchange_if, fetch_add, load
-from .entries import readonly
+from .entries import wide_pattern
 from .jit import helper, kernel
 
 NOT_REACHED = -1
@@ -34,7 +34,8 @@ def walk(pattern, sources):
     levels[sources] = 0
     begins = np.zeros(n + 2, np.int64)
     begins[1] = sources.size
-    count = walk_levels(readonly(pattern.indptr), readonly(pattern.indices), levels, queue, begins)
+    indptr, indices, _ = wide_pattern(pattern)
+    count = walk_levels(indptr, indices, levels, queue, begins)
     return levels, queue[: begins[count]], begins[: count + 1]
 
 
