@@ -81,11 +81,38 @@ def store(context, array, index, value):
     return signature, code
 
 
+# A thread that waits lets another run on its core, which may be the one it waits for.
 if hasattr(os, "sched_yield"):
-    # A thread that waits lets another run on its core, which may be the one it waits for.
     give_way = types.ExternalFunction("sched_yield", types.int32())
 else:
 
     @numba.njit
+    def give_way():
+        return 0
+
+
+if numba.config.DISABLE_JIT:  # for stepping through the Python code, with one thread
+
+    def fetch_min(array, index, value):
+        before = array[index]
+        array[index] = min(before, value)
+        return before
+
+    def fetch_add(array, index, value):
+        before = array[index]
+        array[index] += value
+        return before
+
+    def exchange_if(array, index, expected, value):
+        before = array[index]
+        array[index] = value if before == expected else before
+        return before
+
+    def load(array, index):
+        return array[index]
+
+    def store(array, index, value):
+        array[index] = value
+
     def give_way():
         return 0

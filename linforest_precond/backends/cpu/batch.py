@@ -52,8 +52,13 @@ class Run:
 def batch(pattern, starts, threads=None, size=BATCH):
     """The order of all vertices that can be reached, the starts first; components are interleaved."""
     run = prepare(pattern, starts, size)
-    work_off(run, pattern, threads or numba.get_num_threads(), size)
+    work_off(run, pattern, threads or available_threads(), size)
     return run.order[: run.words[WRITTEN]]
+
+
+def available_threads():
+    """Threads that Numba would use; one where nothing is compiled, since nothing is atomic then."""
+    return 1 if numba.config.DISABLE_JIT else numba.get_num_threads()
 
 
 def prepare(pattern, starts, size=BATCH):

@@ -1,9 +1,8 @@
 """The Cuthill-McKee order: one for all methods and any number of threads."""
 
-import numba
 import numpy as np
 
-from .batch import batch
+from .batch import available_threads, batch
 from .entries import readonly
 from .jit import kernel
 from .leveled import leveled
@@ -36,7 +35,7 @@ def order(pattern, start, method):
 
 def _choice(pattern, start):
     """The method that is likely to be fastest, by how wide a graph is near its start."""
-    threads = numba.get_num_threads()
+    threads = available_threads()
     if threads < THREADS or pattern.n < VERTICES:
         return "serial"
     first = int(pattern.degrees.argmin()) if start is None else start
