@@ -20,7 +20,7 @@ def reverse_cuthill_mckee(
     A drop-in for `scipy.sparse.csgraph.reverse_cuthill_mckee` that starts from pseudo-peripheral vertices,
     and gives the same order on every backend and for any number of threads. The parallel methods are those of
     Mlakar et al., "Speculative Parallel Reverse Cuthill-McKee Reordering on Multi- and Many-core
-    Architectures" (2021), doi:10.1109/IPDPS49936.2021.00080.
+    Architectures" (IPDPS 2021).
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The Cuthill-McKee order by batches of positions that threads work on ahead of one another.
 
 Mlakar et al., "Speculative Parallel Reverse Cuthill-McKee Reordering on Multi- and Many-core Architectures"
-(2021). Batches are ranges of positions in the order. Threads take them one after the other, and a thread
-waits for lower batches only, so that a single one would get to the end.
+(IPDPS 2021). Batches are ranges of positions in the order. Threads take them one after the other, and each
+waits for lower batches only: a single one would get to the end.
 
 1. A thread leaves the marks of its positions at once (see leveled.py), and keeps the neighbours it was the
    lowest for as candidates, though lower batches may still take some of them.
