@@ -9,7 +9,7 @@ import strategies as graphs
 
 import linforest_precond as lf
 from linforest_precond.backends.cpu import batch, leveled
-from linforest_precond.backends.cpu.batch import BROKEN, COUNTED, MARKED, prepare, work_off
+from linforest_precond.backends.cpu.batch import BROKEN, COUNTED, TURN, prepare, work_off
 from linforest_precond.gate import as_pattern
 
 # Rounds of waiting: some tenths of a second.
@@ -48,12 +48,12 @@ def test_starts_alone():
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-@pytest.mark.parametrize("word", [MARKED, COUNTED])
-def test_a_broken_chain_is_an_error(cube, word, threads):
+@pytest.mark.parametrize("chain", ["marked", "counted"])
+def test_a_broken_chain_is_an_error(cube, chain, threads):
     """Batch 0 waits for a turn that never comes."""
     pattern, starts, _ = cube
     run = prepare(pattern, starts)
-    run.words[word] = -1
+    getattr(run, chain)[TURN] = -1
     with pytest.raises(RuntimeError, match="standstill"):
         work_off(run, pattern, threads, patience=IMPATIENT)
     assert run.words[BROKEN]
@@ -80,7 +80,7 @@ def test_patience_while_others_work(cube):
     """A thread that waits does not give up as long as batches are counted: here by hand, one by one."""
     pattern, starts, _ = cube
     run = prepare(pattern, starts)
-    run.words[MARKED] = -1
+    run.marked[TURN] = -1
     failures = []
 
     def waiting():

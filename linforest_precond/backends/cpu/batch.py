@@ -30,12 +30,17 @@ BATCH = 64
 SPINS = 128
 PATIENCE = 2**24
 
-# What all threads share, each word on a cache line of its own: the batches taken, those that have left their
-# marks, and those that have counted their children; the positions that children have taken, the batches made
-# of these, and the first that is in no batch yet; whether all is done, or something went wrong.
+# Numbers that many threads ask for are kept on cache lines of their own, so many of them on a line.
 LINE = 8
-TAKEN, MARKED, COUNTED, WRITTEN, MADE, PENDING, DONE, BROKEN = (LINE * i for i in range(8))
-WORDS = 8 * LINE
+# What all threads share: the batches taken, the last that has counted its children, the positions that are
+# taken in the end, and whether all is done, or something went wrong.
+TAKEN, COUNTED, WRITTEN, DONE, BROKEN = (LINE * i for i in range(5))
+WORDS = 5 * LINE
+# A batch's turn to count, and what the one before hands over with it: the positions that children have taken,
+# the batches made of these, and the first position that is in none yet.
+TURN, PLACES, MADE, PENDING = range(4)
+# Lines for the turns of successive batches, each of which waits for its own number: more threads share lines.
+TURNS = 64
 STOPPED = -1
 
 
@@ -46,6 +51,8 @@ class Run:
     order: np.ndarray
     marks: np.ndarray
     ends: np.ndarray  # of each batch, -1 where it is not made yet
+    marked: np.ndarray  # which batch's turn it is, one line for each: all before have left their marks
+    counted: np.ndarray  # and all before have counted their children
     words: np.ndarray
 
 
@@ -62,22 +69,24 @@ def available_threads():
 
 
 def prepare(pattern, starts, size=BATCH):
-    """The starts in batches, nothing taken yet."""
+    """The starts in batches, nothing taken yet: it is the turn of batch 0."""
     order, marks = prepared(pattern, starts)
     # No batch is empty, so there are no more than vertices.
     ends, words = np.full(pattern.n, -1, np.int32), np.zeros(WORDS, np.int64)
+    marked, counted = np.zeros((2, LINE * TURNS), np.int64)
     made = -(-starts.size // size)
     ends[:made] = np.minimum(np.arange(1, made + 1) * size, starts.size)
-    words[[WRITTEN, PENDING]] = starts.size
-    words[MADE] = made
+    counted[[PLACES, MADE, PENDING]] = starts.size, made, starts.size
+    words[WRITTEN] = starts.size
     words[DONE] = starts.size == pattern.n
-    return Run(order, marks, ends, words)
+    return Run(order, marks, ends, marked, counted, words)
 
 
 def work_off(run, pattern, threads, size=BATCH, patience=None):
     """Let threads take batches until there are none."""
     patience = PATIENCE + pattern.nnz if patience is None else patience
-    arguments = *wide_pattern(pattern), run.order, run.marks, run.ends, run.words, size, patience
+    shared = run.order, run.marks, run.ends, run.marked, run.counted, run.words
+    arguments = *wide_pattern(pattern), *shared, size, patience
 
     def work():
         try:
@@ -93,13 +102,13 @@ def work_off(run, pattern, threads, size=BATCH, patience=None):
             other.result()
     if run.words[BROKEN]:
         raise RuntimeError(
-            f"the batches of the Cuthill-McKee order came to a standstill after {run.words[WRITTEN]} of "
-            f'{run.order.size} vertices; please report it, and use method="serial"'
+            f"the batches of the Cuthill-McKee order came to a standstill after number {run.words[COUNTED]}; "
+            'please report it, and use method="serial"'
         )
 
 
 @kernel(nogil=True)
-def take_batches(indptr, indices, degrees, order, marks, ends, words, size, patience):
+def take_batches(indptr, indices, degrees, order, marks, ends, marked, counted, words, size, patience):
     children, parents = np.empty(16 * size, np.int32), np.empty(16 * size, np.int32)
     keys = np.empty(FEW, np.int32)
     while True:
@@ -107,35 +116,37 @@ def take_batches(indptr, indices, degrees, order, marks, ends, words, size, pati
         if batch >= ends.size:
             return
         end = np.int64(wait_for(ends, batch, 0, words, patience))
-        if end == STOPPED:
-            return
-        begin = np.int64(ends[batch - 1]) if batch else np.int64(0)
-        count = ZERO
-        for position in range(begin, end):
-            v = wait_for(order, position, 0, words, patience)
-            if v == STOPPED:
+        position = np.int64(ends[batch - 1]) if batch else np.int64(0)
+        count = np.int64(0)
+        while position < end:
+            found = discover(
+                indptr, indices, degrees, order, marks, words, patience,
+                position, end, children, parents, keys, count,
+            )  # fmt: skip
+            position, count = found
+            if 0 <= position < end:  # a row was too long for the room
+                v = order[position]
+                room = count + indptr[v + 1] - indptr[v]
+                children, parents = enlarged(children, room), enlarged(parents, room)
+            elif position == STOPPED:
                 return
-            row = indices[indptr[v] : indptr[v + 1]]
-            if count + index(row.size) > index(children.size):
-                children, parents = enlarged(children, row.size), enlarged(parents, row.size)
-            found = claim(row, degrees, marks, position, children, count, keys)
-            for i in range(count, found):
-                parents[i] = position
-            count = found
-        if wait_for(words, MARKED, batch, words, patience) == STOPPED:
+        turn, next_turn = LINE * (batch % TURNS), LINE * ((batch + 1) % TURNS)
+        if end == STOPPED or wait_for(marked, turn, batch, words, patience) == STOPPED:
             return
-        store(words, MARKED, batch + 1)
+        store(marked, next_turn, batch + 1)
         count = confirm(marks, children, parents, count)
-        if wait_for(words, COUNTED, batch, words, patience) == STOPPED:
+        if wait_for(counted, turn, batch, words, patience) == STOPPED:
             return
-        begin = pass_on(batch, np.int64(count), order.size, ends, words, size)
-        for i in range(np.int64(count)):
-            store(order, begin + i, children[i])
+        begin = pass_on(batch, count, order.size, ends, counted, turn, next_turn, words, size)
+        write(children, count, order, begin)
 
 
 # Ask for an entry until it is at least so much; STOPPED if all is done or came to a standstill.
 @helper
 def wait_for(array, place, least, words, patience):
+    found = load(array, place)
+    if found >= least:
+        return found
     rounds, progress = 0, load(words, COUNTED)
     while True:
         for _ in range(SPINS):
@@ -152,18 +163,33 @@ def wait_for(array, place, least, words, patience):
         give_way()
 
 
-# Leave a position's mark on its neighbours, and append those it is the lowest for so far to the candidates.
+# Leave the marks of a range of positions on their neighbours, and append those that each is the lowest for so
+# far to the candidates, by degree. Gives the position that it has come to and the number of candidates.
 @helper
-def claim(row, degrees, marks, position, children, begin, keys):
-    if index(row.size) > FEW:
-        return claim_many(row, degrees, marks, position, children, begin)
-    count = ZERO
-    for v in row:
-        u = index(v)
-        if load(marks, u) > position and fetch_min(marks, u, position) > position:
-            insert(v, degrees[u], children, begin, keys, count)
-            count += ONE
-    return begin + count
+def discover(
+    indptr, indices, degrees, order, marks, words, patience, begin, end, children, parents, keys, count
+):
+    first = index(count)
+    for position in range(begin, end):
+        v = wait_for(order, index(position), 0, words, patience)
+        if v == STOPPED:
+            return np.int64(STOPPED), np.int64(0)
+        row, row_end = index(indptr[index(v)]), index(indptr[index(v) + ONE])
+        if first + (row_end - row) > index(children.size):
+            return position, np.int64(first)
+        last = first
+        if row_end - row > FEW:
+            last = claim_many(indices[row:row_end], degrees, marks, position, children, first)
+        else:
+            for slot in range(row, row_end):
+                u = index(indices[slot])
+                if load(marks, u) > position and fetch_min(marks, u, position) > position:
+                    insert(np.int32(u), degrees[u], children, first, keys, last - first)
+                    last += ONE
+        for i in range(first, last):
+            parents[i] = position
+        first = last
+    return end, np.int64(first)
 
 
 @helper
@@ -182,36 +208,46 @@ def claim_many(row, degrees, marks, position, children, begin):
 @helper
 def confirm(marks, children, parents, count):
     kept = ZERO
-    for i in range(count):
+    for i in range(index(count)):
         if load(marks, index(children[i])) == parents[i]:
             children[kept] = children[i]
             kept += ONE
-    return kept
+    return np.int64(kept)
 
 
 # Take positions for the children, make batches of all that are in none, and let the next one count. A batch
 # that is not full waits for more, unless nobody else is at work to bring them. Gives the first position.
 @helper
-def pass_on(batch, count, n, ends, words, size):
-    begin, made, pending = words[WRITTEN], words[MADE], words[PENDING]
-    written = begin + count
-    while written - pending >= size:
+def pass_on(batch, count, n, ends, counted, turn, next_turn, words, size):
+    begin, made, pending = counted[turn + PLACES], counted[turn + MADE], counted[turn + PENDING]
+    places = begin + count
+    while places - pending >= size:
         pending += size
         store(ends, made, pending)
         made += 1
-    if made == batch + 1 and pending < written:
-        pending = written
+    if made == batch + 1 and pending < places:
+        pending = places
         store(ends, made, pending)
         made += 1
-    words[WRITTEN], words[MADE], words[PENDING] = written, made, pending
-    if written == n or made == batch + 1:
-        store(words, DONE, 1)
+    counted[next_turn + PLACES], counted[next_turn + MADE] = places, made
+    counted[next_turn + PENDING] = pending
+    store(counted, next_turn + TURN, batch + 1)
+    # For those that watch over the progress. Batches that come later may tell of theirs before.
     store(words, COUNTED, batch + 1)
+    if places == n or made == batch + 1:
+        words[WRITTEN] = places
+        store(words, DONE, 1)
     return begin
 
 
 @helper
-def enlarged(array, more):
-    larger = np.empty(2 * (array.size + more), array.dtype)
+def write(children, count, order, begin):
+    for i in range(index(count)):
+        store(order, index(begin) + i, children[i])
+
+
+@helper
+def enlarged(array, room):
+    larger = np.empty(2 * room, array.dtype)
     larger[: array.size] = array
     return larger
