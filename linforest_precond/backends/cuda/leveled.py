@@ -3,7 +3,7 @@
 import numpy as np
 
 from .fronts import ITEM_BYTES, Meeting
-from .launch import Struct, address
+from .launch import Struct
 from .lazy import cupy
 from .loader import kernels
 
@@ -11,7 +11,7 @@ NOT_MARKED = np.iinfo(np.int32).max
 
 # The struct in leveled.cu.
 TRAVERSAL = Struct(
-    spans="P", neighbours="P", starts="P", marks="P", order="P", items="PP", totals="P", meetings="P",
+    spans="P", neighbours="P", starts="P", marks="P", order="P", even="P", odd="P", totals="P", meetings="P",
     hand_over="P", start_count="i", padding="i",
 )  # fmt: skip
 
@@ -26,7 +26,7 @@ def traverse(rows, starts, **sizes):
     items = cupy.empty((2, ITEM_BYTES * rows.most_items), np.uint8)
     arguments = TRAVERSAL(
         spans=rows.spans, neighbours=rows.neighbours, starts=starts, marks=marks, order=order,
-        items=[address(items[0]), address(items[1])], totals=meeting.totals, meetings=meeting.meetings,
+        even=items[0], odd=items[1], totals=meeting.totals, meetings=meeting.meetings,
         hand_over=meeting.hand_over, start_count=starts.size, padding=0,
     )  # fmt: skip
     meeting.launch(kernels("leveled", cooperative=True, **rows.macros).traverse, arguments)

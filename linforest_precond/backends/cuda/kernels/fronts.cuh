@@ -166,15 +166,20 @@ struct Widths {
 template <typename Advance>
 __device__ __forceinline__ void traverse_levels(Level& level, const Widths& widths, HandOver* word, Advance advance) {
     u32 turn = 0;
+    bool alone = false;
     while (level.items) {
-        if (level.items > widths.narrow) {
-            advance(level, gridDim.x, blockIdx.x);
-        } else if (blockIdx.x == 0) {
-            do advance(level, 1u, 0u);
-            while (level.items && level.items <= widths.wide);
-            hand_over(word, level, ++turn);
-        } else {
-            take_over(word, level, ++turn);
+        if (!alone && level.items <= widths.narrow) {
+            alone = blockIdx.x == 0;
+            ++turn;
+            if (!alone) {
+                take_over(word, level, turn);
+                continue;
+            }
+        }
+        advance(level, alone ? 1u : gridDim.x, blockIdx.x);
+        if (alone && (!level.items || level.items > widths.wide)) {
+            hand_over(word, level, turn);
+            alone = false;
         }
     }
 }

@@ -12,13 +12,16 @@ struct Traversal {
     // The lowest position of a parent so far; -1 for the starts.
     int* marks;
     int* order;
-    Item* items[2];
+    // The items of the levels with even and with odd numbers.
+    Item *even, *odd;
     // Two words a block for the totals, two for the meetings.
     u64* totals;
     u64* meetings;
     HandOver* hand_over;
     int start_count;
 };
+
+__device__ __forceinline__ Item* items_at(const Traversal& t, u32 level) { return level % 2 ? t.odd : t.even; }
 
 // A child that this lane has found: its word among the neighbours and its own row.
 struct Child {
@@ -37,7 +40,7 @@ __device__ __forceinline__ u32 start_word(const Traversal& t, u32 item) {
 // The children of a parent are the neighbours whose lowest parent it is.
 __device__ __forceinline__ u32 child_word(const Traversal& t, const Level& level, u32 item) {
     if (level.number == 0) return start_word(t, item);
-    const Item piece = load_item(t.items[level.number % 2] + item);
+    const Item piece = load_item(items_at(t, level.number) + item);
     const u32 lane = threadIdx.x % WIDTH;
     if (lane >= (piece.length & ~DEFERRED)) return EMPTY;
     const u32 word = __ldg(t.neighbours + piece.begin + lane);
@@ -93,7 +96,7 @@ __device__ __forceinline__ void mark(const Traversal& t, i64 place, int position
 __device__ __forceinline__ void place_children(const Traversal& t, const Level& level, const Child& child, u64 counts) {
     const u32 lane = threadIdx.x % WIDTH;
     const int position = level.placed + (int)children_of(counts);
-    Item* const items = t.items[(level.number + 1) % 2] + items_of(counts);
+    Item* const items = items_at(t, level.number + 1) + items_of(counts);
     if (child.word != EMPTY) t.order[position] = (int)(child.word & VERTEX);
     if (is_short(child)) store_item(items, child.span.begin, position, (u32)child.span.length);
     u32 group = __ballot_sync(FULL_WARP, is_short(child)) >> threadIdx.x % 32 / WIDTH * WIDTH & (0xffffffffu >> (32 - WIDTH));
@@ -118,10 +121,10 @@ __device__ __forceinline__ void place_children(const Traversal& t, const Level& 
 }
 
 // The marks of the rows that were deferred, item by item.
-__device__ void mark_deferred(const Traversal& t, const Level& next, u32 blocks, u32 block) {
+__device__ __forceinline__ void mark_deferred(const Traversal& t, const Level& next, u32 blocks, u32 block) {
     const u32 end = share_begin(next.items, block + 1, blocks), lane = threadIdx.x % WIDTH;
     for (u32 item = share_begin(next.items, block, blocks) + threadIdx.x / WIDTH; item < end; item += blockDim.x / WIDTH) {
-        const Item piece = load_item(t.items[next.number % 2] + item);
+        const Item piece = load_item(items_at(t, next.number) + item);
         if (piece.length & DEFERRED && lane < (piece.length & ~DEFERRED)) mark(t, piece.begin + lane, piece.position);
     }
 }
