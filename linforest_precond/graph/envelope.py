@@ -96,7 +96,7 @@ def _first_columns(A: Any, order: Any) -> Array:
     """The first column of each row of A + A.T in the new order, the diagonal counted."""
     rows, cols, n = _places(A, order)
     xp = backend_of(rows).xp
-    first = xp.arange(n, dtype=np.int64)
+    first = xp.arange(n, dtype=np.int32)  # CuPy has no minimum.at of int64
     xp.minimum.at(first, xp.maximum(rows, cols), xp.minimum(rows, cols))
     return first
 
@@ -110,7 +110,7 @@ def _places(A: Any, order: Any) -> tuple[Array, Array, int]:
     if order is not None:
         rank = checked_order(order, pattern.n, backend).rank
         rows, cols = rank[rows], rank[cols]
-    return rows.astype(np.int64), cols.astype(np.int64), pattern.n
+    return rows.astype(np.int32, copy=False), cols.astype(np.int32, copy=False), pattern.n
 
 
 def _numbers(array: Array) -> Array:

@@ -37,7 +37,7 @@ def traverse(rows, starts, batch=None, block=None, workers=None, patience=PATIEN
     )  # fmt: skip
     workers = workers or WORKERS * cupy.cuda.Device().attributes["MultiProcessorCount"]
     program = kernels("batch", cooperative=True, **rows.macros)
-    launch_blocks(program.traverse, workers, (arguments,), block=block)
+    launch_blocks(program.traverse_batches, workers, (arguments,), block=block)
     done, failed = chain[ENDED:].view(np.uint32).tolist()  # stall: an error must not pass for an answer
     if failed or (count < n and not done):
         raise RuntimeError(f"The batches of the traversal came to a halt (done {done}, failed {failed})")

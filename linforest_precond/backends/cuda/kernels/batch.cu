@@ -213,7 +213,7 @@ __device__ void write_pieces(const Batches& b, Work& work) {
 // The order of Cuthill and McKee from all starts at once, in batches of vertices. Each batch marks its neighbours with
 // its positions, the lowest one wins; when all lower batches have marked theirs, the neighbours that bear a
 // vertex's position are its children. Where they go, the batch before tells.
-extern "C" __global__ void __launch_bounds__(MOST_BATCH) traverse(Batches b) {
+extern "C" __global__ void __launch_bounds__(MOST_BATCH) traverse_batches(Batches b) {
     __shared__ Work work;
     while (take_batch(b, work)) {
         // The first piece stays at hand; mostly it is the only one.
