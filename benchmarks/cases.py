@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from linforest_precond import matrices
+from linforest_precond import matrices, permute
 from linforest_precond.matrices.grids import ANISO2
 from linforest_precond.records import Bands
 
@@ -30,10 +30,13 @@ class Plan:
     cpu_solver_grid: int = 300
     iterations: int = 192  # of a solver on the small grid, fewer where they take longer
     solver_repeats: int = 10
+    ordered_grid: int = 1000
+    ordered_cube: int = 100
+    ordered_points: int = 2**20
 
 
 FULL = Plan()
-QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 5)
+QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 5, 30, 8, 600)
 
 # How far systems are solved to the end.
 RTOL = 1e-8
@@ -71,6 +74,18 @@ ITERATION = {"cg": {"goal": 0.75}, "bicgstab": {"goal": 0.62}}
 PRECONDITIONED_ITERATION = {"cg": {}, "bicgstab": {"goal": 1.35}}
 # An iteration on the CPU in times of SciPy's.
 CPU_ITERATION = {"goal": 1.0}
+# An order in times of SciPy's; batches on so many threads as a multiple of the speed of one.
+CPU_ORDER = {"goal": 1.0}
+BATCH_THREADS = 16
+CPU_BATCHES = {"goal": 2.0}
+# Milliseconds of an order on the GPU from a given vertex, those of the published batch code, and with the
+# search for that vertex in times of it.
+ORDERS = {
+    "grid": {"goal": 41.0},
+    "shuffled cube": {"goal": 10.3},
+    "triangulation": {"goal": 15.0},
+}
+SEARCHED = {"goal": 2.5}
 # Seconds on so many threads.
 CPU_THREADS = 2
 CPU_CHAIN = {"goal": 1.0, "judged": "median"}
@@ -143,6 +158,33 @@ def hub(plan, **options):
 def regular(plan, **options):
     """About as many rows and entries as `hub`."""
     return f"7-point {plan.regular_cube}³", matrices.poisson((plan.regular_cube,) * 3, **options)
+
+
+def ordered_grid(plan):
+    return f"5-point {plan.ordered_grid}²", matrices.poisson((plan.ordered_grid,) * 2)
+
+
+def shuffled_cube(plan):
+    A = matrices.poisson((plan.ordered_cube,) * 3)
+    order = np.random.default_rng(0).permutation(A.shape[0])
+    return f"7-point {plan.ordered_cube}³, shuffled", permute(A, order)
+
+
+def triangulation(plan):
+    """Random points in a square, each joined to its neighbours."""
+    from scipy.spatial import Delaunay
+
+    points = np.random.default_rng(0).random((plan.ordered_points, 2))
+    corners = Delaunay(points).simplices
+    rows, cols = corners.ravel(), np.roll(corners, 1, axis=1).ravel()
+    A = sp.csr_array(sp.coo_array((np.ones(rows.size), (rows, cols)), shape=(len(points),) * 2))
+    A = sp.csr_array(A + A.T)
+    A.sort_indices()
+    return f"triangulation of {plan.ordered_points:,} points", A
+
+
+# On the host, as float64.
+ORDERED_CASES = {"grid": ordered_grid, "shuffled cube": shuffled_cube, "triangulation": triangulation}
 
 
 def one_path(rows, dtype, xp=np):

@@ -18,6 +18,7 @@ import traceback
 import cases
 import cpu
 import machine
+import orderings
 import results
 import table
 
@@ -79,6 +80,7 @@ def measurements(device, plan):
 
         for module in (gpu, solves, operators, krylov):
             yield from module.measurements(plan)
+    yield from orderings.measurements(plan, device)
     yield from cpu.measurements(plan)
 
 

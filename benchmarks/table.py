@@ -54,11 +54,17 @@ SECTIONS = {
     "two of each for bicgstab",
     "solution": f"Time on the GPU from the matrix to a solution of the relative residual {cases.RTOL:g}, "
     "setup of the preconditioner included: cg where the matrix is symmetric, bicgstab where it is not",
+    "orders": "Time of Cuthill-McKee orders on the GPU from an idle device on, stalls included: of a pattern "
+    "on the device, of whole calls, and of components. The goals in milliseconds are the times of the "
+    "published code for batches",
     "cpu": "Time on the CPU after compilation",
     "cpu solves": "Time of a tridiagonal solve on one thread of the CPU, factored before, as a multiple of "
     "LAPACK's on the same bands",
     "cpu iterations": "Time of a solver's iteration on the CPU, without a preconditioner, as a multiple of "
     "the time of SciPy's on the same system",
+    "cpu orders": 'Time of `lf.graph.reverse_cuthill_mckee(A, method="serial")` on the CPU, all checks '
+    "included, as a multiple of the time of SciPy's, which does not search for a vertex to start from",
+    "cpu batches": 'Speed of `method="batch"` on the CPU as a multiple of the speed of `method="serial"`',
 }
 # Sections about one work on many matrices.
 BY_MATRIX = ("memory",)

@@ -7,6 +7,7 @@ from linforest_precond import solvers as solvers
 from linforest_precond.config import show_config as show_config
 from linforest_precond.config import warmup as warmup
 from linforest_precond.graph.forest import linear_forest as linear_forest
+from linforest_precond.graph.permute import permute as permute
 from linforest_precond.precond.bands import extract_bands as extract_bands
 from linforest_precond.precond.jacobi import block_jacobi as block_jacobi
 from linforest_precond.precond.jacobi import jacobi as jacobi

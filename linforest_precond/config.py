@@ -9,6 +9,7 @@ import numpy as np
 from linforest_precond import matrices, solvers
 from linforest_precond.backends import backend_of, cuda_status
 from linforest_precond.backends.cpu.jit import cache_folder
+from linforest_precond.graph.cuthill_mckee import reverse_cuthill_mckee
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.tridiagonal_operators import block_tridiagonal, tridiagonal
 
@@ -31,7 +32,9 @@ def show_config() -> None:
 
 
 def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
-    """Compile the kernels from a matrix to its preconditioners and solvers ahead, on every usable backend.
+    """Compile the kernels from a matrix to its preconditioners and solvers, and to its order, ahead.
+
+    On every usable backend.
 
     Parameters
     ----------
@@ -53,6 +56,7 @@ def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
             M @ r
         for solve in (solvers.cg, solvers.fcg, solvers.bicgstab):
             solve(A, r, M=M)
+        reverse_cuthill_mckee(A)
         # A nonsymmetric matrix takes another way through the gate.
         tridiagonal(matrices.stencil(8, [1, 4, 2], device=device, **options))
 

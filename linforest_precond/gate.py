@@ -1,4 +1,4 @@
-"""The one door: whatever the user hands over becomes a checked `CSR` or `Graph`, or a clear exception.
+"""The one door: whatever the user hands over becomes a checked `CSR`, `Graph` or `Pattern`, or an exception.
 
 Nothing below this file checks a matrix again, and the user's matrix is never modified.
 """
@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse
 
 from linforest_precond.backends import backend_of
-from linforest_precond.records import CSR, Graph
+from linforest_precond.records import CSR, Graph, Pattern
 
 VALUE_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 # Sums of magnitudes up to the largest double stay finite under this factor, for any number of entries.
 OVERFLOW_SCALE = 2.0**-128
-# The most entries that 32-bit indices can number.
+# The most entries, or vertices, that 32-bit indices can number.
 LARGEST_INT32_COUNT = 2**31 - 1
 
 
@@ -91,6 +91,123 @@ def as_graph(A: Any) -> Graph:
     return Graph(indptr, indices, values, 2.0 * csr.total_weight, csr.scale, longest, same_pattern, False)
 
 
+def as_pattern(A: Any, *, symmetric_mode: bool = False, directed: bool = False) -> Pattern:
+    """Give the edges of a matrix: its stored entries, explicit zeros too, as SciPy's csgraph has it.
+
+    Values are never looked at: they may be of any type, and NaN. Of a dense array, the entries that are
+    neither zero nor NaN nor infinite are edges, again as in csgraph.
+
+    Parameters
+    ----------
+    A : sparse matrix, array or dense 2-D array
+        Square, of SciPy, NumPy or CuPy.
+    symmetric_mode : bool
+        Whether A's pattern must be symmetric. If not, the transpose's entries are added where they miss.
+    directed : bool
+        Leave a nonsymmetric pattern as it is.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `as_csr`, and for a pattern that is not symmetric in `symmetric_mode`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.gate import as_pattern
+    >>> pattern = as_pattern(np.array([[2, 1, 0], [0, 2, 1], [0, 0, 2]]))
+    >>> pattern.degrees.tolist(), pattern.indices.tolist()
+    ([1, 2, 1], [0, 1, 0, 1, 2, 1, 2])
+    """
+    if isinstance(A, CSR):
+        backend, (indptr, indices) = backend_of(A.data), (A.indptr, A.indices)
+    else:
+        backend = backend_of(A)
+        indptr, indices = _pattern_arrays(A, backend)
+    indptr, indices, scan = _checked_pattern(indptr, indices, backend)
+    symmetric, longest = scan.symmetric, scan.longest_row
+    if not symmetric and symmetric_mode:
+        raise ValueError(
+            "A must have a symmetric pattern in symmetric_mode, and some entry's mirror image is not stored; "
+            "pass symmetric_mode=False to work on the pattern of A + A.T"
+        )
+    if not symmetric and not directed:
+        index = _index_dtype(2 * indices.size, indices.dtype)
+        indptr, indices = indptr.astype(index, copy=False), indices.astype(index, copy=False)
+        ones = backend.xp.ones(indices.size, np.float32)
+        indptr, indices, _, _ = backend.entries.symmetrized(indptr, indices, ones)
+        # stall: one number, of patterns that had to be completed
+        symmetric, longest = True, int((indptr[1:] - indptr[:-1]).max())
+    degrees = (indptr[1:] - indptr[:-1]).astype(np.int32) - scan.diagonal.astype(np.int32)
+    return Pattern(indptr, indices.astype(np.int32, copy=False), degrees, symmetric, longest)
+
+
+def as_stored(A: Any) -> Any:
+    """Give a square matrix with values of any type: dense, or CSR of its own library, its indices checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.gate import as_stored
+    >>> as_stored([[1, 2], [3, 4]]).dtype.kind
+    'i'
+    """
+    backend = backend_of(A)
+    A = _as_matrix(A, backend.xp)
+    _check_shape(A, backend)
+    if isinstance(A, backend.xp.ndarray):
+        return A
+    if A.format == "coo":
+        _check_coordinates(A.row, A.col, A.data, A.shape[0])
+    if A.format == "csc":
+        _pattern_triplets(A, backend)
+    csr = A if A.format == "csr" else A.tocsr()
+    indptr, indices = _index_arrays(csr, backend.xp)
+    _raise_for(backend.entries.scan_pattern(indptr, indices), indptr, indices, None, backend)
+    return csr
+
+
+def _pattern_arrays(A: Any, backend: Any) -> tuple[Any, Any]:
+    """The row pointers and columns of any matrix, values left aside."""
+    A = _as_matrix(A, backend.xp)
+    _check_shape(A, backend)
+    if A.shape[0] > LARGEST_INT32_COUNT:
+        raise ValueError(f"A must have at most {LARGEST_INT32_COUNT} rows, got {A.shape[0]}")
+    if getattr(A, "format", None) == "csr":
+        return _index_arrays(A, backend.xp)
+    rows, cols, index = _pattern_triplets(A, backend)
+    ones = backend.xp.ones(rows.size, np.float32)
+    return backend.entries.canonical(rows, cols, ones, A.shape[0], index)[:2]
+
+
+def _pattern_triplets(A: Any, backend: Any) -> tuple[Any, Any, np.dtype]:
+    """Rows and columns of the entries of any format but CSR, and the index type for them."""
+    if isinstance(A, backend.xp.ndarray):
+        rows, cols = backend.xp.nonzero((A != 0) & backend.xp.isfinite(A))
+        return rows, cols, _index_dtype(rows.size)
+    if A.format == "csc":
+        indptr, rows = _index_arrays(A, backend.xp)
+        ones = backend.xp.ones(rows.size, np.float32)
+        rows, cols, _ = _csc_triplets(indptr, rows, ones, backend)
+        return rows, cols, rows.dtype
+    A = A.tocoo()
+    _check_coordinates(A.row, A.col, A.data, A.shape[0])
+    return A.row, A.col, _index_dtype(A.row.size, A.row.dtype, A.col.dtype)
+
+
+def _checked_pattern(indptr: Any, indices: Any, backend: Any) -> tuple[Any, Any, Any]:
+    """Sorted and free of duplicates, and what a scan with every value 1 says of it."""
+    scan = backend.entries.scan_pattern(indptr, indices)
+    _raise_for(scan, indptr, indices, None, backend)
+    if scan.sorted:
+        return indptr, indices, scan
+    rows = backend.entries.rows_of(indptr, indices.size)
+    ones = backend.xp.ones(indices.size, np.float32)
+    n = indptr.size - 1
+    indptr, indices, _ = backend.entries.canonical(rows, indices, ones, n, indices.dtype)
+    return _checked_pattern(indptr, indices, backend)
+
+
 def _as_matrix(A: Any, xp: Any) -> Any:
     """Sparse matrices as they are, anything array-like as an array."""
     if scipy.sparse.issparse(A) or hasattr(A, "tocoo"):
@@ -133,7 +250,7 @@ def _from_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any
         values = A[rows, cols]
         index = _index_dtype(values.size)
     elif A.format == "csc":
-        rows, cols, values = _csc_triplets(A, dtype, backend)
+        rows, cols, values = _csc_triplets(*_own_arrays(A, dtype, backend.xp), backend)
         index = rows.dtype
     else:
         A = A.tocoo()
@@ -155,9 +272,8 @@ def _check_coordinates(rows: Any, cols: Any, values: Any, n: int) -> None:
             raise ValueError(f"A.{name} must lie in [0, {n}), got {least} to {largest}")
 
 
-def _csc_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any]:
+def _csc_triplets(indptr: Any, rows: Any, values: Any, backend: Any) -> tuple[Any, Any, Any]:
     """A CSC matrix's entries in stored order (its own tocoo may reorder duplicates), indices checked."""
-    indptr, rows, values = _own_arrays(A, dtype, backend.xp)
     scan = backend.entries.scan(indptr, rows, values)
     _raise_for(scan, indptr, rows, values, backend, major="column")
     return rows, backend.entries.rows_of(indptr, rows.size), values
@@ -165,6 +281,11 @@ def _csc_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any]
 
 def _own_arrays(A: Any, dtype: np.dtype, xp: Any) -> tuple[Any, Any, Any]:
     """A compressed matrix's arrays, contiguous, with one index type."""
+    return *_index_arrays(A, xp), xp.ascontiguousarray(A.data, dtype=dtype)
+
+
+def _index_arrays(A: Any, xp: Any) -> tuple[Any, Any]:
+    """The pointers and indices of a compressed matrix, contiguous, of one type."""
     if A.indptr.size != A.shape[0] + 1:
         raise ValueError(f"A.indptr must have {A.shape[0] + 1} entries, got {A.indptr.size}")
     if A.shape[0] == 0 and A.indices.size:
@@ -174,11 +295,7 @@ def _own_arrays(A: Any, dtype: np.dtype, xp: Any) -> tuple[Any, Any, Any]:
             f"A.indices and A.data must have one length, got {A.indices.size} and {A.data.size} entries"
         )
     index = _index_dtype(A.indices.size, A.indptr.dtype, A.indices.dtype)
-    return (
-        xp.ascontiguousarray(A.indptr, dtype=index),
-        xp.ascontiguousarray(A.indices, dtype=index),
-        xp.ascontiguousarray(A.data, dtype=dtype),
-    )
+    return xp.ascontiguousarray(A.indptr, dtype=index), xp.ascontiguousarray(A.indices, dtype=index)
 
 
 def _index_dtype(count: int, *dtypes: np.dtype) -> np.dtype:

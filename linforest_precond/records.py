@@ -117,6 +117,38 @@ class CSR:
 
 
 @dataclass(frozen=True, eq=False)
+class Pattern:
+    """Where a square matrix has stored entries: an edge from each entry's row to its column.
+
+    Attributes
+    ----------
+    indptr, indices
+        As in `CSR`, but that `indices` are 32-bit whatever `indptr` is. Diagonal entries may be stored; they
+        are no edges.
+    degrees
+        Number of each vertex's neighbours, itself not counted, 32-bit.
+    symmetric
+        Whether every edge goes both ways.
+    longest_row
+        Stored entries of the longest row.
+    """
+
+    indptr: Array
+    indices: Array
+    degrees: Array
+    symmetric: bool
+    longest_row: int
+
+    @property
+    def n(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def nnz(self) -> int:
+        return self.indices.size
+
+
+@dataclass(frozen=True, eq=False)
 class Graph:
     """The undirected weighted graph of a matrix: ``|A| - diag(|A|)``, made symmetric where it was not.
 

@@ -14,6 +14,7 @@ LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
 KINDS = {
     "forest": lambda A, **options: lf.tridiagonal(A, **options),
     "original": lambda A, **options: lf.tridiagonal(A, "original", **options),
+    "rcm": lambda A, **options: lf.tridiagonal(A, "rcm", **options),
     "forest given": lambda A, **options: lf.tridiagonal(A, lf.linear_forest(A, seed=3), **options),
     "permutation": lambda A, **options: lf.tridiagonal(A, permutation(A.shape[0]), **options),
     "blocks of 2": lambda A, **options: lf.block_tridiagonal(A, **options),

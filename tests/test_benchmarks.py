@@ -57,9 +57,12 @@ def test_the_program_measures_the_cpu(quick, document, module):
     assert document["commit"] == "c0ffee" and document["quick"] and not document["failures"]
     assert document["sha256"] == module("machine").code_hashes()
     assert {row["backend"] for row in document["rows"]} == {"cpu"}
-    sections = ("cpu", "cpu solves", "cpu iterations")
-    chain, solves, iterations = ([row for row in document["rows"] if row["section"] == s] for s in sections)
-    assert len(chain) + len(solves) + len(iterations) == len(document["rows"])
+    sections = ("cpu", "cpu solves", "cpu iterations", "cpu orders", "cpu batches")
+    of_sections = [[row for row in document["rows"] if row["section"] == section] for section in sections]
+    assert sum(map(len, of_sections)) == len(document["rows"])
+    chain, solves, iterations, orders, batches = of_sections
+    assert {row["peer"].partition(",")[0] for row in orders} == {"SciPy"} and len(orders) == 6
+    assert {row["judged"] for row in batches} == {"speedup"} and len(batches) == 6
     assert chain and all(row["unit"] == "s" and "thread" in row["name"] for row in chain)
     beside = {(row["case"], row["peer"]) for row in solves}
     assert beside == {

@@ -11,6 +11,7 @@ import linforest_precond as lf
 KINDS = [
     ("tridiagonal", {}),
     ("tridiagonal", {"ordering": "original"}),
+    ("tridiagonal", {"ordering": "rcm"}),
     ("tridiagonal", {"dtype": np.float32}),
     ("block_tridiagonal", {}),
     ("block_tridiagonal", {"block_size": 4}),

@@ -202,7 +202,7 @@ class TestSolvers:
 class TestOrderings:
     def test_names(self, backend):
         A = backend.csr(dominant())
-        for wrong in ("rcm", "Forest", ""):
+        for wrong in ("RCM", "Forest", ""):
             with pytest.raises(ValueError, match='"forest", "original"'):
                 lf.tridiagonal(A, wrong)
 

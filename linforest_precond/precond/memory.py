@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -139,15 +139,21 @@ def _sizes(A: Any, dtype: Any, symmetric: bool) -> _Sizes:
 def _paths(sizes: _Sizes, _: int, ordering: Any) -> tuple[int, int]:
     """A forest holds eight indices and two weights a row, a solver three bands and the pivots."""
     index, weight = sizes.index, sizes.weight
-    if isinstance(ordering, str) and ordering == "original":
+    by_name = ordering if isinstance(ordering, str) else None
+    if by_name == "original":
         order, search = 0, 5 * index
-    elif isinstance(ordering, str | Forest):
+    elif by_name == "forest" or isinstance(ordering, Forest):
         order, search = 8 * index + 2 * weight, 0
     else:
         order, search = 2 * index, 3 * index
     operator = (order + 4 * sizes.stored) * sizes.rows
     bands = (order + search + 3 * sizes.value + _solving(sizes)) * sizes.rows
-    if not isinstance(ordering, str) or ordering != "forest":
+    if by_name == "rcm":
+        # The pattern with a single-precision 1 in every place; rows sorted by degree; notes of each vertex.
+        pattern = replace(sizes, value=4, weight=4)
+        traversal = pattern.graph + 24 * sizes.entries + 80 * sizes.rows
+        return operator, max(pattern.graph_in_making, traversal, bands)
+    if by_name != "forest":
         return operator, bands
     return operator, max(
         sizes.graph_in_making, sizes.graph + _forest(sizes) * sizes.rows, sizes.graph + bands

@@ -10,15 +10,18 @@ import numpy as np
 
 from linforest_precond import pipeline
 from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_pattern
+from linforest_precond.graph.cuthill_mckee import order_pattern
 from linforest_precond.graph.factor import check_options
 from linforest_precond.graph.pairs import check_block_options
+from linforest_precond.graph.permute import checked_order, ordering_of
 from linforest_precond.precond.bands import copy_bands, extract_bands
 from linforest_precond.precond.block_bands import copy_block_bands
 from linforest_precond.precond.operators import Preconditioner, held_bytes, set_up, stored_array
 from linforest_precond.precond.tridiagonal import solver_of
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 
-ORDERINGS = "forest", "original"
+ORDERINGS = "forest", "original", "rcm"
 
 
 def tridiagonal(
@@ -44,9 +47,10 @@ def tridiagonal(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
-    ordering : "forest", "original", Forest or permutation
-        The order of the rows: that of a linear forest of A (AlgTriScalPrecond), A's own (TriScalPrecond),
-        that of a forest at hand, on A's device, or any, ``ordering[new] = old``.
+    ordering : "forest", "original", "rcm", Forest or permutation
+        The order of the rows: that of a linear forest of A (AlgTriScalPrecond), A's own (TriScalPrecond), its
+        reverse Cuthill-McKee order, that of a forest at hand, on A's device, or any,
+        ``ordering[new] = old``.
     dtype : dtype, optional
         The precision to store and solve in, A's own by default: float32 inside a float64 solver is faster.
     seed, iterations, m, k_m, p
@@ -71,7 +75,7 @@ def tridiagonal(
     check_options(2, **options)
     if isinstance(ordering, str) and ordering not in ORDERINGS:
         raise ValueError(
-            f'ordering must be "forest", "original", a Forest or a permutation, got {ordering!r}'
+            f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
         )
     return set_up(A, dtype, lambda csr, stored: _scalar_part(csr, stored, ordering, options))
 
@@ -260,7 +264,7 @@ def _scalar_part(csr: CSR, stored: np.dtype, ordering: Any, options: dict[str, A
     elif isinstance(ordering, Forest):
         forest, bands = ordering, extract_bands(csr, ordering)
     else:
-        given = None if is_name else _permutation(ordering, csr)
+        given = _given_order(ordering, csr)
         bands = _bands_in_order(csr, given)
     fields = {"kind": "tridiagonal", "forest": forest, "given": given, "own_forest": is_name}
     return TridiagonalPart.of(csr, stored, bands, **fields)
@@ -276,6 +280,16 @@ def _stored_bands(bands: Bands, stored: np.dtype) -> Bands:
     return Bands(*(stored_array(band, stored) for band in (bands.lower, bands.diagonal, bands.upper)))
 
 
+def _given_order(ordering: Any, csr: CSR) -> Ordering | None:
+    """The order of the rows where it is not a forest's, None for A's own."""
+    if not isinstance(ordering, str):
+        return checked_order(ordering, csr.n, backend_of(csr.data), "ordering", csr.indices.dtype)
+    if ordering == "original":
+        return None
+    order = order_pattern(as_pattern(csr))[::-1].astype(csr.indices.dtype)
+    return ordering_of(order)
+
+
 def _bands_in_order(csr: CSR, ordering: Ordering | None) -> Bands:
     """The sub-, main and superdiagonal of A in a given order, or its own."""
     xp, index = backend_of(csr.data).xp, csr.indices.dtype
@@ -284,30 +298,3 @@ def _bands_in_order(csr: CSR, ordering: Ordering | None) -> Bands:
     neighbors[order[1:], 0] = order[:-1]
     neighbors[order[:-1], 1] = order[1:]
     return Bands(*backend_of(csr.data).bands.extract(csr, neighbors, order, None, None))
-
-
-def _permutation(ordering: Any, csr: CSR) -> Ordering:
-    """A permutation given as an array, checked, on A's device."""
-    backend = backend_of(csr.data)
-    xp, n = backend.xp, csr.n
-    if xp is np and backend_of(ordering) is not backend:
-        raise TypeError(f"ordering must be on {backend.name} like A, got a {type(ordering).__name__}")
-    order = ordering if isinstance(ordering, xp.ndarray) else np.asarray(ordering)
-    if order.dtype.kind not in "iu":
-        raise TypeError(
-            f'ordering must be "forest", "original", a Forest or an array of integers, got {order.dtype}'
-        )
-    order = xp.asarray(order)
-    if order.shape != (n,):
-        raise ValueError(f"ordering must have one number for each row of A, ({n},), got shape {order.shape}")
-    # stall: before they are used as addresses
-    if n and not bool(((order >= 0) & (order < n)).all()):
-        raise ValueError(
-            f"ordering must be a permutation of 0 to {n - 1}, got {order.min()} to {order.max()}"
-        )
-    order = order.astype(csr.indices.dtype)
-    rank = xp.full(n, -1, order.dtype)
-    rank[order] = xp.arange(n, dtype=order.dtype)
-    if n and int(rank.min()) < 0:  # stall: a row left out would get no value
-        raise ValueError(f"ordering must be a permutation of 0 to {n - 1}, got some numbers twice")
-    return Ordering(order, rank)

@@ -8,11 +8,14 @@ from numba import prange
 
 from linforest_precond.records import EntryScan
 
-from .hashing import symmetry_hash
+from .hashing import mix64, symmetry_hash
 from .jit import helper, kernel
 from .sums import CHUNK, fold, tree_sum
 
 NOT_FOUND = -1
+# Rows that one thread looks at in a row.
+ROW_CHUNK = 4096
+SHIFT_32 = np.uint64(32)
 SINGLE_MAX = float(np.finfo(np.float32).max)
 DOUBLE_MAX = float(np.finfo(np.float64).max)
 
@@ -22,6 +25,12 @@ def readonly(array):
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def wide_pattern(pattern):
+    """Pointers, indices and degrees of a pattern for kernels that are compiled for 64-bit pointers alone."""
+    indptr = pattern.indptr.astype(np.int64, copy=False)
+    return readonly(indptr), readonly(pattern.indices), readonly(pattern.degrees)
 
 
 def scan(indptr, indices, data, scale=1.0):
@@ -51,11 +60,33 @@ def scan(indptr, indices, data, scale=1.0):
     )
 
 
-def canonical(rows, cols, data, n, index_dtype):
-    """Sort triplets by (row, column), stably, and sum duplicates left to right as given."""
+def scan_pattern(indptr, indices):
+    """`scan` where every entry is 1, in a lighter pass: nothing is summed."""
+    rows = indptr.size - 1
+    chunks = -(-rows // ROW_CHUNK)
+    broken, unsorted = np.zeros((2, chunks), bool)
+    balances, longest = np.zeros(chunks, np.uint64), np.zeros(chunks, np.int64)
+    diagonal = np.zeros(rows, np.float32)
+    found = broken, unsorted, balances, longest, diagonal
+    scan_rows(readonly(indptr), readonly(indices), *found)
+    if broken.any() or indptr[0] != 0 or indptr[-1] != indices.size:
+        return scan(indptr, indices, np.ones(indices.size, np.float32))
+    symmetric = int(balances.sum(dtype=np.uint64)) == 0
+    longest_row = int(longest.max(initial=0))
+    places = NOT_FOUND, NOT_FOUND, NOT_FOUND
+    return EntryScan(*places, not unsorted.any(), symmetric, 0.0, 0.0, longest_row, diagonal)
+
+
+def sort_entries(rows, cols, n):
+    """The order of entries by (row, column), stable, and where each row begins."""
     by_column, _ = _stable_order(cols, n)
     by_row, indptr = _stable_order(rows[by_column], n)
-    order = by_column[by_row]
+    return by_column[by_row], indptr
+
+
+def canonical(rows, cols, data, n, index_dtype):
+    """Sort triplets by (row, column), stably, and sum duplicates left to right as given."""
+    order, indptr = sort_entries(rows, cols, n)
     rows, cols, data = rows[order], cols[order], data[order]
     again = np.zeros(rows.size, bool)
     again[1:] = (rows[1:] == rows[:-1]) & (cols[1:] == cols[:-1])
@@ -196,6 +227,36 @@ def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, bala
         sums[1, chunk] = fold(beside)
         balances[chunk] = balance
         found[0, chunk], found[1, chunk], found[2, chunk] = outside, nonfinite, unsorted
+
+
+# Each chunk of rows reports whether one leaves the matrix, whether one is out of order, its symmetry balance
+# (by one word that both ends of an edge make) and its longest row.
+@kernel(parallel=True)
+def scan_rows(indptr, indices, broken, unsorted, balances, longest, diagonal):
+    n = indptr.size - 1
+    for chunk in prange(balances.size):
+        balance, most = np.uint64(0), np.int64(0)
+        outside = disordered = False
+        for row in range(chunk * ROW_CHUNK, min((chunk + 1) * ROW_CHUNK, n)):
+            begin, end = np.int64(indptr[row]), np.int64(indptr[row + 1])
+            if begin < 0 or end < begin or end > indices.size:
+                outside = True
+                continue
+            most = max(most, end - begin)
+            # Unsigned numbers: a negative column is a large one, and no index counts from the end.
+            here, next_col = np.uint64(row), np.uint64(0)
+            for slot in range(np.uint64(begin), np.uint64(end)):
+                col = np.uint64(indices[slot])
+                outside |= col >= np.uint64(n)
+                disordered |= col < next_col
+                next_col = col + np.uint64(1)
+                word = mix64((min(here, col) << SHIFT_32) + max(here, col))
+                # Plus above, minus below the diagonal, without a branch: a shuffled matrix's is not foreseen.
+                balance += word * (np.uint64(col > here) - np.uint64(col < here))
+                if col == here:
+                    diagonal[here] = 1
+        broken[chunk], unsorted[chunk] = outside, disordered
+        balances[chunk], longest[chunk] = balance, most
 
 
 # complex64: the squares are exact in float64, and their root is rounded once to float32.

@@ -39,21 +39,24 @@ _OPTIONS = {"error_model": "numpy", "fastmath": False, "nogil": False}
 
 def helper(function):
     """Compile a function that kernels call."""
-    return _compile(function, parallel=False)
+    return _compile(function)
 
 
-def kernel(function=None, *, parallel=False):
-    """Compile an entry point, called from Python; with `parallel=True` its `prange` loops use all threads."""
+def kernel(function=None, *, parallel=False, nogil=False):
+    """Compile an entry point, called from Python; with `parallel=True` its `prange` loops use all threads.
+
+    With `nogil=True` several Python threads can run it at once.
+    """
     if function is None:
-        return functools.partial(kernel, parallel=parallel)
-    compiled = _compile(function, parallel)
+        return functools.partial(kernel, parallel=parallel, nogil=nogil)
+    compiled = _compile(function, parallel=parallel, nogil=nogil)
     return ParallelKernel(compiled) if parallel and compiled is not function else compiled
 
 
-def _compile(function, parallel):
+def _compile(function, **options):
     if numba.config.DISABLE_JIT:  # NUMBA_DISABLE_JIT=1 is for stepping through the Python code
         return function
-    return _cached(numba.njit(function, parallel=parallel, **_OPTIONS))
+    return _cached(numba.njit(function, **{**_OPTIONS, **options}))
 
 
 class ParallelKernel:

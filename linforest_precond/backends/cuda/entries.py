@@ -40,9 +40,21 @@ def scan(indptr, indices, data, scale=1.0):
     )
 
 
+def scan_pattern(indptr, indices):
+    """`scan` where every entry is 1."""
+    return scan(indptr, indices, cupy.ones(indices.size, np.float32))
+
+
 def _first(word):
     """A place that was reported as its complement, -1 for none."""
     return int(~word) if word else -1
+
+
+def sort_entries(rows, cols, n):
+    """The order of entries by (row, column), stable, and where each row begins."""
+    keys = rows.astype(np.int64) * n + cols
+    order = cupy.argsort(keys, kind="stable")
+    return order, cupy.searchsorted(keys[order], cupy.arange(n + 1) * n)
 
 
 def canonical(rows, cols, data, n, index_dtype):

@@ -41,6 +41,8 @@ _VALUES = (np.float32, np.float64, np.complex64, np.complex128)
 _WEIGHTS = (np.float32, np.float64)
 _INDICES = (np.int32, np.int64)
 _BLOCKS = (1, 2, 4)
+# Lanes to a row of neighbours.
+_WIDTHS = (4, 8, 16, 32)
 _KINDS = (tiles.PLAIN, tiles.SYMMETRIC, tiles.TRANSPOSED)
 # What is stored, and what it is applied to: the same, or of double precision.
 _APPLIED = [
@@ -62,6 +64,11 @@ PROGRAMS = {
     "block_bands": _every(VALUE=_VALUES, INDEX=_INDICES),
     "diagonal_blocks": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],
     "patterns": _every(INDEX=_INDICES),
+    "components": _every(INDEX=_INDICES),
+    "rows": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
+    "levels": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
+    "leveled": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
+    "batch": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "sums": _every(VALUE=_WEIGHTS, INDEX=(np.int32,)),
     "pivots": _every(VALUE=_VALUES, BLOCK=_BLOCKS),
     "sweeps": [tiles.macros(*each) for each in itertools.product(_VALUES, _BLOCKS, _KINDS)],

@@ -1,0 +1,71 @@
+"""Breadth-first search, and the search for vertices at the rim of their components."""
+
+import numpy as np
+
+from . import rows as row_lists
+from .fronts import ITEM_BYTES, Meeting
+from .launch import Struct, launch
+from .lazy import cupy
+from .loader import kernels
+
+# The struct in levels.cu.
+SEARCH = Struct(
+    spans="P", neighbours="P", sources="P", levels="P", queue="P", tail="P", meetings="P", hand_over="P",
+    source_count="i", dead_end="i",
+)  # fmt: skip
+
+
+def bfs_levels(pattern, source):
+    """The least number of stored entries on a way from the source, -1 where there is none."""
+    rows = row_lists.plain_rows(pattern)
+    levels = cupy.empty(pattern.n, np.int32)
+    search(rows, cupy.asarray([source], np.int32), levels, queue_for(rows), dead_end=0)
+    return levels
+
+
+def queue_for(rows):
+    """Room for all pieces of all rows."""
+    return cupy.empty(ITEM_BYTES * rows.most_items, np.uint8)
+
+
+def search(rows, sources, levels, queue, dead_end=1, **sizes):
+    """Fill the levels of all vertices that can be reached from the sources, -1 elsewhere."""
+    meeting = Meeting(rows.width, **sizes)
+    levels.fill(-1)
+    arguments = SEARCH(
+        spans=rows.spans, neighbours=rows.neighbours, sources=sources, levels=levels, queue=queue,
+        tail=meeting.tail, meetings=meeting.meetings, hand_over=meeting.hand_over,
+        source_count=sources.size, dead_end=dead_end,
+    )  # fmt: skip
+    meeting.launch(kernels("levels", cooperative=True, **rows.macros).search, arguments)
+
+
+def rim_vertices(rows, components, labels, start=None, queue=None):
+    """A start for every component: `start` in its own, a pseudo-peripheral vertex in the others.
+
+    Also returns the greatest depth that a search found, 0 where there was none.
+    """
+    if start is not None and components == 1:
+        return cupy.asarray([start], np.int32), 0
+    program = kernels("levels", cooperative=True, **rows.macros)
+    n = rows.by_rank.size
+    deepest = cupy.zeros(components, np.uint64)
+    starts, sources, depths = (cupy.empty(components, np.int32) for _ in range(3))
+    # The first candidate is the lowest-degree vertex.
+    launch(program.find_deepest, (0, labels, rows.ranks, n, deepest))
+    launch(program.first_sources, (deepest, rows.by_rank, components, starts, sources, depths))
+    if start is not None:
+        own = labels[start : start + 1]
+        starts[own], sources[own] = start, -1
+    levels, report = cupy.empty(n, np.int32), cupy.empty(2, np.uint32)
+    queue = queue_for(rows) if queue is None else queue
+    depth, going = 0, True
+    while going:
+        search(rows, sources, levels, queue)
+        launch(program.find_deepest, (levels, labels, rows.ranks, n, deepest))
+        report.fill(0)
+        arguments = deepest, rows.by_rank, components, starts, sources, depths, report
+        launch(program.judge, arguments)
+        going, deeper = map(int, report.get())  # stall: a round more, or the last one
+        depth = max(depth, deeper)
+    return starts, depth
