@@ -7,13 +7,13 @@ from functools import partial
 import cases
 import numba
 import scipy.sparse as sp
-import timing
 from results import Row
 from scipy.sparse import csgraph
 
 import linforest_precond as lf
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.cuthill_mckee import order_pattern
+from linforest_precond.study import timing
 
 
 def measurements(plan, device):

@@ -146,6 +146,7 @@ class Session:
         try:
             for case in cases:
                 shown.working_on(case.title)
+                free_memory(self.settings.device)
                 records.append(self.one(case, shown))
                 shown.finished(_line(records[-1]))
         except KeyboardInterrupt:
@@ -175,8 +176,6 @@ class Session:
             record |= {"status": "missing", "error": str(error)}
         except Exception as error:
             record["error"] = f"{type(error).__name__}: {error}"
-        finally:
-            free_memory(self.settings.device)
         record["seconds"] = time.perf_counter() - start
         self.store.keep(case, record)
         return plain(record)
