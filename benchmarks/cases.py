@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,17 +171,10 @@ def shuffled_cube(plan):
     return f"7-point {plan.ordered_cube}³, shuffled", permute(A, order)
 
 
+@functools.cache  # it takes longer than all that is measured on it
 def triangulation(plan):
     """Random points in a square, each joined to its neighbours."""
-    from scipy.spatial import Delaunay
-
-    points = np.random.default_rng(0).random((plan.ordered_points, 2))
-    corners = Delaunay(points).simplices
-    rows, cols = corners.ravel(), np.roll(corners, 1, axis=1).ravel()
-    A = sp.csr_array(sp.coo_array((np.ones(rows.size), (rows, cols)), shape=(len(points),) * 2))
-    A = sp.csr_array(A + A.T)
-    A.sort_indices()
-    return f"triangulation of {plan.ordered_points:,} points", A
+    return f"triangulation of {plan.ordered_points:,} points", matrices.delaunay(plan.ordered_points)
 
 
 # On the host, as float64.

@@ -223,12 +223,3 @@ def grid_graph(*shape):
     lo = [np.take(numbers, range(shape[axis] - 1), axis).ravel() for axis in along]
     hi = [np.take(numbers, range(1, shape[axis]), axis).ravel() for axis in along]
     return from_edges(numbers.size, np.concatenate(lo), np.concatenate(hi), 1.0, diagonal=1.0)
-
-
-def delaunay_graph(size, seed=0):
-    """The triangulation of random points in a square."""
-    from scipy.spatial import Delaunay
-
-    corners = Delaunay(np.random.default_rng(seed).random((size, 2))).simplices.astype(np.int64)
-    rows, columns = corners.ravel(), np.roll(corners, 1, axis=1).ravel()
-    return from_edges(size, *_unique_edges(size, rows, columns), 1.0, diagonal=1.0)

@@ -83,7 +83,7 @@ SHAPES = {
     "cliques": lambda: graphs.two_cliques_joined(90),
     "grid": lambda: graphs.grid_graph(60, 70),
     "shuffled cube": lambda: graphs.shuffled(graphs.grid_graph(20, 20, 20)),
-    "triangulation": lambda: graphs.delaunay_graph(5000),
+    "triangulation": lambda: lf.matrices.delaunay(5000),
     "rmat": lambda: graphs.rmat_graph(12),
     "tiny components": lambda: graphs.packed_small_graphs(3000),
     "isolated vertices": lambda: sp.csr_array((2000, 2000)),
@@ -96,7 +96,7 @@ LARGE = {
     "tiny components": lambda: graphs.packed_small_graphs(10**5),
     "grid": lambda: graphs.grid_graph(1000, 1000),
     "shuffled cube": lambda: graphs.shuffled(graphs.grid_graph(100, 100, 100)),
-    "triangulation": lambda: graphs.delaunay_graph(2**20),
+    "triangulation": lambda: lf.matrices.delaunay(2**20),
     "rmat": lambda: graphs.rmat_graph(18),
 }
 
