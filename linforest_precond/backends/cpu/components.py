@@ -13,10 +13,11 @@ def weak_components(pattern):
     parents = np.arange(pattern.n, dtype=np.int32)
     indptr, indices, _ = wide_pattern(pattern)
     join_rows(indptr, indices, pattern.symmetric, parents)
-    find_roots(parents)
-    is_root = parents == np.arange(pattern.n)
+    roots = np.empty_like(parents)
+    find_roots(parents, roots)
+    is_root = roots == np.arange(pattern.n)
     numbers = np.cumsum(is_root, dtype=np.int32) - np.int32(1)
-    return int(numbers[-1]) + 1, numbers[parents]
+    return int(numbers[-1]) + 1, numbers[roots]
 
 
 # Join the two ends of every edge; of a symmetric pattern, one direction will do.
@@ -29,10 +30,11 @@ def join_rows(indptr, indices, symmetric, parents):
                 join(parents, v, u)
 
 
+# Not into the trees themselves: another thread that hangs a vertex under its grandparent may write after this one.
 @kernel(parallel=True)
-def find_roots(parents):
+def find_roots(parents, roots):
     for v in prange(parents.size):
-        store(parents, v, find(parents, v))
+        roots[v] = find(parents, v)
 
 
 # Hang the higher of two roots under the lower one. Another thread may have hung it elsewhere meanwhile: its

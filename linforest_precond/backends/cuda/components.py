@@ -16,7 +16,7 @@ def weak_components(pattern):
     launch(program.plant, (pattern.indptr, pattern.indices, n, parents))
     rows = entries.rows_of(pattern.indptr, nnz)
     launch(program.join, (rows, pattern.indices, nnz, parents))
-    launch(program.flatten, (n, parents, is_root))
+    launch(program.find_roots, (n, parents, labels, is_root))
     numbers = cupy.cumsum(is_root, dtype=np.int32)
-    launch(program.number_labels, (parents, numbers, n, labels))
+    launch(program.number_roots, (numbers, n, labels))
     return int(numbers[-1]), labels  # stall: the caller sizes arrays by it

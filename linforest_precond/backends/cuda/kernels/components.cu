@@ -36,17 +36,16 @@ extern "C" __global__ void join(const INDEX* __restrict__ rows, const int* __res
     }
 }
 
-extern "C" __global__ void flatten(int n, int* parents, int* is_root) {
+// The root of each vertex. Not into the forest itself: another thread that halves a way may write after this one.
+extern "C" __global__ void find_roots(int n, int* parents, int* roots, int* is_root) {
     for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) {
-        const int root = find_root(parents, v);
-        *(volatile int*)(parents + v) = root;
-        is_root[v] = root == v;
+        roots[v] = find_root(parents, v);
+        is_root[v] = roots[v] == v;
     }
 }
 
-// Roots are numbered in order, `numbers` counts them up to each vertex.
-extern "C" __global__ void number_labels(const int* __restrict__ roots, const int* __restrict__ numbers, int n,
-                                         int* __restrict__ labels) {
+// From roots to labels, in place: roots are numbered in order, `numbers` counts them up to each vertex.
+extern "C" __global__ void number_roots(const int* __restrict__ numbers, int n, int* __restrict__ labels) {
     for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
-        labels[v] = numbers[roots[v]] - 1;
+        labels[v] = numbers[labels[v]] - 1;
 }
