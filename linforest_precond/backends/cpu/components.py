@@ -30,7 +30,7 @@ def join_rows(indptr, indices, symmetric, parents):
                 join(parents, v, u)
 
 
-# Not into the trees themselves: another thread that hangs a vertex under its grandparent may write after this one.
+# Not into the trees themselves: another thread that hangs a vertex under its grandparent may write after it.
 @kernel(parallel=True)
 def find_roots(parents, roots):
     for v in prange(parents.size):
