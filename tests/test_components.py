@@ -45,7 +45,7 @@ class TestComponents:
             np.testing.assert_array_equal(backend.host(labels), expected[1])
 
     def test_real_matrices(self, backend, medium_real_name):
-        A = load_real(medium_real_name)
+        A = load_real(medium_real_name).copy()
         A.data = np.ones(A.nnz)
         count, labels = lf.graph.connected_components(backend.csr(A))
         expected = csgraph.connected_components(A, connection="weak")
