@@ -8,7 +8,7 @@ from .leveled import NOT_MARKED
 from .loader import kernels
 
 # Vertices of a batch (no more than threads of a block), threads of a worker, workers to a multiprocessor.
-BATCH, BLOCK, WORKERS = 64, 256, 2
+BATCH, BLOCK, WORKERS = 64, 256, 1
 # Polls without a move in the chain of batches that prove an error; one takes some hundred nanoseconds.
 PATIENCE = 1 << 23
 

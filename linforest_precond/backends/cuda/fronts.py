@@ -10,7 +10,7 @@ from .lazy import cupy
 # Threads of a block, blocks of a launch, and the fronts that one block keeps to itself, in multiples of the
 # items it looks at in one go: see `Widths` in fronts.cuh.
 BLOCK = 512
-BLOCKS = 128
+BLOCKS = 64
 NARROW, WIDE = 2, 4
 
 ITEM_BYTES = 16
