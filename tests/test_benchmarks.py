@@ -3,6 +3,7 @@
 import copy
 import importlib
 import json
+import itertools
 import math
 import os
 import shutil
@@ -251,6 +252,14 @@ def test_an_iteration_is_timed_without_start_and_end(module):
         system.check(solver, solver_of_steps(now, factor=3.0))
     with pytest.raises(RuntimeError, match="info 0 where 20 iterations"):
         system.samples((solver_of_steps(now, end=18),), 1)
+
+
+def test_more_iterations_in_less_time_are_no_measurement(module):
+    steps = module("steps")
+    times = itertools.cycle([5.0, 1.0])  # a first call that wakes threads, and one that finds them awake
+    system = steps.Steps(None, np.ones(3), more=4, clock=lambda call: (next(times), call()))
+    with pytest.raises(RuntimeError, match="more iterations took less time"):
+        system.samples((solver_of_steps([0.0]),), 3)
 
 
 def test_words_are_counted(module):
