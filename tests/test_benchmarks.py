@@ -2,8 +2,8 @@
 
 import copy
 import importlib
-import json
 import itertools
+import json
 import math
 import os
 import shutil
