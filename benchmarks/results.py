@@ -88,9 +88,11 @@ class Row:
 
 
 def reached(judged, median, ratio, bound) -> bool | None:
-    """Whether what a row is judged by keeps to a bound; None where there is none."""
+    """Whether what a row is judged by keeps to a bound; None where there is none. No time is below zero."""
     if bound is None:
         return None
+    if median <= 0 or (ratio is not None and ratio <= 0):
+        return False
     if judged == "speedup":
         return 1 / ratio >= bound
     return {"ratio": ratio, "median": median}[judged] <= bound

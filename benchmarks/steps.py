@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -35,11 +34,7 @@ class Steps:
     def samples(self, solvers, repeats) -> list[list[float]]:
         """For each of the solvers, which take turns, so many samples after one that compiles."""
         rounds = [[self.sample(solver) for solver in solvers] for _ in range(1 + repeats)]
-        found = [list(samples) for samples in zip(*rounds[1:])]
-        for solver, samples in zip(solvers, found):
-            if statistics.median(samples) <= 0:
-                raise RuntimeError(f"{solver.__name__}: more iterations took less time, {min(samples):.3g} ms")
-        return found
+        return [list(samples) for samples in zip(*rounds[1:])]
 
     def sample(self, solver) -> float:
         self.run(solver, FEW)  # the threads of the CPU have slept while the other solver ran

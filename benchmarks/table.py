@@ -82,10 +82,13 @@ def markdown(documents, hashes) -> str:
 
 def _document(document, hashes):
     yield _headline(document)
+    older = {backend for backend, digest in document["sha256"].items() if digest != hashes[backend]}
     for section, title in SECTIONS.items():
         rows = [row for row in document["rows"] if row["section"] == section]
-        if rows:
-            yield f"{title}:\n\n{_pivot(rows, document, hashes)}"
+        if rows and all(row["backend"] in older for row in rows):
+            yield f"{title} ({OLDER}):\n\n{_pivot(rows, ())}"
+        elif rows:
+            yield f"{title}:\n\n{_pivot(rows, older)}"
     if document["failures"]:
         yield "Not measured: " + "; ".join(document["failures"])
 
@@ -100,9 +103,12 @@ def _headline(document):
     return f"**{' and '.join([*gpu, host])}**, {day}, commit `{commit}`; {software}. Medians.{quick}"
 
 
-def _pivot(rows, document, hashes):
-    """A line per work, a column per matrix and type; where all is one work, a line per matrix."""
-    cells = {_place(row): _cell(row, document, hashes) for row in rows}
+def _pivot(rows, older):
+    """A line per work, a column per matrix and type; where all is one work, a line per matrix.
+
+    Rows of the backends in `older` are marked.
+    """
+    cells = {_place(row): _cell(row, older) for row in rows}
     names, columns = (list(dict.fromkeys(side)) for side in zip(*cells))
     lines = [["", *columns], ["---"] + ["---:"] * len(columns)]
     lines += [[name, *(cells.get((name, column), "") for column in columns)] for name in names]
@@ -118,10 +124,10 @@ def _place(row):
     return row["name"], f"{row['case']}, {row['dtype']}"
 
 
-def _cell(row, document, hashes):
+def _cell(row, older):
     remarks = [row["note"]] if row["section"] in NOTED else []
     remarks += _remarks(row)
-    if document["sha256"][row["backend"]] != hashes[row["backend"]]:
+    if row["backend"] in older:
         remarks.append(OLDER)
     return f"{_value(row)} ({', '.join(remarks)})" if remarks else _value(row)
 
