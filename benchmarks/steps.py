@@ -32,12 +32,13 @@ class Steps:
     M: Any = None
 
     def samples(self, solvers, repeats) -> list[list[float]]:
-        """For each of the solvers, which take turns, so many samples after one that compiles."""
-        rounds = [[self.sample(solver) for solver in solvers] for _ in range(1 + repeats)]
-        return [list(samples) for samples in zip(*rounds[1:])]
+        """For each of the solvers, one after the other, so many samples after one that compiles.
+
+        They do not take turns: the threads of the other solver's library would still be spinning.
+        """
+        return [[self.sample(solver) for _ in range(1 + repeats)][1:] for solver in solvers]
 
     def sample(self, solver) -> float:
-        self.run(solver, FEW)  # the threads of the CPU have slept while the other solver ran
         short, long = (self.clock(partial(self.run, solver, count))[0] for count in (FEW, FEW + self.more))
         return (long - short) / self.more
 
