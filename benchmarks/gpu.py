@@ -6,11 +6,11 @@ from functools import partial
 
 import cases
 import cupy
-import cupyx.scipy.sparse
 import memory
 from results import Row
 
 from linforest_precond.gate import as_csr, as_graph
+from linforest_precond.matrices.arrays import on_device
 from linforest_precond.pipeline import tridiagonal_bands
 from linforest_precond.study import timing
 from linforest_precond.study.launches import breakdown_samples, proposition_samples
@@ -106,7 +106,7 @@ def skew_rows(plan):
     peer_title, regular = cases.regular(plan, device="cuda")
     peer_samples, _ = chain_samples(regular, plan.chain_repeats)
     title, hub = cases.hub(plan)
-    samples, note = chain_samples(to_device(hub), plan.chain_repeats)
+    samples, note = chain_samples(on_device(hub, "cuda"), plan.chain_repeats)
     yield Row(
         "skew",
         f"whole chain, {hub.nnz:,} entries, beside {peer_title}, {regular.nnz:,} entries",
@@ -117,9 +117,3 @@ def skew_rows(plan):
         note=note,
         **cases.SKEW,
     )
-
-
-def to_device(A):
-    sparse = cupyx.scipy.sparse
-    csr_type = getattr(sparse, "csr_array", None) or sparse.csr_matrix
-    return csr_type(tuple(cupy.asarray(part) for part in (A.data, A.indices, A.indptr)), shape=A.shape)

@@ -13,6 +13,7 @@ from scipy.sparse import csgraph
 import linforest_precond as lf
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.cuthill_mckee import order_pattern
+from linforest_precond.matrices.arrays import on_device
 from linforest_precond.study import timing
 
 
@@ -54,13 +55,11 @@ def cpu_rows(plan, name):
 
 def gpu_rows(plan, name):
     """The order of a pattern on the device: its start given, and searched for; and whole calls."""
-    import cupyx.scipy.sparse
-
     title, A = cases.ORDERED_CASES[name](plan)
     start = first_vertex(A)
     host = as_pattern(A)
     serial = [1e3 * s for s in timing.host_samples(lambda: order_pattern(host, start, "serial"), 3)]
-    A = cupyx.scipy.sparse.csr_matrix(sp.csr_matrix(A))
+    A = on_device(A, "cuda")
     pattern = as_pattern(A)
     row = partial(Row, "orders", case=title, note=f"{A.shape[0]:,} rows, {A.nnz:,} entries")
     given = {}

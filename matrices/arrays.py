@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 VALUE_DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 INDEX_DTYPES = (np.int32, np.int64)
@@ -15,8 +16,6 @@ LARGEST_INT32 = 2**31 - 1
 def array_modules(device) -> tuple[Any, Any]:
     """The array module and the sparse module of a device."""
     if device is None or device == "cpu":
-        import scipy.sparse
-
         return np, scipy.sparse
     if device != "cuda":
         raise ValueError(f'device must be None, "cpu" or "cuda", got {device!r}')
@@ -85,10 +84,18 @@ def csr(sparse, data, indices, indptr, shape):
 
 def from_host(A, dtype, device, index_dtype):
     """A matrix of SciPy, square and built on the CPU, as csr_array of these types on a device."""
-    xp, sparse = array_modules(device)
+    array_modules(device)  # complains before any work is done
     A = A.tocsr()
     A.sum_duplicates()
     index_dtype = index_type(index_dtype, max(A.shape[0], A.nnz))
-    data = xp.asarray(A.data.astype(value_type(dtype), copy=False))
-    indices, indptr = (xp.asarray(part.astype(index_dtype, copy=False)) for part in (A.indices, A.indptr))
-    return csr(sparse, data, indices, indptr, A.shape[0])
+    indices, indptr = (part.astype(index_dtype, copy=False) for part in (A.indices, A.indptr))
+    data = A.data.astype(value_type(dtype), copy=False)
+    return on_device(csr(scipy.sparse, data, indices, indptr, A.shape), device)
+
+
+def on_device(A, device):
+    """A csr_array of SciPy, sorted and without duplicates, on a device."""
+    xp, sparse = array_modules(device)
+    if xp is np:
+        return A
+    return csr(sparse, *(xp.asarray(part) for part in (A.data, A.indices, A.indptr)), A.shape)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from . import collection
-from .arrays import array_modules, csr, value_type
+from .arrays import array_modules, on_device, value_type
 from .download import download
 from .errors import MatrixOffline
 from .files import matrix_suffix, read_matrix
@@ -76,14 +76,14 @@ def load(name, *, device=None, dtype=None, cache=None, offline=None):
 
     With a network, ``matrices.load("ecology1")`` downloads the matrix once and reads it from then on.
     """
-    modules = array_modules(device)
+    array_modules(device)  # complains before any work is done
     dtype = None if dtype is None else value_type(dtype)
     if is_generated(name):
         from .generators import generate
 
         return generate(name, device=device, dtype=dtype)
     path = locate(name, cache=cache, offline=offline)
-    return _on_device(_with_dtype(read_matrix(path), dtype, path), *modules)
+    return on_device(_with_dtype(read_matrix(path), dtype, path), device)
 
 
 def locate(name, *, cache=None, offline=None, fetch=True) -> Path | None:
@@ -160,9 +160,3 @@ def _with_dtype(A, dtype, path):
     if np.isinf(converted.data).any() and not np.isinf(A.data).any():
         raise ValueError(f"{path} has entries too large for dtype={dtype}; a wider one holds them")
     return converted
-
-
-def _on_device(A, xp, sparse):
-    if xp is np:
-        return A
-    return csr(sparse, *(xp.asarray(part) for part in (A.data, A.indices, A.indptr)), A.shape)

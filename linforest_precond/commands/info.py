@@ -17,6 +17,7 @@ from linforest_precond.commands.advice import advice
 from linforest_precond.commands.choices import CHOICES
 from linforest_precond.commands.outcome import Exit
 from linforest_precond.commands.properties import Properties, properties
+from linforest_precond.matrices.arrays import on_device
 from linforest_precond.records import _table
 
 # A call is repeated so often, or until so many milliseconds have passed.
@@ -50,7 +51,7 @@ def run(arguments: Namespace) -> int:
     found = properties(A)
     spmv, measured = None, {}
     if found.square and found.rows:
-        spmv, measured = _measure(inputs.on_device(A, arguments.device), found.pattern_symmetric)
+        spmv, measured = _measure(on_device(A, arguments.device), found.pattern_symmetric)
     report = {
         "name": arguments.matrix,
         "device": arguments.device,

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any
 
 from linforest_precond.backends import cuda_status
-from linforest_precond.matrices.arrays import from_host
 from linforest_precond.matrices.generators import help_text
 
 MATRIX_HELP = f"""\
@@ -35,10 +33,6 @@ def check_device(device: str) -> None:
     usable, reason = cuda_status() if device == "cuda" else (True, "")
     if not usable:
         raise ValueError(f"--device cuda needs a usable GPU: {reason}; --device cpu works everywhere")
-
-
-def on_device(A: Any, device: str) -> Any:
-    return A if device == "cpu" else from_host(A, A.dtype, device, None)
 
 
 def plain_name(name: str) -> str:

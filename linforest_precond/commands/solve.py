@@ -15,6 +15,7 @@ from linforest_precond.commands import inputs, vectors
 from linforest_precond.commands.choices import CHOICES
 from linforest_precond.commands.outcome import Exit
 from linforest_precond.commands.properties import properties
+from linforest_precond.matrices.arrays import on_device
 from linforest_precond.records import _table
 
 SOLVERS = {"cg": solvers.cg, "bicgstab": solvers.bicgstab, "fcg": solvers.fcg}
@@ -78,7 +79,7 @@ def run(arguments: Namespace) -> int:
     name = _solver_name(arguments.solver, A)
     b, x_true = vectors.right_hand_side(arguments.rhs, A, arguments.seed)
     x0 = None if arguments.x0 is None else vectors.read_vector(arguments.x0, "--x0")
-    A = inputs.on_device(A, arguments.device)
+    A = on_device(A, arguments.device)
     M = None if arguments.precond == "none" else CHOICES[arguments.precond].make(A)
     print(_headline(arguments, name, A))
     if M is not None:
