@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
+from linforest_precond.graph.permute import ordering_of, permute
 from linforest_precond.precond.operators import LIBRARIES
 
 # Rows are shuffled among so many, whose vectors fit into a cache.
@@ -34,11 +35,8 @@ class Permutation:
     """
 
     def __init__(self, A: Any, seed: int):
-        self.xp = backend_of(A).xp
-        order = shuffled(A.shape[0], seed)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(order.size)
-        self.order, self.rank = self.xp.asarray(order), self.xp.asarray(rank)
+        ordering = ordering_of(backend_of(A).xp.asarray(shuffled(A.shape[0], seed)))
+        self.order, self.rank = ordering.order, ordering.rank
 
     def vector(self, v: Any) -> Any:
         """The vector with its entries in the new order."""
@@ -46,12 +44,7 @@ class Permutation:
 
     def matrix(self, A: Any) -> Any:
         """The matrix with rows and columns in the new order."""
-        entries = A.tocoo()
-        index = A.indices.dtype
-        places = tuple(self.rank[axis].astype(index) for axis in (entries.row, entries.col))
-        permuted = type(A)((entries.data, places), shape=A.shape)
-        permuted.sort_indices()
-        return permuted
+        return permute(A, self.order)
 
     def operator(self, M: Any) -> Any:
         """What M does, in the new order, by M itself."""
