@@ -90,8 +90,9 @@ def test_spy_draws_both(ax):
 
 @pytest.mark.parametrize("A", [sp.csr_array((3, 3)), np.eye(1)])
 def test_spy_of_next_to_nothing(ax, A):
-    ax = spy(A, ax=ax)
+    rest, bands = (image.get_array() for image in spy(A, ax=ax).images)
     ax.figure.canvas.draw()
+    assert (rest.count(), bands.count()) == (0, abs(A).sum())
 
 
 def test_an_order_that_is_none(ax):
@@ -103,5 +104,6 @@ def test_an_order_that_is_none(ax):
 def test_on_the_gpu(ax, cuda):
     A = lf.matrices.aniso(2, 6, device="cuda")
     forest = lf.linear_forest(A)
-    draw_forest(forest, grid(6), ax, A=A)
-    spy(A, forest.order, ax)
+    assert draw_forest(forest, grid(6), ax, A=A) is ax and ax.collections
+    rest, bands = (image.get_array() for image in spy(A, forest.order, ax).images)
+    assert rest.count() + bands.count() == A.nnz

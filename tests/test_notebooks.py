@@ -50,6 +50,8 @@ def test_runs(path, tmp_path, monkeypatch, one_thread):
     monkeypatch.chdir(tmp_path)
     try:
         run(path, {"__name__": "__main__"})
+        shown = sum("plt.show()" in "".join(cell["source"]) for cell in cells(path))
+        assert len(pyplot.get_fignums()) == shown > 0
     finally:
         pyplot.close("all")
 
