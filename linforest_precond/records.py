@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from linforest_precond.backends import backend_of
+from linforest_precond.printing import as_table, numbers_of
 
 # Arrays are numpy.ndarray or cupy.ndarray, whichever library the matrix came from.
 Array = Any
@@ -209,12 +210,12 @@ class Factor:
     @cached_property
     def iterations(self) -> int:
         """Propositions made; the paper's M_max when `maximal`."""
-        return _numbers(self.progress)[0]
+        return numbers_of(self.progress)[0]
 
     @cached_property
     def maximal(self) -> bool:
         """Whether it is known that no edge can be added."""
-        return bool(_numbers(self.progress)[1])
+        return bool(numbers_of(self.progress)[1])
 
     @property
     def n(self) -> int:
@@ -240,7 +241,7 @@ class Factor:
         vertices = self.neighbors.shape[0]
         edges = int((self.neighbors >= 0).sum()) // 2  # stall: printing reads one number
         ending = "maximal" if self.maximal else "not proven maximal"
-        return _table(
+        return as_table(
             f"[0,{self.n}]-factor",
             ("vertices", f"{vertices:,}"),
             ("edges", f"{edges:,}"),
@@ -293,27 +294,27 @@ class Forest:
     @cached_property
     def n_paths(self) -> int:
         """Paths, lone vertices included."""
-        return _numbers(self.counts)[0]
+        return numbers_of(self.counts)[0]
 
     @cached_property
     def longest_path(self) -> int:
         """Vertices of the longest path."""
-        return _numbers(self.counts)[1]
+        return numbers_of(self.counts)[1]
 
     @cached_property
     def n_cycles_broken(self) -> int:
         """Cycles that lost their weakest edge."""
-        return _numbers(self.counts)[2]
+        return numbers_of(self.counts)[2]
 
     @cached_property
     def iterations(self) -> int:
         """Propositions made for the factor."""
-        return _numbers(self.factor_progress)[0]
+        return numbers_of(self.factor_progress)[0]
 
     @cached_property
     def maximal(self) -> bool:
         """Whether it is known that no edge could be added to the factor."""
-        return bool(_numbers(self.factor_progress)[1])
+        return bool(numbers_of(self.factor_progress)[1])
 
     @property
     def weights(self) -> Array:
@@ -337,7 +338,7 @@ class Forest:
 
     def __str__(self) -> str:
         ending = "maximal factor" if self.maximal else "factor not proven maximal"
-        return _table(
+        return as_table(
             "linear forest",
             ("vertices", f"{self.path_id.size:,}"),
             ("paths", f"{self.n_paths:,}"),
@@ -417,7 +418,7 @@ class BlockForest:
 
     def __str__(self) -> str:
         ghosts = int((self.members < 0).sum())  # stall: printing reads one number
-        return _table(
+        return as_table(
             "linear forest of blocks",
             ("vertices", f"{self.members.size - ghosts:,}"),
             ("blocks", f"{self.n_blocks:,} of {self.block_size}, with {ghosts:,} ghosts"),
@@ -445,7 +446,7 @@ class Bands:
     upper: Array
 
     def __str__(self) -> str:
-        return _table(
+        return as_table(
             "tridiagonal bands",
             ("rows", " x ".join(f"{size:,}" for size in self.diagonal.shape)),
             ("dtype", str(self.diagonal.dtype)),
@@ -453,13 +454,3 @@ class Bands:
         )
 
     __repr__ = __str__
-
-
-def _numbers(array: Array) -> list[int]:
-    """A small array's numbers, on the host."""
-    return [int(number) for number in (array.get() if hasattr(array, "get") else array)]  # stall: on demand
-
-
-def _table(title: str, *rows: tuple[str, str]) -> str:
-    width = max(len(name) for name, _ in rows)
-    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.records import _table
+from linforest_precond.printing import as_table
 
 from .problem import checked_vectors
 from .status import Status
@@ -188,7 +188,7 @@ class History:
 
     def __str__(self) -> str:
         if not len(self):
-            return _table("history", ("records", "0"))
+            return as_table("history", ("records", "0"))
         curves = [_known(self.iterations, self._residuals, column) for column in range(self._columns)]
         counts = [int(np.ceil(steps[-1])) for steps, _ in curves if steps.size]
         verified = {column: norm for _, column, norm in self.true_residuals}  # the last one of each column
@@ -209,7 +209,7 @@ class History:
         rows.append(("seconds", f"{seconds:.3g}"))
         if most:
             rows.append(("ms per iteration", f"{1e3 * seconds / most:.3g}"))
-        return _table(f"history of {self.solver}", *rows)
+        return as_table(f"history of {self.solver}", *rows)
 
     __repr__ = __str__
 

@@ -350,7 +350,9 @@ def test_redirections_elsewhere_are_refused(server, location):
         matrices.load("small")
 
 
-@pytest.mark.parametrize("address", ["http://192.0.2.1", "ftp://127.0.0.1", "file:///tmp", "127.0.0.1", "https://"])
+@pytest.mark.parametrize(
+    "address", ["http://192.0.2.1", "ftp://127.0.0.1", "file:///tmp", "127.0.0.1", "https://"]
+)
 def test_only_secure_addresses_are_taken(server, monkeypatch, address):
     monkeypatch.setenv("LINFOREST_SUITESPARSE", address)
     with pytest.raises(ValueError, match="must begin with https://"):

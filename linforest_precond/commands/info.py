@@ -18,7 +18,7 @@ from linforest_precond.commands.choices import CHOICES
 from linforest_precond.commands.outcome import Exit
 from linforest_precond.commands.properties import Properties, properties
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.records import _table
+from linforest_precond.printing import as_table
 
 # A call is repeated so often, or until so many milliseconds have passed.
 REPEATS, MILLISECONDS = 30, 200.0
@@ -113,7 +113,7 @@ def _origin(name: str) -> dict[str, str]:
 
 
 def _text(report: dict[str, Any], found: Properties) -> str:
-    parts = [_table(report["name"], *report["origin"].items(), *_facts(found))]
+    parts = [as_table(report["name"], *report["origin"].items(), *_facts(found))]
     if report["preconditioners"]:
         parts.append(_preconditioners(report))
     return "\n\n".join([*parts, "\n".join(textwrap.fill(sentence, WIDTH) for sentence in report["advice"])])

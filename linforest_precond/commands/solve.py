@@ -16,7 +16,7 @@ from linforest_precond.commands.choices import CHOICES
 from linforest_precond.commands.outcome import Exit
 from linforest_precond.commands.properties import properties
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.records import _table
+from linforest_precond.printing import as_table
 
 SOLVERS = {"cg": solvers.cg, "bicgstab": solvers.bicgstab, "fcg": solvers.fcg}
 PICTURES = (".svg", ".png", ".pdf")
@@ -142,7 +142,7 @@ def _write(outputs: dict[str, Path], x: np.ndarray, history: Any, label: str) ->
         figure.savefig(outputs["plot"])
     words = {"out": "x", "history": "history", "plot": "picture"}
     if outputs:
-        print(_table("written", *((words[name], str(path)) for name, path in outputs.items())))
+        print(as_table("written", *((words[name], str(path)) for name, path in outputs.items())))
 
 
 def _new_figure() -> Any:

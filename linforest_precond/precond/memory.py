@@ -10,7 +10,8 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import LARGEST_INT32_COUNT, value_dtype
 from linforest_precond.precond.operators import stored_dtype
-from linforest_precond.records import Forest, _table
+from linforest_precond.printing import as_table
+from linforest_precond.records import Forest
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,9 @@ class MemoryEstimate:
     setup: int
 
     def __str__(self) -> str:
-        return _table("memory", ("operator", f"{self.operator:,} bytes"), ("setup", f"{self.setup:,} bytes"))
+        return as_table(
+            "memory", ("operator", f"{self.operator:,} bytes"), ("setup", f"{self.setup:,} bytes")
+        )
 
     __repr__ = __str__
 

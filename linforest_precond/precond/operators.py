@@ -15,7 +15,8 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import VALUE_DTYPES, as_csr
 from linforest_precond.precond.patterns import Pattern, pattern_of
-from linforest_precond.records import CSR, _table
+from linforest_precond.printing import as_table
+from linforest_precond.records import CSR
 
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
 
@@ -260,7 +261,7 @@ class Preconditioner(_Products):
     def __str__(self) -> str:
         part = self._part
         stored = f"{part.stored}" + (f", applied to {self.dtype}" if part.stored != self.dtype else "")
-        return _table(
+        return as_table(
             part.name,
             ("rows", f"{part.n:,}"),
             ("numbers", stored),

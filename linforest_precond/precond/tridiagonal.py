@@ -9,7 +9,8 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import value_dtype
 from linforest_precond.precond.notices import tell
-from linforest_precond.records import Array, Bands, Finding, _numbers, _table
+from linforest_precond.printing import as_table, numbers_of
+from linforest_precond.records import Array, Bands, Finding
 
 BLOCK_SIZES = (1, 2, 4)
 
@@ -115,7 +116,7 @@ class TridiagonalSolver:
         blocks = f", blocks of {self.block_size}" if self.block_size > 1 else ""
         kinds = ("positive definite", "symmetric", "hermitian")
         kind = next((kind for kind in kinds if getattr(self, kind.replace(" ", "_"))), "general")
-        return _table(
+        return as_table(
             "tridiagonal solver",
             ("rows", f"{self.n:,}{blocks}"),
             ("dtype", str(self.dtype)),
@@ -172,12 +173,12 @@ def _factor(solver, lower, diagonal, upper, make_definite):
     """Find the pivots, repair what needs repair, and decide whether solves need pivoting."""
     backend = backend_of(diagonal)
     inverse, report = backend.tridiagonal.factor(lower, diagonal, upper)
-    found = _numbers(report)  # stall: what was found decides how to go on
+    found = numbers_of(report)  # stall: what was found decides how to go on
     clipped = bool(make_definite) and _is_positive(found) and not _is_definite(found)
     if clipped:
         lower, diagonal, upper = backend.tridiagonal.clip(lower, diagonal, upper)
         inverse, report = backend.tridiagonal.factor(lower, diagonal, upper)
-        found = _numbers(report)  # stall: after the repair
+        found = numbers_of(report)  # stall: after the repair
     symmetric = found[Finding.NOT_SYMMETRIC] == 0
     lifted = found[Finding.LIFTED]
     method = backend.tridiagonal.Sweeps(lower, inverse, upper, symmetric) if _is_safe(found) else None
