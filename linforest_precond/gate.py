@@ -91,6 +91,31 @@ def as_graph(A: Any) -> Graph:
     return Graph(indptr, indices, values, 2.0 * csr.total_weight, csr.scale, longest, same_pattern, False)
 
 
+def as_csgraph(A: Any) -> CSR:
+    """Give a weighted graph as SciPy's csgraph reads a matrix: stored entries are edges, weights keep their sign.
+
+    Takes what `as_csr` takes, with real values. Explicit zeros are edges of weight 0. Of a dense array, the
+    entries that are neither zero nor NaN nor infinite are edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.gate import as_csgraph
+    >>> as_csgraph(np.array([[0.0, -1.0], [np.inf, 0.0]])).data.tolist()
+    [-1.0]
+    """
+    if isinstance(A, CSR):
+        values = A.data
+    else:
+        xp = backend_of(A).xp
+        values = A = _as_matrix(A, xp)
+        if isinstance(A, xp.ndarray) and A.dtype.kind == "f":
+            A = xp.where(xp.isfinite(A), A, A.dtype.type(0))
+    if values.dtype.kind == "c":
+        raise TypeError(f"A must have real weights, got {values.dtype}; pass abs(A), A.real or A.imag")
+    return as_csr(A)
+
+
 def as_pattern(A: Any, *, symmetric_mode: bool = False, directed: bool = False) -> Pattern:
     """Give the edges of a matrix: its stored entries, explicit zeros too, as SciPy's csgraph has it.
 

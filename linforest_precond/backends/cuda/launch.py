@@ -18,7 +18,7 @@ _recording = None
 
 def launch(kernel, arguments, *, shared_memory=0, block=BLOCK):
     """Launch a kernel that strides over its items, on as many blocks as the device holds at once."""
-    blocks = _resident_blocks(kernel, shared_memory, block, cupy.cuda.Device().id)
+    blocks = resident_blocks(kernel, shared_memory, block)
     launch_blocks(kernel, blocks, arguments, shared_memory=shared_memory, block=block)
 
 
@@ -57,9 +57,13 @@ def _mark():
     return event
 
 
+def resident_blocks(kernel, shared_memory=0, block=BLOCK):
+    """How many blocks of the kernel the current device holds at once."""
+    return _resident_blocks(kernel, shared_memory, block, cupy.cuda.Device().id)
+
+
 @functools.cache
 def _resident_blocks(kernel, shared_memory, block, device):
-    """How many blocks of the kernel the device, which is the current one, holds at once."""
     per_multiprocessor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
         kernel.kernel.ptr, block, shared_memory
     )

@@ -65,6 +65,7 @@ PROGRAMS = {
     "diagonal_blocks": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],
     "patterns": _every(INDEX=_INDICES),
     "components": _every(INDEX=_INDICES),
+    "spanning_forest": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "rows": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "levels": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "leveled": _every(INDEX=_INDICES, WIDTH=_WIDTHS),

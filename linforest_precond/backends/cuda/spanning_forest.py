@@ -1,0 +1,53 @@
+"""Spanning forests by Borůvka's algorithm, all rounds in one launch."""
+
+import numpy as np
+
+from .entries import rows_of
+from .launch import BLOCK, Struct, launch, launch_blocks, resident_blocks
+from .lazy import cupy
+from .loader import kernels
+
+EDGE_BYTES = 16
+# The structs in spanning_forest.cu.
+GRAPH = Struct(
+    indptr="P", indices="P", rows="P", data="P", n="i", largest="i", symmetric="i", padding="i",
+    nnz="q", longest_row="q",
+)  # fmt: skip
+TREES = Struct(roots="P", parents="P", lightest="P", first_edges="P", taken="P", edges="P", capacity="q")
+# Every round halves the number of trees at least, and there are less than 2^30 vertices.
+ROUNDS = 40
+STATE_WORDS = 3 + ROUNDS
+
+
+def spanning_forest(csr, largest):
+    """The slots of the forest's entries, ascending."""
+    n, nnz = csr.n, csr.nnz
+    if nnz == 0:
+        return cupy.empty(0, np.int64)
+    types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
+    grow = kernels("spanning_forest", cooperative=True, **types).grow
+    blocks = min(resident_blocks(grow), -(-nnz // BLOCK))
+    # Each block keeps its own edges.
+    capacity = -(-nnz // (blocks * BLOCK)) * BLOCK
+    roots, parents = cupy.empty((2, n), np.int32)
+    lightest, first_edges = cupy.empty((2, n), np.uint64)
+    taken = cupy.zeros(-(-nnz // 32), np.uint32)
+    edges = cupy.empty(EDGE_BYTES * blocks * capacity, np.uint8)
+    graph = GRAPH(
+        indptr=csr.indptr, indices=csr.indices, rows=rows_of(csr.indptr, nnz), data=csr.data, n=n,
+        largest=largest, symmetric=csr.symmetric, padding=0, nnz=nnz, longest_row=csr.longest_row,
+    )  # fmt: skip
+    trees = TREES(
+        roots=roots, parents=parents, lightest=lightest, first_edges=first_edges, taken=taken, edges=edges,
+        capacity=capacity,
+    )  # fmt: skip
+    launch_blocks(grow, blocks, (graph, trees, cupy.zeros(STATE_WORDS, np.uint64)))
+    return _marked(taken, kernels("spanning_forest", **types))
+
+
+def _marked(words, program):
+    """The places of the bits that are set, ascending."""
+    ends = cupy.cumsum(cupy.bitwise_count(words), dtype=np.int64)
+    slots = cupy.empty(int(ends[-1]), np.int64)  # stall: the forest's size
+    launch(program.list_marked, (words, ends, words.size, slots))
+    return slots

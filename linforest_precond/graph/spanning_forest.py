@@ -1,0 +1,85 @@
+"""Trees that join all of a graph's vertices by its lightest or heaviest edges."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import scipy.sparse
+
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_csgraph
+
+
+def minimum_spanning_tree(A: Any, overwrite: bool = False) -> Any:
+    """Find the minimum spanning tree of every component, as `scipy.sparse.csgraph.minimum_spanning_tree` does.
+
+    Edges are ordered by (weight, lower end, higher end). In that order the forest is unique: the same on the CPU
+    and on the GPU, where trees choose their first edge and grow together, round after round [1]_. Both trees
+    at the ends of an edge see one and the same edge, so no cycles can arise among equal weights.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy, with real values. Stored entries are edges, whatever their direction;
+        weights keep their sign. Where both directions of an edge are stored, the smaller weight counts, of
+        equal ones the entry above the diagonal.
+    overwrite : bool
+        Accepted for the sake of SciPy's signature: A is never modified.
+
+    Returns
+    -------
+    CSR matrix or array
+        Those entries of A that are edges of the forest, each where it is stored, on A's device. Edges of weight
+        0 stay as explicit zeros (SciPy drops them); single precision stays single.
+
+    References
+    ----------
+    .. [1] O. Borůvka, "O jistém problému minimálním" (1926); A. Fallin, A. Gonzalez, J. Seo, M. Burtscher, "A
+       High-Performance MST Implementation for GPUs" (2023), https://doi.org/10.1145/3581784.3607093
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> A = np.array([[0, 8, 0, 3], [0, 0, 2, 5], [0, 0, 0, 6], [0, 0, 0, 0]])
+    >>> lf.graph.minimum_spanning_tree(A).toarray().astype(int).tolist()
+    [[0, 0, 0, 3], [0, 0, 2, 5], [0, 0, 0, 0], [0, 0, 0, 0]]
+    """
+    return _forest(A, largest=False)
+
+
+def maximum_spanning_forest(A: Any) -> Any:
+    """Find the maximum spanning tree of every component: ``-minimum_spanning_tree(-A)``.
+
+    Takes and returns what `minimum_spanning_tree` does. Edges are ordered by (-weight, lower end, higher end); where
+    both directions of an edge are stored, the larger weight counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> A = np.array([[0, 8, 0, 3], [0, 0, 2, 5], [0, 0, 0, 6], [0, 0, 0, 0]])
+    >>> lf.graph.maximum_spanning_forest(A).toarray().astype(int).tolist()
+    [[0, 8, 0, 0], [0, 0, 0, 5], [0, 0, 0, 6], [0, 0, 0, 0]]
+    """
+    return _forest(A, largest=True)
+
+
+def _forest(A: Any, largest: bool) -> Any:
+    csr = as_csgraph(A)
+    backend = backend_of(csr.data)
+    slots = backend.spanning_forest.spanning_forest(csr, largest)
+    indptr = backend.xp.searchsorted(slots, csr.indptr).astype(csr.indptr.dtype)
+    return _csr_like(A, csr.data[slots], csr.indices[slots], indptr, backend)
+
+
+def _csr_like(A: Any, data: Any, indices: Any, indptr: Any, backend: Any) -> Any:
+    """A CSR matrix of A's library where A is a sparse matrix, an array where A is anything else."""
+    sparse = scipy.sparse if backend.name == "cpu" else importlib.import_module("cupyx.scipy.sparse")
+    csr_type = getattr(sparse, "csr_array", sparse.csr_matrix)
+    csr_type = sparse.csr_matrix if sparse.isspmatrix(A) else csr_type
+    n = indptr.size - 1
+    B = csr_type((data, indices, indptr), shape=(n, n))
+    B.indices, B.indptr = indices, indptr  # the constructor may narrow them
+    return B
