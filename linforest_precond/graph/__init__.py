@@ -1,5 +1,9 @@
 """Graph algorithms on sparse matrices: factors, linear forests, orderings."""
 
+from linforest_precond.graph.checks import is_coloring as is_coloring
+from linforest_precond.graph.checks import is_component_labelling as is_component_labelling
+from linforest_precond.graph.checks import is_maximal_independent_set as is_maximal_independent_set
+from linforest_precond.graph.coloring import vertex_coloring as vertex_coloring
 from linforest_precond.graph.components import connected_components as connected_components
 from linforest_precond.graph.coverage import identity_coverage as identity_coverage
 from linforest_precond.graph.cuthill_mckee import cuthill_mckee as cuthill_mckee
@@ -12,6 +16,13 @@ from linforest_precond.graph.envelope import wavefront as wavefront
 from linforest_precond.graph.factor import factor as factor
 from linforest_precond.graph.forest import linear_forest as linear_forest
 from linforest_precond.graph.greedy import greedy_factor as greedy_factor
+from linforest_precond.graph.independent_set import maximal_independent_set as maximal_independent_set
+from linforest_precond.graph.label_propagation import label_propagation as label_propagation
 from linforest_precond.graph.levels import bfs_levels as bfs_levels
+from linforest_precond.graph.pagerank import pagerank as pagerank
 from linforest_precond.graph.spanning_forest import maximum_spanning_forest as maximum_spanning_forest
 from linforest_precond.graph.spanning_forest import minimum_spanning_tree as minimum_spanning_tree
+from linforest_precond.graph.strong_components import (
+    strongly_connected_components as strongly_connected_components,
+)
+from linforest_precond.graph.tree_roots import tree_roots as tree_roots

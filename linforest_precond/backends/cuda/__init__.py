@@ -8,6 +8,7 @@ from . import (
     diagonal_blocks,
     entries,
     factor,
+    fastsv,
     forest,
     greedy,
     krylov,
@@ -19,7 +20,9 @@ from . import (
     products,
     spanning_forest,
     stopwatch,
+    strong_components,
     sums,
+    tree_roots,
     tridiagonal,
 )
 
@@ -31,6 +34,7 @@ __all__ = [
     "diagonal_blocks",
     "entries",
     "factor",
+    "fastsv",
     "forest",
     "greedy",
     "krylov",
@@ -44,7 +48,9 @@ __all__ = [
     "products",
     "spanning_forest",
     "stopwatch",
+    "strong_components",
     "sums",
+    "tree_roots",
     "tridiagonal",
 ]
 

@@ -2,21 +2,30 @@
 
 import numpy as np
 
-from . import entries
 from .launch import launch
 from .lazy import cupy
 from .loader import kernels
 
+# Large blocks: fewer of them wait for each other.
+BLOCK = 512
+
 
 def weak_components(pattern):
     """The number of components, and each vertex's."""
-    n, nnz = pattern.n, pattern.nnz
-    program = kernels("components", INDEX=pattern.indptr.dtype.type)
-    parents, is_root, labels = (cupy.empty(n, np.int32) for _ in range(3))
-    launch(program.plant, (pattern.indptr, pattern.indices, n, parents))
-    rows = entries.rows_of(pattern.indptr, nnz)
-    launch(program.join, (rows, pattern.indices, nnz, parents))
-    launch(program.find_roots, (n, parents, labels, is_root))
+    n = pattern.n
+    program = kernels("components", cooperative=True, INDEX=pattern.indptr.dtype.type)
+    parents, roots, is_root = (cupy.empty(n, np.int32) for _ in range(3))
+    words = cupy.zeros(2, np.uint32)
+    arguments = (
+        pattern.indptr, pattern.indices, n, pattern.nnz, int(pattern.symmetric), parents, roots, is_root,
+        words[:1], words[1:],
+    )  # fmt: skip
+    launch(program.connect, arguments, block=BLOCK)
+    return numbered(roots, is_root)
+
+
+def numbered(roots, is_root):
+    """The number of roots, and the number of each vertex's root among them; `roots` become these."""
     numbers = cupy.cumsum(is_root, dtype=np.int32)
-    launch(program.number_roots, (numbers, n, labels))
-    return int(numbers[-1]), labels  # stall: the caller sizes arrays by it
+    launch(kernels("components", cooperative=True, INDEX=np.int32).number_roots, (numbers, roots.size, roots))
+    return int(numbers[-1]), roots  # stall: the caller sizes arrays by it

@@ -1,4 +1,5 @@
 #include "common.cuh"
+#include "balance.cuh"
 
 // A forest of vertices: parents never lie above their children, so the root of a finished tree is the lowest
 // vertex of its component. Any ancestor that another thread has just replaced still is one.
@@ -14,33 +15,66 @@ __device__ __forceinline__ int find_root(int* parents, int v) {
     return parent;
 }
 
-// Each vertex hangs on its lowest neighbour, if that is below it; columns ascend.
-extern "C" __global__ void plant(const INDEX* __restrict__ indptr, const int* __restrict__ indices, int n, int* parents) {
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) {
+// Joins the trees of two vertices: the higher root hangs on the lower.
+__device__ __forceinline__ void join(int* parents, int one, int other) {
+    if (parent_of(parents, one) == parent_of(parents, other)) return;
+    one = find_root(parents, one);
+    other = find_root(parents, other);
+    while (one != other) {
+        const int higher = max(one, other), lower = min(one, other);
+        const int found = atomicCAS(parents + higher, higher, lower);
+        if (found == higher) return;
+        one = find_root(parents, found);
+        other = lower;
+    }
+}
+
+// The root that most of a sample of vertices have, by one block.
+__device__ void find_largest(int* parents, int n, int* largest) {
+    __shared__ int sample[1024];
+    __shared__ u64 most;
+    if (threadIdx.x == 0) most = 0;
+    sample[threadIdx.x] = find_root(parents, (int)(mix32(threadIdx.x) % (u32)n));
+    __syncthreads();
+    u64 count = 0;
+    for (int other = 0; other < (int)blockDim.x; ++other) count += sample[other] == sample[threadIdx.x];
+    atomicMax(&most, count << 32 | (u32)sample[threadIdx.x]);
+    __syncthreads();
+    if (threadIdx.x == 0) *largest = (int)(u32)most;
+}
+
+// Finds the root of each vertex's component, in one cooperative launch. As Afforest does (Sutton, Ben-Nun & Barak,
+// 2018): two neighbours of each vertex join nearly all vertices of a large component; of a symmetric pattern, the rows
+// of its vertices need not be looked at again, because an edge that leads out of it is stored in another row too.
+extern "C" __global__ void __launch_bounds__(1024)
+    connect(const INDEX* __restrict__ indptr, const int* __restrict__ indices, int n, i64 nnz, int symmetric, int* parents,
+            int* roots, int* is_root, u32* barrier, int* largest) {
+    const int first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+    u32 generation = 0;
+    // The lowest neighbour, if that is below the vertex; columns ascend.
+    for (i64 v = first; v < n; v += stride) {
         const INDEX begin = indptr[v];
-        parents[v] = begin < indptr[v + 1] ? min(v, indices[begin]) : v;
+        parents[v] = begin < indptr[v + 1] ? min((int)v, indices[begin]) : (int)v;
     }
-}
-
-// Every entry joins the trees of its row and its column: the higher root hangs on the lower.
-extern "C" __global__ void join(const INDEX* __restrict__ rows, const int* __restrict__ indices, i64 nnz, int* parents) {
-    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < nnz; place += (i64)gridDim.x * blockDim.x) {
-        int one = find_root(parents, (int)rows[place]), other = find_root(parents, indices[place]);
-        while (one != other) {
-            const int higher = max(one, other), lower = min(one, other);
-            const int found = atomicCAS(parents + higher, higher, lower);
-            if (found == higher) break;
-            one = find_root(parents, found);
-            other = lower;
-        }
+    grid_barrier(barrier, generation);
+    for (i64 v = first; v < n; v += stride) {
+        const INDEX end = indptr[v + 1];
+        if (indptr[v] < end) join(parents, (int)v, indices[end - 1]);
     }
-}
-
-// The root of each vertex. Not into the forest itself: another thread that halves a way may write after this one.
-extern "C" __global__ void find_roots(int n, int* parents, int* roots, int* is_root) {
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) {
-        roots[v] = find_root(parents, v);
-        is_root[v] = roots[v] == v;
+    grid_barrier(barrier, generation);
+    for (i64 v = first; v < n; v += stride) *(volatile int*)(parents + v) = find_root(parents, (int)v);
+    if (blockIdx.x == 0) find_largest(parents, n, largest);
+    grid_barrier(barrier, generation);
+    const int skipped = symmetric ? *(volatile int*)largest : -1;
+    for_each_entry(
+        indptr, n, nnz, [&](int row) { return parent_of(parents, row) != skipped; },
+        [&](int row, i64 place) { join(parents, row, indices[place]); });
+    grid_barrier(barrier, generation);
+    // Not into the forest itself: another thread that halves a way may write after this one.
+    for (i64 v = first; v < n; v += stride) {
+        const int root = find_root(parents, (int)v);
+        roots[v] = root;
+        is_root[v] = root == v;
     }
 }
 
