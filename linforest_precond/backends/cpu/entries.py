@@ -110,6 +110,13 @@ def rows_of(indptr, count):
     return np.repeat(np.arange(indptr.size - 1, dtype=indptr.dtype), np.diff(indptr))
 
 
+def transposed(indptr, indices, data):
+    """The CSR arrays of the transpose."""
+    n = indptr.size - 1
+    columns = scipy.sparse.csr_array((data, indices, indptr), shape=(n, n)).tocsc()
+    return columns.indptr.astype(indptr.dtype), columns.indices.astype(indices.dtype), columns.data
+
+
 def magnitudes(data):
     """Magnitudes by one written-out IEEE formula; finite entries have finite magnitudes."""
     if data.dtype.kind != "c":

@@ -22,7 +22,7 @@ SHIFT_11, SHIFT_27, SHIFT_30, SHIFT_31 = (np.uint64(bits) for bits in (11, 27, 3
 
 LOW_STRIDE_32, HIGH_STRIDE_32 = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
 FIRST_MULTIPLIER_32, SECOND_MULTIPLIER_32 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
-SHIFT_13, SHIFT_16 = np.uint32(13), np.uint32(16)
+SHIFT_5, SHIFT_13, SHIFT_16 = np.uint32(5), np.uint32(13), np.uint32(16)
 
 
 def iteration_keys(seed, k):
@@ -67,6 +67,12 @@ def mix32(z):
 def edge_hash(u, v, tie_key):
     low, high = np.uint32(min(u, v)), np.uint32(max(u, v))
     return mix32(np.uint32(tie_key + low * LOW_STRIDE_32 + high * HIGH_STRIDE_32))
+
+
+# Vertices of one class are ordered by this: 27 bits, which fill a word with five for the class and an index.
+@helper
+def vertex_hash(vertex, tie_key):
+    return np.uint32(mix32(np.uint32(tie_key + np.uint32(vertex) * LOW_STRIDE_32)) >> SHIFT_5)
 
 
 # An entry's share in the symmetry check; `bits` are those of its magnitude.

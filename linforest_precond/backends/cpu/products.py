@@ -65,13 +65,10 @@ class Product(Operator):
         super().__init__("A", A)
         self.arrays = None
         if isinstance(A, CSR):
-            parts = -(-A.nnz // ENTRIES_AT_ONCE)
-            shares = np.arange(1, parts) * (A.nnz // max(parts, 1))
-            starts = [0, *np.searchsorted(A.indptr, shares), A.n]
-            arrays = np.array(starts, np.int64), A.indptr, A.indices, A.data
-            self.arrays = tuple(readonly(array) for array in arrays)
+            starts = row_shares(A.indptr)
+            self.arrays = tuple(readonly(array) for array in (starts, A.indptr, A.indices, A.data))
             self.one, self.many = multiply_column, multiply_columns
-            if parts <= 1:  # no threads are woken: none need to be guarded
+            if starts.size == 2:  # no threads are woken: none need to be guarded
                 self.one, self.many = (getattr(each, "dispatcher", each) for each in (self.one, self.many))
 
     def into(self, space, source, target):
@@ -95,6 +92,14 @@ class Preconditioning(Operator):
             self.matrix._solve(space[source], space[target], False)
         else:
             super().into(space, source, target)
+
+
+def row_shares(indptr):
+    """Where the rows begin that one thread takes at a time, and the last end."""
+    nnz = int(indptr[-1])
+    parts = max(-(-nnz // ENTRIES_AT_ONCE), 1)
+    shares = np.arange(1, parts) * (nnz // parts)
+    return np.array([0, *np.searchsorted(indptr, shares), indptr.size - 1], np.int64)
 
 
 # The product of a matrix and a vector; a thread takes rows with about so many entries.

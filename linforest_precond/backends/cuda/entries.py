@@ -86,6 +86,14 @@ def rows_of(indptr, count):
     return rows
 
 
+def transposed(indptr, indices, data):
+    """The CSR arrays of the transpose."""
+    order = cupy.argsort(indices, kind="stable")
+    columns = cupy.searchsorted(indices[order], cupy.arange(indptr.size, dtype=indices.dtype))
+    rows = rows_of(indptr, indices.size)[order].astype(indices.dtype, copy=False)
+    return columns.astype(indptr.dtype), rows, data[order]
+
+
 def magnitudes(data):
     """Magnitudes by one written-out IEEE formula; finite entries have finite magnitudes."""
     weights = cupy.empty(data.shape, data.real.dtype)
