@@ -1,6 +1,7 @@
 """Graphs to test on: a Hypothesis strategy for small ones, seeded generators, special shapes."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
@@ -153,6 +154,11 @@ def random_graph(size, kind="ties", seed=0, *, mean_degree=6, symmetric=True, dt
     return with_types(A, dtype, index_dtype)
 
 
+def directed_graph(size, density, seed=0):
+    """Every entry with the same chance, the diagonal's too."""
+    return sp.csr_array(np.random.default_rng(seed).random((size, size)) < density, dtype=np.float32)
+
+
 def rmat_graph(scale, edge_factor=8, kind="ties", seed=0):
     """A skewed graph of 2**scale vertices: each edge descends the quadrants with chances .57 .19 .19 .05."""
     rng = np.random.default_rng(seed)
@@ -223,3 +229,8 @@ def grid_graph(*shape):
     lo = [np.take(numbers, range(shape[axis] - 1), axis).ravel() for axis in along]
     hi = [np.take(numbers, range(1, shape[axis]), axis).ravel() for axis in along]
     return from_edges(numbers.size, np.concatenate(lo), np.concatenate(hi), 1.0, diagonal=1.0)
+
+
+def slow(*values):
+    """Values for a parametrized test that runs with the slow ones."""
+    return pytest.param(*values, marks=pytest.mark.slow)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
+from linforest_precond.gate import as_csgraph, as_pattern
 from linforest_precond.graph.components import connected_components
 from linforest_precond.graph.independent_set import checked_steps
 from linforest_precond.records import Array
@@ -49,10 +49,9 @@ def is_component_labelling(
     if not count:
         return True
     xp = backend_of(found).xp
-    # The labels of the components' lowest vertices, all different, decide for the others.
-    lowest = xp.unique(found, return_index=True)[1]
-    same = (labels == labels[lowest][found]).all()
-    return bool(same) and xp.unique(labels[lowest]).size == count  # stall: the answer
+    # One vertex of each component: their labels, all different, decide for the others.
+    chosen = labels[xp.unique(found, return_index=True)[1]]
+    return bool((labels == chosen[found]).all()) and xp.unique(chosen).size == count  # stall: the answer
 
 
 def is_maximal_independent_set(A: Any, mis: Any, k: int = 1) -> bool:
@@ -127,6 +126,49 @@ def is_coloring(A: Any, colors: Any) -> bool:
     rows, columns = backend.entries.rows_of(pattern.indptr, pattern.nnz), pattern.indices
     same = (colors[rows] == colors[columns]) & (rows != columns)
     return bool((colors >= 0).all()) and not bool(same.any())  # stall: two answers
+
+
+def is_spanning_forest(A: Any, forest: Any) -> bool:
+    """Tell whether entries of a matrix join its vertices, without a cycle, into the components it has.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        As for `minimum_spanning_tree`.
+    forest : sparse matrix or dense array
+        On A's device. Each edge is stored once, where A has it and with the same value; whether other edges
+        are lighter does not matter.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> A = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])
+    >>> lf.graph.is_spanning_forest(A, np.triu(A)), lf.graph.is_spanning_forest(A, np.triu(A, 2))
+    (False, False)
+    >>> lf.graph.is_spanning_forest(A, lf.graph.maximum_spanning_forest(A))
+    True
+    """
+    graph, trees = as_csgraph(A), as_csgraph(forest)
+    backend = backend_of(graph.data)
+    if backend_of(trees.data) is not backend:
+        raise TypeError(f"forest must be on A's device, got a {type(forest).__name__}")
+    if trees.n != graph.n:
+        raise ValueError(f"forest must have A's shape, ({graph.n}, {graph.n}), got ({trees.n}, {trees.n})")
+    count = connected_components(trees, return_labels=False)
+    if trees.nnz != graph.n - count or count != connected_components(graph, return_labels=False):
+        return False
+    stored, wanted = (
+        backend.entries.rows_of(csr.indptr, csr.nnz).astype(np.int64) * csr.n + csr.indices
+        for csr in (graph, trees)
+    )
+    places = backend.xp.minimum(backend.xp.searchsorted(stored, wanted), max(graph.nnz - 1, 0))
+    # stall: the answer
+    return bool(((stored[places] == wanted) & (graph.data[places] == trees.data)).all())
 
 
 def per_vertex(name: str, values: Any, like: Array) -> Array:

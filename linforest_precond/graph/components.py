@@ -49,9 +49,10 @@ def connected_components(
 
     References
     ----------
-    M. Sutton, T. Ben-Nun, A. Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling",
-    doi:10.1109/IPDPS.2018.00012. Y. Zhang, A. Azad, Z. Hu, "FastSV: A Distributed-Memory Connected Component
-    Algorithm with Fast Convergence", doi:10.1137/1.9781611976137.5.
+    M. Sutton, T. Ben-Nun, A. Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph
+    Sampling", doi:10.1109/IPDPS.2018.00012.
+    Y. Zhang, A. Azad, Z. Hu, "FastSV: A Distributed-Memory Connected Component Algorithm with Fast
+    Convergence", doi:10.1137/1.9781611976137.5.
 
     Examples
     --------

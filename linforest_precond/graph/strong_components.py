@@ -33,16 +33,16 @@ def strongly_connected_components(A: Any, return_labels: bool = True) -> int | t
 
     Notes
     -----
-    The components of a symmetric pattern are the weak ones. Otherwise the CPU calls SciPy. On the GPU every vertex
-    learns the first vertex, in a random order, of those that lead to it, and of those that it leads to; where
-    both are the same one, it forms a component with it, and edges between vertices that learnt different things
-    are cut. Then all that is left begins again in another order: every round finds many components, and few
-    rounds are needed.
+    The components of a symmetric pattern are the weak ones. Otherwise the CPU calls SciPy. On the GPU every
+    vertex learns the first vertex, in a random order, of those that lead to it, and of those that it leads
+    to; where both are the same one, it forms a component with it, and edges between vertices that learnt
+    different things are cut. Then all that is left begins again in another order: every round finds many
+    components, and few rounds are needed.
 
     References
     ----------
-    G. Alabandi, W. Sands, G. Biros, M. Burtscher, "A GPU Algorithm for Detecting Strongly Connected Components",
-    doi:10.1145/3581784.3607071.
+    G. Alabandi, W. Sands, G. Biros, M. Burtscher, "A GPU Algorithm for Detecting Strongly Connected
+    Components", doi:10.1145/3581784.3607071.
 
     Examples
     --------

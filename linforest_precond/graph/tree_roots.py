@@ -16,8 +16,8 @@ def tree_roots(parent: Any) -> Array:
     Parameters
     ----------
     parent : array of integers
-        The parent of each vertex, of NumPy or CuPy. A root is its own parent, or has a negative one, as in the
-        predecessors that `scipy.sparse.csgraph` gives.
+        The parent of each vertex, of NumPy or CuPy. A root is its own parent, or has a negative one, as in
+        the predecessors that `scipy.sparse.csgraph` gives.
 
     Returns
     -------
@@ -34,8 +34,8 @@ def tree_roots(parent: Any) -> Array:
 
     Notes
     -----
-    On the GPU every vertex takes its grandparent for its parent, log2(n) times at most; on the CPU each way is
-    walked twice.
+    On the GPU every vertex takes its grandparent for its parent, log2(n) times at most; on the CPU each way
+    is walked twice.
 
     References
     ----------

@@ -10,7 +10,7 @@ ON_THE_WAY = -2
 
 
 def tree_roots(parents):
-    """The roots, the first vertex whose parent is outside, and the first that leads into a cycle; -1 for none."""
+    """The roots, the first vertex with a parent outside, the first that leads into a cycle; -1 for none."""
     roots = np.full_like(parents, NOT_FOUND)
     outside = np.flatnonzero(parents >= parents.size)
     if outside.size:

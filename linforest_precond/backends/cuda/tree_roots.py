@@ -9,7 +9,7 @@ from .loader import kernels
 
 
 def tree_roots(parents):
-    """The roots, the first vertex whose parent is outside, and the first that leads into a cycle; -1 for none."""
+    """The roots, the first vertex with a parent outside, the first that leads into a cycle; -1 for none."""
     roots = cupy.empty_like(parents)
     words = cupy.zeros(4, np.uint64)
     flags = words[2:].view(np.uint32)
