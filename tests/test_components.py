@@ -52,7 +52,7 @@ class TestComponents:
             sp.csr_array((5000, 5000)),
         ],
         ids=[
-            "tiny", "random", "directed", "path", "shuffled path", "star", "cliques", "rmat", "three", "lonely"
+            "tiny", "random", "directed", "path", "shuffled", "star", "cliques", "rmat", "three", "lonely"
         ],
     )  # fmt: skip
     def test_against_scipy(self, backend, A, method):
