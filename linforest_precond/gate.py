@@ -92,7 +92,7 @@ def as_graph(A: Any) -> Graph:
 
 
 def as_csgraph(A: Any) -> CSR:
-    """Give a weighted graph as SciPy's csgraph reads a matrix: stored entries are edges, weights keep their sign.
+    """Give a weighted graph as SciPy's csgraph reads it: stored entries are edges, weights keep their sign.
 
     Takes what `as_csr` takes, with real values. Explicit zeros are edges of weight 0. Of a dense array, the
     entries that are neither zero nor NaN nor infinite are edges.

@@ -1,8 +1,10 @@
 """Graph algorithms on sparse matrices: factors, linear forests, orderings."""
 
+from linforest_precond.graph.breadth_first import breadth_first_order as breadth_first_order
 from linforest_precond.graph.checks import is_coloring as is_coloring
 from linforest_precond.graph.checks import is_component_labelling as is_component_labelling
 from linforest_precond.graph.checks import is_maximal_independent_set as is_maximal_independent_set
+from linforest_precond.graph.checks import is_spanning_forest as is_spanning_forest
 from linforest_precond.graph.coloring import vertex_coloring as vertex_coloring
 from linforest_precond.graph.components import connected_components as connected_components
 from linforest_precond.graph.coverage import identity_coverage as identity_coverage

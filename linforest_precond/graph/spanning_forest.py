@@ -12,11 +12,12 @@ from linforest_precond.gate import as_csgraph
 
 
 def minimum_spanning_tree(A: Any, overwrite: bool = False) -> Any:
-    """Find the minimum spanning tree of every component, as `scipy.sparse.csgraph.minimum_spanning_tree` does.
+    """Find a minimum spanning tree, as `scipy.sparse.csgraph.minimum_spanning_tree` does: one a component.
 
-    Edges are ordered by (weight, lower end, higher end). In that order the forest is unique: the same on the CPU
-    and on the GPU, where trees choose their first edge and grow together, round after round [1]_. Both trees
-    at the ends of an edge see one and the same edge, so no cycles can arise among equal weights.
+    Edges are ordered by (weight, lower end, higher end). In that order the forest is unique, and the same on
+    both backends. On the GPU each tree chooses the first edge that leads out of it, and trees grow together,
+    round after round [1]_. Both trees at an edge see one and the same edge, whatever its direction, so no
+    cycles arise among equal weights.
 
     Parameters
     ----------
@@ -30,13 +31,13 @@ def minimum_spanning_tree(A: Any, overwrite: bool = False) -> Any:
     Returns
     -------
     CSR matrix or array
-        Those entries of A that are edges of the forest, each where it is stored, on A's device. Edges of weight
-        0 stay as explicit zeros (SciPy drops them); single precision stays single.
+        Those entries of A that are edges of the forest, each where it is stored, on A's device. Edges of
+        weight 0 stay as explicit zeros (SciPy drops them); single precision stays single.
 
     References
     ----------
-    .. [1] O. Borůvka, "O jistém problému minimálním" (1926); A. Fallin, A. Gonzalez, J. Seo, M. Burtscher, "A
-       High-Performance MST Implementation for GPUs" (2023), https://doi.org/10.1145/3581784.3607093
+    .. [1] O. Borůvka, "O jistém problému minimálním" (1926); A. Fallin, A. Gonzalez, J. Seo, M. Burtscher,
+       "A High-Performance MST Implementation for GPUs" (2023), https://doi.org/10.1145/3581784.3607093
 
     Examples
     --------
@@ -52,8 +53,8 @@ def minimum_spanning_tree(A: Any, overwrite: bool = False) -> Any:
 def maximum_spanning_forest(A: Any) -> Any:
     """Find the maximum spanning tree of every component: ``-minimum_spanning_tree(-A)``.
 
-    Takes and returns what `minimum_spanning_tree` does. Edges are ordered by (-weight, lower end, higher end); where
-    both directions of an edge are stored, the larger weight counts.
+    Takes and returns what `minimum_spanning_tree` does. Edges are ordered by (-weight, lower end, higher
+    end); where both directions of an edge are stored, the larger weight counts.
 
     Examples
     --------

@@ -1,10 +1,9 @@
-"""Spanning forests by Kruskal's algorithm: the lightest edges first, those among the rest that still join trees."""
+"""Spanning forests by Kruskal's algorithm: first the lightest edges, then those that still join two trees."""
 
 import numpy as np
-from numba import prange
+import scipy.sparse
 
-from .entries import readonly, rows_of, sort_entries
-from .hashing import symmetry_hash
+from .entries import rows_of, sort_entries
 from .jit import helper, kernel
 
 # So many of the lightest edges for each vertex come first, as a sample of so many weights tells them.
@@ -33,12 +32,25 @@ def _edges(csr, rows):
 
     Where every edge is stored twice with one weight, the entries above the diagonal are enough.
     """
-    if csr.symmetric and balance_of_signs(*map(readonly, (csr.indptr, csr.indices, csr.data))) == 0:
-        return np.flatnonzero(rows < csr.indices)
     slots = np.flatnonzero(rows != csr.indices)
+    if _is_symmetric(csr, slots):
+        return np.flatnonzero(rows < csr.indices)
     rows, columns = rows[slots], csr.indices[slots]
     order, _ = sort_entries(np.minimum(rows, columns), np.maximum(rows, columns), csr.n)
     return slots[order]
+
+
+def _is_symmetric(csr, slots):
+    """Whether values are symmetric, the edges' signs and explicit zeros too."""
+    if not csr.symmetric:
+        return False
+    weights = csr.data[slots]
+    if (weights > 0).all() or (weights < 0).all():
+        return True
+    arrays = csr.data, csr.indices, csr.indptr
+    transposed = scipy.sparse.csr_array(arrays, shape=(csr.n, csr.n)).tocsc()
+    parts = transposed.data, transposed.indices, transposed.indptr
+    return all(np.array_equal(one, other) for one, other in zip(arrays, parts, strict=True))
 
 
 def _bound(weights, n):
@@ -51,19 +63,6 @@ def _bound(weights, n):
 
 def _by_weight(edges, weights):
     return edges[np.argsort(weights[edges], kind="stable")]
-
-
-# Where magnitudes are symmetric: 0 if signs and explicit zeros are, too.
-@kernel(parallel=True)
-def balance_of_signs(indptr, indices, data):
-    balance = np.uint64(0)
-    for row in prange(indptr.size - 1):
-        for slot in range(indptr[row], indptr[row + 1]):
-            column = indices[slot]
-            if not data[slot] > 0 and column != row:
-                word = symmetry_hash(row, column, np.uint64(data[slot] < 0))
-                balance += word if column > row else np.uint64(0) - word
-    return balance
 
 
 # Each edge in turn is taken when it joins two trees.

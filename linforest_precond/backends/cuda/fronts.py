@@ -14,8 +14,8 @@ BLOCKS = 64
 NARROW, WIDE = 2, 4
 
 ITEM_BYTES = 16
-# Words at the front of those that a launch starts with at zero: the level handed over, the queue's tail. What
-# blocks tell each other follows.
+# Words at the front of those that a launch starts with at zero: the level handed over, the queue's two
+# tails. What blocks tell each other follows.
 HAND_OVER_WORDS, TAIL_WORDS = 3, 1
 
 WIDTHS = Struct(narrow="I", wide="I")

@@ -10,16 +10,40 @@ from .loader import kernels
 
 # The struct in levels.cu.
 SEARCH = Struct(
-    spans="P", neighbours="P", sources="P", levels="P", queue="P", tail="P", meetings="P", hand_over="P",
-    source_count="i", dead_end="i",
+    spans="P", neighbours="P", sources="P", levels="P", parents="P", queue="P", tails="P", meetings="P",
+    hand_over="P", source_count="i", dead_end="i", n="i", most_items="I",
 )  # fmt: skip
+# Rows of so many lanes make wide fronts: blocks of so many threads on all multiprocessors work on them.
+MANY_LANES = 16
+LARGE = {"blocks": 2**16, "block": 1024}
+
+NO_PREDECESSOR = -9999
+BEYOND_ALL = np.iinfo(np.int32).max
 
 
 def bfs_levels(pattern, source):
     """The least number of stored entries on a way from the source, -1 where there is none."""
+    return _search_pattern(pattern, source, None)
+
+
+def breadth_first_order(pattern, source, with_predecessors):
+    """The vertices that can be reached by (level, index), and the lowest predecessor of each or None."""
+    predecessors = cupy.full(pattern.n, BEYOND_ALL, np.int32) if with_predecessors else None
+    levels = _search_pattern(pattern, source, predecessors)
+    order = cupy.argsort(levels.view(np.uint32), kind="stable")  # those that are not reached come last
+    count = int(cupy.count_nonzero(levels >= 0))  # stall: the caller gets no more
+    if with_predecessors:
+        none = (predecessors < 0) | (predecessors == BEYOND_ALL)
+        predecessors[none] = NO_PREDECESSOR
+    return order[:count].astype(np.int32), predecessors
+
+
+def _search_pattern(pattern, source, parents):
     rows = row_lists.plain_rows(pattern)
     levels = cupy.empty(pattern.n, np.int32)
-    search(rows, cupy.asarray([source], np.int32), levels, queue_for(rows), dead_end=0)
+    sizes = LARGE if rows.width >= MANY_LANES else {}
+    options = {"parents": parents, "both_ways": pattern.symmetric, "dead_end": 0}
+    search(rows, cupy.asarray([source], np.int32), levels, queue_for(rows), **options, **sizes)
     return levels
 
 
@@ -28,14 +52,18 @@ def queue_for(rows):
     return cupy.empty(ITEM_BYTES * rows.most_items, np.uint8)
 
 
-def search(rows, sources, levels, queue, dead_end=1, **sizes):
-    """Fill the levels of all vertices that can be reached from the sources, -1 elsewhere."""
+def search(rows, sources, levels, queue, parents=None, both_ways=True, dead_end=1, **sizes):
+    """Fill the levels of all vertices that can be reached from the sources, -1 elsewhere, and their parents.
+
+    `parents` are lowered from `BEYOND_ALL`; those of sources become -1.
+    """
     meeting = Meeting(rows.width, **sizes)
     levels.fill(-1)
     arguments = SEARCH(
-        spans=rows.spans, neighbours=rows.neighbours, sources=sources, levels=levels, queue=queue,
-        tail=meeting.tail, meetings=meeting.meetings, hand_over=meeting.hand_over,
-        source_count=sources.size, dead_end=dead_end,
+        spans=rows.spans, neighbours=rows.neighbours, sources=sources, levels=levels, parents=parents,
+        queue=queue, tails=meeting.tail, meetings=meeting.meetings, hand_over=meeting.hand_over,
+        source_count=sources.size, dead_end=dead_end, n=levels.size,
+        most_items=rows.most_items if both_ways else 0,
     )  # fmt: skip
     meeting.launch(kernels("levels", cooperative=True, **rows.macros).search, arguments)
 

@@ -3,10 +3,12 @@
 import numpy as np
 
 from .entries import rows_of
-from .launch import BLOCK, Struct, launch, launch_blocks, resident_blocks
+from .launch import Struct, launch, launch_blocks, resident_blocks
 from .lazy import cupy
 from .loader import kernels
 
+# Large blocks: fewer of them wait for each other.
+BLOCK = 512
 EDGE_BYTES = 16
 # The structs in spanning_forest.cu.
 GRAPH = Struct(
@@ -25,24 +27,25 @@ def spanning_forest(csr, largest):
     if nnz == 0:
         return cupy.empty(0, np.int64)
     types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
-    grow = kernels("spanning_forest", cooperative=True, **types).grow
-    blocks = min(resident_blocks(grow), -(-nnz // BLOCK))
+    program = kernels("spanning_forest", cooperative=True, **types)
+    blocks = min(resident_blocks(program.grow, block=BLOCK), -(-nnz // BLOCK))
     # Each block keeps its own edges.
     capacity = -(-nnz // (blocks * BLOCK)) * BLOCK
+    rows = rows_of(csr.indptr, nnz)
     roots, parents = cupy.empty((2, n), np.int32)
     lightest, first_edges = cupy.empty((2, n), np.uint64)
     taken = cupy.zeros(-(-nnz // 32), np.uint32)
     edges = cupy.empty(EDGE_BYTES * blocks * capacity, np.uint8)
     graph = GRAPH(
-        indptr=csr.indptr, indices=csr.indices, rows=rows_of(csr.indptr, nnz), data=csr.data, n=n,
+        indptr=csr.indptr, indices=csr.indices, rows=rows, data=csr.data, n=n,
         largest=largest, symmetric=csr.symmetric, padding=0, nnz=nnz, longest_row=csr.longest_row,
     )  # fmt: skip
     trees = TREES(
         roots=roots, parents=parents, lightest=lightest, first_edges=first_edges, taken=taken, edges=edges,
         capacity=capacity,
     )  # fmt: skip
-    launch_blocks(grow, blocks, (graph, trees, cupy.zeros(STATE_WORDS, np.uint64)))
-    return _marked(taken, kernels("spanning_forest", **types))
+    launch_blocks(program.grow, blocks, (graph, trees, cupy.zeros(STATE_WORDS, np.uint64)), block=BLOCK)
+    return _marked(taken, program)
 
 
 def _marked(words, program):

@@ -186,7 +186,7 @@ __device__ void find_roots(const Graph& graph, const Trees& trees) {
 }
 
 // All rounds, in which each tree takes the first of the edges that lead out of it. A cooperative launch.
-extern "C" __global__ void __launch_bounds__(256) grow(Graph graph, Trees trees, State* state) {
+extern "C" __global__ void __launch_bounds__(512) grow(Graph graph, Trees trees, State* state) {
     u32 generation = 0;
     u32* const arrivals = (u32*)&state->arrivals;
     plant(graph, trees, state);
