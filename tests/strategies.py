@@ -1,9 +1,13 @@
 """Graphs to test on: a Hypothesis strategy for small ones, seeded generators, special shapes."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
+
+from linforest_precond.matrices import rmat
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 INDEX_DTYPES = (np.int32, np.int64)
@@ -175,6 +179,12 @@ def _unique_edges(size, rows, columns):
     lo, hi = np.minimum(rows, columns), np.maximum(rows, columns)
     keys = np.unique(lo[lo != hi] * size + hi[lo != hi])
     return keys // max(size, 1), keys % max(size, 1)
+
+
+@functools.cache
+def large_rmat(symmetric=True):
+    """2**20 vertices with 16 edges each, drawn once for all slow tests."""
+    return rmat(20, 16, symmetric=symmetric)
 
 
 def packed_small_graphs(count, seed=0, largest=9):

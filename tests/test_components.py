@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import linforest_precond as lf
-from linforest_precond import matrices
 
 DTYPES = (np.float64,)
 METHODS = ("union", "fastsv")
@@ -76,8 +75,8 @@ class TestComponents:
             lambda: graphs.star_graph(10**6),
             lambda: graphs.union_of_cycles(np.tile([3, 4, 5, 6], 25_000), "unit"),
             lambda: graphs.grid_graph(100, 100, 100),
-            lambda: matrices.rmat(20, 16, weights="ones"),
-            lambda: matrices.rmat(20, 16, symmetric=False, weights="ones"),
+            lambda: graphs.large_rmat(),
+            lambda: graphs.large_rmat(symmetric=False),
         ],
         ids=["path", "shuffled path", "star", "many", "grid", "rmat", "directed rmat"],
     )

@@ -115,7 +115,7 @@ def test_densities(backend, size, density):
         lambda: sp.csr_array(sp.triu(graphs.star_graph(10**6))),
         lambda: sweep_graph(100, 100, 100),
         lambda: random_digraph(10**6, 1.2),
-        lambda: matrices.rmat(20, 16, symmetric=False, weights="ones"),
+        lambda: graphs.large_rmat(symmetric=False),
         lambda: graphs.grid_graph(100, 100, 100),
     ],
     ids=["path", "shuffled path", "cycle", "many", "star", "sweep", "critical", "rmat", "grid"],
