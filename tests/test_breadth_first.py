@@ -16,6 +16,16 @@ from linforest_precond.gate import as_pattern
 
 DTYPES = (np.float64,)
 SIZES = [1000, *(pytest.param(size, marks=pytest.mark.slow) for size in (2000, 4000, 8000))]
+
+
+def layers(count, width):
+    """Layers joined one to the next; all but the first are numbered in reverse."""
+    numbers = np.arange(count * width).reshape(count, width)[[0, *range(count - 1, 0, -1)]]
+    pairs = [np.broadcast_arrays(one[:, None], other) for one, other in zip(numbers, numbers[1:])]
+    lows, highs = (np.concatenate([pair[side].ravel() for pair in pairs]) for side in (0, 1))
+    return graphs.from_edges(count * width, lows, highs, 1.0)
+
+
 # Fronts that are soon as wide as the graph, and fronts that never are.
 GRAPHS = {
     "grid": graphs.grid_graph(40, 30),
@@ -26,6 +36,8 @@ GRAPHS = {
     "star": graphs.star_graph(3000),
     "path": graphs.path_graph(2000),
     "cliques": graphs.two_cliques_joined(60),
+    # Vertices find the front behind many others in their rows, one level after the other.
+    "layers": layers(5, 60),
 }
 
 
@@ -155,12 +167,3 @@ class TestFronts:
             parents[(parents < 0) | (parents == levels.BEYOND_ALL)] = levels.NO_PREDECESSOR
             np.testing.assert_array_equal(cuda.host(found), expected[0], err_msg=str(sizes))
             np.testing.assert_array_equal(parents, expected[1], err_msg=str(sizes))
-
-    def test_long_rows_look_back_in_pieces(self, cuda):
-        """A vertex whose only neighbour in the front comes last in a long row."""
-        n = 400
-        late = np.arange(1, n - 1)
-        hub, leaf = np.full(n - 2, 2 * n - 1), late + n
-        ends = np.concatenate([0 * late, late, late]), np.concatenate([late, leaf, hub])
-        A = graphs.from_edges(2 * n, *ends, 1.0)
-        assert_breadth_first(cuda, A, 0)
