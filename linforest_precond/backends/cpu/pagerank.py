@@ -18,13 +18,12 @@ LANES = 32
 
 
 def power_iteration(csr, alpha, personalization, dangling, start, max_iter, goal):
-    """Ranks, and the iterations made and what the last one changed; NumPy's formulas in networkx's order."""
-    ones = np.ones(csr.n)
-    arrays = csr.indptr, csr.indices, csr.data
-    sums = np.empty(csr.n)
-    add_rows(*_shared(*arrays), ones, sums)
-    is_dangling = sums == 0
-    inverses = np.divide(1.0, sums, out=np.zeros(csr.n), where=~is_dangling)
+    """Ranks, and the iterations made and what the last one changed."""
+    arrays, sums = (csr.indptr, csr.indices, csr.data), np.empty(csr.n)
+    add_rows(*_shared(*arrays), np.ones(csr.n), sums)
+    with np.errstate(over="ignore"):
+        inverses = np.divide(1.0, sums, out=np.zeros(csr.n), where=sums != 0)
+    is_dangling = inverses == 0
     arrays = _shared(*(arrays if csr.symmetric else transposed(*arrays)))
     ranks, last = start.copy(), np.empty(csr.n)
     changes, leaks = np.empty((2, -(-csr.n // CHUNK)))

@@ -87,11 +87,11 @@ def rows_of(indptr, count):
 
 
 def transposed(indptr, indices, data):
-    """The CSR arrays of the transpose."""
+    """The CSR arrays of the transpose; `data` may be None."""
     order = cupy.argsort(indices, kind="stable")
     columns = cupy.searchsorted(indices[order], cupy.arange(indptr.size, dtype=indices.dtype))
     rows = rows_of(indptr, indices.size)[order].astype(indices.dtype, copy=False)
-    return columns.astype(indptr.dtype), rows, data[order]
+    return columns.astype(indptr.dtype), rows, None if data is None else data[order]
 
 
 def magnitudes(data):

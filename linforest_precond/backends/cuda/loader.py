@@ -43,6 +43,8 @@ _INDICES = (np.int32, np.int64)
 _BLOCKS = (1, 2, 4)
 # Lanes to a row of neighbours.
 _WIDTHS = (4, 8, 16, 32)
+# Entries of the pieces that long rows are cut into: those of searches, and those of sums.
+PIECE, SUMMED_PIECE = 256, 64
 _KINDS = (tiles.PLAIN, tiles.SYMMETRIC, tiles.TRANSPOSED)
 # What is stored, and what it is applied to: the same, or of double precision.
 _APPLIED = [
@@ -73,6 +75,11 @@ PROGRAMS = {
     "levels": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "leveled": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "batch": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
+    "pieces": _every(INDEX=_INDICES, PIECE=(PIECE, SUMMED_PIECE)),
+    "independent_set": _every(INDEX=_INDICES, PIECE=(PIECE,)),
+    "coloring": _every(INDEX=_INDICES, PIECE=(PIECE,)),
+    "label_propagation": _every(INDEX=_INDICES, PIECE=(PIECE,)),
+    "pagerank": _every(VALUE=_WEIGHTS, INDEX=_INDICES, PIECE=(SUMMED_PIECE,)),
     "sums": _every(VALUE=_WEIGHTS, INDEX=(np.int32,)),
     "pivots": _every(VALUE=_VALUES, BLOCK=_BLOCKS),
     "sweeps": [tiles.macros(*each) for each in itertools.product(_VALUES, _BLOCKS, _KINDS)],

@@ -31,14 +31,7 @@ struct Iteration {
     u64 next_charge_key;
 };
 
-__device__ __forceinline__ u64 iteration_key(u64 seed, u64 number) {
-    return mix64(seed + 0x9E3779B97F4A7C15ull * number);
-}
 __device__ __forceinline__ u64 charge_key(const Options& options, i64 k) { return iteration_key(options.seed, 2 * k + 1); }
-
-__device__ __forceinline__ bool is_positive(u64 key, u64 threshold, u64 vertex) {
-    return (mix64(key + vertex * 0xD1342543DE82EF95ull) >> 11) < threshold;
-}
 
 struct Candidate {
     WEIGHT value;  // as stored in the graph; its magnitude counts

@@ -2,6 +2,7 @@
 // Bare NVRTC sees this text: no standard header is included.
 
 typedef unsigned char u8;
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
@@ -29,6 +30,16 @@ __device__ __forceinline__ u32 mix32(u32 z) {
     z = (z ^ z >> 16) * 0x85EBCA6Bu;
     z = (z ^ z >> 13) * 0xC2B2AE35u;
     return z ^ z >> 16;
+}
+
+// The word that makes what is hashed in one iteration differ from what is in others.
+__device__ __forceinline__ u64 iteration_key(u64 seed, u64 number) {
+    return mix64(seed + 0x9E3779B97F4A7C15ull * number);
+}
+
+// Whether the hash of a vertex falls below a probability times 2^53.
+__device__ __forceinline__ bool is_positive(u64 key, u64 threshold, u64 vertex) {
+    return (mix64(key + vertex * 0xD1342543DE82EF95ull) >> 11) < threshold;
 }
 
 // CuPy compiles with --ftz=true: plain float32 arithmetic, comparisons and conversions take subnormal numbers

@@ -1,0 +1,34 @@
+"""Maximal independent sets, in rounds of one launch."""
+
+import numpy as np
+
+from .launch import Struct
+from .lazy import cupy
+from .loader import PIECE, kernels
+from .pieces import LONG_ROWS_FIELD, cut_long_rows
+from .rounds import launch_rounds
+
+# The struct in independent_set.cu.
+SELECTION = Struct(
+    indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", offsets="P", unfinished="P",
+    first_words="P", arrived="P", nearest="P", members="P", n="q", seed="Q", k="i", padding="i",
+)  # fmt: skip
+
+
+def independent_set(pattern, k, seed):
+    """1 for the vertices of the set, 0 for the others."""
+    n, piece = pattern.n, PIECE
+    program = kernels("independent_set", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece)
+    long_rows = cut_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
+    items = n + long_rows.most_pieces
+    members = cupy.empty(n, np.int32)
+    states, offsets = cupy.empty(n, np.uint8), cupy.zeros(items, np.uint16)
+    unfinished, arrived = cupy.empty((2, long_rows.most_rows), np.uint32)
+    first_words, nearest = cupy.empty(long_rows.most_rows, np.uint64), cupy.empty((k - 1, n), np.int32)
+    selection = SELECTION(
+        indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, long_rows=long_rows.field,
+        states=states, offsets=offsets, unfinished=unfinished, first_words=first_words, arrived=arrived,
+        nearest=nearest, members=members, n=n, seed=seed, k=k, padding=0,
+    )  # fmt: skip
+    launch_rounds(program.select_near if k == 1 else program.select_far, selection, items)
+    return members

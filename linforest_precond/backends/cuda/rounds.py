@@ -1,0 +1,18 @@
+"""Lists of what is left to do in the rounds of one cooperative launch."""
+
+import numpy as np
+
+from .launch import Struct, launch
+from .lazy import cupy
+
+# The struct in rounds.cuh.
+WORKLIST = Struct(items="P", lengths="P", room="Q")
+LENGTHS = 3
+
+
+def launch_rounds(kernel, problem, room):
+    """Launch a kernel that works off a list of at most `room` items."""
+    items = cupy.empty((2, room), np.uint32)
+    # The last word serves the barrier.
+    words = cupy.zeros(LENGTHS + 1, np.uint64)
+    launch(kernel, (problem, WORKLIST(items=items, lengths=words, room=room), words[LENGTHS:]))
