@@ -64,7 +64,7 @@ __device__ __forceinline__ bool shortcut(u64* signatures, int v, u32 salt) {
 }
 
 // How often a block goes over the edges it has at hand, while these still change something.
-#define REPEATS 8
+#define REPEATS 4
 
 // A block's shares of a list, AT_ONCE items to a thread: visit(base) is called by all threads of the block.
 template <typename Visit>
