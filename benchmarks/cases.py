@@ -34,10 +34,14 @@ class Plan:
     ordered_grid: int = 1000
     ordered_cube: int = 100
     ordered_points: int = 2**20
+    graph_scale: int = 20
+    graph_cube: int = 100
+    path: int = 2**17
+    largest_scale: int = 24
 
 
 FULL = Plan()
-QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 5, 30, 8, 600)
+QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 5, 30, 8, 600, 8, 8, 200, 9)
 
 # How far systems are solved to the end.
 RTOL = 1e-8
@@ -87,6 +91,19 @@ ORDERS = {
     "triangulation": {"goal": 15.0},
 }
 SEARCHED = {"goal": 2.5}
+# Graph kernels on the GPU as a multiple of the speed of the CPU's library, and in SpMVs of the same matrix.
+BESIDE_CPU = {"goal": 20.0, "judged": "speedup"}
+GRAPH_PRODUCTS = {
+    **dict.fromkeys([(name, "connected_components") for name in ("R-MAT", "cube")], {"goal": 15.0}),
+    **dict.fromkeys([(name, "maximal_independent_set") for name in ("R-MAT", "cube")], {"goal": 15.0}),
+    **dict.fromkeys(
+        [(name, "minimum_spanning_tree") for name in ("R-MAT", "cube", "weighted cube")], {"goal": 40.0}
+    ),
+    ("R-MAT", "breadth_first_order"): {"goal": 10.0},
+}
+# Microseconds of a level with a small front.
+LEVEL = {"goal": 15.0, "judged": "median"}
+EDGES_PER_VERTEX = 16
 # Seconds on so many threads.
 CPU_THREADS = 2
 CPU_CHAIN = {"goal": 1.0, "judged": "median"}
@@ -179,6 +196,49 @@ def triangulation(plan):
 
 # On the host, as float64.
 ORDERED_CASES = {"grid": ordered_grid, "shuffled cube": shuffled_cube, "triangulation": triangulation}
+
+
+@functools.cache
+def skewed(plan, symmetric=True):
+    """On the host, like all graphs that follow."""
+    title = f"R-MAT 2^{plan.graph_scale}{'' if symmetric else ', directed'}"
+    return title, matrices.rmat(plan.graph_scale, EDGES_PER_VERTEX, symmetric=symmetric)
+
+
+def graph_cube(plan):
+    return f"7-point {plan.graph_cube}³", matrices.poisson((plan.graph_cube,) * 3)
+
+
+def directed_cube(plan):
+    """The cube without three in ten of its entries, each direction by itself."""
+    title, A = graph_cube(plan)
+    A.data[np.random.default_rng(0).random(A.nnz) < 0.3] = 0
+    A.eliminate_zeros()
+    return f"{title}, directed", A
+
+
+def weighted_cube(plan):
+    """The cube's edges with random weights."""
+    title, A = graph_cube(plan)
+    upper = sp.triu(A, 1, format="csr")
+    upper.data = np.random.default_rng(0).random(upper.nnz)
+    return f"{title}, random weights", sp.csr_array(upper + upper.T)
+
+
+def path(plan):
+    return f"path of {plan.path:,}", matrices.poisson((plan.path,))
+
+
+# What runs on which graph.
+ON_ALL = "connected_components", "minimum_spanning_tree", "breadth_first_order", "maximal_independent_set"
+GRAPH_CASES = {
+    "R-MAT": (skewed, ON_ALL),
+    "directed R-MAT": (functools.partial(skewed, symmetric=False), ("strongly_connected_components",)),
+    "cube": (graph_cube, ON_ALL),
+    "directed cube": (directed_cube, ("strongly_connected_components",)),
+    "weighted cube": (weighted_cube, ("minimum_spanning_tree",)),
+}
+LEVELED_CASES = {"grid": ordered_grid, "cube": graph_cube, "path": path}
 
 
 def one_path(rows, dtype, xp=np):

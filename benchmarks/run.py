@@ -17,6 +17,7 @@ import traceback
 
 import cases
 import cpu
+import graph_kernels
 import machine
 import orderings
 import results
@@ -81,6 +82,7 @@ def measurements(device, plan):
         for module in (gpu, solves, operators, krylov):
             yield from module.measurements(plan)
     yield from orderings.measurements(plan, device)
+    yield from graph_kernels.measurements(plan, device)
     yield from cpu.measurements(plan)
 
 

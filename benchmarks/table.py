@@ -57,6 +57,14 @@ SECTIONS = {
     "orders": "Time of Cuthill-McKee orders on the GPU from an idle device on, stalls included: of a pattern "
     "on the device, of whole calls, and of components. The goals in milliseconds are the times of the "
     "published code for batches",
+    "graphs": "Speed of graph kernels on the GPU, whole calls from an idle device on, as a multiple of the "
+    "speed of SciPy's csgraph, or PyAMG's, on the same machine's CPU",
+    "graphs in products": "The same times as multiples of one SpMV of the same matrix, calls queued",
+    "edges": "Edges that they deal with in that time: two stored entries are one edge where directions do "
+    "not matter",
+    "levels": "Time of a level of a breadth-first search on the GPU where many levels have small fronts: a "
+    "whole call divided by its levels",
+    "largest": "Time, and edges, on a graph that is drawn on the GPU",
     "cpu": "Time on the CPU after compilation",
     "cpu solves": "Time of a tridiagonal solve on one thread of the CPU, factored before, as a multiple of "
     "LAPACK's on the same bands",
@@ -64,6 +72,8 @@ SECTIONS = {
     "the time of SciPy's on the same system",
     "cpu orders": 'Time of `lf.graph.reverse_cuthill_mckee(A, method="serial")` on the CPU, all checks '
     "included, as a multiple of the time of SciPy's, which does not search for a vertex to start from",
+    "cpu graphs": "Speed of graph kernels on all threads of the CPU, as a multiple of the speed of SciPy's "
+    "csgraph, or PyAMG's",
     "cpu batches": 'Speed of `method="batch"` on the CPU as a multiple of the speed of `method="serial"`',
 }
 # Sections about one work on many matrices.

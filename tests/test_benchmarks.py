@@ -57,10 +57,11 @@ def test_the_program_measures_the_cpu(quick, document, module):
     assert document["commit"] == "c0ffee" and document["quick"] and not document["failures"]
     assert document["sha256"] == module("machine").code_hashes()
     assert {row["backend"] for row in document["rows"]} == {"cpu"}
-    sections = ("cpu", "cpu solves", "cpu iterations", "cpu orders", "cpu batches")
+    sections = ("cpu", "cpu solves", "cpu iterations", "cpu orders", "cpu batches", "cpu graphs")
     of_sections = [[row for row in document["rows"] if row["section"] == section] for section in sections]
     assert sum(map(len, of_sections)) == len(document["rows"])
-    chain, solves, iterations, orders, batches = of_sections
+    chain, solves, iterations, orders, batches, kernels = of_sections
+    assert {row["peer"] for row in kernels} == {"SciPy", "PyAMG"} and len(kernels) == 11
     assert {row["peer"].partition(",")[0] for row in orders} == {"SciPy"} and len(orders) == 6
     assert {row["judged"] for row in batches} == {"speedup"} and len(batches) == 6
     assert chain and all(row["unit"] == "s" and "thread" in row["name"] for row in chain)
@@ -491,6 +492,23 @@ def test_the_flow_is_no_symmetric_matrix(module):
     assert (flow != flow.T).nnz and abs((flow + flow.T) / 2 - cube).max() < 1e-15
     (_, small) = cases.thousand_rows(cases.QUICK)
     assert small.shape == (1000, 1000)
+
+
+def test_the_graph_drawn_on_a_device_is_skewed_and_symmetric(module):
+    A = module("device_graphs").rmat_on("cpu", 9, 16)
+    assert A.shape == (512, 512) and (A != A.T).nnz == 0 and not A.diagonal().any()
+    assert A.has_canonical_format and set(A.data) == {1}
+    lengths = np.diff(A.indptr)
+    assert 5 * 512 < A.nnz < 32 * 512 and lengths.max() > 5 * lengths.mean()
+
+
+def test_the_graphs_are_what_they_say(module):
+    cases = module("cases")
+    made = {name: case(cases.QUICK)[1] for name, (case, _) in cases.GRAPH_CASES.items()}
+    symmetric = {name for name, A in made.items() if (A != A.T).nnz == 0}
+    assert symmetric == {"R-MAT", "cube", "weighted cube"}
+    assert np.unique(made["weighted cube"].data).size == made["weighted cube"].nnz // 2
+    assert {kernel for name, kernel in cases.GRAPH_PRODUCTS if name in made} <= set(cases.ON_ALL)
 
 
 def test_the_long_row_has_as_many_entries_as_the_regular_graph(module):

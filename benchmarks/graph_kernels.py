@@ -1,0 +1,134 @@
+"""Graph kernels beside SciPy's csgraph and PyAMG's, in SpMVs of the same matrix, and in edges a second."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import cases
+import scipy.sparse as sp
+from device_graphs import rmat_on
+from results import Row
+from scipy.sparse import csgraph
+
+import linforest_precond as lf
+from linforest_precond.matrices.arrays import on_device
+from linforest_precond.study import timing
+
+EDGES = "10⁹ edges/s"
+
+
+def measurements(plan, device):
+    """(title, function that yields rows) of all kernels."""
+    for name, (case, kernels) in cases.GRAPH_CASES.items():
+        yield f"graph kernels, {name}", partial(kernel_rows, plan, name, case, kernels, device)
+    if device == "cuda":
+        for name, case in cases.LEVELED_CASES.items():
+            yield f"levels, {name}", partial(level_rows, plan, case)
+        yield "the largest graph", partial(largest_rows, plan)
+
+
+def kernel_rows(plan, name, case, kernels, device):
+    """Whole calls, checks included, on the CPU and on the GPU, beside the CPU's library."""
+    title, A = case(plan)
+    note = f"{A.shape[0]:,} rows, {A.nnz:,} entries"
+    for kernel in kernels:
+        given = (first_end(A),) if kernel == "breadth_first_order" else ()
+        call = getattr(lf.graph, kernel)
+        peer, peer_call = PEERS[kernel](sp.csr_matrix(A), *given)
+        beside = {"peer": peer, "peer_samples": few_samples(peer_call, plan.cpu_repeats)}
+        row = partial(Row, name=f"lf.graph.{kernel}", case=title, note=note)
+        samples = few_samples(partial(call, A, *given), plan.cpu_repeats)
+        yield row("cpu graphs", samples=samples, backend="cpu", judged="speedup", **beside)
+        if device == "cuda":
+            goal = cases.GRAPH_PRODUCTS.get((name, kernel), {})
+            yield from gpu_rows(plan, row, partial(call, on_device(A, "cuda"), *given), beside, goal)
+
+
+def gpu_rows(plan, row, call, beside, goal):
+    """One kernel on the GPU; `goal` is in SpMVs."""
+    from operators import unit
+
+    A = call.args[0]
+    samples = timing.device_samples(call, plan.chain_repeats)
+    edges = A.nnz if call.func is lf.graph.strongly_connected_components else A.nnz / 2
+    yield row("graphs", samples=samples, **beside, **cases.BESIDE_CPU)
+    yield row("graphs in products", samples=samples, **unit(plan, A), **goal)
+    yield row("edges", samples=edge_rates(edges, samples), unit=EDGES)
+
+
+def level_rows(plan, case):
+    """The time that a level of a search takes where fronts are small, whole calls divided by levels."""
+    title, A = case(plan)
+    A = on_device(A, "cuda")
+    samples = timing.device_samples(lambda: lf.graph.bfs_levels(A, 0), plan.chain_repeats)
+    levels = int(lf.graph.bfs_levels(A, 0).max()) + 1
+    per_level = [1e3 * sample / levels for sample in samples]
+    note = f"{A.shape[0]:,} rows, {levels:,} levels"
+    yield Row("levels", "lf.graph.bfs_levels", title, per_level, unit="µs", note=note, **cases.LEVEL)
+
+
+def largest_rows(plan):
+    """Components and searches of a graph that is drawn on the device."""
+    A = rmat_on("cuda", plan.largest_scale, cases.EDGES_PER_VERTEX)
+    title = f"R-MAT, 2^{plan.largest_scale} vertices, {cases.EDGES_PER_VERTEX} edges drawn for each"
+    start = first_end(A)
+    calls = {
+        "connected_components": partial(lf.graph.connected_components, A),
+        "bfs_levels": partial(lf.graph.bfs_levels, A, start),
+        "breadth_first_order": partial(lf.graph.breadth_first_order, A, start),
+    }
+    row = partial(Row, case=title, dtype="pattern", note=f"{A.shape[0]:,} rows, {A.nnz:,} entries")
+    for kernel, call in calls.items():
+        samples = timing.device_samples(call, plan.solver_repeats)
+        yield row("largest", f"lf.graph.{kernel}", samples=samples)
+        yield row("largest", f"lf.graph.{kernel}, edges", samples=edge_rates(A.nnz / 2, samples), unit=EDGES)
+
+
+def first_end(A):
+    """A vertex that has an edge."""
+    return int(A.indices[0])
+
+
+def edge_rates(edges, samples):
+    """Billions of edges a second, from milliseconds."""
+    return [edges / (1e6 * sample) for sample in samples]
+
+
+def few_samples(call, repeats):
+    """Milliseconds of at most so many calls, after one that compiles; what takes long is not repeated."""
+    call()
+    samples = []
+    while not samples or (len(samples) < repeats and sum(samples) < 1e3 * timing.LONG_SECONDS):
+        samples.append(timing.host_time(call)[0])
+    return samples
+
+
+def components_of_scipy(A):
+    return "SciPy", partial(csgraph.connected_components, A, connection="weak")
+
+
+def strong_components_of_scipy(A):
+    return "SciPy", partial(csgraph.connected_components, A, connection="strong")
+
+
+def tree_of_scipy(A):
+    return "SciPy", partial(csgraph.minimum_spanning_tree, A)
+
+
+def order_of_scipy(A, start):
+    return "SciPy", partial(csgraph.breadth_first_order, A, start)
+
+
+def independent_set_of_pyamg(A):
+    from pyamg.graph import maximal_independent_set
+
+    return "PyAMG", partial(maximal_independent_set, A)
+
+
+PEERS = {
+    "connected_components": components_of_scipy,
+    "strongly_connected_components": strong_components_of_scipy,
+    "minimum_spanning_tree": tree_of_scipy,
+    "breadth_first_order": order_of_scipy,
+    "maximal_independent_set": independent_set_of_pyamg,
+}
