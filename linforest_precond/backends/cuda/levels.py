@@ -17,8 +17,8 @@ SEARCH = Struct(
 MANY_LANES = 16
 LARGE = {"blocks": 2**16, "block": 1024}
 
+# Beyond all vertices where it is read without a sign.
 NO_PREDECESSOR = -9999
-BEYOND_ALL = np.iinfo(np.int32).max
 
 
 def bfs_levels(pattern, source):
@@ -28,13 +28,10 @@ def bfs_levels(pattern, source):
 
 def breadth_first_order(pattern, source, with_predecessors):
     """The vertices that can be reached by (level, index), and the lowest predecessor of each or None."""
-    predecessors = cupy.full(pattern.n, BEYOND_ALL, np.int32) if with_predecessors else None
+    predecessors = cupy.full(pattern.n, NO_PREDECESSOR, np.int32) if with_predecessors else None
     levels = _search_pattern(pattern, source, predecessors)
     order = cupy.argsort(levels.view(np.uint32), kind="stable")  # those that are not reached come last
     count = int(cupy.count_nonzero(levels >= 0))  # stall: the caller gets no more
-    if with_predecessors:
-        none = (predecessors < 0) | (predecessors == BEYOND_ALL)
-        predecessors[none] = NO_PREDECESSOR
     return order[:count].astype(np.int32), predecessors
 
 
@@ -53,9 +50,9 @@ def queue_for(rows):
 
 
 def search(rows, sources, levels, queue, parents=None, both_ways=True, dead_end=1, **sizes):
-    """Fill the levels of all vertices that can be reached from the sources, -1 elsewhere, and their parents.
+    """Fill the levels of all vertices that can be reached from the sources, -1 elsewhere.
 
-    `parents` are lowered from `BEYOND_ALL`; those of sources become -1.
+    `parents`, if given, are `NO_PREDECESSOR` and become the lowest predecessors of those that have one.
     """
     meeting = Meeting(rows.width, **sizes)
     levels.fill(-1)

@@ -8,7 +8,6 @@ struct __align__(16) Item {
     u32 length;
 };
 #define DEFERRED 0x80000000u
-#define NO_POSITION -1
 
 // Items pass from block to block, through L2.
 __device__ __forceinline__ Item load_item(const Item* items) {

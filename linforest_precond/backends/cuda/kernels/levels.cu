@@ -10,7 +10,7 @@ struct Search {
     // -1 where nothing has come yet.
     int* levels;
     // The lowest vertex of the level before that leads to each, beyond all vertices at first; null where nobody asks.
-    int* parents;
+    u32* parents;
     // The items of all levels, one after the other, their number, and how many rows looked back were left over for.
     Item* queue;
     u32* tails;
@@ -43,18 +43,24 @@ __device__ __forceinline__ u32 items_of_row(const Search& s, const Span& span, u
     return span.length > (level ? s.dead_end : 0) ? pieces(span.length) : 0;
 }
 
-__device__ __forceinline__ void take_parent(const Search& s, u32 vertex, int parent) {
-    if (s.parents && parent < __ldcg(s.parents + vertex)) atomicMin(s.parents + vertex, parent);
+// Where vertices have many neighbours, most are found by many, and looking is cheaper than trying. Where they have few,
+// fronts are small, and a level takes as long as its loads that wait for each other.
+#define MANY (WIDTH >= 16)
+
+__device__ __forceinline__ void take_parent(const Search& s, u32 vertex, u32 parent) {
+    if (s.parents && (!MANY || parent < __ldcg(s.parents + vertex))) atomicMin(s.parents + vertex, parent);
 }
 
-// Takes a vertex for this level, unless another lane or an earlier level has it. Where vertices have many neighbours
-// most are taken already, and looking is cheaper than trying.
-__device__ __forceinline__ bool take_vertex(const Search& s, u32 vertex, int parent, u32 level) {
-    if (vertex == EMPTY) return false;
-    int seen = WIDTH >= 16 ? __ldcg(s.levels + vertex) : -1;
+// Takes a vertex for this level, unless another lane or an earlier level has it; its row, or an empty one.
+__device__ __forceinline__ Span take_vertex(const Search& s, u32 vertex, u32 parent, u32 level) {
+    Span span = {0, 0};
+    if (vertex == EMPTY) return span;
+    if (!MANY) span = load_span(s.spans, vertex);
+    int seen = MANY ? __ldcg(s.levels + vertex) : -1;
     if (seen < 0) seen = atomicCAS(s.levels + vertex, -1, (int)level);
     if (seen < 0 || seen == (int)level) take_parent(s, vertex, parent);
-    return seen < 0;
+    if (seen >= 0) return {0, 0};
+    return MANY ? load_span(s.spans, vertex) : span;
 }
 
 // Appends the `own` pieces of each thread's row to the queue: from *tail on, which counts them up, moved by `offset`, or
@@ -97,18 +103,16 @@ __device__ __forceinline__ void look_ahead(const Search& s, Sums& sums, Level& l
     const u32 queue_end = level.number ? (u32)level.placed + level.items : 0;
     u32 appended = 0;
     for (u32 base = first; base < end; base += step) {
-        u32 vertex = EMPTY;
-        int parent = NO_POSITION;
+        u32 vertex = EMPTY, parent = EMPTY;
         if (base + slot < end && level.number) {
             const Item piece = load_item(s.queue + (u32)level.placed + base + slot);
             if (lane < piece.length) vertex = __ldg(s.neighbours + piece.begin + lane) & VERTEX;
-            parent = piece.position;
+            parent = (u32)piece.position;
         } else if (base + slot < end) {
             const i64 place = (i64)(base + slot) * WIDTH + lane;
             if (place < s.source_count && s.sources[place] >= 0) vertex = (u32)s.sources[place];
         }
-        Span span = {0, 0};
-        if (take_vertex(s, vertex, parent, level.number)) span = load_span(s.spans, vertex);
+        const Span span = take_vertex(s, vertex, parent, level.number);
         const u32 own = items_of_row(s, span, level.number);
         if (blocks > 1) appended += append_rows(s, sums, own, span, (int)vertex, s.tails, 0);
         else appended += append_rows(s, sums, own, span, (int)vertex, nullptr, queue_end + appended);
@@ -131,8 +135,8 @@ __device__ __forceinline__ bool looks_back(const Search& s, const Level& level, 
     return items * ITEMS_TO_ONE > left && items * VERTICES_TO_ONE > (u64)s.n;
 }
 
-// The first of a row's first neighbours that are in the last level, or NO_POSITION.
-__device__ __forceinline__ int first_parent(const Search& s, const Span& span, int last_level) {
+// The first of a row's first neighbours that are in the last level, or EMPTY.
+__device__ __forceinline__ u32 first_parent(const Search& s, const Span& span, int last_level) {
     for (int first = 0; first < FEW && first < span.length; first += 4) {
         u32 around[4];
         int levels[4];
@@ -143,9 +147,9 @@ __device__ __forceinline__ int first_parent(const Search& s, const Span& span, i
         for (int i = 0; i < 4; ++i) levels[i] = around[i] == EMPTY ? -1 : __ldcg(s.levels + around[i]);
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-            if (levels[i] == last_level) return (int)around[i];
+            if (levels[i] == last_level) return around[i];
     }
-    return NO_POSITION;
+    return EMPTY;
 }
 
 // Every vertex that is not reached looks at the beginning of its row for one that was reached last; the rest of the row is
@@ -158,8 +162,8 @@ __device__ __forceinline__ u32 look_at_beginnings(const Search& s, Sums& sums, u
         u32 own = 0;
         if (v < s.n && __ldcg(s.levels + v) < 0) {
             span = load_span(s.spans, (u32)v);
-            const int parent = first_parent(s, span, (int)number - 1);
-            if (parent >= 0) {
+            const u32 parent = first_parent(s, span, (int)number - 1);
+            if (parent != EMPTY) {
                 __stcg(s.levels + v, (int)number);
                 if (s.parents) __stcg(s.parents + v, parent);
                 items += items_of_row(s, span, number);
@@ -183,7 +187,7 @@ __device__ __forceinline__ void look_at_leftovers(const Search& s, u32 count, u3
         if (lane >= piece.length) continue;
         const u32 neighbour = __ldg(s.neighbours + piece.begin + lane) & VERTEX;
         if (__ldcg(s.levels + neighbour) != (int)number - 1) continue;
-        take_parent(s, vertex, (int)neighbour);
+        take_parent(s, vertex, neighbour);
         if (atomicCAS(s.levels + vertex, -1, (int)number) == -1) items += items_of_row(s, load_span(s.spans, vertex), number);
     }
 }
