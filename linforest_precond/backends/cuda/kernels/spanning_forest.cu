@@ -103,36 +103,47 @@ struct Source {
     }
 };
 
+// The least word among lanes side by side that belong to one tree, in the last of them; NONE in the others.
+__device__ __forceinline__ u64 least_of_run(int tree, u64 word) {
+    const int lane = threadIdx.x % 32;
+    for (int step = 1; step < 32; step *= 2) {
+        const u64 other = __shfl_up_sync(FULL_WARP, word, step);
+        const int other_tree = __shfl_up_sync(FULL_WARP, tree, step);
+        if (lane >= step && other_tree == tree) word = min(word, other);
+    }
+    const int next_tree = __shfl_down_sync(FULL_WARP, tree, 1);
+    return lane == 31 || next_tree != tree ? word : NONE;
+}
+
+// Offers words to the two trees of an edge, or NONE. Entries of one row lie side by side. All lanes must come.
+__device__ __forceinline__ void offer(u64* least, const Edge& edge, u64 to_one, u64 to_other) {
+    to_one = least_of_run(edge.one, to_one);
+    if (to_one != NONE) take_least(least + edge.one, to_one);
+    if (to_other != NONE) take_least(least + edge.other, to_other);
+}
+
 // An edge offers its weight to the trees it joins. The hub's tree need not choose: those around it choose it.
 __device__ __forceinline__ void offer_weight(const Graph& graph, const Trees& trees, const Edge& edge, int hub) {
-    const u64 word = weight_word(graph, edge.slot);
-    if (edge.one != hub) take_least(trees.lightest + edge.one, word);
-    if (edge.other != hub) take_least(trees.lightest + edge.other, word);
+    const u64 word = edge.slot >= 0 ? weight_word(graph, edge.slot) : NONE;
+    offer(trees.lightest, edge, edge.one == hub ? NONE : word, edge.other == hub ? NONE : word);
 }
 
 // An edge of the least weight offers itself.
-__device__ __forceinline__ void offer_edge(const Graph& graph, const Trees& trees, const Edge& edge, int hub) {
-    const u64 weight = weight_word(graph, edge.slot);
-    const bool one = edge.one != hub && weight == __ldcg(trees.lightest + edge.one);
-    const bool other = edge.other != hub && weight == __ldcg(trees.lightest + edge.other);
-    if (!one && !other) return;
-    const u64 word = edge_word(graph, edge.slot);
-    if (one) take_least(trees.first_edges + edge.one, word);
-    if (other) take_least(trees.first_edges + edge.other, word);
+__device__ __forceinline__ void offer_edge(const Graph& graph, const Trees& trees, const Edge& edge) {
+    const u64 weight = edge.slot >= 0 ? weight_word(graph, edge.slot) : NONE;
+    const bool one = weight != NONE && weight == __ldcg(trees.lightest + edge.one);
+    const bool other = weight != NONE && weight == __ldcg(trees.lightest + edge.other);
+    const u64 word = one || other ? edge_word(graph, edge.slot) : NONE;
+    offer(trees.first_edges, edge, one ? word : NONE, other ? word : NONE);
 }
 
 __device__ void offer_weights(const Graph& graph, const Trees& trees, const Source& source, int hub) {
-    for (i64 base = 0; base < source.count; base += blockDim.x) {
-        const Edge edge = source.load(graph, base);
-        if (edge.slot >= 0) offer_weight(graph, trees, edge, hub);
-    }
+    for (i64 base = 0; base < source.count; base += blockDim.x)
+        offer_weight(graph, trees, source.load(graph, base), hub);
 }
 
-__device__ void offer_edges(const Graph& graph, const Trees& trees, const Source& source, int hub) {
-    for (i64 base = 0; base < source.count; base += blockDim.x) {
-        const Edge edge = source.load(graph, base);
-        if (edge.slot >= 0) offer_edge(graph, trees, edge, hub);
-    }
+__device__ void offer_edges(const Graph& graph, const Trees& trees, const Source& source) {
+    for (i64 base = 0; base < source.count; base += blockDim.x) offer_edge(graph, trees, source.load(graph, base));
 }
 
 // Edges that still join two trees are kept, and offer their weights.
@@ -145,8 +156,8 @@ __device__ void keep_edges(const Graph& graph, const Trees& trees, Source& sourc
             edge.one = trees.roots[edge.one];
             edge.other = trees.roots[edge.other];
             if (edge.one == edge.other) edge.slot = NO_SLOT;
-            else offer_weight(graph, trees, edge, hub);
         }
+        offer_weight(graph, trees, edge, hub);
         // All threads have their edges before the first is written.
         const i64 place = kept + block_sum_before(edge.slot >= 0, &total);
         if (edge.slot >= 0) source.own[place] = edge;
@@ -201,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(512) grow(Graph graph, Trees trees,
         if (threadIdx.x == 0 && source.count) atomicAdd(state->left + round, (u64)source.count);
         grid_barrier(arrivals, generation);
         if (!__ldcg(state->left + round)) return;
-        offer_edges(graph, trees, source, hub);
+        offer_edges(graph, trees, source);
         grid_barrier(arrivals, generation);
         join_trees(graph, trees);
         grid_barrier(arrivals, generation);
