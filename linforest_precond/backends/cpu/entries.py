@@ -79,8 +79,8 @@ def scan_pattern(indptr, indices):
 
 def sort_entries(rows, cols, n):
     """The order of entries by (row, column), stable, and where each row begins."""
-    by_column, _ = stable_order(cols, n)
-    by_row, indptr = stable_order(rows[by_column], n)
+    by_column, _ = _stable_order(cols, n)
+    by_row, indptr = _stable_order(rows[by_column], n)
     return by_column[by_row], indptr
 
 
@@ -158,7 +158,7 @@ def _first(found):
     return int(slots.min()) if slots.size else NOT_FOUND
 
 
-def stable_order(keys, n):
+def _stable_order(keys, n):
     """Sort keys in [0, n) by counting, and say where each key begins.
 
     SciPy's conversion of a matrix with one row is that sort: stable, linear, and duplicates stay.

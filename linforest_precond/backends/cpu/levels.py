@@ -4,7 +4,7 @@ import numpy as np
 from numba import prange
 
 from .atomics import exchange_if, fetch_add, fetch_min, load, store
-from .entries import readonly, stable_order, wide_pattern
+from .entries import readonly, wide_pattern
 from .jit import helper, kernel
 
 NOT_REACHED = -1
@@ -29,11 +29,9 @@ def bfs_levels(pattern, source):
 
 def breadth_first_order(pattern, source, with_predecessors):
     """The vertices that can be reached by (level, index), and the lowest predecessor of each or None."""
-    levels = bfs_levels(pattern, source)
-    reached = np.flatnonzero(levels >= 0).astype(np.int32)
-    order, _ = stable_order(levels[reached], pattern.n)
-    predecessors = _predecessors(pattern, levels) if with_predecessors else None
-    return reached[order], predecessors
+    levels, order, begins = walk(pattern, np.array([source], np.int32))
+    sort_levels(levels, begins, order)
+    return order, _predecessors(pattern, levels) if with_predecessors else None
 
 
 def _predecessors(pattern, levels):
@@ -73,7 +71,7 @@ def walk_levels(indptr, indices, symmetric, levels, queue, begins):
     while begins[depth + 1] > begins[depth]:
         begin, end = begins[depth], begins[depth + 1]
         if end - begin < NARROW:
-            left -= reach(indptr, indices, levels, queue, tail, depth + 1, begin, end)
+            left -= reach(indptr, indices, levels, queue, tail, depth + 1, begin, end, True)
         elif tail[0] < queue.size:
             front = 0
             for place in prange(begin, end):
@@ -83,8 +81,8 @@ def walk_levels(indptr, indices, symmetric, levels, queue, begins):
                     look_back(indptr, indices, levels, queue, tail, depth, chunk * CHUNK)
             else:
                 for chunk in prange((end - begin + CHUNK - 1) // CHUNK):
-                    first = begin + chunk * CHUNK
-                    reach(indptr, indices, levels, queue, tail, depth + 1, first, min(first + CHUNK, end))
+                    first, last = begin + chunk * CHUNK, min(begin + (chunk + 1) * CHUNK, end)
+                    reach(indptr, indices, levels, queue, tail, depth + 1, first, last, False)
             left -= front
         depth += 1
         begins[depth + 1] = tail[0]
@@ -94,7 +92,7 @@ def walk_levels(indptr, indices, symmetric, levels, queue, begins):
 # Give the level to all neighbours of a part of the queue that have none, and append them. Gives the number of
 # entries looked at.
 @helper
-def reach(indptr, indices, levels, queue, tail, level, begin, end):
+def reach(indptr, indices, levels, queue, tail, level, begin, end, alone):
     found = np.empty(FOUND, np.int32)
     count = looked_at = 0
     for place in range(begin, end):
@@ -102,7 +100,7 @@ def reach(indptr, indices, levels, queue, tail, level, begin, end):
         looked_at += indptr[v + 1] - indptr[v]
         for slot in range(np.uint64(indptr[v]), np.uint64(indptr[v + 1])):
             u = np.uint64(indices[slot])
-            if load(levels, u) == NOT_REACHED and exchange_if(levels, u, NOT_REACHED, level) == NOT_REACHED:
+            if take(levels, u, level, alone):
                 if count == FOUND:
                     append(found, count, queue, tail)
                     count = 0
@@ -110,6 +108,17 @@ def reach(indptr, indices, levels, queue, tail, level, begin, end):
                 count += 1
     append(found, count, queue, tail)
     return looked_at
+
+
+# Give a vertex its level, if it has none.
+@helper
+def take(levels, v, level, alone):
+    if load(levels, v) != NOT_REACHED:
+        return False
+    if alone:
+        store(levels, v, level)
+        return True
+    return exchange_if(levels, v, NOT_REACHED, level) == NOT_REACHED
 
 
 # Those of a chunk of vertices that have no level look for a neighbour that has the last one.
@@ -134,6 +143,15 @@ def append(found, count, queue, tail):
     place = fetch_add(tail, 0, count)
     for i in range(count):
         queue[place + i] = found[i]
+
+
+# Bring the vertices of each level into ascending order; levels begin at `begins`, which are used up.
+@kernel(parallel=False)
+def sort_levels(levels, begins, order):
+    for v in range(levels.size):
+        if levels[v] >= 0:
+            order[begins[levels[v]]] = v
+            begins[levels[v]] += 1
 
 
 # The lowest neighbour in the level before: columns ascend.
