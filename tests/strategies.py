@@ -76,6 +76,14 @@ def with_types(A, dtype=None, index_dtype=None):
     return make_csr(data, A.indices.astype(index_dtype), A.indptr.astype(index_dtype), A.shape[0])
 
 
+def in_disorder(A):
+    """The same matrix, every row backwards and every entry stored twice with half of its value."""
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    backwards = A.indptr[rows] + A.indptr[rows + 1] - 1 - np.arange(A.nnz)
+    data, indices = np.repeat(A.data[backwards] / 2, 2), np.repeat(A.indices[backwards], 2)
+    return make_csr(data, indices, 2 * A.indptr, A.shape[0])
+
+
 def from_edges(size, lo, hi, weights, diagonal=0.0, dtype=np.float64):
     """The symmetric matrix of an edge list without repeats; the diagonal is stored where it is nonzero."""
     lo, hi = np.asarray(lo, dtype=np.int64), np.asarray(hi, dtype=np.int64)

@@ -52,6 +52,8 @@ def pagerank(
 
     Raises
     ------
+    ValueError
+        For negative weights, and for rows with a sum too small to be inverted.
     RuntimeError
         If the changes stay above the tolerance.
 
@@ -78,7 +80,9 @@ def pagerank(
     ranks, iterations, change = backend.pagerank.power_iteration(
         csr, alpha, personalization, dangling, start, max_iter, csr.n * tol
     )
-    if not change < csr.n * tol:
+    if math.isnan(change):
+        raise ValueError("A must have rows whose sums can be inverted, got one below 1e-308; scale A")
+    if change >= csr.n * tol:
         raise RuntimeError(
             f"the ranks still changed by {change:.3g} in iteration {iterations}, where A's size times tol is "
             f"{csr.n * tol:.3g}; raise max_iter or tol"

@@ -29,7 +29,7 @@ def power_iteration(csr, alpha, personalization, dangling, start, max_iter, goal
     changes, leaks = np.empty((2, -(-csr.n // CHUNK)))
     leak = tree_sum(np.where(is_dangling, ranks, 0.0))
     change, iterations = np.inf, 0
-    while iterations < max_iter and not change < goal:
+    while iterations < max_iter and change >= goal:
         ranks, last = last, ranks
         add_rows(*arrays, last * inverses, sums)
         update(sums, last, is_dangling, personalization, dangling, alpha, leak, ranks, changes, leaks)

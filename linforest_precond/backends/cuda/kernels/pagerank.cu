@@ -161,7 +161,7 @@ extern "C" __global__ void __launch_bounds__(LANES, 5) iterate(Ranking r, u32* b
         });
         change = totals[0];
         ++iterations;
-    } while (iterations < r.max_iter && !(change < r.goal));
+    } while (iterations < r.max_iter && change >= r.goal);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         r.progress[0] = (double)iterations;
         r.progress[1] = change;
