@@ -81,8 +81,8 @@ class TestOrder:
         assert_breadth_first(backend, A, 5)
         assert_breadth_first(backend, graphs.with_types(A, index_dtype=np.int64), 5, directed=False)
 
-    def test_real_matrices(self, backend, medium_real_name):
-        A = load_real(medium_real_name).copy()
+    def test_real_matrices(self, backend, real_name):
+        A = load_real(real_name).copy()
         A.data = np.ones(A.nnz)
         for directed in (True, False):
             assert_breadth_first(backend, A, A.shape[0] // 2, directed)

@@ -68,8 +68,8 @@ class TestForest:
         for B in (A, graphs.with_types(A, np.float32, np.int64)):
             assert entries(backend, FUNCTIONS[sign](backend.csr(B))) == traversal_oracles.kruskal(B, sign)
 
-    def test_real_matrices(self, backend, medium_real_name):
-        A = load_real(medium_real_name)
+    def test_real_matrices(self, backend, real_name):
+        A = load_real(real_name)
         A = A if A.dtype.kind == "f" else graphs.with_types(abs(A))
         for sign in FUNCTIONS:
             assert_weights_of_scipy(backend, A, sign)
