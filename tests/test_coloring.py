@@ -1,5 +1,6 @@
 """Vertex colourings against the sequential program, and their checker against the definition."""
 
+import graph_cases as cases
 import numpy as np
 import ordering_oracles
 import pytest
@@ -16,25 +17,6 @@ from linforest_precond.backends import cuda as cuda_backend
 color = lf.graph.vertex_coloring
 DTYPES = (np.float64,)
 METHODS = "JP", "LDF"
-
-GRAPHS = {
-    "tiny components": lambda: graphs.packed_small_graphs(400),
-    "random": lambda: graphs.random_graph(2000),
-    "directed": lambda: graphs.random_graph(2000, symmetric=False),
-    "rmat": lambda: graphs.rmat_graph(10),
-    "cube": lambda: graphs.grid_graph(12, 12, 12),
-    "path": lambda: graphs.path_graph(3000),
-    "star": lambda: graphs.star_graph(3000),
-    "cliques": lambda: graphs.two_cliques_joined(200),
-    "isolated": lambda: sp.csr_array((500, 500)),
-}
-LARGE = {
-    "path": lambda: graphs.path_graph(10**6),
-    "star": lambda: graphs.star_graph(10**6),
-    "tiny components": lambda: graphs.packed_small_graphs(10**5),
-    "rmat": lambda: graphs.rmat_graph(20, 16),
-    "cube": lambda: graphs.grid_graph(100, 100, 100),
-}
 
 
 def assert_as_on_the_cpu(backend, A, method):
@@ -56,19 +38,19 @@ class TestColors:
         assert lf.graph.is_coloring(backend.csr(A), colors)
 
     @pytest.mark.parametrize("method", METHODS)
-    @pytest.mark.parametrize("name", GRAPHS)
+    @pytest.mark.parametrize("name", cases.SMALL)
     def test_larger_graphs(self, backend, name, method):
-        A = GRAPHS[name]()
+        A = cases.SMALL[name]()
         expected = oracles.coloring(ordering_oracles.neighbors(A), 5, method == "LDF")
         for B in (A, graphs.with_types(A, index_dtype=np.int64)):
             np.testing.assert_array_equal(backend.host(color(backend.csr(B), method, seed=5)), expected)
 
     @pytest.mark.gpu
     @pytest.mark.parametrize("method", METHODS)
-    @pytest.mark.parametrize("name", ["rmat", "star", "cliques", "directed"])
+    @pytest.mark.parametrize("name", cases.LONG_ROWS)
     def test_rows_in_many_pieces(self, cuda, name, method, monkeypatch):
         monkeypatch.setattr(cuda_backend.coloring, "PIECE", 32)
-        A = GRAPHS[name]()
+        A = cases.SMALL[name]()
         np.testing.assert_array_equal(cuda.host(color(cuda.csr(A), method)), color(A, method))
 
     @pytest.mark.parametrize("density", [0.1, 0.45, 0.65])
@@ -78,9 +60,9 @@ class TestColors:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("method", METHODS)
-    @pytest.mark.parametrize("name", LARGE)
+    @pytest.mark.parametrize("name", cases.LARGE)
     def test_large_graphs(self, backend, name, method):
-        assert_as_on_the_cpu(backend, LARGE[name](), method)
+        assert_as_on_the_cpu(backend, cases.LARGE[name](), method)
 
     @pytest.mark.parametrize("method", METHODS)
     def test_real_matrices(self, backend, medium_real_name, method):

@@ -1,5 +1,6 @@
 """Maximal independent sets against the sequential program, and their checker against the definition."""
 
+import graph_cases as cases
 import numpy as np
 import ordering_oracles
 import pytest
@@ -16,33 +17,6 @@ from linforest_precond.backends import cuda as cuda_backend
 mis = lf.graph.maximal_independent_set
 DTYPES = (np.float64,)
 
-GRAPHS = {
-    "tiny components": lambda: graphs.packed_small_graphs(400),
-    "random": lambda: graphs.random_graph(2000),
-    "directed": lambda: graphs.random_graph(2000, symmetric=False),
-    "rmat": lambda: graphs.rmat_graph(10),
-    "cube": lambda: graphs.grid_graph(12, 12, 12),
-    "path": lambda: graphs.path_graph(3000),
-    "star": lambda: graphs.star_graph(3000),
-    "cliques": lambda: graphs.two_cliques_joined(60),
-    "isolated": lambda: sp.csr_array((500, 500)),
-}
-LARGE = {
-    "path": lambda: graphs.path_graph(10**6),
-    "star": lambda: graphs.star_graph(10**6),
-    "star of stars": lambda: star_of_stars(300_000),
-    "tiny components": lambda: graphs.packed_small_graphs(10**5),
-    "rmat": lambda: graphs.rmat_graph(20, 16),
-    "cube": lambda: graphs.grid_graph(100, 100, 100),
-}
-
-
-def star_of_stars(leaves):
-    """A middle whose many neighbours are all left out by leaves of their own: it joins the set last."""
-    rim = np.arange(1, leaves + 1)
-    ends = np.concatenate([rim, rim + leaves])
-    return graphs.from_edges(2 * leaves + 1, np.concatenate([np.zeros(leaves), rim]), ends, 1.0)
-
 
 def assert_is_mis(backend, A, members, k):
     assert isinstance(members, backend.xp.ndarray) and members.dtype == np.int32
@@ -58,9 +32,9 @@ class TestSet:
         assert_is_mis(backend, backend.csr(A), members, k)
 
     @pytest.mark.parametrize("k", [1, 2, 3])
-    @pytest.mark.parametrize("name", GRAPHS)
+    @pytest.mark.parametrize("name", cases.SMALL)
     def test_larger_graphs(self, backend, name, k):
-        A = GRAPHS[name]()
+        A = cases.SMALL[name]()
         expected = oracles.independent_set(ordering_oracles.neighbors(A), k, 5)
         for B in (A, graphs.with_types(A, index_dtype=np.int64)):
             members = mis(backend.csr(B), k, seed=5)
@@ -68,10 +42,10 @@ class TestSet:
 
     @pytest.mark.gpu
     @pytest.mark.parametrize("k", [1, 2, 3])
-    @pytest.mark.parametrize("name", ["rmat", "star", "cliques", "directed"])
+    @pytest.mark.parametrize("name", cases.LONG_ROWS)
     def test_rows_in_many_pieces(self, cuda, name, k, monkeypatch):
         monkeypatch.setattr(cuda_backend.independent_set, "PIECE", 32)
-        A = GRAPHS[name]()
+        A = cases.SMALL[name]()
         np.testing.assert_array_equal(cuda.host(mis(cuda.csr(A), k)), mis(A, k))
 
     @pytest.mark.parametrize("density", [0.1, 0.45, 0.65])
@@ -83,9 +57,9 @@ class TestSet:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("k", [1, 2])
-    @pytest.mark.parametrize("name", LARGE)
+    @pytest.mark.parametrize("name", cases.LARGE)
     def test_large_graphs(self, backend, name, k):
-        assert_as_on_the_cpu(backend, LARGE[name](), k)
+        assert_as_on_the_cpu(backend, cases.LARGE[name](), k)
 
     @pytest.mark.parametrize("k", [1, 2])
     def test_real_matrices(self, backend, medium_real_name, k):
@@ -102,7 +76,7 @@ class TestSet:
     def test_few_neighbours_first(self, backend):
         for k, expected in ((1, 900), (2, 1)):
             assert int(mis(backend.csr(graphs.star_graph(900)), k).sum()) == expected
-        middle = mis(backend.csr(star_of_stars(900)))
+        middle = mis(backend.csr(cases.star_of_stars(900)))
         assert int(middle[0]) == 1 and int(middle.sum()) == 901
 
     def test_the_middle_of_many_steps(self, backend):

@@ -1,5 +1,6 @@
 """Label propagation against the definition of its rounds."""
 
+import graph_cases as cases
 import numpy as np
 import ordering_oracles
 import pytest
@@ -19,25 +20,6 @@ propagate = lf.graph.label_propagation
 DTYPES = (np.float64,)
 # Rounds that come to an end before.
 MANY = 10**6
-
-GRAPHS = {
-    "tiny components": lambda: graphs.packed_small_graphs(300),
-    "random": lambda: graphs.random_graph(1000),
-    "directed": lambda: graphs.random_graph(1000, symmetric=False),
-    "rmat": lambda: graphs.rmat_graph(9),
-    "cube": lambda: graphs.grid_graph(8, 9, 10),
-    "path": lambda: graphs.path_graph(1000),
-    "star": lambda: graphs.star_graph(1000),
-    "cliques": lambda: graphs.two_cliques_joined(60),
-    "isolated": lambda: sp.csr_array((500, 500)),
-}
-LARGE = {
-    "path": lambda: graphs.path_graph(10**6),
-    "star": lambda: graphs.star_graph(10**6),
-    "tiny components": lambda: graphs.packed_small_graphs(10**5),
-    "rmat": lambda: graphs.rmat_graph(20, 16),
-    "cube": lambda: graphs.grid_graph(100, 100, 100),
-}
 
 
 def assert_are_communities(backend, A, labels):
@@ -67,9 +49,9 @@ class TestLabels:
         assert isinstance(labels, backend.xp.ndarray) and labels.dtype == np.int32
         assert backend.host(labels).tolist() == expected
 
-    @pytest.mark.parametrize("name", GRAPHS)
+    @pytest.mark.parametrize("name", cases.SMALL)
     def test_larger_graphs(self, backend, name):
-        A = GRAPHS[name]()
+        A = cases.SMALL[name]()
         for max_iter in (1, 8):
             expected = oracles.label_propagation(ordering_oracles.neighbors(A), max_iter, 5)
             for B in (A, graphs.with_types(A, index_dtype=np.int64)):
@@ -93,10 +75,10 @@ class TestLabels:
         assert found == expected
 
     @pytest.mark.gpu
-    @pytest.mark.parametrize("name", ["rmat", "star", "cliques", "directed"])
+    @pytest.mark.parametrize("name", cases.LONG_ROWS)
     def test_rows_in_many_pieces(self, cuda, name, monkeypatch):
         monkeypatch.setattr(cuda_backend.label_propagation, "PIECE", 32)
-        A = GRAPHS[name]()
+        A = cases.SMALL[name]()
         for max_iter in (1, 2, 20):
             np.testing.assert_array_equal(cuda.host(propagate(cuda.csr(A), max_iter)), propagate(A, max_iter))
 
@@ -106,9 +88,9 @@ class TestLabels:
         assert_as_on_the_cpu(backend, graphs.directed_graph(size, density))
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("name", LARGE)
+    @pytest.mark.parametrize("name", cases.LARGE)
     def test_large_graphs(self, backend, name):
-        assert_as_on_the_cpu(backend, LARGE[name]())
+        assert_as_on_the_cpu(backend, cases.LARGE[name]())
 
     def test_real_matrices(self, backend, medium_real_name):
         assert_as_on_the_cpu(backend, load_real(medium_real_name))

@@ -1,5 +1,6 @@
 """PageRank against the textbook and networkx, and the same bits everywhere."""
 
+import graph_cases as cases
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -37,13 +38,8 @@ GRAPHS = {
     "cliques": lambda: graphs.two_cliques_joined(80),
     "isolated": lambda: sp.csr_array((500, 500)),
 }
-LARGE = {
-    "path": lambda: graphs.path_graph(10**6),
-    "star": lambda: graphs.star_graph(10**6),
-    "tiny components": lambda: graphs.packed_small_graphs(10**5),
-    "rmat": lambda: graphs.rmat_graph(20, 16),
-    "half of rmat": lambda: directed(graphs.rmat_graph(20, 16)),
-    "cube": lambda: graphs.grid_graph(100, 100, 100),
+LARGE = cases.LARGE | {
+    "half of rmat": lambda: directed(graphs.large_rmat()),
     "many chunks": lambda: directed(graphs.path_graph(5 * 10**6)),
 }
 
