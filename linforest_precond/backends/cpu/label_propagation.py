@@ -19,7 +19,8 @@ def propagate_labels(pattern, max_iter, seed):
     labels = np.arange(n, dtype=np.int32)
     # Vertices that have not looked at their neighbours since one of these took another label.
     waiting = np.ones(n, bool)
-    counts = np.zeros((numba.get_num_threads(), n), np.int32)
+    threads = numba.get_num_threads()
+    counts, found = np.zeros((threads, n), np.int32), np.empty((threads, pattern.longest_row), np.int32)
     for number in range(max_iter):
         if not waiting.any():
             break
@@ -27,8 +28,8 @@ def propagate_labels(pattern, max_iter, seed):
         give_turns(waiting, iteration_keys(seed, number)[0], turns)
         vertices = np.flatnonzero(turns)
         chosen = np.empty(vertices.size, np.int32)
-        shares = equal_shares(indptr[vertices + 1] - indptr[vertices], counts.shape[0])
-        choose_labels(indptr, indices, vertices, shares, labels, counts, chosen)
+        shares = equal_shares(indptr[vertices + 1] - indptr[vertices], threads)
+        choose_labels(indptr, indices, vertices, shares, labels, counts, found, chosen)
         waiting[vertices] = False
         changed = chosen != labels[vertices]
         labels[vertices[changed]] = chosen[changed]
@@ -50,30 +51,35 @@ def give_turns(waiting, charge_key, turns):
         turns[v] = waiting[v] and is_positive(v, charge_key, HALF)
 
 
-# Each part has its own row of counts, all zero before and after.
+# Each part has its own row of counts, all zero before and after, and room for the labels of a row.
 @kernel(parallel=True)
-def choose_labels(indptr, indices, vertices, shares, labels, counts, chosen):
+def choose_labels(indptr, indices, vertices, shares, labels, counts, found, chosen):
     for part in prange(shares.size - 1):
         for place in range(shares[part], shares[part + 1]):
             v = vertices[place]
-            chosen[place] = modal_label(indptr[v], indptr[v + 1], indices, v, labels, counts[part])
+            chosen[place] = modal_label(
+                indices[indptr[v] : indptr[v + 1]], v, labels, counts[part], found[part]
+            )
 
 
 # The most frequent label of a vertex's neighbours: its own if that is one, else the lowest. Without any
-# neighbours it keeps its own.
+# neighbours it keeps its own. A label is compared with the best one whenever it is met, at last with its whole
+# count.
 @helper
-def modal_label(begin, end, indices, v, labels, counts):
-    own, best, most = labels[v], labels[v], 0
-    for slot in range(begin, end):
-        if indices[slot] != v:
-            counts[labels[indices[slot]]] += 1
-    for slot in range(begin, end):
-        label = labels[indices[slot]]
+def modal_label(neighbours, v, labels, counts, found):
+    own, best, most, size = labels[v], labels[v], 0, 0
+    for u in neighbours:
+        if u == v:
+            continue
+        label = labels[u]
+        counts[label] += 1
+        found[size] = label
+        size += 1
         count = counts[label]
         if count > most or (count == most and (label == own or (best != own and label < best))):
             best, most = label, count
-    for slot in range(begin, end):
-        counts[labels[indices[slot]]] = 0
+    for label in found[:size]:
+        counts[label] = 0
     return best
 
 
