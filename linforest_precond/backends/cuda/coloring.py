@@ -6,7 +6,7 @@ from .launch import Struct
 from .lazy import cupy
 from .loader import PIECE, kernels
 from .pieces import LONG_ROWS_FIELD, cut_long_rows
-from .rounds import launch_rounds
+from .worklist import work_off
 
 # The struct in coloring.cu.
 COLORING = Struct(
@@ -29,5 +29,5 @@ def color_vertices(pattern, largest_first, seed):
         long_rows=long_rows.field, colors=colors, offsets=offsets, unfinished=unfinished, masks=masks, n=n,
         seed=seed,
     )  # fmt: skip
-    launch_rounds(program.color, coloring, items)
+    work_off(program.color, coloring, items)
     return colors

@@ -6,7 +6,7 @@ from .launch import Struct
 from .lazy import cupy
 from .loader import PIECE, kernels
 from .pieces import LONG_ROWS_FIELD, cut_long_rows
-from .rounds import launch_rounds
+from .worklist import work_off
 
 # The struct in independent_set.cu.
 SELECTION = Struct(
@@ -30,5 +30,5 @@ def independent_set(pattern, k, seed):
         states=states, offsets=offsets, unfinished=unfinished, first_words=first_words, arrived=arrived,
         nearest=nearest, members=members, n=n, seed=seed, k=k, padding=0,
     )  # fmt: skip
-    launch_rounds(program.select_near if k == 1 else program.select_far, selection, items)
+    work_off(program.select_near if k == 1 else program.select_far, selection, items)
     return members

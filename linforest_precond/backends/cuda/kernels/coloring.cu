@@ -1,6 +1,6 @@
 #include "common.cuh"
 #include "pieces.cuh"
-#include "rounds.cuh"
+#include "worklist.cuh"
 
 #define NO_COLOR -1
 

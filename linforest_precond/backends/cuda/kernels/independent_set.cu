@@ -1,6 +1,6 @@
 #include "common.cuh"
 #include "pieces.cuh"
-#include "rounds.cuh"
+#include "worklist.cuh"
 
 // The state of a vertex, one byte: in the set, out of it, or undecided and then the bit length of its degree: a vertex
 // without neighbours is in the set. Decisions are final, so it does not matter in which order threads see them.

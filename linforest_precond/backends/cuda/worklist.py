@@ -5,12 +5,12 @@ import numpy as np
 from .launch import Struct, launch
 from .lazy import cupy
 
-# The struct in rounds.cuh.
+# The struct in worklist.cuh.
 WORKLIST = Struct(items="P", lengths="P", room="Q")
 LENGTHS = 3
 
 
-def launch_rounds(kernel, problem, room):
+def work_off(kernel, problem, room):
     """Launch a kernel that works off a list of at most `room` items."""
     items = cupy.empty((2, room), np.uint32)
     # The last word serves the barrier.
