@@ -3,6 +3,7 @@
 import numpy as xp
 
 from . import (
+    aggregates,
     bands,
     block_bands,
     components,
@@ -11,20 +12,26 @@ from . import (
     entries,
     factor,
     forest,
+    galerkin,
     greedy,
+    greedy_matching,
     krylov,
     levels,
+    mates,
     ordering,
     pairs,
     patterns,
     pivoting,
     products,
     stopwatch,
+    suitor,
     sums,
+    transfers,
     tridiagonal,
 )
 
 __all__ = [
+    "aggregates",
     "bands",
     "block_bands",
     "components",
@@ -33,9 +40,12 @@ __all__ = [
     "entries",
     "factor",
     "forest",
+    "galerkin",
     "greedy",
+    "greedy_matching",
     "krylov",
     "levels",
+    "mates",
     "max_rows",
     "name",
     "ordering",
@@ -44,7 +54,9 @@ __all__ = [
     "pivoting",
     "products",
     "stopwatch",
+    "suitor",
     "sums",
+    "transfers",
     "tridiagonal",
     "xp",
 ]
