@@ -141,10 +141,10 @@ def _with_weights(A: Any, weights: Any) -> CSR:
         _check_shape(A, backend)
     if own or getattr(A, "format", None) == "csr":
         indptr, indices = (A.indptr, A.indices) if own else _index_arrays(A, backend.xp)
-        return _checked(indptr, indices, _checked_weights(weights, indices.size, backend), backend)
+        return checked_csr(indptr, indices, _checked_weights(weights, indices.size, backend))
     rows, cols, index = _pattern_triplets(A, backend)
     weights = _checked_weights(weights, rows.size, backend)
-    return _checked(*backend.entries.canonical(rows, cols, weights, A.shape[0], index), backend)
+    return checked_csr(*backend.entries.canonical(rows, cols, weights, A.shape[0], index))
 
 
 def _checked_weights(weights: Any, count: int, backend: Any) -> Any:
