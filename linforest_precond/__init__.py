@@ -23,5 +23,6 @@ from linforest_precond.records import Bands as Bands
 from linforest_precond.records import BlockForest as BlockForest
 from linforest_precond.records import Factor as Factor
 from linforest_precond.records import Forest as Forest
+from linforest_precond.records import Matching as Matching
 
 __version__ = "0.1.0"

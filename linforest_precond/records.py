@@ -253,6 +253,71 @@ class Factor:
 
 
 @dataclass(frozen=True, eq=False)
+class Matching:
+    """A matching: edges no two of which share a vertex.
+
+    Attributes
+    ----------
+    mate : (N,) integer array
+        The other end of each vertex's edge, -1 for a single vertex.
+    values : (N,) array
+        The graph's values on these edges, 0 for a single vertex.
+    progress : array of two numbers
+        What `iterations` and `maximal` read; on the device, so that making a matching does not wait for it.
+    total_weight, scale
+        What coverages are measured against.
+    method : str
+        How it was made.
+    """
+
+    mate: Array
+    values: Array
+    progress: Array
+    total_weight: float
+    scale: float = 1.0
+    method: str = "locally_dominant"
+
+    @cached_property
+    def iterations(self) -> int:
+        """Rounds that were made, 1 of methods that have none."""
+        return numbers_of(self.progress)[0]
+
+    @cached_property
+    def maximal(self) -> bool:
+        """Whether it is known that no edge can be added."""
+        return bool(numbers_of(self.progress)[1])
+
+    @cached_property
+    def size(self) -> int:
+        """Number of edges."""
+        return int((self.mate >= 0).sum()) // 2  # stall: on demand
+
+    @cached_property
+    def weight(self) -> float:
+        """Sum of the weights of the edges, in float64."""
+        return backend_of(self.values).sums.tree_sum(self.values, self.scale) / (2.0 * self.scale)
+
+    @cached_property
+    def coverage(self) -> float:
+        """Share of the graph's weight that the matching holds."""
+        return covered_share((self.values,), self.total_weight, self.scale)
+
+    def __str__(self) -> str:
+        vertices = self.mate.size
+        ending = "maximal" if self.maximal else "not proven maximal"
+        return as_table(
+            f"matching ({self.method})",
+            ("vertices", f"{vertices:,}"),
+            ("edges", f"{self.size:,}, {vertices - 2 * self.size:,} vertices are single"),
+            ("weight", f"{self.weight:.6g}"),
+            ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
+            ("iterations", f"{self.iterations} ({ending})"),
+        )
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
 class Ordering:
     """A permutation: ``order[new] = old`` and its inverse ``rank[old] = new``."""
 

@@ -13,3 +13,4 @@ from linforest_precond.graph.factor import factor as factor
 from linforest_precond.graph.forest import linear_forest as linear_forest
 from linforest_precond.graph.greedy import greedy_factor as greedy_factor
 from linforest_precond.graph.levels import bfs_levels as bfs_levels
+from linforest_precond.graph.matching import matching as matching
