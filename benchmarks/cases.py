@@ -34,10 +34,12 @@ class Plan:
     ordered_grid: int = 1000
     ordered_cube: int = 100
     ordered_points: int = 2**20
+    rmat_scale: int = 20
+    multigrid_grid: int = 2048
 
 
 FULL = Plan()
-QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 5, 30, 8, 600)
+QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 5, 30, 8, 600, 8, 40)
 
 # How far systems are solved to the end.
 RTOL = 1e-8
@@ -87,6 +89,13 @@ ORDERS = {
     "triangulation": {"goal": 15.0},
 }
 SEARCHED = {"goal": 2.5}
+# Matchings of a graph in SpMVs; whole calls as a multiple of the speed of the greedy one on the CPU.
+MATCHINGS = {"locally_dominant": {"goal": 12.0}, "suitor": {"goal": 8.0}}
+BESIDE_GREEDY = {"goal": 20.0}
+# A hierarchy's setup, and that with the solve, as multiples of the speed of PyAMG's; both beside other solvers.
+SETUP_BESIDE_PYAMG = {"goal": 20.0}
+SOLVED_BESIDE_PYAMG = {"goal": 15.0}
+AHEAD = {"goal": 1.0}
 # Seconds on so many threads.
 CPU_THREADS = 2
 CPU_CHAIN = {"goal": 1.0, "judged": "median"}
@@ -179,6 +188,18 @@ def triangulation(plan):
 
 # On the host, as float64.
 ORDERED_CASES = {"grid": ordered_grid, "shuffled cube": shuffled_cube, "triangulation": triangulation}
+
+
+def rmat(plan, **options):
+    """A graph whose degrees differ widely."""
+    return f"R-MAT 2^{plan.rmat_scale}", matrices.rmat(plan.rmat_scale, **options)
+
+
+MATCHED_CASES = (aniso2, cube, rmat)
+
+
+def multigrid_grid(plan, **options):
+    return f"5-point {plan.multigrid_grid}²", matrices.poisson((plan.multigrid_grid,) * 2, **options)
 
 
 def one_path(rows, dtype, xp=np):
