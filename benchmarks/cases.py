@@ -92,7 +92,7 @@ SEARCHED = {"goal": 2.5}
 # Matchings of a graph in SpMVs; whole calls as a multiple of the speed of the greedy one on the CPU.
 MATCHINGS = {"locally_dominant": {"goal": 12.0}, "suitor": {"goal": 8.0}}
 BESIDE_GREEDY = {"goal": 20.0}
-# A hierarchy's setup, and that with the solve, as multiples of the speed of PyAMG's; both beside other solvers.
+# A hierarchy's setup, and that with the solve, as multiples of the speed of PyAMG's and of other solvers.
 SETUP_BESIDE_PYAMG = {"goal": 20.0}
 SOLVED_BESIDE_PYAMG = {"goal": 15.0}
 AHEAD = {"goal": 1.0}

@@ -44,13 +44,14 @@ def matching_rows(plan, case):
     del graph
     beside = {"peer": "greedy on the CPU", "peer_samples": [greedy], "judged": "speedup"}
     for method in cases.MATCHINGS:
-        samples = timing.device_samples(lambda: lf.graph.matching(A, method=method), plan.chain_repeats)
+        call = partial(lf.graph.matching, A, method=method)
+        samples = timing.device_samples(call, plan.chain_repeats)
         name = f'lf.graph.matching(A, method="{method}")'
         yield row(name, samples=samples, **beside, **cases.BESIDE_GREEDY)
 
 
 def hierarchy_rows(plan):
-    """Setup, and setup and solve, beside PyAMG's smoothed aggregation and other preconditioners on the GPU."""
+    """Setup, and setup and solve, beside PyAMG's smoothed aggregation and other solvers on the GPU."""
     title, A = cases.multigrid_grid(plan)
     theirs_setup, theirs_solve, theirs_outcome = pyamg_times(A)
     A = on_device(A, "cuda")

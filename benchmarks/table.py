@@ -57,11 +57,11 @@ SECTIONS = {
     "orders": "Time of Cuthill-McKee orders on the GPU from an idle device on, stalls included: of a pattern "
     "on the device, of whole calls, and of components. The goals in milliseconds are the times of the "
     "published code for batches",
-    "matchings": "Time of matchings on the GPU from an idle device on, as a multiple of one SpMV: of a graph that "
-    "is there already; and speed of whole calls, all checks included, as a multiple of the speed of "
+    "matchings": "Time of matchings on the GPU from an idle device on, as a multiple of one SpMV: of a graph "
+    "that is there already; and speed of whole calls, all checks included, as a multiple of the speed of "
     '`lf.graph.matching(A, method="greedy")` on one core of the CPU',
-    "hierarchies": "Speed of a multilevel hierarchy's setup on the GPU, and of setup and solve to the relative "
-    f"residual {cases.RTOL:g}, as multiples of the speed of PyAMG's smoothed aggregation with conjugate "
+    "hierarchies": "Speed of a multilevel hierarchy's setup on the GPU, and of setup and solve to the "
+    f"relative residual {cases.RTOL:g}, as multiples of the speed of PyAMG's smoothed aggregation with conjugate "
     "gradients on the CPU, and of conjugate gradients with other preconditioners on the GPU",
     "cpu": "Time on the CPU after compilation",
     "cpu solves": "Time of a tridiagonal solve on one thread of the CPU, factored before, as a multiple of "
