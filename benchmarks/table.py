@@ -61,8 +61,8 @@ SECTIONS = {
     "that is there already; and speed of whole calls, all checks included, as a multiple of the speed of "
     '`lf.graph.matching(A, method="greedy")` on one core of the CPU',
     "hierarchies": "Speed of a multilevel hierarchy's setup on the GPU, and of setup and solve to the "
-    f"relative residual {cases.RTOL:g}, as multiples of the speed of PyAMG's smoothed aggregation with conjugate "
-    "gradients on the CPU, and of conjugate gradients with other preconditioners on the GPU",
+    f"relative residual {cases.RTOL:g}, as multiples of the speed of PyAMG's smoothed aggregation with "
+    "conjugate gradients on the CPU, and of conjugate gradients with other preconditioners on the GPU",
     "cpu": "Time on the CPU after compilation",
     "cpu solves": "Time of a tridiagonal solve on one thread of the CPU, factored before, as a multiple of "
     "LAPACK's on the same bands",
