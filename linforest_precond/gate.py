@@ -128,12 +128,12 @@ def as_weighted_graph(A: Any, weights: Any = "magnitude") -> Graph:
 
 def _unit_graph(graph: Graph) -> Graph:
     """The same edges, each of weight 1."""
-    ones = _is_nonzero(graph.values).astype(graph.values.dtype)
+    ones = is_nonzero(graph.values).astype(graph.values.dtype)
     total = backend_of(ones).entries.scan(graph.indptr, graph.indices, ones).total
     return replace(graph, values=ones, total_weight=total, scale=1.0, values_are_matrix=False)
 
 
-def _is_nonzero(values: Any) -> Any:
+def is_nonzero(values: Any) -> Any:
     """Where real numbers are not 0, by their bits: a GPU may compare subnormal numbers as zeros."""
     bits = np.dtype(f"u{values.dtype.itemsize}")
     return (values.view(bits) & bits.type(np.iinfo(bits).max >> 1)) != 0
@@ -170,7 +170,7 @@ def _checked_weights(weights: Any, count: int, backend: Any) -> Any:
             f"weights must have one number for each of A's {count} stored entries, got shape {weights.shape}"
         )
     weights = xp.ascontiguousarray(weights, dtype=dtype)
-    wrong = ~xp.isfinite(weights) | (xp.signbit(weights) & _is_nonzero(weights))
+    wrong = ~xp.isfinite(weights) | (xp.signbit(weights) & is_nonzero(weights))
     if wrong.any():  # stall: before anything is made of them
         place = int(wrong.argmax())
         raise ValueError(f"weights must be finite and not negative, got {weights[place]} at {place}")

@@ -14,3 +14,5 @@ from linforest_precond.graph.forest import linear_forest as linear_forest
 from linforest_precond.graph.greedy import greedy_factor as greedy_factor
 from linforest_precond.graph.levels import bfs_levels as bfs_levels
 from linforest_precond.graph.matching import matching as matching
+from linforest_precond.graph.matching_checks import is_matching as is_matching
+from linforest_precond.graph.matching_checks import is_maximal_matching as is_maximal_matching

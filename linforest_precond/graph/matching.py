@@ -40,7 +40,8 @@ def matching(
 
     Edges have one total order, (-weight, hash of the ends and the seed, lower end, higher end). By it
     "greedy", "locally_dominant" and "suitor" find the same matching, whose weight is at least half of the
-    largest possible. The same input and seed give the same matching on every device and for any number of threads.
+    largest possible. The same input and seed give the same matching on every device and for any number of
+    threads.
 
     Parameters
     ----------
@@ -100,11 +101,11 @@ def matching(
     """
     given = {"p": p, "max_rounds": max_rounds, "epsilon": epsilon, "batches": batches, "device": device}
     options = check_matching_options(method, seed, **given)
-    on_gpu = backend_of(A).name == "cuda"
+    graph = as_weighted_graph(A, weights)
+    on_gpu = backend_of(graph.values).name == "cuda"
     if on_gpu and method in CPU_METHODS:
         others = ", ".join(f'"{name}"' for name in OPTIONS if name not in CPU_METHODS)
         raise ValueError(f'method "{method}" works on the CPU alone, and A is on the GPU; there are {others}')
-    graph = as_weighted_graph(A, weights)
     if device == "cuda" and not on_gpu:
         mate, progress = _match_streamed(graph, options["seed"], batches)
     else:
