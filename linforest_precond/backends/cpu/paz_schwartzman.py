@@ -1,8 +1,8 @@
 """One pass over the edges that keeps few of them: the local ratio algorithm of Paz & Schwartzman (2018).
 
 In the form of Ghaffari & Wajc, "Simplified and Space-Optimal Semi-Streaming (2+ε)-Approximate Matching"
-(2019), doi:10.4230/OASIcs.SOSA.2019.13: the potentials, enlarged by 1 + ε/2, cover every edge, and their sum is
-at most twice the weight of the matching.
+(2019), doi:10.4230/OASIcs.SOSA.2019.13: the potentials, enlarged by 1 + ε/2, cover every edge, and their sum
+is at most twice the weight of the matching.
 """
 
 import numpy as np

@@ -60,6 +60,7 @@ PROGRAMS = {
     "forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "ordering": _every(INDEX=_INDICES),
     "bands": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "mates": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "pairs": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "block_bands": _every(VALUE=_VALUES, INDEX=_INDICES),
     "diagonal_blocks": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],
