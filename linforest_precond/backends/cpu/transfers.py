@@ -7,12 +7,14 @@ from .entries import readonly
 from .jit import helper, kernel
 
 ROWS_AT_ONCE = 16384  # rows that one thread takes at a time
+RUN = 32
 
 
 def restrict(indptr, members, fine, coarse):
-    """Write the sum over each aggregate's members, in their order, into `coarse`: P^T fine.
+    """Write the sum over each aggregate's members into `coarse`: P^T fine.
 
-    Vectors are contiguous, (N,) or (N, k); nothing is allocated.
+    Members are added in their order, in runs of 32; then the sums of the runs. Vectors are contiguous, (N,)
+    or (N, k); nothing is allocated.
     """
     _run(sum_members, coarse, readonly(indptr), readonly(members), readonly(_columns(fine)), _columns(coarse))
 
@@ -23,7 +25,7 @@ def prolong_add(aggregates, coarse, fine):
 
 
 def _columns(vector):
-    return vector.reshape(vector.shape[0], -1)
+    return vector[:, None] if vector.ndim == 1 else vector
 
 
 def _run(function, target, *arguments):
@@ -49,8 +51,12 @@ def sum_members_of(first, end, indptr, members, fine, coarse):
     for row in range(first, end):
         for column in range(coarse.shape[1]):
             total = coarse.dtype.type(0)
-            for i in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-                total += fine[np.uint64(members[i]), column]
+            last = np.int64(indptr[row + 1])
+            for begin in range(np.int64(indptr[row]), last, RUN):
+                run = coarse.dtype.type(0)
+                for i in range(begin, min(begin + RUN, last)):
+                    run += fine[members[i], column]
+                total += run
             coarse[row, column] = total
 
 

@@ -1,6 +1,7 @@
 """The CUDA backend: CuPy arrays and CUDA C++ kernels, one file per algorithm."""
 
 from . import (
+    aggregates,
     bands,
     block_bands,
     components,
@@ -9,6 +10,7 @@ from . import (
     entries,
     factor,
     forest,
+    galerkin,
     greedy,
     krylov,
     levels,
@@ -20,10 +22,12 @@ from . import (
     products,
     stopwatch,
     sums,
+    transfers,
     tridiagonal,
 )
 
 __all__ = [
+    "aggregates",
     "bands",
     "block_bands",
     "components",
@@ -32,6 +36,7 @@ __all__ = [
     "entries",
     "factor",
     "forest",
+    "galerkin",
     "greedy",
     "krylov",
     "levels",
@@ -45,6 +50,7 @@ __all__ = [
     "products",
     "stopwatch",
     "sums",
+    "transfers",
     "tridiagonal",
 ]
 

@@ -50,6 +50,8 @@ __device__ __forceinline__ float plus(float a, float b) {
     asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
     return sum;
 }
+__device__ __forceinline__ Complex64 plus(Complex64 a, Complex64 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
+__device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
 
 // What magnitudes are compared by. Written as plain C, the compiler would turn it back into a float32 comparison.
 __device__ __forceinline__ double rank_of(double a) { return fabs(a); }
@@ -106,6 +108,14 @@ __device__ __forceinline__ double fold_lanes(const double (&values)[COUNT], doub
     double sum = quarter0 + quarter1;
     for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(FULL_WARP, sum, half);
     return sum;
+}
+
+// What a lane of the warp has.
+__device__ __forceinline__ float from_lane(float a, int lane) { return __shfl_sync(FULL_WARP, a, lane); }
+__device__ __forceinline__ double from_lane(double a, int lane) { return __shfl_sync(FULL_WARP, a, lane); }
+template <typename Complex>
+__device__ __forceinline__ Complex from_lane(Complex a, int lane) {
+    return {from_lane(a.re, lane), from_lane(a.im, lane)};
 }
 
 // Adds a count over the warp; every lane gets the sum.
