@@ -29,7 +29,7 @@ def is_matching(A: Any, mate: Any) -> bool:
     (True, False)
     """
     graph = as_graph(A)
-    mate = _as_mates(mate, graph)
+    mate = as_mates(mate, graph)
     return mate is not None and _is_matching(graph, mate)
 
 
@@ -49,16 +49,20 @@ def is_maximal_matching(A: Any, mate: Any) -> bool:
     (False, True)
     """
     graph = as_graph(A)
-    mate = _as_mates(mate, graph)
+    mate = as_mates(mate, graph)
     return mate is not None and _is_matching(graph, mate) and not _has_free_edge(graph, mate)
 
 
 def _is_matching(graph: Graph, mate: Array) -> bool:
-    backend = backend_of(mate)
-    vertices = backend.xp.arange(graph.n, dtype=mate.dtype)
+    joined = is_nonzero(backend_of(mate).mates.edge_values(graph, mate))
+    return are_mutual(mate) and bool((joined | (mate < 0)).all())  # stall: the answer
+
+
+def are_mutual(mate: Array) -> bool:
+    """Whether each vertex is the mate of its mate, and none is its own."""
+    vertices = backend_of(mate).xp.arange(mate.size, dtype=mate.dtype)
     mutual = (mate != vertices) & (mate[mate] == vertices)
-    joined = is_nonzero(backend.mates.edge_values(graph, mate))
-    return bool((mutual & joined | (mate < 0)).all())  # stall: the answer
+    return bool((mutual | (mate < 0)).all())  # stall: the answer
 
 
 def _has_free_edge(graph: Graph, mate: Array) -> bool:
@@ -68,17 +72,17 @@ def _has_free_edge(graph: Graph, mate: Array) -> bool:
     return bool((joined & free[rows] & free[graph.indices]).any())  # stall: the answer
 
 
-def _as_mates(mate: Any, graph: Graph) -> Array | None:
+def as_mates(mate: Any, graph: Graph, name: str = "mate") -> Array | None:
     """An array of the graph's index type, one number for each vertex; None where one of them is no vertex."""
     backend = backend_of(graph.values)
     mate = mate.mate if isinstance(mate, Matching) else mate
     if hasattr(mate, "dtype") and backend_of(mate) is not backend:
-        raise TypeError(f"mate must be on A's device ({backend.name}), got a {type(mate).__name__}")
+        raise TypeError(f"{name} must be on A's device ({backend.name}), got a {type(mate).__name__}")
     mate = backend.xp.asarray(mate)
     if mate.shape != (graph.n,):
-        raise ValueError(f"mate must have one number for each of A's {graph.n} rows, got shape {mate.shape}")
+        raise ValueError(f"{name} must have one number for each of A's {graph.n} rows, got shape {mate.shape}")
     if mate.size and mate.dtype.kind not in "iu":
-        raise TypeError(f"mate must hold integers, got {mate.dtype}")
+        raise TypeError(f"{name} must hold integers, got {mate.dtype}")
     mate = mate.astype(np.int64)
     outside = bool(((mate < -1) | (mate >= graph.n)).any())  # stall: before they are used as addresses
     return None if outside else mate.astype(graph.indices.dtype)
