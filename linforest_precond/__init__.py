@@ -21,6 +21,8 @@ from linforest_precond.precond.tridiagonal_operators import block_tridiagonal as
 from linforest_precond.precond.tridiagonal_operators import tridiagonal as tridiagonal
 from linforest_precond.records import Bands as Bands
 from linforest_precond.records import BlockForest as BlockForest
+from linforest_precond.records import Coarsening as Coarsening
+from linforest_precond.records import CoarseningHierarchy as CoarseningHierarchy
 from linforest_precond.records import Factor as Factor
 from linforest_precond.records import Forest as Forest
 from linforest_precond.records import Matching as Matching

@@ -1,5 +1,7 @@
 """Graph algorithms on sparse matrices: factors, linear forests, orderings."""
 
+from linforest_precond.graph.coarsening import coarsen as coarsen
+from linforest_precond.graph.coarsening import coarsening_hierarchy as coarsening_hierarchy
 from linforest_precond.graph.components import connected_components as connected_components
 from linforest_precond.graph.coverage import identity_coverage as identity_coverage
 from linforest_precond.graph.cuthill_mckee import cuthill_mckee as cuthill_mckee
