@@ -156,7 +156,7 @@ def check_matching_options(
     method: Any, seed: Any, *, p: Any, max_rounds: Any, epsilon: Any, batches: Any, device: Any
 ) -> dict[str, Any]:
     """Check the options of a matching and put them into the terms of `match_graph`."""
-    if method not in OPTIONS:
+    if not isinstance(method, str) or method not in OPTIONS:
         methods = ", ".join(f'"{name}"' for name in OPTIONS)
         raise ValueError(f"method must be one of {methods}, got {method!r}")
     given = {"p": p, "max_rounds": max_rounds, "epsilon": epsilon, "batches": batches, "device": device}
