@@ -57,6 +57,9 @@ _SCALAR = [{"VALUE": value, "WIDE": tiles.wide_type(value), "BLOCK": 1} for valu
 PROGRAMS = {
     "entries": _every(VALUE=_VALUES, INDEX=_INDICES),
     "factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4)),
+    "locally_dominant": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "suitor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "proposals": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "ordering": _every(INDEX=_INDICES),
     "bands": _every(VALUE=_VALUES, INDEX=_INDICES),

@@ -31,27 +31,13 @@ struct Iteration {
     u64 next_charge_key;
 };
 
-__device__ __forceinline__ u64 iteration_key(u64 seed, u64 number) {
-    return mix64(seed + 0x9E3779B97F4A7C15ull * number);
-}
 __device__ __forceinline__ u64 charge_key(const Options& options, i64 k) { return iteration_key(options.seed, 2 * k + 1); }
-
-__device__ __forceinline__ bool is_positive(u64 key, u64 threshold, u64 vertex) {
-    return (mix64(key + vertex * 0xD1342543DE82EF95ull) >> 11) < threshold;
-}
 
 struct Candidate {
     WEIGHT value;  // as stored in the graph; its magnitude counts
     u32 hash;      // decides among equal weights in charged iterations, 0 in others
     INDEX column, slot;
 };
-
-__device__ __forceinline__ bool is_better(const Candidate& a, const Candidate& b) {
-    const auto weight_a = rank_of(a.value), weight_b = rank_of(b.value);
-    if (weight_a != weight_b) return weight_a > weight_b;
-    if (a.hash != b.hash) return a.hash < b.hash;
-    return a.column < b.column;
-}
 
 // The best DEGREE candidates seen, best first; an empty place has weight 0.
 struct Best {
@@ -143,12 +129,7 @@ __device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, u32 t
     if (MODE != FRESH && seeker.holds(column)) return false;
     if (MODE == CHARGED && !((state ^ seeker.state) & POSITIVE)) return true;
     if (weight < least) return true;
-    u32 hash = 0;
-    if (MODE == CHARGED) {
-        const u32 v = (u32)seeker.vertex, w = (u32)column;
-        const bool forward = seeker.vertex < (i64)column;
-        hash = mix32(tie_key + (forward ? v : w) * 0x9E3779B1u + (forward ? w : v) * 0x85EBCA77u);
-    }
+    const u32 hash = MODE == CHARGED ? edge_hash((INDEX)seeker.vertex, column, tie_key) : 0;
     best.insert({value, hash, column, (INDEX)slot});
     return true;
 }

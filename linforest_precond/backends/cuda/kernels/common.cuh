@@ -31,6 +31,16 @@ __device__ __forceinline__ u32 mix32(u32 z) {
     return z ^ z >> 16;
 }
 
+// The words that make iteration k differ from the others: number 2 * k + 1 for charges, 2 * k + 2 for ties.
+__device__ __forceinline__ u64 iteration_key(u64 seed, u64 number) {
+    return mix64(seed + 0x9E3779B97F4A7C15ull * number);
+}
+
+// Whether a vertex is positive in an iteration; `threshold` is the probability times 2**53.
+__device__ __forceinline__ bool is_positive(u64 key, u64 threshold, u64 vertex) {
+    return (mix64(key + vertex * 0xD1342543DE82EF95ull) >> 11) < threshold;
+}
+
 // CuPy compiles with --ftz=true: plain float32 arithmetic, comparisons and conversions take subnormal numbers
 // for zero. What decides or is reported goes through the functions below, which do not.
 __device__ __forceinline__ double widened(double a) { return a; }

@@ -1,0 +1,287 @@
+// How vertices look through their rows for their best edge: rows in turn or listed, staged in shared memory with a
+// thread to a row, or with several lanes to a row; long rows in pieces, with a warp to a piece.
+//
+// What they look for is a Task, of which every thread has its own:
+//   bool begin(i64 vertex)                                       whether the vertex looks at all
+//   WEIGHT weigh(WEIGHT value)                                   what an entry counts
+//   Verdict judge(i64 vertex, const Edge& edge, bool again)      asked of edges that are better than the best so far
+//   bool found(i64 vertex, const Edge& best, bool open)          takes the answer; whether to look again
+//   void put_off(i64 vertex)                                     to look again later
+//   void settle()                                                called by all threads of a block after a row each
+
+// Threads of a block, and rows that it stages at a time.
+#define ROWS 256
+// Lanes that bring a listed row into shared memory.
+#define STAGING_LANES 4
+// The entries that a warp takes of a long row.
+#define PIECE 512
+
+// An edge as the vertex sees it that looks; where there is none the weight is 0.
+struct Edge {
+    WEIGHT value;
+    u32 hash;
+    INDEX column;
+};
+
+// TAKE: it is the best so far. OPEN: not now, but it may be later. SHUT: never.
+enum Verdict { SHUT, OPEN, TAKE };
+
+// What was found in a part of a row.
+struct Find {
+    Edge best;
+    int open;  // whether any edge was not shut, where no best one was found
+};
+
+// The graph, and how its rows are gone through.
+struct Search {
+    const INDEX* __restrict__ indptr;
+    const INDEX* __restrict__ indices;
+    const WEIGHT* __restrict__ values;  // their magnitudes are the weights
+    // Of rows beyond `long_row`, null where there are none: two lists of pieces that take turns, a piece being a vertex
+    // and, in the lower half, a number; what was found in each; how many are done, at the place of a row's first.
+    u64* pieces;
+    Find* finds;
+    u32* done;
+    i64 most_pieces;
+    i64 rows, long_row;
+    u32 tie_key;
+    int short_rows;  // whether rows are staged
+    int capacity;    // entries that fit into a block's shared memory
+    int width;       // lanes to a row that is not staged
+};
+
+struct Row {
+    i64 vertex, begin, end;
+};
+
+__device__ __forceinline__ Row row_of(const Search& search, i64 vertex) {
+    return {vertex, (i64)search.indptr[vertex], (i64)search.indptr[vertex + 1]};
+}
+
+__device__ __forceinline__ Find nothing() { return {{(WEIGHT)0, ~0u, NO_VERTEX}, false}; }
+
+// Looks at one entry.
+template <typename Task>
+__device__ __forceinline__ void look(Find& find, Task& task, u32 tie_key, i64 vertex, INDEX column, WEIGHT value, bool again) {
+    const WEIGHT counted = task.weigh(value);
+    const auto weight = rank_of(counted);
+    if (weight == 0 || weight < rank_of(find.best.value) || column == (INDEX)vertex) return;
+    const Edge edge = {counted, edge_hash((INDEX)vertex, column, tie_key), column};
+    if (!is_better(edge, find.best)) return;
+    const Verdict verdict = task.judge(vertex, edge, again);
+    find.open |= verdict != SHUT;
+    if (verdict == TAKE) find.best = edge;
+}
+
+// Looks at every `stride`-th entry from `begin` on.
+template <typename Task>
+__device__ __forceinline__ void look_at(Find& find, Task& task, const Search& search, i64 vertex, i64 begin, i64 end, int stride,
+                                        bool again) {
+#pragma unroll 2
+    for (i64 slot = begin; slot < end; slot += stride)
+        look(find, task, search.tie_key, vertex, search.indices[slot], search.values[slot], again);
+}
+
+// The best of `width` neighbouring lanes, for all of them; the whole warp must call it.
+__device__ __forceinline__ void join_lanes(Find& find, int width) {
+    for (int distance = width / 2; distance > 0; distance /= 2) {
+        const Edge other = {__shfl_xor_sync(FULL_WARP, find.best.value, distance),
+                            __shfl_xor_sync(FULL_WARP, find.best.hash, distance),
+                            __shfl_xor_sync(FULL_WARP, find.best.column, distance)};
+        if (is_better(other, find.best)) find.best = other;
+        find.open |= __shfl_xor_sync(FULL_WARP, find.open, distance);
+    }
+}
+
+__device__ __forceinline__ bool is_long(const Search& search, const Row& row) { return row.end - row.begin > search.long_row; }
+
+// Lists the pieces of a row; *count is the list's length.
+__device__ __forceinline__ void list_pieces(const Row& row, u64* pieces, u64* count) {
+    const u64 parts = (u64)(row.end - row.begin + PIECE - 1) / PIECE;
+    const u64 first = atomicAdd(count, parts);
+    for (u64 part = 0; part < parts; ++part) __stcg(pieces + first + part, (u64)row.vertex << 32 | part);
+}
+
+// Lists the pieces of all long rows from `first` to `last`, by all blocks.
+__device__ __forceinline__ void list_all_pieces(const Search& search, i64 first, i64 last, u64* count) {
+    for (i64 v = first + (i64)blockIdx.x * ROWS + threadIdx.x; v < last; v += (i64)gridDim.x * ROWS) {
+        const Row row = row_of(search, v);
+        if (is_long(search, row)) list_pieces(row, search.pieces, count);
+    }
+}
+
+// The rows of the vertices `vertex_of(item)`, from `first` to `last` and `step` from one turn of the block to the next,
+// with `width` lanes to a row. Long rows are left to those who search their pieces.
+template <typename Task, typename Vertex>
+__device__ __forceinline__ void search_by_lanes(const Search& search, Task& task, i64 first, i64 last, i64 step,
+                                                Vertex vertex_of) {
+    const int width = search.width, lane = threadIdx.x % width;
+    for (i64 base = first; base < last; base += step) {
+        const i64 item = base + threadIdx.x / width;
+        Row row = {};
+        bool looking = false;
+        if (item < last) {
+            row = row_of(search, vertex_of(item));
+            looking = !is_long(search, row) && task.begin(row.vertex);
+        }
+        // All lanes of a warp go round together: they exchange what they found.
+        for (bool again = false; __any_sync(FULL_WARP, looking); again = true) {
+            Find find = nothing();
+            if (looking) look_at(find, task, search, row.vertex, row.begin + lane, row.end, width, again);
+            join_lanes(find, width);
+            const bool more = looking && lane == 0 && task.found(row.vertex, find.best, find.open);
+            looking = __shfl_sync(FULL_WARP, more, threadIdx.x % 32 - lane);
+        }
+        task.settle();
+    }
+}
+
+// Entries of a block's rows in shared memory.
+struct Stage {
+    WEIGHT* values;
+    INDEX* columns;
+
+    __device__ __forceinline__ void put(int place, const Search& search, i64 slot) const {
+        columns[place] = search.indices[slot];
+        values[place] = search.values[slot];
+    }
+};
+
+__device__ __forceinline__ Stage stage_of(const Search& search) {
+    extern __shared__ __align__(16) char memory[];
+    WEIGHT* const values = reinterpret_cast<WEIGHT*>(memory);
+    return {values, reinterpret_cast<INDEX*>(values + search.capacity)};
+}
+
+// A thread's own row, staged from place `begin` on.
+template <typename Task>
+__device__ __forceinline__ void search_staged(const Search& search, Task& task, const Stage& stage, bool looking, i64 vertex,
+                                              int begin, int end) {
+    for (bool again = false; looking; again = true) {
+        Find find = nothing();
+        for (int i = begin; i < end; ++i)
+            look(find, task, search.tie_key, vertex, stage.columns[i], stage.values[i], again);
+        looking = task.found(vertex, find.best, find.open);
+    }
+    task.settle();
+}
+
+// Neighbouring rows, brought into shared memory with coalesced reads.
+template <typename Task>
+__device__ __forceinline__ void search_tile(const Search& search, Task& task, i64 first, i64 last) {
+    const Stage stage = stage_of(search);
+    const i64 base = search.indptr[first], count = (i64)search.indptr[last] - base;
+    if (count > search.capacity) {
+        search_by_lanes(search, task, first, last, ROWS / search.width, [](i64 item) { return item; });
+        return;
+    }
+#pragma unroll 4
+    for (int i = threadIdx.x; i < (int)count; i += ROWS) stage.put(i, search, base + i);
+    __syncthreads();
+    Row row = {0, base, base};
+    bool looking = false;
+    if (first + threadIdx.x < last) {
+        row = row_of(search, first + threadIdx.x);
+        looking = !is_long(search, row) && task.begin(row.vertex);
+    }
+    search_staged(search, task, stage, looking, row.vertex, (int)(row.begin - base), (int)(row.end - base));
+    __syncthreads();
+}
+
+// Listed rows, brought into shared memory with a few lanes to a row.
+template <typename Task>
+__device__ __forceinline__ void search_listed_tile(const Search& search, Task& task, const INDEX* list, i64 first, i64 last) {
+    __shared__ i64 begins[ROWS];
+    __shared__ int places[ROWS + 1];
+    const Stage stage = stage_of(search);
+    const int t = threadIdx.x;
+    Row row = {};
+    bool looking = false;
+    if (first + t < last) {
+        row = row_of(search, (i64)list[first + t]);
+        looking = !is_long(search, row) && task.begin(row.vertex);
+    }
+    const int length = looking ? (int)(row.end - row.begin) : 0;
+    const int place = block_sum_before(length, places + ROWS);
+    begins[t] = row.begin - place;
+    places[t] = place;
+    __syncthreads();
+    const bool fits = places[ROWS] <= search.capacity;
+    if (fits) {
+        for (int i = t / STAGING_LANES; i < ROWS; i += ROWS / STAGING_LANES)
+            for (int j = places[i] + t % STAGING_LANES; j < places[i + 1]; j += STAGING_LANES)
+                stage.put(j, search, begins[i] + j);
+    }
+    __syncthreads();
+    if (fits) search_staged(search, task, stage, looking, row.vertex, place, place + length);
+    else search_by_lanes(search, task, first, last, ROWS / search.width, [=](i64 item) { return (i64)list[item]; });
+    __syncthreads();
+}
+
+// The rows from `first` to `last`, by as many blocks.
+template <typename Task>
+__device__ __forceinline__ void search_rows(const Search& search, Task& task, i64 first, i64 last, u32 blocks) {
+    const i64 at_once = search.short_rows ? ROWS : ROWS / search.width, own = first + blockIdx.x * at_once;
+    if (search.short_rows)
+        for (i64 tile = own; tile < last; tile += blocks * at_once)
+            search_tile(search, task, tile, tile + ROWS < last ? tile + ROWS : last);
+    else search_by_lanes(search, task, own, last, blocks * at_once, [](i64 item) { return item; });
+}
+
+// The rows of the vertices of a list, by as many blocks.
+template <typename Task>
+__device__ __forceinline__ void search_listed(const Search& search, Task& task, const INDEX* list, i64 count, u32 blocks) {
+    const i64 at_once = search.short_rows ? ROWS : ROWS / search.width, own = blockIdx.x * at_once;
+    if (search.short_rows)
+        for (i64 tile = own; tile < count; tile += blocks * at_once)
+            search_listed_tile(search, task, list, tile, tile + ROWS < count ? tile + ROWS : count);
+    else search_by_lanes(search, task, own, count, blocks * at_once, [=](i64 item) { return (i64)list[item]; });
+}
+
+// Joins what was found in the pieces of a row, for the warp that has done the last of them; false for the others.
+__device__ __forceinline__ bool join_pieces(const Search& search, Find& find, u64 first, u64 part, u64 parts) {
+    const int lane = threadIdx.x % 32;
+    bool last = false;
+    if (lane == 0) {
+        search.finds[first + part] = find;
+        __threadfence();
+        last = atomicAdd(search.done + first, 1u) == (u32)parts - 1;
+        if (last) {
+            __threadfence();
+            search.done[first] = 0;
+        }
+    }
+    if (!__shfl_sync(FULL_WARP, last, 0)) return false;
+    find = nothing();
+    for (u64 i = lane; i < parts; i += 32) {
+        const volatile Find& other = search.finds[first + i];
+        const Edge edge = {other.best.value, other.best.hash, other.best.column};
+        if (is_better(edge, find.best)) find.best = edge;
+        find.open |= other.open;
+    }
+    join_lanes(find, 32);
+    return true;
+}
+
+// The rows whose pieces are listed, by as many blocks.
+template <typename Task>
+__device__ __forceinline__ void search_pieces(const Search& search, Task& task, const u64* pieces, u64 count, u32 blocks) {
+    const int warps = ROWS / 32;
+    for (u64 base = (u64)blockIdx.x * warps; base < count; base += (u64)blocks * warps) {
+        const u64 place = base + threadIdx.x / 32;
+        if (place < count) {
+            const u64 piece = __ldcg(pieces + place), part = (u32)piece;
+            const Row row = row_of(search, (i64)(piece >> 32));
+            const u64 parts = (u64)(row.end - row.begin + PIECE - 1) / PIECE;
+            const i64 begin = row.begin + (i64)part * PIECE, end = begin + PIECE < row.end ? begin + PIECE : row.end;
+            Find find = nothing();
+            if (task.begin(row.vertex)) {
+                look_at(find, task, search, row.vertex, begin + threadIdx.x % 32, end, 32, false);
+                join_lanes(find, 32);
+                const bool whole = parts == 1 || join_pieces(search, find, place - part, part, parts);
+                if (whole && threadIdx.x % 32 == 0 && task.found(row.vertex, find.best, find.open)) task.put_off(row.vertex);
+            }
+        }
+        task.settle();
+    }
+}
