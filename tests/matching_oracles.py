@@ -56,16 +56,24 @@ def locally_dominant(edges, size, seed=0):
     return mate, rounds
 
 
+def order_hash(v, w, seed):
+    """The sum of the places of v and w in the random order of the vertices."""
+    key = oracles.mix64((seed + oracles.GOLDEN * 2) & oracles.MASK)
+    return sum(oracles.mix32((key + u * oracles.LOW) & oracles.MASK_32) >> 1 for u in (v, w))
+
+
 def proposals(edges, size, weighted, p=0.53406, seed=0, max_rounds=None):
     """Algorithm 3: the mates, the rounds, and whether no vertex is left to propose."""
     around = oracles.adjacency(edges, size)
     mate, alive, k = [-1] * size, set(range(size)), 0
+
+    def first(v, candidates):
+        return min(
+            candidates, key=lambda w: (-around[v][w] * weighted, order_hash(v, w, seed), w), default=None
+        )
+
     while alive and k != max_rounds:
         blue = {v for v in alive if oracles.charge(v, k, seed, p)}
-
-        def first(v, candidates, k=k):
-            order = [(-around[v][w] * weighted, oracles.edge_hash(v, w, k, seed), w) for w in candidates]
-            return min(order)[2] if order else None
 
         proposed = {v: first(v, alive & around[v].keys() - blue) for v in blue}
         dead = {v for v in blue if not alive & around[v].keys()}

@@ -56,9 +56,9 @@ def matching(
         - "suitor": each vertex proposes to the best neighbour that would have it, and proposes again when
           another displaces it. Manne & Halappanavar, "New Effective Multithreaded Matching Algorithms"
           (2014), doi:10.1109/IPDPS.2014.61.
-        - "random", "weighted": blue vertices propose to red ones, with colours drawn anew in every round, to
-          any neighbour or along their heaviest edge. Algorithm 3 of Fagginger Auer & Bisseling. Colours are
-          drawn by the hash that charges the vertices of `factor`.
+        - "random", "weighted": blue vertices propose to red ones, with colours drawn anew in every round: to
+          the first neighbour in a random order of the vertices, or along their heaviest edge. Algorithm 3 of
+          Fagginger Auer & Bisseling, with colours drawn by the hash that charges the vertices of `factor`.
         - "factor": the [0,1]-factor of `factor`, until it is maximal.
         - "paz_schwartzman": one pass over the edges as they are stored, keeping few of them. At least
           1 / (2 + epsilon) of the largest weight. CPU only. Paz & Schwartzman, "A (2+ε)-Approximation for

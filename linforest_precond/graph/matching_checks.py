@@ -80,7 +80,9 @@ def as_mates(mate: Any, graph: Graph, name: str = "mate") -> Array | None:
         raise TypeError(f"{name} must be on A's device ({backend.name}), got a {type(mate).__name__}")
     mate = backend.xp.asarray(mate)
     if mate.shape != (graph.n,):
-        raise ValueError(f"{name} must have one number for each of A's {graph.n} rows, got shape {mate.shape}")
+        raise ValueError(
+            f"{name} must have one number for each of A's {graph.n} rows, got shape {mate.shape}"
+        )
     if mate.size and mate.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, got {mate.dtype}")
     mate = mate.astype(np.int64)

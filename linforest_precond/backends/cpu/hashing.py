@@ -22,7 +22,7 @@ SHIFT_11, SHIFT_27, SHIFT_30, SHIFT_31 = (np.uint64(bits) for bits in (11, 27, 3
 
 LOW_STRIDE_32, HIGH_STRIDE_32 = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
 FIRST_MULTIPLIER_32, SECOND_MULTIPLIER_32 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
-SHIFT_13, SHIFT_16 = np.uint32(13), np.uint32(16)
+SHIFT_1, SHIFT_13, SHIFT_16 = np.uint32(1), np.uint32(13), np.uint32(16)
 
 
 def iteration_keys(seed, k):
@@ -67,6 +67,15 @@ def mix32(z):
 def edge_hash(u, v, tie_key):
     low, high = np.uint32(min(u, v)), np.uint32(max(u, v))
     return mix32(np.uint32(tie_key + low * LOW_STRIDE_32 + high * HIGH_STRIDE_32))
+
+
+# The sum of the ends' places in a random order of the vertices, the same seen from either end: at each vertex
+# its neighbours come in that order.
+@helper
+def order_hash(u, v, tie_key):
+    first = mix32(np.uint32(tie_key + np.uint32(u) * LOW_STRIDE_32))
+    second = mix32(np.uint32(tie_key + np.uint32(v) * LOW_STRIDE_32))
+    return np.uint32((first >> SHIFT_1) + (second >> SHIFT_1))
 
 
 # An entry's share in the symmetry check; `bits` are those of its magnitude.

@@ -5,7 +5,7 @@ from numba import prange
 
 from .entries import readonly
 from .factor import BLOCK, NO_VERTEX, pack
-from .hashing import edge_hash, is_positive, iteration_keys
+from .hashing import is_positive, iteration_keys, order_hash
 from .jit import kernel
 
 # The choice of a vertex all of whose neighbours are out.
@@ -17,17 +17,19 @@ RED, BLUE, OUT = np.uint8(0), np.uint8(1), np.uint8(2)
 def match(graph, weighted, threshold, seed, limit):
     """The mate of each vertex, -1 of a single one, and an array: rounds made, whether it is surely maximal.
 
-    In a round every vertex that is neither matched nor dead draws its colour. Blue ones propose along their
-    first edge to a red vertex, by the total order or by the hash alone; those all of whose neighbours are
-    matched are dead. Red ones take the first of the proposals they got, by the same order.
+    In a round every vertex that is neither matched nor dead draws its colour. Blue ones propose to a red
+    neighbour: that of their heaviest edge, or whichever comes first in a random order of the vertices, which
+    also decides between equal weights. Red ones take one of the proposals they got by the same rule. Blue
+    ones all of whose neighbours are matched are dead.
     """
     vertices, index = graph.n, graph.indices.dtype
     mate, choices = np.full(vertices, NO_VERTEX, index), np.full(vertices, NO_VERTEX, index)
     active, colours = np.arange(vertices, dtype=index), np.empty(vertices, np.uint8)
     arrays = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
+    _, tie_key = iteration_keys(seed, 0)
     rounds = 0
     while active.size and (limit is None or rounds < limit):
-        colour_key, tie_key = iteration_keys(seed, rounds)
+        colour_key, _ = iteration_keys(seed, rounds)
         draw(active, colours, colour_key, np.uint64(threshold))
         for chooser in (BLUE, RED):
             choose(*arrays, weighted, tie_key, active, colours, chooser, choices)
@@ -46,8 +48,7 @@ def draw(active, colours, colour_key, threshold):
         colours[v] = BLUE if is_positive(v, colour_key, threshold) else RED
 
 
-# Each vertex of the chooser's colour chooses the first edge to the other colour: of red vertices, among those
-# that chose it.
+# Each vertex of the chooser's colour chooses one of the other colour: a red one among those that chose it.
 @kernel(parallel=True)
 def choose(indptr, indices, values, weighted, tie_key, active, colours, chooser, choices):
     for i in prange(active.size):
@@ -66,7 +67,7 @@ def choose(indptr, indices, values, weighted, tie_key, active, colours, chooser,
                     weight = values.dtype.type(1)
                 if weight < best:
                     continue
-                tie = edge_hash(v, w, tie_key)
+                tie = order_hash(v, w, tie_key)
                 if weight > best or tie < best_tie:
                     choice, best, best_tie = w, weight, tie
             choices[v] = choice if alive or chooser == RED else DEAD
