@@ -8,6 +8,9 @@ from .entries import readonly
 from .jit import kernel
 from .pairs import sort
 
+# Parts at most: each has an array as long as the coarse matrix.
+MOST_PARTS = 16
+
 
 def coarse_matrix(csr, aggregates, indptr, members):
     """Add up the entries between the members of each two aggregates, in (row, column) order.
@@ -16,7 +19,7 @@ def coarse_matrix(csr, aggregates, indptr, members):
     columns: an entry for every two aggregates between which one is stored, zeros included.
     """
     count, index = indptr.size - 1, csr.indices.dtype
-    parts = max(1, min(numba.get_num_threads(), count))
+    parts = max(1, min(numba.get_num_threads(), MOST_PARTS, count))
     # Each part takes coarse rows with about as many entries, and puts its own from `room` on.
     lengths = np.zeros(count + 1, np.int64)
     add_up_lengths(*map(readonly, (csr.indptr, indptr, members)), lengths)
@@ -25,15 +28,13 @@ def coarse_matrix(csr, aggregates, indptr, members):
     starts[-1] = count
     room = lengths[starts]
     columns, sums = np.empty(lengths[-1], index), np.empty(lengths[-1], csr.data.dtype)
-    ends = np.zeros(count + 1, np.int64)
+    counts = np.zeros(count + 1, np.int64)
     arrays = csr.indptr, csr.indices, csr.data, aggregates, indptr, members, starts, room
-    merge_rows(*map(readonly, arrays), columns, sums, ends)
-    row_ends = np.cumsum(ends)
-    if parts == 1:
-        return row_ends.astype(index), columns[: row_ends[-1]].copy(), sums[: row_ends[-1]].copy()
-    packed = np.empty(row_ends[-1], index), np.empty(row_ends[-1], sums.dtype)
-    pack_parts(*map(readonly, (room, row_ends[starts], columns, sums)), *packed)
-    return row_ends.astype(index), *packed
+    merge_rows(*map(readonly, arrays), columns, sums, counts)
+    ends = np.cumsum(counts)
+    packed = np.empty(ends[-1], index), np.empty(ends[-1], sums.dtype)
+    pack_parts(*map(readonly, (room, ends[starts], columns, sums)), *packed)
+    return ends.astype(index), *packed
 
 
 # The entries of the members of each aggregate; those of aggregate i go to place i + 1.
