@@ -24,8 +24,8 @@ COUNT = "front", "back", "pieces"
 class Search:
     """The struct of a graph's rows, with the arrays that it refers to."""
 
-    def __init__(self, graph, tie_key=0):
-        mean = graph.indices.size / max(graph.n, 1)
+    def __init__(self, graph, tie_key=0, mean=None):
+        mean = graph.indices.size / max(graph.n, 1) if mean is None else mean
         entry_bytes = graph.indices.dtype.itemsize + graph.values.dtype.itemsize
         short_rows = mean <= STAGED_MEAN
         capacity = staged_entries(mean, entry_bytes) if short_rows else 0

@@ -58,6 +58,7 @@ PROGRAMS = {
     "entries": _every(VALUE=_VALUES, INDEX=_INDICES),
     "factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4)),
     "locally_dominant": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "streamed": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "suitor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "proposals": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),

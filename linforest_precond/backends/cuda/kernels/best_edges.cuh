@@ -110,18 +110,19 @@ __device__ __forceinline__ void list_all_pieces(const Search& search, i64 first,
     }
 }
 
-// The rows of the vertices `vertex_of(item)`, from `first` to `last` and `step` from one turn of the block to the next,
-// with `width` lanes to a row. Long rows are left to those who search their pieces.
-template <typename Task, typename Vertex>
-__device__ __forceinline__ void search_by_lanes(const Search& search, Task& task, i64 first, i64 last, i64 step,
-                                                Vertex vertex_of) {
+// The vertex of an item: all there are, or those of a list.
+__device__ __forceinline__ i64 vertex_of(const INDEX* list, i64 item) { return list ? (i64)list[item] : item; }
+
+// The rows of a block's items, with `width` lanes to a row. Long ones are left to those who search their pieces.
+template <typename Task>
+__device__ __forceinline__ void search_by_lanes(const Search& search, Task& task, const INDEX* list, i64 first, i64 last) {
     const int width = search.width, lane = threadIdx.x % width;
-    for (i64 base = first; base < last; base += step) {
-        const i64 item = base + threadIdx.x / width;
+    for (; first < last; first += ROWS / width) {
+        const i64 item = first + threadIdx.x / width;
         Row row = {};
         bool looking = false;
         if (item < last) {
-            row = row_of(search, vertex_of(item));
+            row = row_of(search, vertex_of(list, item));
             looking = !is_long(search, row) && task.begin(row.vertex);
         }
         // All lanes of a warp go round together: they exchange what they found.
@@ -136,106 +137,83 @@ __device__ __forceinline__ void search_by_lanes(const Search& search, Task& task
     }
 }
 
-// Entries of a block's rows in shared memory.
+// The entries of a block's rows in shared memory: those of neighbouring rows as they lie, or of listed rows one after
+// the other.
 struct Stage {
     WEIGHT* values;
     INDEX* columns;
+    int capacity;
 
     __device__ __forceinline__ void put(int place, const Search& search, i64 slot) const {
         columns[place] = search.indices[slot];
         values[place] = search.values[slot];
+    }
+    // Brings in the rows from `first` to `last`, if they fit; gives the place of a thread's own row.
+    __device__ __forceinline__ bool bring(const Search& search, i64 first, i64 last, const Row& row, int& place) const {
+        const i64 base = search.indptr[first], count = (i64)search.indptr[last] - base;
+        place = (int)(row.begin - base);
+        if (count > capacity) return false;
+#pragma unroll 4
+        for (int i = threadIdx.x; i < (int)count; i += ROWS) put(i, search, base + i);
+        __syncthreads();
+        return true;
+    }
+    // Brings in the rows of those threads that are looking, a few lanes to a row, if they fit.
+    __device__ __forceinline__ bool bring_listed(const Search& search, const Row& row, bool looking, int& place) const {
+        __shared__ i64 slots[ROWS];
+        __shared__ int places[ROWS + 1];
+        place = block_sum_before(looking ? (int)(row.end - row.begin) : 0, places + ROWS);
+        slots[threadIdx.x] = row.begin - place;
+        places[threadIdx.x] = place;
+        __syncthreads();
+        if (places[ROWS] > capacity) return false;
+        for (int i = threadIdx.x / STAGING_LANES; i < ROWS; i += ROWS / STAGING_LANES)
+            for (int j = places[i] + threadIdx.x % STAGING_LANES; j < places[i + 1]; j += STAGING_LANES)
+                put(j, search, slots[i] + j);
+        __syncthreads();
+        return true;
     }
 };
 
 __device__ __forceinline__ Stage stage_of(const Search& search) {
     extern __shared__ __align__(16) char memory[];
     WEIGHT* const values = reinterpret_cast<WEIGHT*>(memory);
-    return {values, reinterpret_cast<INDEX*>(values + search.capacity)};
+    return {values, reinterpret_cast<INDEX*>(values + search.capacity), search.capacity};
 }
 
-// A thread's own row, staged from place `begin` on.
+// The rows of a block's items, staged, with a thread to a row; false if they do not fit.
 template <typename Task>
-__device__ __forceinline__ void search_staged(const Search& search, Task& task, const Stage& stage, bool looking, i64 vertex,
-                                              int begin, int end) {
-    for (bool again = false; looking; again = true) {
-        Find find = nothing();
-        for (int i = begin; i < end; ++i)
-            look(find, task, search.tie_key, vertex, stage.columns[i], stage.values[i], again);
-        looking = task.found(vertex, find.best, find.open);
-    }
-    task.settle();
-}
-
-// Neighbouring rows, brought into shared memory with coalesced reads.
-template <typename Task>
-__device__ __forceinline__ void search_tile(const Search& search, Task& task, i64 first, i64 last) {
+__device__ __forceinline__ bool search_staged(const Search& search, Task& task, const INDEX* list, i64 first, i64 last) {
     const Stage stage = stage_of(search);
-    const i64 base = search.indptr[first], count = (i64)search.indptr[last] - base;
-    if (count > search.capacity) {
-        search_by_lanes(search, task, first, last, ROWS / search.width, [](i64 item) { return item; });
-        return;
-    }
-#pragma unroll 4
-    for (int i = threadIdx.x; i < (int)count; i += ROWS) stage.put(i, search, base + i);
-    __syncthreads();
-    Row row = {0, base, base};
-    bool looking = false;
-    if (first + threadIdx.x < last) {
-        row = row_of(search, first + threadIdx.x);
-        looking = !is_long(search, row) && task.begin(row.vertex);
-    }
-    search_staged(search, task, stage, looking, row.vertex, (int)(row.begin - base), (int)(row.end - base));
-    __syncthreads();
-}
-
-// Listed rows, brought into shared memory with a few lanes to a row.
-template <typename Task>
-__device__ __forceinline__ void search_listed_tile(const Search& search, Task& task, const INDEX* list, i64 first, i64 last) {
-    __shared__ i64 begins[ROWS];
-    __shared__ int places[ROWS + 1];
-    const Stage stage = stage_of(search);
-    const int t = threadIdx.x;
     Row row = {};
     bool looking = false;
-    if (first + t < last) {
-        row = row_of(search, (i64)list[first + t]);
+    if (first + threadIdx.x < last) {
+        row = row_of(search, vertex_of(list, first + threadIdx.x));
         looking = !is_long(search, row) && task.begin(row.vertex);
     }
-    const int length = looking ? (int)(row.end - row.begin) : 0;
-    const int place = block_sum_before(length, places + ROWS);
-    begins[t] = row.begin - place;
-    places[t] = place;
-    __syncthreads();
-    const bool fits = places[ROWS] <= search.capacity;
-    if (fits) {
-        for (int i = t / STAGING_LANES; i < ROWS; i += ROWS / STAGING_LANES)
-            for (int j = places[i] + t % STAGING_LANES; j < places[i + 1]; j += STAGING_LANES)
-                stage.put(j, search, begins[i] + j);
+    int place;
+    if (!(list ? stage.bring_listed(search, row, looking, place) : stage.bring(search, first, last, row, place))) return false;
+    const int end = place + (int)(row.end - row.begin);
+    for (bool again = false; looking; again = true) {
+        Find find = nothing();
+        for (int i = place; i < end; ++i)
+            look(find, task, search.tie_key, row.vertex, stage.columns[i], stage.values[i], again);
+        looking = task.found(row.vertex, find.best, find.open);
     }
-    __syncthreads();
-    if (fits) search_staged(search, task, stage, looking, row.vertex, place, place + length);
-    else search_by_lanes(search, task, first, last, ROWS / search.width, [=](i64 item) { return (i64)list[item]; });
-    __syncthreads();
+    task.settle();
+    return true;
 }
 
-// The rows from `first` to `last`, by as many blocks.
+// The rows of the items from `first` to `last`, by as many blocks.
 template <typename Task>
-__device__ __forceinline__ void search_rows(const Search& search, Task& task, i64 first, i64 last, u32 blocks) {
-    const i64 at_once = search.short_rows ? ROWS : ROWS / search.width, own = first + blockIdx.x * at_once;
-    if (search.short_rows)
-        for (i64 tile = own; tile < last; tile += blocks * at_once)
-            search_tile(search, task, tile, tile + ROWS < last ? tile + ROWS : last);
-    else search_by_lanes(search, task, own, last, blocks * at_once, [](i64 item) { return item; });
-}
-
-// The rows of the vertices of a list, by as many blocks.
-template <typename Task>
-__device__ __forceinline__ void search_listed(const Search& search, Task& task, const INDEX* list, i64 count, u32 blocks) {
-    const i64 at_once = search.short_rows ? ROWS : ROWS / search.width, own = blockIdx.x * at_once;
-    if (search.short_rows)
-        for (i64 tile = own; tile < count; tile += blocks * at_once)
-            search_listed_tile(search, task, list, tile, tile + ROWS < count ? tile + ROWS : count);
-    else search_by_lanes(search, task, own, count, blocks * at_once, [=](i64 item) { return (i64)list[item]; });
+__device__ __forceinline__ void search_rows(const Search& search, Task& task, const INDEX* list, i64 first, i64 last,
+                                            u32 blocks) {
+    const i64 at_once = search.short_rows ? ROWS : ROWS / search.width;
+    for (i64 own = first + blockIdx.x * at_once; own < last; own += blocks * at_once) {
+        const i64 end = own + at_once < last ? own + at_once : last;
+        if (!search.short_rows || !search_staged(search, task, list, own, end)) search_by_lanes(search, task, list, own, end);
+        __syncthreads();
+    }
 }
 
 // Joins what was found in the pieces of a row, for the warp that has done the last of them; false for the others.

@@ -1,3 +1,4 @@
+#define BY_VERTICES
 #include "common.cuh"
 #include "edge_order.cuh"
 #include "best_edges.cuh"
@@ -53,16 +54,15 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     Crew crew = {barrier, gridDim.x, 0};
     for (i64 v = (i64)blockIdx.x * ROWS + threadIdx.x; v < search.rows; v += (i64)gridDim.x * ROWS)
         colours[v] = is_positive(colour_key(options, 0), options.threshold, v) ? BLUE : RED;
-    u64 blue = 0, left = search.rows, pieces = first_pieces(search, counts, crew);
+    u64 blue = search.rows, left = search.rows, pieces = first_pieces(search, counts, crew);
     crew.meet();
     u64 number = 0;
+    search.tie_key = (u32)iteration_key(options.seed, 2);
     while (left > 0 && number < options.limit) {
         Round round;
         round.open(search, lists, counts, number);
-        search.tie_key = (u32)iteration_key(options.seed, 2 * number + 2);
         const Proposing task = {{mates, offers, search.tie_key}, choices, colours, options.weighted != 0};
-        if (number == 0) search_rows(search, task, 0, search.rows, crew.blocks);
-        else search_listed(search, task, round.list, (i64)blue, crew.blocks);
+        search_rows(search, task, number ? round.list : 0, 0, (i64)blue, crew.blocks);
         search_pieces(search, task, round.pieces, pieces, crew.blocks);
         crew.meet();
         // A blue vertex learns from the one to which it proposed whether it was taken.

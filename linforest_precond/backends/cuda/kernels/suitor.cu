@@ -39,7 +39,7 @@ struct Courting {
 // Lets every vertex court, and those who were displaced again, round after round, until nobody is. The suitors that
 // are left are mates. A cooperative launch; suitors are -1 at first, `counts` of three rounds and `barrier` are zero,
 // `lists` has room for all vertices twice.
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 5)
     find_suitors(Search search, INDEX* suitors, WEIGHT* offers, INDEX* lists, Count* counts, u32* barrier) {
     Crew crew = {barrier, gridDim.x, 0};
     u64 left = search.rows, pieces = first_pieces(search, counts, crew);
@@ -47,8 +47,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         Round round;
         round.open(search, lists, counts, number);
         Courting task = {search, round, {suitors, offers, search.tie_key}, number == 0, NO_VERTEX};
-        if (number == 0) search_rows(search, task, 0, search.rows, crew.blocks);
-        else search_listed(search, task, round.list, (i64)left, crew.blocks);
+        search_rows(search, task, number ? round.list : 0, 0, (i64)left, crew.blocks);
         search_pieces(search, task, round.pieces, pieces, crew.blocks);
         crew.meet();
         left = __ldcg(&round.next->front);

@@ -1,0 +1,37 @@
+// Vertices point along their first edge to a free vertex; an edge is matched when both of its ends point along it.
+
+struct Pointing {
+    const INDEX* mates;
+    INDEX* pointers;
+    bool fresh;     // in the very first round all are free
+    bool selected;  // only those are asked whose targets are taken
+
+    __device__ __forceinline__ bool begin(i64 v) const {
+        if (fresh || selected) return true;
+        const INDEX target = mates[v] < 0 ? pointers[v] : NO_VERTEX;
+        return target >= 0 && mates[target] >= 0;
+    }
+    __device__ __forceinline__ WEIGHT weigh(WEIGHT value) const { return value; }
+    __device__ __forceinline__ Verdict judge(i64, const Edge& edge, bool) const {
+        return fresh || mates[edge.column] < 0 ? TAKE : SHUT;
+    }
+    __device__ __forceinline__ bool found(i64 v, const Edge& best, bool) const {
+        pointers[v] = best.column;
+        return false;
+    }
+    __device__ __forceinline__ void put_off(i64) const {}
+    __device__ __forceinline__ void settle() const {}
+};
+
+// Where a vertex points: nowhere, or it was matched before; to one that points back; to one that is matched to another
+// now; to one that points elsewhere.
+enum Choice { NONE, MUTUAL, TAKEN, WAITS };
+
+// Mates may be those of the round before.
+__device__ __forceinline__ Choice choice_of(const INDEX* mates, const INDEX* pointers, INDEX v) {
+    const INDEX target = pointers[v];
+    if (target < 0 || mates[v] >= 0) return NONE;
+    const INDEX back = pointers[target];
+    if (back == v) return MUTUAL;
+    return back >= 0 && pointers[back] == target ? TAKEN : WAITS;
+}
