@@ -3,8 +3,6 @@
 Edges are a dictionary {(lo, hi): weight}; a list of mates has -1 for a single vertex.
 """
 
-import random
-
 import networkx
 import numpy as np
 import oracles
@@ -98,13 +96,11 @@ def paz_schwartzman(edges, size, epsilon=0.1):
     return take(reversed(kept), size)
 
 
-def one_after_the_other(edges, size, weighted, seed):
-    """Algorithm 1: vertices in a random order take their first free neighbour in it, or the heaviest edge."""
-    around = oracles.adjacency(edges, size)
-    order = list(range(size))
-    random.Random(seed).shuffle(order)
+def one_after_the_other(edges, order, weighted):
+    """Algorithm 1: vertices in an order take their first free neighbour in it, or their heaviest edge."""
+    around = oracles.adjacency(edges, len(order))
     place = {v: i for i, v in enumerate(order)}
-    mate = [-1] * size
+    mate = [-1] * len(order)
     for v in order:
         free = [w for w in around[v] if mate[w] < 0]
         if mate[v] < 0 and free:
