@@ -173,8 +173,8 @@ def summary(lines) -> str:
         f"than {REPORTED['size']}), and the weighted ones {gain:.2f} times the weight of the serial ones "
         f"({REPORTED['gain']}) and {weighted:.2f} of the greedy ones' ({REPORTED['weighted']}). The gain is "
         f"above {REPORTED['gain']} on {above} matrices, most of all on {heaviest.name}, and below 1 on "
-        f"{below}: the serial matchings are closer to the greedy ones here ({serial:.2f} of their weight) than "
-        f"among the paper's matrices, where the two ratios make it "
+        f"{below}: the serial matchings are closer to the greedy ones here ({serial:.2f} of their weight) "
+        "than among the paper's matrices, where the two ratios make it "
         f"{REPORTED['weighted'] / REPORTED['gain']:.2f}."
     )
 
