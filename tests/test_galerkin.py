@@ -288,3 +288,19 @@ class TestTransfers:
         for vector in (backend.xp.empty(0), backend.xp.empty((0, 2))):
             functions.transfers.restrict(*members, vector, vector)
             functions.transfers.prolong_add(empty, vector, vector)
+
+
+@pytest.mark.parametrize(("dtype", "index"), TYPES)
+def test_a_mirrored_matrix_is_hermitian(backend, dtype, index):
+    rng = np.random.default_rng(0)
+    A = sp.random_array((200, 200), density=0.05, rng=rng, format="csr")
+    A = sp.csr_array(A + A.T + sp.eye_array(200))
+    A.data = rng.standard_normal(A.nnz).astype(dtype) * (1 + 1j if np.dtype(dtype).kind == "c" else 1)
+    arrays = [
+        backend.array(x) for x in (A.indptr.astype(index), A.indices.astype(index), A.data.astype(dtype))
+    ]
+    backend_of(arrays[2]).galerkin.mirror_upper(*arrays)
+    found = sp.csr_array((backend.host(arrays[2]), A.indices, A.indptr), shape=A.shape).toarray()
+    upper = np.triu(A.toarray()).astype(dtype)
+    assert np.array_equal(np.triu(found), upper)
+    assert np.array_equal(np.tril(found, -1), np.triu(upper, 1).conj().T)

@@ -37,6 +37,26 @@ def coarse_matrix(csr, aggregates, indptr, members):
     return ends.astype(index), *packed
 
 
+def mirror_upper(indptr, indices, data):
+    """Let entries below the diagonal be the conjugates of those above it, in place.
+
+    For coarse matrices of Hermitian ones, whose pattern is symmetric: their sums run in another order on
+    either side of the diagonal, so they are Hermitian to rounding only.
+    """
+    copy_upper(*map(readonly, (indptr, indices)), data)
+
+
+@kernel(parallel=True)
+def copy_upper(indptr, indices, data):
+    for row in prange(indptr.size - 1):
+        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
+            column = np.int64(indices[slot])
+            if column >= row:
+                break
+            above = indices[indptr[column] : indptr[column + 1]]
+            data[slot] = np.conj(data[np.int64(indptr[column]) + np.searchsorted(above, row)])
+
+
 # The entries of the members of each aggregate; those of aggregate i go to place i + 1.
 @kernel(parallel=True)
 def add_up_lengths(fine_indptr, indptr, members, lengths):

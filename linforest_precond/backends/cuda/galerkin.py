@@ -57,6 +57,16 @@ def coarse_matrix(csr, aggregates, indptr, members):
     return out[0], out[1][:entries].copy(), out[2][:entries].copy()
 
 
+def mirror_upper(indptr, indices, data):
+    """Let entries below the diagonal be the conjugates of those above it, in place.
+
+    For coarse matrices of Hermitian ones, whose pattern is symmetric: their sums run in another order on
+    either side of the diagonal, so they are Hermitian to rounding only.
+    """
+    program = kernels("galerkin", VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    launch(program.copy_upper, (indptr, indices, indptr.size - 1, data))
+
+
 def _capacity(dtype):
     return min(CAPACITY, CAPACITY_BYTES // dtype.itemsize)
 

@@ -63,6 +63,11 @@ __device__ __forceinline__ float plus(float a, float b) {
 __device__ __forceinline__ Complex64 plus(Complex64 a, Complex64 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
 __device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
 
+__device__ __forceinline__ float conjugate(float a) { return a; }
+__device__ __forceinline__ double conjugate(double a) { return a; }
+__device__ __forceinline__ Complex64 conjugate(Complex64 a) { return {a.re, -a.im}; }
+__device__ __forceinline__ Complex128 conjugate(Complex128 a) { return {a.re, -a.im}; }
+
 // What magnitudes are compared by. Written as plain C, the compiler would turn it back into a float32 comparison.
 __device__ __forceinline__ double rank_of(double a) { return fabs(a); }
 __device__ __forceinline__ u32 rank_of(float a) {
