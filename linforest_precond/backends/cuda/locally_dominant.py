@@ -12,16 +12,14 @@ def match(graph, tie_key):
     """The mate of each vertex, -1 of a single one, and an array: rounds that matched, maximal."""
     mates, pointers = cupy.empty((2, graph.n), graph.indices.dtype)
     mates.fill(-1)
-    progress = cupy.asarray([0, 1], np.uint64)
-    match_rest(graph, tie_key, mates, pointers, progress)
-    return mates, progress
+    return mates, match_rest(graph, tie_key, mates, pointers, 0)
 
 
-def match_rest(graph, tie_key, mates, pointers, progress):
-    """Go on until the matching is maximal, from mates and pointers that the rounds before have left."""
+def match_rest(graph, tie_key, mates, pointers, rounds):
+    """Go on from the mates and pointers that so many rounds have left; an array: rounds in all, maximal."""
     search = Search(graph, tie_key)
     program = kernels("locally_dominant", cooperative=True, **search.types)
-    lists = cupy.empty((2, graph.n), graph.indices.dtype)
-    counts, barrier = round_words()
-    arguments = search.struct(), mates, pointers, lists, counts, progress, barrier
+    lists, progress = cupy.empty((2, graph.n), graph.indices.dtype), cupy.empty(2, np.uint64)
+    arguments = search.struct(), rounds, mates, pointers, lists, progress, *round_words()
     launch(program.match_edges, arguments, shared_memory=search.shared_memory)
+    return progress

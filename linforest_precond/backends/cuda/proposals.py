@@ -23,9 +23,7 @@ def match(graph, weighted, threshold, seed, limit):
     mates.fill(-1)
     offers, colours = cupy.empty(graph.n, graph.values.dtype), cupy.empty(graph.n, np.uint8)
     lists = cupy.empty((2, graph.n), graph.indices.dtype)
-    counts, barrier = round_words()
     progress = cupy.empty(2, np.uint64)
-    vertices = mates, offers, choices, colours, lists
-    arguments = search.struct(), options, *vertices, counts, progress, barrier
+    arguments = search.struct(), options, mates, offers, choices, colours, lists, progress, *round_words()
     launch(program.match_colours, arguments, shared_memory=search.shared_memory)
     return mates, progress

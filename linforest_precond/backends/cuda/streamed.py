@@ -91,9 +91,8 @@ class Streamed:
             lambda _, batch: launch(self.program.keep_rows, (self.indptr, batch, *rest)),
         )
         graph = dataclasses.replace(self.graph, indptr=indptr, indices=indices, values=values)
-        progress = cupy.asarray([rounds], np.uint64)
-        match_rest(graph, self.tie_key, self.mates, self.pointers, progress)
-        return progress.item()  # stall: the mates go to the host next
+        progress = match_rest(graph, self.tie_key, self.mates, self.pointers, rounds)
+        return int(progress[0])  # stall: the mates go to the host next
 
     def _pass_through(self, batches, work):
         """Copy batches into the buffers in turn and do `work(buffer, batch)` in the streams of these."""

@@ -7,9 +7,9 @@
 //   Verdict judge(i64 vertex, const Edge& edge, bool again)      asked of edges that are better than the best so far
 //   bool found(i64 vertex, const Edge& best, bool open)          takes the answer; whether to look again
 //   void put_off(i64 vertex)                                     to look again later
-//   void settle()                                                called by all threads of a block after a row each
+//   void settle()                                                called by all threads of a block after some rows
 
-// Threads of a block, and rows that it stages at a time.
+// Threads of a block, and rows that it takes at a time, at most.
 #define ROWS 256
 // Lanes that bring a listed row into shared memory.
 #define STAGING_LANES 4
@@ -62,7 +62,8 @@ __device__ __forceinline__ Find nothing() { return {{(WEIGHT)0, ~0u, NO_VERTEX},
 
 // Looks at one entry.
 template <typename Task>
-__device__ __forceinline__ void look(Find& find, Task& task, u32 tie_key, i64 vertex, INDEX column, WEIGHT value, bool again) {
+__device__ __forceinline__ void look(Find& find, Task& task, u32 tie_key, i64 vertex, INDEX column, WEIGHT value,
+                                     bool again) {
     const WEIGHT counted = task.weigh(value);
     const auto weight = rank_of(counted);
     if (weight == 0 || weight < rank_of(find.best.value) || column == (INDEX)vertex) return;
@@ -75,8 +76,8 @@ __device__ __forceinline__ void look(Find& find, Task& task, u32 tie_key, i64 ve
 
 // Looks at every `stride`-th entry from `begin` on.
 template <typename Task>
-__device__ __forceinline__ void look_at(Find& find, Task& task, const Search& search, i64 vertex, i64 begin, i64 end, int stride,
-                                        bool again) {
+__device__ __forceinline__ void look_at(Find& find, Task& task, const Search& search, i64 vertex, i64 begin, i64 end,
+                                        int stride, bool again) {
 #pragma unroll 2
     for (i64 slot = begin; slot < end; slot += stride)
         look(find, task, search.tie_key, vertex, search.indices[slot], search.values[slot], again);
@@ -93,7 +94,9 @@ __device__ __forceinline__ void join_lanes(Find& find, int width) {
     }
 }
 
-__device__ __forceinline__ bool is_long(const Search& search, const Row& row) { return row.end - row.begin > search.long_row; }
+__device__ __forceinline__ bool is_long(const Search& search, const Row& row) {
+    return row.end - row.begin > search.long_row;
+}
 
 // Lists the pieces of a row; *count is the list's length.
 __device__ __forceinline__ void list_pieces(const Row& row, u64* pieces, u64* count) {
@@ -115,7 +118,8 @@ __device__ __forceinline__ i64 vertex_of(const INDEX* list, i64 item) { return l
 
 // The rows of a block's items, with `width` lanes to a row. Long ones are left to those who search their pieces.
 template <typename Task>
-__device__ __forceinline__ void search_by_lanes(const Search& search, Task& task, const INDEX* list, i64 first, i64 last) {
+__device__ __forceinline__ void search_by_lanes(const Search& search, Task& task, const INDEX* list, i64 first,
+                                                i64 last) {
     const int width = search.width, lane = threadIdx.x % width;
     for (; first < last; first += ROWS / width) {
         const i64 item = first + threadIdx.x / width;
@@ -133,7 +137,6 @@ __device__ __forceinline__ void search_by_lanes(const Search& search, Task& task
             const bool more = looking && lane == 0 && task.found(row.vertex, find.best, find.open);
             looking = __shfl_sync(FULL_WARP, more, threadIdx.x % 32 - lane);
         }
-        task.settle();
     }
 }
 
@@ -183,7 +186,8 @@ __device__ __forceinline__ Stage stage_of(const Search& search) {
 
 // The rows of a block's items, staged, with a thread to a row; false if they do not fit.
 template <typename Task>
-__device__ __forceinline__ bool search_staged(const Search& search, Task& task, const INDEX* list, i64 first, i64 last) {
+__device__ __forceinline__ bool search_staged(const Search& search, Task& task, const INDEX* list, i64 first,
+                                              i64 last) {
     const Stage stage = stage_of(search);
     Row row = {};
     bool looking = false;
@@ -192,7 +196,9 @@ __device__ __forceinline__ bool search_staged(const Search& search, Task& task, 
         looking = !is_long(search, row) && task.begin(row.vertex);
     }
     int place;
-    if (!(list ? stage.bring_listed(search, row, looking, place) : stage.bring(search, first, last, row, place))) return false;
+    const bool fits = list ? stage.bring_listed(search, row, looking, place)
+                           : stage.bring(search, first, last, row, place);
+    if (!fits) return false;
     const int end = place + (int)(row.end - row.begin);
     for (bool again = false; looking; again = true) {
         Find find = nothing();
@@ -200,19 +206,20 @@ __device__ __forceinline__ bool search_staged(const Search& search, Task& task, 
             look(find, task, search.tie_key, row.vertex, stage.columns[i], stage.values[i], again);
         looking = task.found(row.vertex, find.best, find.open);
     }
-    task.settle();
     return true;
 }
 
-// The rows of the items from `first` to `last`, by as many blocks.
+// The rows of the items from `first` to `last`, by as many blocks: few at a time where there are few.
 template <typename Task>
 __device__ __forceinline__ void search_rows(const Search& search, Task& task, const INDEX* list, i64 first, i64 last,
                                             u32 blocks) {
-    const i64 at_once = search.short_rows ? ROWS : ROWS / search.width;
+    const i64 share = (last - first + blocks - 1) / blocks, at_once = share < ROWS ? (share + 31) / 32 * 32 : ROWS;
     for (i64 own = first + blockIdx.x * at_once; own < last; own += blocks * at_once) {
         const i64 end = own + at_once < last ? own + at_once : last;
-        if (!search.short_rows || !search_staged(search, task, list, own, end)) search_by_lanes(search, task, list, own, end);
+        const bool done = search.short_rows && search_staged(search, task, list, own, end);
+        if (!done) search_by_lanes(search, task, list, own, end);
         __syncthreads();
+        task.settle();
     }
 }
 
@@ -243,7 +250,8 @@ __device__ __forceinline__ bool join_pieces(const Search& search, Find& find, u6
 
 // The rows whose pieces are listed, by as many blocks.
 template <typename Task>
-__device__ __forceinline__ void search_pieces(const Search& search, Task& task, const u64* pieces, u64 count, u32 blocks) {
+__device__ __forceinline__ void search_pieces(const Search& search, Task& task, const u64* pieces, u64 count,
+                                              u32 blocks) {
     const int warps = ROWS / 32;
     for (u64 base = (u64)blockIdx.x * warps; base < count; base += (u64)blocks * warps) {
         const u64 place = base + threadIdx.x / 32;
@@ -257,7 +265,8 @@ __device__ __forceinline__ void search_pieces(const Search& search, Task& task, 
                 look_at(find, task, search, row.vertex, begin + threadIdx.x % 32, end, 32, false);
                 join_lanes(find, 32);
                 const bool whole = parts == 1 || join_pieces(search, find, place - part, part, parts);
-                if (whole && threadIdx.x % 32 == 0 && task.found(row.vertex, find.best, find.open)) task.put_off(row.vertex);
+                const bool again = whole && threadIdx.x % 32 == 0 && task.found(row.vertex, find.best, find.open);
+                if (again) task.put_off(row.vertex);
             }
         }
         task.settle();

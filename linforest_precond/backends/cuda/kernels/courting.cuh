@@ -1,6 +1,8 @@
 // Vertices court others, of which each has one suitor at most, the best of those who came.
 
-__device__ __forceinline__ int exchange_if(int* place, int expected, int desired) { return atomicCAS(place, expected, desired); }
+__device__ __forceinline__ int exchange_if(int* place, int expected, int desired) {
+    return atomicCAS(place, expected, desired);
+}
 __device__ __forceinline__ i64 exchange_if(i64* place, i64 expected, i64 desired) {
     return (i64)atomicCAS((u64*)place, (u64)expected, (u64)desired);
 }

@@ -5,13 +5,17 @@
 #include "rounds.cuh"
 
 // Matches locally dominant edges, round after round: point, wait for all, match, wait for all. A cooperative launch;
-// `counts` of three rounds and `barrier` are zero at first, `lists` has room for all vertices twice. *rounds were made
-// before; where there were none, mates and pointers are -1. In lists, vertices that point anew stand in front, and at
-// the back those that go on pointing where they did.
+// `counts` of three rounds and `barrier` are zero at first, `lists` has room for all vertices twice. `before` rounds
+// have left mates and pointers; where there were none, mates are -1. In lists, vertices that point anew stand in front,
+// and at the back those that go on pointing where they did. Gives the rounds that matched, and 1: it is maximal.
 extern "C" __global__ void __launch_bounds__(256, 5)
-    match_edges(Search search, INDEX* mates, INDEX* pointers, INDEX* lists, Count* counts, u64* rounds, u32* barrier) {
+    match_edges(Search search, u64 before, INDEX* mates, INDEX* pointers, INDEX* lists, u64* progress, Count* counts,
+                u32* barrier) {
     Crew crew = {barrier, gridDim.x, 0};
-    const u64 before = *rounds;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        progress[0] = before;
+        progress[1] = 1;
+    }
     Pointing task = {mates, pointers, before == 0, false};
     u64 left = search.rows, pieces = first_pieces(search, counts, crew);
     for (u64 number = 0; left > 0; ++number) {
@@ -32,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(256, 5)
             return choice == TAKEN ? FRONT : choice == WAITS ? BACK : GONE;
         });
         // A round that matches nothing is the last, and does not count.
-        if (__syncthreads_or(matched) && threadIdx.x == 0) *rounds = before + number + 1;
+        if (__syncthreads_or(matched) && threadIdx.x == 0) progress[0] = before + number + 1;
         crew.meet();
         left = __ldcg(&round.next->front);
         pieces = __ldcg(&round.next->pieces);

@@ -28,7 +28,9 @@ struct Proposing {
     bool weighted;
 
     __device__ __forceinline__ bool begin(i64 v) const { return colours[v] == BLUE; }
-    __device__ __forceinline__ WEIGHT weigh(WEIGHT value) const { return weighted || rank_of(value) == 0 ? value : (WEIGHT)1; }
+    __device__ __forceinline__ WEIGHT weigh(WEIGHT value) const {
+        return weighted || rank_of(value) == 0 ? value : (WEIGHT)1;
+    }
     __device__ __forceinline__ Verdict judge(i64, const Edge& edge, bool) const {
         const u8 colour = colours[edge.column];
         return colour == OUT ? SHUT : colour == BLUE ? OPEN : TAKE;
@@ -43,14 +45,16 @@ struct Proposing {
     __device__ __forceinline__ void settle() const {}
 };
 
-__device__ __forceinline__ u64 colour_key(const Options& options, u64 round) { return iteration_key(options.seed, 2 * round + 1); }
+__device__ __forceinline__ u64 colour_key(const Options& options, u64 round) {
+    return iteration_key(options.seed, 2 * round + 1);
+}
 
 // Lets blue vertices propose and red ones take, round after round, until all are matched or dead. A cooperative launch;
 // mates are -1 at first, `counts` of three rounds and `barrier` are zero, `lists` has room for all vertices twice. In
 // lists, blue vertices stand in front and red ones at the back. Gives the rounds made and whether nobody is left.
 extern "C" __global__ void __launch_bounds__(256, 4)
-    match_colours(Search search, Options options, INDEX* mates, WEIGHT* offers, INDEX* choices, u8* colours, INDEX* lists,
-                  Count* counts, u64* progress, u32* barrier) {
+    match_colours(Search search, Options options, INDEX* mates, WEIGHT* offers, INDEX* choices, u8* colours,
+                  INDEX* lists, u64* progress, Count* counts, u32* barrier) {
     Crew crew = {barrier, gridDim.x, 0};
     for (i64 v = (i64)blockIdx.x * ROWS + threadIdx.x; v < search.rows; v += (i64)gridDim.x * ROWS)
         colours[v] = is_positive(colour_key(options, 0), options.threshold, v) ? BLUE : RED;

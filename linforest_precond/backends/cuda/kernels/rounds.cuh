@@ -1,4 +1,4 @@
-// Rounds of one cooperative launch, each over the vertices that the one before left: their lists, and the blocks that meet.
+// Rounds of one cooperative launch, each over the vertices that the one before has left.
 
 // The blocks that go on: all of a cooperative launch, or the first one alone when little is left.
 struct Crew {

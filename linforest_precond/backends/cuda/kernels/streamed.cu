@@ -45,8 +45,9 @@ struct Report {
 };
 
 // Matches the edges that both ends point along, and tells what is left. `ends` are those of the batches.
-extern "C" __global__ void match_mutual(const INDEX* __restrict__ indptr, const INDEX* __restrict__ pointers, INDEX* mates,
-                                        i64 rows, const i64* __restrict__ ends, i64 batches, Report* report) {
+extern "C" __global__ void match_mutual(const INDEX* __restrict__ indptr, const INDEX* __restrict__ pointers,
+                                        INDEX* mates, i64 rows, const i64* __restrict__ ends, i64 batches,
+                                        Report* report) {
     u64 entries = 0;
     bool matched = false;
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < rows; v += (i64)gridDim.x * blockDim.x) {
@@ -68,8 +69,9 @@ extern "C" __global__ void match_mutual(const INDEX* __restrict__ indptr, const 
 #define KEEPING_LANES 8
 
 // Copies the rows of a batch that have room in the rows kept.
-extern "C" __global__ void keep_rows(const INDEX* __restrict__ indptr, Batch batch, const INDEX* __restrict__ kept_indptr,
-                                     INDEX* __restrict__ kept_indices, WEIGHT* __restrict__ kept_values) {
+extern "C" __global__ void keep_rows(const INDEX* __restrict__ indptr, Batch batch,
+                                     const INDEX* __restrict__ kept_indptr, INDEX* __restrict__ kept_indices,
+                                     WEIGHT* __restrict__ kept_values) {
     const i64 rows_at_once = (i64)gridDim.x * blockDim.x / KEEPING_LANES;
     const i64 own = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / KEEPING_LANES;
     for (i64 v = batch.first + own; v < batch.last; v += rows_at_once) {

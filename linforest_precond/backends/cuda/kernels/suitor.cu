@@ -4,35 +4,53 @@
 #include "rounds.cuh"
 #include "courting.cuh"
 
+// Vertices that a block has found to be displaced, in shared memory until there are many.
+struct Displaced {
+    INDEX vertices[2 * ROWS];
+    u32 count;
+    u64 first;  // their place in the next round's list
+};
+
 // Each vertex courts the best neighbour that would have it. Who is displaced looks again in the next round.
 struct Courting {
     const Search& search;
     const Round& round;
     Suitors suitors;
-    bool fresh;   // few have suitors yet: the best neighbour is asked without a look at the others' suitors
-    i64 pending;  // who has to look again
+    Displaced& displaced;
+    bool fresh;  // few have suitors yet: the best neighbour is asked without a look at the others' suitors
 
     __device__ __forceinline__ bool begin(i64) const { return true; }
     __device__ __forceinline__ WEIGHT weigh(WEIGHT value) const { return value; }
     __device__ __forceinline__ Verdict judge(i64 v, const Edge& edge, bool again) const {
         return (fresh && !again) || suitors.would_have(v, edge) ? TAKE : SHUT;
     }
-    __device__ __forceinline__ bool found(i64 v, const Edge& best, bool) {
+    __device__ __forceinline__ bool found(i64 v, const Edge& best, bool) const {
         if (best.column < 0) return false;
-        INDEX displaced;
-        if (!suitors.court(v, best, displaced)) return true;
-        pending = displaced;
+        INDEX other;
+        if (!suitors.court(v, best, other)) return true;
+        if (other >= 0) put_off(other);
         return false;
     }
-    __device__ __forceinline__ void put_off(i64 v) { pending = v; }
-    __device__ __forceinline__ void settle() {
-        u64 places[AT_ONCE];
-        append_places(pending >= 0, &round.next->front, places);
-        if (pending >= 0) {
-            round.next_list[places[0]] = (INDEX)pending;
-            round.list_long_row(search, pending);
+    __device__ __forceinline__ void put_off(i64 v) const {
+        displaced.vertices[atomicAdd(&displaced.count, 1u)] = (INDEX)v;
+    }
+    // A turn adds at most as many as the block has threads.
+    __device__ __forceinline__ void settle() const {
+        if (__syncthreads_or(displaced.count > ROWS)) hand_on();
+    }
+    // Appends them to the next round's list.
+    __device__ __forceinline__ void hand_on() const {
+        __syncthreads();
+        const u32 count = displaced.count;
+        if (threadIdx.x == 0 && count) displaced.first = atomicAdd(&round.next->front, (u64)count);
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < count; i += ROWS) {
+            round.next_list[displaced.first + i] = displaced.vertices[i];
+            round.list_long_row(search, displaced.vertices[i]);
         }
-        pending = NO_VERTEX;
+        __syncthreads();
+        if (threadIdx.x == 0) displaced.count = 0;
+        __syncthreads();
     }
 };
 
@@ -41,14 +59,18 @@ struct Courting {
 // `lists` has room for all vertices twice.
 extern "C" __global__ void __launch_bounds__(256, 5)
     find_suitors(Search search, INDEX* suitors, WEIGHT* offers, INDEX* lists, Count* counts, u32* barrier) {
+    __shared__ Displaced displaced;
     Crew crew = {barrier, gridDim.x, 0};
+    if (threadIdx.x == 0) displaced.count = 0;
+    __syncthreads();
     u64 left = search.rows, pieces = first_pieces(search, counts, crew);
     for (u64 number = 0; left > 0; ++number) {
         Round round;
         round.open(search, lists, counts, number);
-        Courting task = {search, round, {suitors, offers, search.tie_key}, number == 0, NO_VERTEX};
+        const Courting task = {search, round, {suitors, offers, search.tie_key}, displaced, number == 0};
         search_rows(search, task, number ? round.list : 0, 0, (i64)left, crew.blocks);
         search_pieces(search, task, round.pieces, pieces, crew.blocks);
+        task.hand_on();
         crew.meet();
         left = __ldcg(&round.next->front);
         pieces = __ldcg(&round.next->pieces);
