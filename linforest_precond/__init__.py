@@ -12,6 +12,8 @@ from linforest_precond.precond.bands import extract_bands as extract_bands
 from linforest_precond.precond.jacobi import block_jacobi as block_jacobi
 from linforest_precond.precond.jacobi import jacobi as jacobi
 from linforest_precond.precond.memory import memory_estimate as memory_estimate
+from linforest_precond.precond.hierarchy import Hierarchy as Hierarchy
+from linforest_precond.precond.multilevel import multilevel as multilevel
 from linforest_precond.precond.operators import Preconditioner as Preconditioner
 from linforest_precond.precond.storage import load_preconditioner as load_preconditioner
 from linforest_precond.precond.storage import save_preconditioner as save_preconditioner
