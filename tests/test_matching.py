@@ -120,6 +120,13 @@ class TestTheGreedyMatching:
         assert_all_greedy(backend, A)
         assert lf.graph.matching(backend.csr(A)).iterations == 200
 
+    def test_a_long_path_of_rising_weights_beside_a_random_graph(self, backend):
+        """The rounds that all vertices take part in are followed by many that few do."""
+        size = 3001
+        path = graphs.path_graph(size, np.arange(1.0, size))
+        A = sp.csr_array(sp.block_diag([path, graphs.random_graph(6000, "ties", 2)]))
+        assert_all_greedy(backend, graphs.shuffled(A, 3))
+
     def test_four_thousand_tied_graphs_at_once(self, backend):
         assert_all_greedy(backend, graphs.packed_small_graphs(4000))
 

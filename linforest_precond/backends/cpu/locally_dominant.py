@@ -8,6 +8,9 @@ from .factor import BLOCK, NO_VERTEX, pack
 from .hashing import edge_hash
 from .jit import helper, kernel
 
+# A round that matches less than one in so many vertices is slow.
+SLOW = 16
+
 
 def match(graph, tie_key):
     """The mate of each vertex, -1 of a single one, and an array: rounds that matched, maximal.
@@ -23,29 +26,52 @@ def match(graph, tie_key):
     return mate, np.array([rounds, 1])
 
 
-# Each block of active vertices keeps those that go on at its front. A single block needs no other thread.
+# Rounds of all threads, as long as these have enough to do: each block of active vertices keeps those that go
+# on at its front.
 @kernel(parallel=True)
 def match_rounds(indptr, indices, values, tie_key, mate, choices, active, left):
     size, rounds = active.size, 0
-    while True:
+    taken = size
+    while size > BLOCK and SLOW * taken > size:
         blocks = (size + BLOCK - 1) // BLOCK
-        if blocks == 1:
-            left[0] = point(indptr, indices, values, tie_key, mate, choices, active, 0, size)
-        else:
-            for block in prange(blocks):
-                begin, end = block * BLOCK, min((block + 1) * BLOCK, size)
-                left[block] = point(indptr, indices, values, tie_key, mate, choices, active, begin, end)
+        for block in prange(blocks):
+            begin, end = block * BLOCK, min((block + 1) * BLOCK, size)
+            left[block] = point(indptr, indices, values, tie_key, mate, choices, active, begin, end)
         size = pack(active, left[:blocks])
-        if size == 0:
-            return rounds
+        blocks = (size + BLOCK - 1) // BLOCK
+        for block in prange(blocks):
+            left[block] = take(mate, choices, active, block * BLOCK, min((block + 1) * BLOCK, size))
+        taken = size
+        size = pack(active, left[:blocks])
+        taken -= size
+        rounds += taken > 0
+    return finish(indptr, indices, values, tie_key, mate, choices, active[:size], rounds)
+
+
+# The remaining rounds, by one thread: whoever loses its choice is found in the rows of those that are
+# matched, so a long chain of edges is worked off without a look at all of it in every round.
+@helper
+def finish(indptr, indices, values, tie_key, mate, choices, queue, rounds):
+    size = point(indptr, indices, values, tie_key, mate, choices, queue, 0, queue.size)
+    matched = np.empty(queue.size, queue.dtype)
+    while size > 0:
+        count = 0
+        for v in queue[:size]:
+            w = choices[v]
+            if mate[v] == NO_VERTEX and choices[w] == v:
+                mate[v], mate[w] = w, v
+                matched[count], matched[count + 1] = v, w
+                count += 2
+        size = 0
+        for v in matched[:count]:
+            for slot in range(np.int64(indptr[v]), np.int64(indptr[v + 1])):
+                w = indices[slot]
+                if choices[w] == v and mate[w] == NO_VERTEX:
+                    queue[size] = w
+                    size += 1
+        size = point(indptr, indices, values, tie_key, mate, choices, queue, 0, size)
         rounds += 1
-        blocks = (size + BLOCK - 1) // BLOCK
-        if blocks == 1:
-            left[0] = take(mate, choices, active, 0, size)
-        else:
-            for block in prange(blocks):
-                left[block] = take(mate, choices, active, block * BLOCK, min((block + 1) * BLOCK, size))
-        size = pack(active, left[:blocks])
+    return rounds
 
 
 # Vertices choose anew where their choice is gone; how many have one.
