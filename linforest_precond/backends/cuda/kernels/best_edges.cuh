@@ -151,22 +151,23 @@ struct Stage {
         columns[place] = search.indices[slot];
         values[place] = search.values[slot];
     }
-    // Brings in the rows from `first` to `last`, if they fit; gives the place of a thread's own row.
-    __device__ __forceinline__ bool bring(const Search& search, i64 first, i64 last, const Row& row, int& place) const {
-        const i64 base = search.indptr[first], count = (i64)search.indptr[last] - base;
-        place = (int)(row.begin - base);
+    // Brings in the rows from `first` to `last`, if they fit; `base` is the place of their first entry in the graph.
+    __device__ __forceinline__ bool bring(const Search& search, i64 first, i64 last, i64& base) const {
+        base = search.indptr[first];
+        const i64 count = (i64)search.indptr[last] - base;
         if (count > capacity) return false;
 #pragma unroll 4
         for (int i = threadIdx.x; i < (int)count; i += ROWS) put(i, search, base + i);
         __syncthreads();
         return true;
     }
-    // Brings in the rows of those threads that are looking, a few lanes to a row, if they fit.
-    __device__ __forceinline__ bool bring_listed(const Search& search, const Row& row, bool looking, int& place) const {
+    // Brings in the rows of those threads that are looking, a few lanes to a row, if they fit; `base` is the place of a
+    // thread's own row in the graph, less that in the stage.
+    __device__ __forceinline__ bool bring_listed(const Search& search, const Row& row, bool looking, i64& base) const {
         __shared__ i64 slots[ROWS];
         __shared__ int places[ROWS + 1];
-        place = block_sum_before(looking ? (int)(row.end - row.begin) : 0, places + ROWS);
-        slots[threadIdx.x] = row.begin - place;
+        const int place = block_sum_before(looking ? (int)(row.end - row.begin) : 0, places + ROWS);
+        slots[threadIdx.x] = base = row.begin - place;
         places[threadIdx.x] = place;
         __syncthreads();
         if (places[ROWS] > capacity) return false;
@@ -189,17 +190,14 @@ template <typename Task>
 __device__ __forceinline__ bool search_staged(const Search& search, Task& task, const INDEX* list, i64 first,
                                               i64 last) {
     const Stage stage = stage_of(search);
-    Row row = {};
-    bool looking = false;
-    if (first + threadIdx.x < last) {
-        row = row_of(search, vertex_of(list, first + threadIdx.x));
-        looking = !is_long(search, row) && task.begin(row.vertex);
-    }
-    int place;
-    const bool fits = list ? stage.bring_listed(search, row, looking, place)
-                           : stage.bring(search, first, last, row, place);
-    if (!fits) return false;
-    const int end = place + (int)(row.end - row.begin);
+    const bool present = first + threadIdx.x < last;
+    const Row row = present ? row_of(search, vertex_of(list, first + threadIdx.x)) : Row{};
+    const auto looks = [&] { return present && !is_long(search, row) && task.begin(row.vertex); };
+    bool looking = list && looks();
+    i64 base;
+    if (!(list ? stage.bring_listed(search, row, looking, base) : stage.bring(search, first, last, base))) return false;
+    looking = list ? looking : looks();
+    const int place = (int)(row.begin - base), end = (int)(row.end - base);
     for (bool again = false; looking; again = true) {
         Find find = nothing();
         for (int i = place; i < end; ++i)

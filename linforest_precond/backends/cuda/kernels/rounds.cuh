@@ -47,7 +47,8 @@ struct Round {
 // What becomes of a vertex: its place in the next round's list, if it is left.
 enum Fate { GONE, FRONT, BACK };
 
-// Asks each vertex of a round, or all there are, for its fate, and makes the next round's list.
+// Asks each vertex of a round, or all there are, for its fate, and makes the next round's list. Another vertex may be
+// put in its place.
 template <typename FateOf>
 __device__ __forceinline__ void sift(const Search& search, const Round& round, bool all, u32 blocks, FateOf fate_of) {
     const i64 front = all ? round.rows : (i64)__ldcg(&round.count->front);

@@ -15,16 +15,21 @@ struct Displaced {
 struct Courting {
     const Search& search;
     const Round& round;
-    Suitors suitors;
+    const Suitors& suitors;
     Displaced& displaced;
-    bool fresh;  // few have suitors yet: the best neighbour is asked without a look at the others' suitors
+    INDEX* choices;  // of the first round, in which vertices only choose: nobody has suitors yet
 
     __device__ __forceinline__ bool begin(i64) const { return true; }
     __device__ __forceinline__ WEIGHT weigh(WEIGHT value) const { return value; }
-    __device__ __forceinline__ Verdict judge(i64 v, const Edge& edge, bool again) const {
-        return (fresh && !again) || suitors.would_have(v, edge) ? TAKE : SHUT;
+    __device__ __forceinline__ Verdict judge(i64 v, const Edge& edge, bool) const {
+        return choices || suitors.would_have(v, edge) ? TAKE : SHUT;
     }
     __device__ __forceinline__ bool found(i64 v, const Edge& best, bool) const {
+        if (choices) {
+            choices[v] = best.column;
+            suitors.offers[v] = best.value;
+            return false;
+        }
         if (best.column < 0) return false;
         INDEX other;
         if (!suitors.court(v, best, other)) return true;
@@ -54,23 +59,48 @@ struct Courting {
     }
 };
 
+// All vertices court those they chose; `v` becomes the one that has to look again, if anyone has to. Most are spared an
+// exchange: two that chose each other stay together, and others need not ask them.
+__device__ __forceinline__ Fate court_choice(const Suitors& suitors, const INDEX* choices, INDEX& v) {
+    const INDEX target = choices[v];
+    if (target < 0) return GONE;
+    const INDEX back = choices[target];
+    if (back == v) {
+        suitors.suitors[v] = target;
+        return GONE;
+    }
+    if (back >= 0 && choices[back] == target) return FRONT;
+    const Edge edge = {suitors.offers[v], edge_hash(v, target, suitors.tie_key), target};
+    INDEX other;
+    if (!suitors.court(v, edge, other)) return FRONT;
+    v = other;
+    return other < 0 ? GONE : FRONT;
+}
+
 // Lets every vertex court, and those who were displaced again, round after round, until nobody is. The suitors that
-// are left are mates. A cooperative launch; suitors are -1 at first, `counts` of three rounds and `barrier` are zero,
+// are left are mates. A cooperative launch; mates are -1 at first, `counts` of three rounds and `barrier` are zero,
 // `lists` has room for all vertices twice.
 extern "C" __global__ void __launch_bounds__(256, 5)
-    find_suitors(Search search, INDEX* suitors, WEIGHT* offers, INDEX* lists, Count* counts, u32* barrier) {
+    find_suitors(Search search, INDEX* mates, WEIGHT* offers, INDEX* lists, Count* counts, u32* barrier) {
     __shared__ Displaced displaced;
     Crew crew = {barrier, gridDim.x, 0};
+    const Suitors suitors = {mates, offers, search.tie_key};
     if (threadIdx.x == 0) displaced.count = 0;
     __syncthreads();
     u64 left = search.rows, pieces = first_pieces(search, counts, crew);
     for (u64 number = 0; left > 0; ++number) {
         Round round;
         round.open(search, lists, counts, number);
-        const Courting task = {search, round, {suitors, offers, search.tie_key}, displaced, number == 0};
-        search_rows(search, task, number ? round.list : 0, 0, (i64)left, crew.blocks);
+        INDEX* const choices = number == 0 ? round.list : 0;
+        const Courting task = {search, round, suitors, displaced, choices};
+        search_rows(search, task, number == 0 ? 0 : round.list, 0, (i64)left, crew.blocks);
         search_pieces(search, task, round.pieces, pieces, crew.blocks);
-        task.hand_on();
+        if (number == 0) {
+            crew.meet();
+            sift(search, round, true, crew.blocks, [&](INDEX& v) { return court_choice(suitors, choices, v); });
+        } else {
+            task.hand_on();
+        }
         crew.meet();
         left = __ldcg(&round.next->front);
         pieces = __ldcg(&round.next->pieces);
