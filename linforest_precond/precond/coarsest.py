@@ -34,18 +34,20 @@ class Coarsest:
             return cls(xp.zeros((0, 0), stored), 0)
         dense = xp.zeros((csr.n, csr.n), wide)
         dense[backend.entries.rows_of(csr.indptr, csr.nnz), csr.indices] = csr.data
+        inverse = backend.dense.definite_inverse(dense) if hermitian else None
+        if inverse is not None:
+            return cls(_narrow((inverse + inverse.conj().T) / 2, stored, xp), csr.n)
         if hermitian:
             values, vectors = xp.linalg.eigh(dense)
-            sizes = abs(values)
-            kept = sizes > csr.n * np.finfo(csr.data.dtype).eps * sizes.max()
-            inverse = (vectors * xp.where(kept, 1 / xp.where(kept, values, 1), 0)) @ vectors.conj().T
-            inverse = (inverse + inverse.conj().T) / 2
+            left, sizes = vectors.conj().T, abs(values)
         else:
             left, sizes, right = xp.linalg.svd(dense, full_matrices=False)
-            kept = sizes > csr.n * np.finfo(csr.data.dtype).eps * sizes.max()
-            inverse = (right.conj().T * xp.where(kept, 1 / xp.where(kept, sizes, 1), 0)) @ left.conj().T
+            left, values, vectors = left.conj().T, sizes, right.conj().T
+        kept = sizes > csr.n * np.finfo(csr.data.dtype).eps * sizes.max()
+        inverse = (vectors * xp.where(kept, 1 / xp.where(kept, values, 1), 0)) @ left
+        inverse = (inverse + inverse.conj().T) / 2 if hermitian else inverse
         rank = int(kept.sum())  # stall: for print
-        return cls(xp.ascontiguousarray(stored_array(inverse, stored)), rank)
+        return cls(_narrow(inverse, stored, xp), rank)
 
     def solve_into(self, ops: Any, b: Any, x: Any) -> None:
         ops.multiply_dense(self.inverse, b, x)
@@ -53,3 +55,7 @@ class Coarsest:
     def transposed(self) -> Coarsest:
         xp = backend_of(self.inverse).xp
         return Coarsest(xp.ascontiguousarray(self.inverse.T), self.rank)
+
+
+def _narrow(inverse: Array, stored: np.dtype, xp: Any) -> Array:
+    return xp.ascontiguousarray(stored_array(inverse, stored))

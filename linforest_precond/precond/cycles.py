@@ -78,10 +78,10 @@ class Cycle:
 
     def apply(self, b: Any, x: Any) -> None:
         """Approximate the solution of A x = b; both are (n, k), of any strides and precision."""
-        given = b
+        given, copy = b, self.spaces[0].ops.copy
         if self.center is not None or b.dtype != self.given.dtype or not b.flags.c_contiguous:
             given = self.given
-            given[...] = b
+            copy(b, given)
         if self.center is not None:
             self.center.apply(given)
         own = x.dtype == self.found.dtype and x.flags.c_contiguous
@@ -90,7 +90,7 @@ class Cycle:
         if self.center is not None:
             self.center.apply(target)
         if not own:
-            x[...] = target
+            copy(target, x)
 
     def _visit(self, i: int, kind: str, b: Any, x: Any) -> None:
         """One cycle on level i, from 0, into x."""

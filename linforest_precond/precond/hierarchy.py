@@ -12,7 +12,6 @@ from linforest_precond.backends import backend_of
 from linforest_precond.kinds import csr_like
 from linforest_precond.precond.operators import Preconditioner, operator_of
 
-
 ACCELERATORS = "cg", "fcg", "bicgstab"
 
 

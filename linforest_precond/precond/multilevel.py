@@ -263,7 +263,9 @@ class MultilevelPart:
                 )
                 break
             level = _level(fine, stored, options, facts, aggregates, coarse)
-            coarse = coarse if level.prolongator is None else _smoothed_coarse(fine, level, facts["hermitian"])
+            coarse = (
+                coarse if level.prolongator is None else _smoothed_coarse(fine, level, facts["hermitian"])
+            )
             levels.append(level.stored_in(stored))
             fine = coarse
         return cls._ended(levels, fine, stored, cycle, options, facts, stalled)
@@ -283,7 +285,10 @@ class MultilevelPart:
 
     def state(self) -> dict[str, Any]:
         names = "n", "coarsest", "cycle", "options", "hermitian", "definite", "centered", "stalled"
-        return {"levels": [level.state() for level in self.levels], **{name: getattr(self, name) for name in names}}
+        return {
+            "levels": [level.state() for level in self.levels],
+            **{name: getattr(self, name) for name in names},
+        }
 
     def refreshed(self, csr: CSR) -> MultilevelPart:
         """The values of another matrix in the same aggregates, and along the same lines."""
@@ -305,7 +310,11 @@ class MultilevelPart:
     def transposed(self) -> MultilevelPart:
         """The part of the transposed matrix."""
         coarsest = None if self.coarsest is None else self.coarsest.transposed()
-        options = {**self.options, "presmooth": self.options["postsmooth"], "postsmooth": self.options["presmooth"]}
+        options = {
+            **self.options,
+            "presmooth": self.options["postsmooth"],
+            "postsmooth": self.options["presmooth"],
+        }
         levels = tuple(level.transposed() for level in self.levels)
         return replace(self, levels=levels, coarsest=coarsest, options=options, _cycles={})
 
@@ -341,7 +350,8 @@ class MultilevelPart:
         entries = [level.csr.nnz for level in self.levels]
         unknowns = [level.csr.n for level in self.levels]
         lines = [
-            (f"level {i}", f"{n:,} unknowns, {nnz:,} entries") for i, (n, nnz) in enumerate(zip(unknowns, entries))
+            (f"level {i}", f"{n:,} unknowns, {nnz:,} entries")
+            for i, (n, nnz) in enumerate(zip(unknowns, entries))
         ]
         if self.coarsest is None:
             how = f"smoothed, as it has more than {LARGEST_DENSE:,} unknowns"
@@ -370,7 +380,9 @@ def _facts(csr: CSR) -> dict[str, bool]:
         return {"hermitian": hermitian, "definite": False, "centered": False}
     definite = bool((csr.diagonal.real > 0).all())  # stall: decides how inner steps are made
     sizes, sums = backend.couplings.row_sums(csr)
-    centered = csr.n > 1 and bool((sums <= 16 * np.finfo(csr.data.dtype).eps * sizes).all())  # stall: likewise
+    centered = csr.n > 1 and bool(
+        (sums <= 16 * np.finfo(csr.data.dtype).eps * sizes).all()
+    )  # stall: likewise
     return {"hermitian": True, "definite": definite, "centered": centered}
 
 

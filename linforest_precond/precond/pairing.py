@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph, checked_csr
 from linforest_precond.graph.matching import match_graph, tie_key_of

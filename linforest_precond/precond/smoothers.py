@@ -70,12 +70,12 @@ class Relaxation:
     def begin(self, space: Any, b: Any, x: Any, other: Any, sweeps: int) -> None:
         """Sweep from 0, at first into x."""
         if not sweeps:
-            x.fill(0)
+            space.ops.clear(x)
             return
         (_, factor), *rest = self.steps
         space.ops.scale(self.weights, factor, b, x)
         if rest:
-            other.fill(0)
+            space.ops.clear(other)
         self._relax(space, b, x, other, [*rest, *self.steps * (sweeps - 1)])
 
     def go_on(self, space: Any, b: Any, x: Any, other: Any, sweeps: int) -> None:
@@ -106,7 +106,9 @@ class Lines:
     @classmethod
     def _damped(cls, csr: CSR, kind: str, part: TridiagonalPart, definite: bool) -> Lines:
         backend, stored = backend_of(csr.data), part.stored
-        matrix = backend.cycles.Matrix(csr.indptr, csr.indices, stored_array(csr.data, stored), csr.longest_row)
+        matrix = backend.cycles.Matrix(
+            csr.indptr, csr.indices, stored_array(csr.data, stored), csr.longest_row
+        )
         largest = largest_eigenvalue(
             csr.n,
             stored,
@@ -135,7 +137,7 @@ class Lines:
 
     def begin(self, space: Any, b: Any, x: Any, other: Any, sweeps: int) -> None:
         if not sweeps:
-            x.fill(0)
+            space.ops.clear(x)
             return
         self.part.solve_into(b, x, space.transpose)
         self.go_on(space, b, x, other, sweeps - 1)
@@ -197,5 +199,3 @@ def _chebyshev_steps(largest: float) -> tuple[tuple[float, float], ...]:
         steps.append((new * ratio, 2 * new / half))
         ratio = new
     return tuple(steps)
-
-

@@ -46,7 +46,9 @@ class Steps:
     def take_second(self, matrix, d, v, rest):
         """Find the factor of d, and the one of c beside it."""
         sums = self._partials
-        _run(multiply_second, d, *matrix.arrays, readonly(d), readonly(v), readonly(rest), sums, self.definite)
+        _run(
+            multiply_second, d, *matrix.arrays, readonly(d), readonly(v), readonly(rest), sums, self.definite
+        )
         settle_second(sums, self._scalars)
 
     def combine(self, c, d):
@@ -92,6 +94,16 @@ class Center:
 
     def apply(self, x):
         x -= x.mean(axis=0, dtype=self._wide).astype(x.dtype)
+
+
+def clear(x):
+    """x = 0."""
+    x.fill(0)
+
+
+def copy(source, target):
+    """Copy (n, k) arrays of any strides, of which one may be of double precision."""
+    target[...] = source
 
 
 def multiply_dense(inverse, b, x):

@@ -29,7 +29,7 @@ OPTIONS = ("--std=c++17",)
 # A fused multiply-add rounds once where the CPU rounds twice, and the two backends give the same bits; only
 # solutions agree to rounding.
 SAME_BITS = ("--fmad=false",)
-SOLVING = {"sweeps", "pivoting", "refinement", "updates", "products"}
+SOLVING = {"sweeps", "pivoting", "refinement", "updates", "products", "cycles"}
 
 
 def _every(**choices):
@@ -87,6 +87,11 @@ PROGRAMS = {
     ],
     "updates": _SCALAR,
     "products": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
+    "couplings": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "cycles": [
+        {**types, "INDEX": index, "LONG": is_long}
+        for types, index, is_long in itertools.product(_SCALAR, _INDICES, (0, 1))
+    ],
 }
 
 

@@ -12,11 +12,15 @@ def restrict(indptr, members, fine, coarse):
     """
     program = kernels("transfers", VALUE=coarse.dtype.type, INDEX=members.dtype.type)
     rows = coarse.shape[0]
-    launch(program.sum_members, (indptr, members, fine, rows, coarse.size // max(rows, 1), coarse))
+    launch(
+        program.sum_members,
+        (indptr, members, fine, rows, coarse.size // max(rows, 1), coarse),
+        items=coarse.size,
+    )
 
 
 def prolong_add(aggregates, coarse, fine):
     """Add to each vertex the value of its aggregate: fine += P coarse."""
     program = kernels("transfers", VALUE=fine.dtype.type, INDEX=aggregates.dtype.type)
     rows = fine.shape[0]
-    launch(program.add_values, (aggregates, coarse, rows, fine.size // max(rows, 1), fine))
+    launch(program.add_values, (aggregates, coarse, rows, fine.size // max(rows, 1), fine), items=fine.size)
