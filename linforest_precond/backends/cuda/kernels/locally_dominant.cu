@@ -1,6 +1,7 @@
 #include "common.cuh"
 #include "edge_order.cuh"
 #include "best_edges.cuh"
+#include "choices.cuh"
 #include "pointing.cuh"
 #include "rounds.cuh"
 
@@ -27,13 +28,14 @@ extern "C" __global__ void __launch_bounds__(256, 5)
         task.selected = true;
         crew.meet();
         bool matched = false;
-        sift(search, round, number == 0, crew.blocks, [&](INDEX v) {
-            const Choice choice = choice_of(mates, pointers, v);
-            if (choice == MUTUAL) {
-                mates[v] = pointers[v];
-                matched = true;
-            }
-            return choice == TAKEN ? FRONT : choice == WAITS ? BACK : GONE;
+        const auto ask = [=](INDEX v) { return choice_of(pointers, v); };
+        sift(search, round, number == 0, crew.blocks, ask, [&](INDEX v, int choice) {
+            // Whom a round before has matched still points to its mate.
+            if (choice == NONE || (number == 0 && before > 0 && mates[v] >= 0)) return GONE;
+            if (choice != MUTUAL) return choice == TAKEN ? FRONT : BACK;
+            mates[v] = pointers[v];
+            matched = true;
+            return GONE;
         });
         // A round that matches nothing is the last, and does not count.
         if (__syncthreads_or(matched) && threadIdx.x == 0) progress[0] = before + number + 1;

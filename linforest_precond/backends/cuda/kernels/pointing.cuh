@@ -22,16 +22,3 @@ struct Pointing {
     __device__ __forceinline__ void put_off(i64) const {}
     __device__ __forceinline__ void settle() const {}
 };
-
-// Where a vertex points: nowhere, or it was matched before; to one that points back; to one that is matched to another
-// now; to one that points elsewhere.
-enum Choice { NONE, MUTUAL, TAKEN, WAITS };
-
-// Mates may be those of the round before.
-__device__ __forceinline__ Choice choice_of(const INDEX* mates, const INDEX* pointers, INDEX v) {
-    const INDEX target = pointers[v];
-    if (target < 0 || mates[v] >= 0) return NONE;
-    const INDEX back = pointers[target];
-    if (back == v) return MUTUAL;
-    return back >= 0 && pointers[back] == target ? TAKEN : WAITS;
-}

@@ -45,6 +45,9 @@ struct Proposing {
     __device__ __forceinline__ void settle() const {}
 };
 
+// What a round does to a vertex: a blue one is taken or dies, a red one takes, or it is left.
+enum Outcome { TAKEN, DIES, TAKES, LEFT };
+
 __device__ __forceinline__ u64 colour_key(const Options& options, u64 round) {
     return iteration_key(options.seed, 2 * round + 1);
 }
@@ -70,20 +73,17 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         search_pieces(search, task, round.pieces, pieces, crew.blocks);
         crew.meet();
         // A blue vertex learns from the one to which it proposed whether it was taken.
-        sift(search, round, number == 0, crew.blocks, [&](INDEX v) {
-            INDEX choice = NO_VERTEX;
-            bool matched;
-            if (colours[v] == BLUE) {
-                choice = choices[v];
-                matched = choice >= 0 && mates[choice] == v;
-                if (matched) mates[v] = choice;
-            } else {
-                matched = mates[v] >= 0;
-            }
-            const bool out = matched || choice == DEAD;
-            const bool becomes_blue = !out && is_positive(colour_key(options, number + 1), options.threshold, v);
-            colours[v] = out ? OUT : becomes_blue ? BLUE : RED;
-            return out ? GONE : becomes_blue ? FRONT : BACK;
+        const auto ask = [=](INDEX v) {
+            const bool is_blue = colours[v] == BLUE;
+            const INDEX choice = is_blue ? choices[v] : NO_VERTEX, mate = mates[choice < 0 ? v : choice];
+            return choice == DEAD ? DIES : is_blue ? choice >= 0 && mate == v ? TAKEN : LEFT : mate >= 0 ? TAKES : LEFT;
+        };
+        const u64 next_key = colour_key(options, number + 1);
+        sift(search, round, number == 0, crew.blocks, ask, [&](INDEX v, int outcome) {
+            if (outcome == TAKEN) mates[v] = choices[v];
+            const bool becomes_blue = outcome == LEFT && is_positive(next_key, options.threshold, v);
+            colours[v] = outcome != LEFT ? OUT : becomes_blue ? BLUE : RED;
+            return outcome != LEFT ? GONE : becomes_blue ? FRONT : BACK;
         });
         crew.meet();
         blue = __ldcg(&round.next->front);

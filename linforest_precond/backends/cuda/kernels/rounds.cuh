@@ -47,21 +47,28 @@ struct Round {
 // What becomes of a vertex: its place in the next round's list, if it is left.
 enum Fate { GONE, FRONT, BACK };
 
-// Asks each vertex of a round, or all there are, for its fate, and makes the next round's list. Another vertex may be
-// put in its place.
-template <typename FateOf>
-__device__ __forceinline__ void sift(const Search& search, const Round& round, bool all, u32 blocks, FateOf fate_of) {
+// Decides the fate of each vertex of a round, or of all there are, and makes the next round's list. `ask(v)` reads only,
+// so that a thread has several questions under way; `act(v, answer)` gives the fate, and may put another vertex in
+// v's place.
+template <typename Ask, typename Act>
+__device__ __forceinline__ void sift(const Search& search, const Round& round, bool all, u32 blocks, Ask ask, Act act) {
     const i64 front = all ? round.rows : (i64)__ldcg(&round.count->front);
     const i64 items = all ? round.rows : front + (i64)__ldcg(&round.count->back), block_items = (i64)ROWS * AT_ONCE;
     for (i64 base = blockIdx.x * block_items; base < items; base += blocks * block_items) {
         INDEX vertices[AT_ONCE];
+        int answers[AT_ONCE];
+#pragma unroll
+        for (int turn = 0; turn < AT_ONCE; ++turn) {
+            const i64 asked = base + turn * ROWS + threadIdx.x, item = asked < items ? asked : items - 1;
+            vertices[turn] = all ? (INDEX)item : round.list[item < front ? item : round.rows - 1 - (item - front)];
+        }
+#pragma unroll
+        for (int turn = 0; turn < AT_ONCE; ++turn) answers[turn] = ask(vertices[turn]);
         u32 to_front = 0, to_back = 0;
 #pragma unroll
         for (int turn = 0; turn < AT_ONCE; ++turn) {
-            const i64 item = base + turn * ROWS + threadIdx.x;
-            if (item >= items) continue;
-            vertices[turn] = all ? (INDEX)item : round.list[item < front ? item : round.rows - 1 - (item - front)];
-            const Fate fate = fate_of(vertices[turn]);
+            if (base + turn * ROWS + threadIdx.x >= items) continue;
+            const Fate fate = act(vertices[turn], answers[turn]);
             to_front |= (u32)(fate == FRONT) << turn;
             to_back |= (u32)(fate == BACK) << turn;
         }

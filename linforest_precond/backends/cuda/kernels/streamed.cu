@@ -1,6 +1,7 @@
 #include "common.cuh"
 #include "edge_order.cuh"
 #include "best_edges.cuh"
+#include "choices.cuh"
 #include "pointing.cuh"
 
 // The entries of a batch of rows; `begin` is the place of the first of them in the whole graph.
@@ -51,12 +52,13 @@ extern "C" __global__ void match_mutual(const INDEX* __restrict__ indptr, const 
     u64 entries = 0;
     bool matched = false;
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < rows; v += (i64)gridDim.x * blockDim.x) {
-        const Choice choice = choice_of(mates, pointers, (INDEX)v);
+        const Choice choice = mates[v] < 0 ? choice_of(pointers, (INDEX)v) : NONE;
+        if (choice == NONE) continue;
         if (choice == MUTUAL) {
             mates[v] = pointers[v];
             matched = true;
+            continue;
         }
-        if (choice != TAKEN && choice != WAITS) continue;
         entries += (u64)(indptr[v + 1] - indptr[v]);
         if (choice == TAKEN) report->open[first_not_less(ends, 0, batches, v + 1)] = 1;
     }

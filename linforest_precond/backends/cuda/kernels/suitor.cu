@@ -2,6 +2,7 @@
 #include "edge_order.cuh"
 #include "best_edges.cuh"
 #include "rounds.cuh"
+#include "choices.cuh"
 #include "courting.cuh"
 
 // Vertices that a block has found to be displaced, in shared memory until there are many.
@@ -61,16 +62,12 @@ struct Courting {
 
 // All vertices court those they chose; `v` becomes the one that has to look again, if anyone has to. Most are spared an
 // exchange: two that chose each other stay together, and others need not ask them.
-__device__ __forceinline__ Fate court_choice(const Suitors& suitors, const INDEX* choices, INDEX& v) {
-    const INDEX target = choices[v];
-    if (target < 0) return GONE;
-    const INDEX back = choices[target];
-    if (back == v) {
-        suitors.suitors[v] = target;
-        return GONE;
-    }
-    if (back >= 0 && choices[back] == target) return FRONT;
-    const Edge edge = {suitors.offers[v], edge_hash(v, target, suitors.tie_key), target};
+__device__ __forceinline__ Fate court_choice(const Suitors& suitors, const INDEX* choices, INDEX& v, int choice) {
+    const INDEX chosen = choices[v];
+    if (choice == MUTUAL) suitors.suitors[v] = chosen;
+    if (choice == MUTUAL || choice == NONE) return GONE;
+    if (choice == TAKEN) return FRONT;
+    const Edge edge = {suitors.offers[v], edge_hash(v, chosen, suitors.tie_key), chosen};
     INDEX other;
     if (!suitors.court(v, edge, other)) return FRONT;
     v = other;
@@ -97,7 +94,8 @@ extern "C" __global__ void __launch_bounds__(256, 5)
         search_pieces(search, task, round.pieces, pieces, crew.blocks);
         if (number == 0) {
             crew.meet();
-            sift(search, round, true, crew.blocks, [&](INDEX& v) { return court_choice(suitors, choices, v); });
+            sift(search, round, true, crew.blocks, [=](INDEX v) { return choice_of(choices, v); },
+                 [&](INDEX& v, int choice) { return court_choice(suitors, choices, v, choice); });
         } else {
             task.hand_on();
         }
