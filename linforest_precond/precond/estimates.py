@@ -78,7 +78,7 @@ def _by_powers(r: Any, multiply: Callable, solve: Callable, xp: Any) -> float:
         solve(q, z)
         growths.append(np.sqrt(_dot(z, z, xp)))
     largest = max(growths[-3:])
-    return largest if 0 < largest < np.inf else 1.0
+    return float(largest) if 0 < largest < np.inf else 1.0
 
 
 def _dot(u: Any, v: Any, xp: Any) -> float:

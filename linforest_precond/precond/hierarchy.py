@@ -212,7 +212,8 @@ class Hierarchy:
         entries = [level.csr.nnz for level in self._part.levels]
         visits = {"V": lambda i: 1, "F": lambda i: i + 1}.get(kind, lambda i: 2**i)
         last = len(entries) - 1
-        work = sum((2 if i < last else 1) * visits(i) * nnz for i, nnz in enumerate(entries))
+        work = sum(2 * visits(i) * nnz for i, nnz in enumerate(entries[:-1]))
+        work += visits(max(last - 1, 0)) * entries[last]  # once for each visit above it
         return work / max(entries[0], 1)
 
     def to_pyamg(self) -> Any:

@@ -308,25 +308,28 @@ class MultilevelPart:
 
     @cached_property
     def transposed(self) -> MultilevelPart:
-        """The part of the transposed matrix."""
+        """The part of the transposed matrix, which smooths before as this one does after."""
+        before, after = self.options["presmooth"], self.options["postsmooth"]
+        if self.is_symmetric and before == after:
+            return self
+        options = {**self.options, "presmooth": after, "postsmooth": before}
+        if self.is_symmetric:
+            return replace(self, options=options, _cycles={})
         coarsest = None if self.coarsest is None else self.coarsest.transposed()
-        options = {
-            **self.options,
-            "presmooth": self.options["postsmooth"],
-            "postsmooth": self.options["presmooth"],
-        }
         levels = tuple(level.transposed() for level in self.levels)
         return replace(self, levels=levels, coarsest=coarsest, options=options, _cycles={})
+
+    @property
+    def is_symmetric(self) -> bool:
+        return self.hermitian and self.stored.kind != "c"
 
     @property
     def stored(self) -> np.dtype:
         return self.levels[0].csr.data.dtype
 
     def solve_into(self, b: Any, x: Any, transpose: bool) -> None:
-        if transpose and not (self.hermitian and self.stored.kind != "c"):
-            self.transposed._cycle(b.shape[1], True).apply(b, x)
-        else:
-            self._cycle(b.shape[1], False).apply(b, x)
+        part = self.transposed if transpose else self
+        part._cycle(b.shape[1], transpose).apply(b, x)
 
     def _cycle(self, columns: int, transpose: bool) -> Cycle:
         """The cycle for so many columns, with its vectors: made once, and kept."""
@@ -340,7 +343,9 @@ class MultilevelPart:
 
     @property
     def nbytes(self) -> int:
-        return held_bytes(self.levels, self.coarsest)
+        return held_bytes(
+            [(level, level.members) for level in self.levels[:-1]], self.levels[-1], self.coarsest
+        )
 
     @property
     def name(self) -> str:

@@ -18,17 +18,22 @@ def coarsened(
     An unknown that finds no partner waits for the next matching; after the last, it joins the aggregate
     that it is coupled to most strongly.
     """
-    aggregates = None
+    aggregates, pairs = None, csr
     for left in reversed(range(matchings)):
-        graph = pairing_graph(csr, weights, strength)
+        graph = pairing_graph(pairs, weights, strength)
         mate, _ = match_graph(graph, "suitor", seed=seed)
         if left:
             own, count = of_pairs(mate)
         else:
             own, count = backend_of(mate).aggregates.of_mates(graph, mate, tie_key_of(seed))
-        csr = coarse_csr(csr, own, count, hermitian)
         aggregates = own if aggregates is None else own[aggregates]
-    return aggregates, csr
+        # The last one from the finest, so that all entries are added in its order.
+        pairs = (
+            coarse_csr(pairs, own, count, hermitian)
+            if left
+            else coarse_csr(csr, aggregates, count, hermitian)
+        )
+    return aggregates, pairs
 
 
 def pairing_graph(csr: CSR, weights: str, strength: float) -> Graph:

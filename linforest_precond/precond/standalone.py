@@ -22,7 +22,7 @@ def repeat_cycles(
     n, dtype = level.csr.n, M.dtype
     b = checked_vectors("b", b, n, backend)
     dtype = np.result_type(dtype, b.dtype)
-    columns = b.reshape(n, -1).astype(dtype)
+    columns = b.reshape(n, 1 if b.ndim == 1 else b.shape[1]).astype(dtype)
     x = backend.xp.zeros_like(columns)
     if x0 is not None:
         x[...] = checked_vectors("x0", x0, n, backend).reshape(x.shape)

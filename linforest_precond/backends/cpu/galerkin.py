@@ -38,7 +38,7 @@ def coarse_matrix(csr, aggregates, indptr, members):
 
 
 def mirror_upper(indptr, indices, data):
-    """Let entries below the diagonal be the conjugates of those above it, in place.
+    """Let entries below the diagonal be the conjugates of those above it, and the diagonal real, in place.
 
     For coarse matrices of Hermitian ones, whose pattern is symmetric: their sums run in another order on
     either side of the diagonal, so they are Hermitian to rounding only.
@@ -52,6 +52,8 @@ def copy_upper(indptr, indices, data):
         for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
             column = np.int64(indices[slot])
             if column >= row:
+                if column == row:
+                    data[slot] = data[slot].real
                 break
             above = indices[indptr[column] : indptr[column + 1]]
             data[slot] = np.conj(data[np.int64(indptr[column]) + np.searchsorted(above, row)])

@@ -58,7 +58,7 @@ def coarse_matrix(csr, aggregates, indptr, members):
 
 
 def mirror_upper(indptr, indices, data):
-    """Let entries below the diagonal be the conjugates of those above it, in place.
+    """Let entries below the diagonal be the conjugates of those above it, and the diagonal real, in place.
 
     For coarse matrices of Hermitian ones, whose pattern is symmetric: their sums run in another order on
     either side of the diagonal, so they are Hermitian to rounding only.
