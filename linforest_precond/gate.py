@@ -161,7 +161,7 @@ def _checked_weights(weights: Any, count: int, backend: Any) -> Any:
         raise TypeError(f"weights must be on A's device ({backend.name}), got a {type(weights).__name__}")
     if hasattr(weights, "tocoo"):
         raise TypeError(f"weights must be a 1-D array, got a {type(weights).__name__}; pass its data")
-    weights = xp.asarray(weights)
+    weights = weights if hasattr(weights, "dtype") else np.asarray(weights)
     dtype = value_dtype("weights", weights.dtype)
     if dtype.kind == "c":
         raise TypeError(f"weights must be real, got {dtype}; pass their magnitudes")
@@ -169,7 +169,7 @@ def _checked_weights(weights: Any, count: int, backend: Any) -> Any:
         raise ValueError(
             f"weights must have one number for each of A's {count} stored entries, got shape {weights.shape}"
         )
-    weights = xp.ascontiguousarray(weights, dtype=dtype)
+    weights = xp.ascontiguousarray(xp.asarray(weights), dtype=dtype)
     wrong = ~xp.isfinite(weights) | (xp.signbit(weights) & is_nonzero(weights))
     if wrong.any():  # stall: before anything is made of them
         place = int(wrong.argmax())

@@ -68,8 +68,11 @@ def round_words():
 
 
 def staged_entries(mean, entry_bytes):
-    """Entries that a block stages: those of its rows, and some more where rows differ."""
-    return min(STAGED_BYTES // entry_bytes, 32 * int(np.ceil(BLOCK * mean * 1.1 / 32)) + 32)
+    """Entries that a block stages: those of its rows, and some more where rows differ.
+
+    A multiple of 32, so that wide indices behind as many narrow weights are aligned.
+    """
+    return 32 * min(STAGED_BYTES // entry_bytes // 32, int(np.ceil(BLOCK * mean * 1.1 / 32)) + 1)
 
 
 def lanes_to_a_row(mean):
