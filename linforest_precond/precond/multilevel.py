@@ -177,6 +177,12 @@ class Level:
             pair.append(backend_of(each.data).cycles.Matrix(*each.arrays, longest))
         return tuple(pair)
 
+    @property
+    def held(self) -> list[Any]:
+        """What has arrays that last."""
+        members = None if self.aggregates is None else self.members
+        return [self.csr, self.smoother, self.aggregates, members, self.prolongator, self.restrictor]
+
     def restrict(self, space: Any, r: Any, coarse: Any) -> None:
         if self.prolongator is None:
             space.transfers.restrict(*self.members, r, coarse)
@@ -343,9 +349,7 @@ class MultilevelPart:
 
     @property
     def nbytes(self) -> int:
-        return held_bytes(
-            [(level, level.members) for level in self.levels[:-1]], self.levels[-1], self.coarsest
-        )
+        return held_bytes([level.held for level in self.levels], self.coarsest)
 
     @property
     def name(self) -> str:
