@@ -38,10 +38,11 @@ class Plan:
     graph_cube: int = 100
     path: int = 2**17
     largest_scale: int = 24
+    multigrid_grid: int = 2048
 
 
 FULL = Plan()
-QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 5, 30, 8, 600, 8, 8, 200, 9)
+QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 5, 30, 8, 600, 8, 8, 200, 9, 40)
 
 # How far systems are solved to the end.
 RTOL = 1e-8
@@ -91,6 +92,13 @@ ORDERS = {
     "triangulation": {"goal": 15.0},
 }
 SEARCHED = {"goal": 2.5}
+# Matchings of a graph in SpMVs; whole calls as a multiple of the speed of the greedy one on the CPU.
+MATCHINGS = {"locally_dominant": {"goal": 12.0}, "suitor": {"goal": 8.0}}
+BESIDE_GREEDY = {"goal": 20.0}
+# A hierarchy's setup, and that with the solve, as multiples of the speed of PyAMG's and of other solvers.
+SETUP_BESIDE_PYAMG = {"goal": 20.0}
+SOLVED_BESIDE_PYAMG = {"goal": 15.0}
+AHEAD = {"goal": 1.0}
 # Graph kernels on the GPU as a multiple of the speed of the CPU's library, and in SpMVs of the same matrix.
 BESIDE_CPU = {"goal": 20.0, "judged": "speedup"}
 GRAPH_PRODUCTS = {
@@ -239,6 +247,13 @@ GRAPH_CASES = {
     "weighted cube": (weighted_cube, ("minimum_spanning_tree",)),
 }
 LEVELED_CASES = {"grid": ordered_grid, "cube": graph_cube, "path": path}
+
+
+MATCHED_CASES = (aniso2, cube, skewed)
+
+
+def multigrid_grid(plan, **options):
+    return f"5-point {plan.multigrid_grid}²", matrices.poisson((plan.multigrid_grid,) * 2, **options)
 
 
 def one_path(rows, dtype, xp=np):

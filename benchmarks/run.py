@@ -74,12 +74,13 @@ def measure(device, plan):
 
 def measurements(device, plan):
     if device == "cuda":
+        import coarsening
         import gpu
         import krylov
         import operators
         import solves
 
-        for module in (gpu, solves, operators, krylov):
+        for module in (gpu, solves, operators, krylov, coarsening):
             yield from module.measurements(plan)
     yield from orderings.measurements(plan, device)
     yield from graph_kernels.measurements(plan, device)

@@ -57,6 +57,12 @@ SECTIONS = {
     "orders": "Time of Cuthill-McKee orders on the GPU from an idle device on, stalls included: of a pattern "
     "on the device, of whole calls, and of components. The goals in milliseconds are the times of the "
     "published code for batches",
+    "matchings": "Time of matchings on the GPU from an idle device on, as a multiple of one SpMV: of a graph "
+    "that is there already; and speed of whole calls, all checks included, as a multiple of the speed of "
+    '`lf.graph.matching(A, method="greedy")` on one core of the CPU',
+    "hierarchies": "Speed of a multilevel hierarchy's setup on the GPU, and of setup and solve to the "
+    f"relative residual {cases.RTOL:g}, as multiples of the speed of PyAMG's smoothed aggregation with "
+    "conjugate gradients on the CPU, and of conjugate gradients with other preconditioners on the GPU",
     "graphs": "Speed of graph kernels on the GPU, whole calls from an idle device on, as a multiple of the "
     "speed of SciPy's csgraph, or PyAMG's, on the same machine's CPU",
     "graphs in products": "The same times as multiples of one SpMV of the same matrix, calls queued",
@@ -81,7 +87,7 @@ BY_MATRIX = ("memory",)
 # Sections about many works, each on a matrix of its own.
 BY_TYPE = ("solves", "columns", "cpu solves")
 # Sections whose numbers say little without the note.
-NOTED = ("solution",)
+NOTED = ("solution", "hierarchies")
 
 
 def markdown(documents, hashes) -> str:

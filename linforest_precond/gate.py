@@ -5,6 +5,7 @@ Nothing below this file checks a matrix again, and the user's matrix is never mo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def as_csr(A: Any) -> CSR:
         indptr, indices, data = _from_triplets(A, dtype, backend)
     else:
         indptr, indices, data = _own_arrays(A, dtype, backend.xp)
-    return _checked(indptr, indices, data, backend)
+    return checked_csr(indptr, indices, data)
 
 
 def as_graph(A: Any) -> Graph:
@@ -114,6 +115,91 @@ def as_csgraph(A: Any) -> CSR:
     if values.dtype.kind == "c":
         raise TypeError(f"A must have real weights, got {values.dtype}; pass abs(A), A.real or A.imag")
     return as_csr(A)
+
+
+def as_weighted_graph(A: Any, weights: Any = "magnitude") -> Graph:
+    """Give the undirected graph of a matrix with the weights that are asked for.
+
+    Parameters
+    ----------
+    A : sparse matrix, array or dense 2-D array
+        Square, of SciPy, NumPy or CuPy.
+    weights : {"magnitude", "pattern"} or 1-D array
+        Magnitudes, as in `as_graph`; 1 for every edge; or numbers that take the place of A's stored entries,
+        in the order these are stored in (row by row for a dense array). A's own values are then not looked
+        at.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `as_csr`, and for weights of another length, negative, infinite or NaN ones, and those on another
+        device than A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.gate import as_weighted_graph
+    >>> A = np.array([[0.0, -1.0], [-3.0, 0.0]])
+    >>> as_weighted_graph(A, "pattern").values.tolist(), as_weighted_graph(A, [2.0, 5.0]).values.tolist()
+    ([1.0, 1.0], [7.0, 7.0])
+    """
+    if not isinstance(weights, str):
+        return as_graph(_with_weights(A, weights))
+    if weights not in ("magnitude", "pattern"):
+        raise ValueError(f'weights must be "magnitude", "pattern" or an array, got {weights!r}')
+    graph = as_graph(A)
+    return graph if weights == "magnitude" else _unit_graph(graph)
+
+
+def _unit_graph(graph: Graph) -> Graph:
+    """The same edges, each of weight 1."""
+    ones = is_nonzero(graph.values).astype(graph.values.dtype)
+    total = backend_of(ones).entries.scan(graph.indptr, graph.indices, ones).total
+    return replace(graph, values=ones, total_weight=total, scale=1.0, values_are_matrix=False)
+
+
+def is_nonzero(values: Any) -> Any:
+    """Where real numbers are not 0, by their bits: a GPU may compare subnormal numbers as zeros."""
+    bits = np.dtype(f"u{values.dtype.itemsize}")
+    return (values.view(bits) & bits.type(np.iinfo(bits).max >> 1)) != 0
+
+
+def _with_weights(A: Any, weights: Any) -> CSR:
+    """A with other numbers in the place of its stored entries."""
+    own = isinstance(A, CSR)
+    backend = backend_of(A.data if own else A)
+    if not own:
+        A = _as_matrix(A, backend.xp)
+        _check_shape(A, backend)
+    if own or getattr(A, "format", None) == "csr":
+        indptr, indices = (A.indptr, A.indices) if own else _index_arrays(A, backend.xp)
+        return checked_csr(indptr, indices, _checked_weights(weights, indices.size, backend))
+    rows, cols, index = _pattern_triplets(A, backend)
+    weights = _checked_weights(weights, rows.size, backend)
+    return checked_csr(*backend.entries.canonical(rows, cols, weights, A.shape[0], index))
+
+
+def _checked_weights(weights: Any, count: int, backend: Any) -> Any:
+    """So many nonnegative finite numbers on the backend's device."""
+    xp = backend.xp
+    if hasattr(weights, "dtype") and backend_of(weights) is not backend:
+        raise TypeError(f"weights must be on A's device ({backend.name}), got a {type(weights).__name__}")
+    if hasattr(weights, "tocoo"):
+        raise TypeError(f"weights must be a 1-D array, got a {type(weights).__name__}; pass its data")
+    weights = weights if hasattr(weights, "dtype") else np.asarray(weights)
+    dtype = value_dtype("weights", weights.dtype)
+    if dtype.kind == "c":
+        raise TypeError(f"weights must be real, got {dtype}; pass their magnitudes")
+    if weights.shape != (count,):
+        raise ValueError(
+            f"weights must have one number for each of A's {count} stored entries, got shape {weights.shape}"
+        )
+    weights = xp.ascontiguousarray(xp.asarray(weights), dtype=dtype)
+    wrong = ~xp.isfinite(weights) | (xp.signbit(weights) & is_nonzero(weights))
+    if wrong.any():  # stall: before anything is made of them
+        place = int(wrong.argmax())
+        raise ValueError(f"weights must be finite and not negative, got {weights[place]} at {place}")
+    return weights
 
 
 def as_pattern(A: Any, *, symmetric_mode: bool = False, directed: bool = False) -> Pattern:
@@ -329,14 +415,16 @@ def _index_dtype(count: int, *dtypes: np.dtype) -> np.dtype:
     return np.dtype(np.int64 if wide else np.int32)
 
 
-def _checked(indptr: Any, indices: Any, data: Any, backend: Any) -> CSR:
+def checked_csr(indptr: Any, indices: Any, data: Any) -> CSR:
+    """Check CSR arrays that have one index type and a value type of ours, whoever made them."""
+    backend = backend_of(data)
     scan = backend.entries.scan(indptr, indices, data)
     _raise_for(scan, indptr, indices, data, backend)
     if not scan.sorted:
         n = indptr.size - 1
         rows = backend.entries.rows_of(indptr, indices.size)
         indptr, indices, data = backend.entries.canonical(rows, indices, data, n, indices.dtype)
-        return _checked(indptr, indices, data, backend)
+        return checked_csr(indptr, indices, data)
     if not scan.symmetric:  # its graph adds the transpose's entries
         index = _index_dtype(2 * indices.size, indices.dtype)
         indptr, indices = indptr.astype(index, copy=False), indices.astype(index, copy=False)

@@ -106,7 +106,7 @@ def test_options_carry_the_types():
 @pytest.mark.parametrize("name", loader.PROGRAMS)
 def test_only_solutions_may_differ_in_rounding(name):
     options = loader.program(name)[1]
-    solving = ("sweeps", "pivoting", "refinement", "updates", "products")
+    solving = ("sweeps", "pivoting", "refinement", "updates", "products", "cycles")
     assert ("--fmad=false" in options) == (name not in solving)
 
 

@@ -17,6 +17,8 @@ KINDS = [
     ("block_tridiagonal", {"block_size": 4}),
     ("jacobi", {}),
     ("block_jacobi", {"block_size": 5}),
+    ("multilevel", {}),
+    ("multilevel", {"dtype": np.float32}),
 ]
 
 

@@ -5,6 +5,8 @@ from linforest_precond.graph.checks import is_coloring as is_coloring
 from linforest_precond.graph.checks import is_component_labelling as is_component_labelling
 from linforest_precond.graph.checks import is_maximal_independent_set as is_maximal_independent_set
 from linforest_precond.graph.checks import is_spanning_forest as is_spanning_forest
+from linforest_precond.graph.coarsening import coarsen as coarsen
+from linforest_precond.graph.coarsening import coarsening_hierarchy as coarsening_hierarchy
 from linforest_precond.graph.coloring import vertex_coloring as vertex_coloring
 from linforest_precond.graph.components import connected_components as connected_components
 from linforest_precond.graph.coverage import identity_coverage as identity_coverage
@@ -21,6 +23,9 @@ from linforest_precond.graph.greedy import greedy_factor as greedy_factor
 from linforest_precond.graph.independent_set import maximal_independent_set as maximal_independent_set
 from linforest_precond.graph.label_propagation import label_propagation as label_propagation
 from linforest_precond.graph.levels import bfs_levels as bfs_levels
+from linforest_precond.graph.matching import matching as matching
+from linforest_precond.graph.matching_checks import is_matching as is_matching
+from linforest_precond.graph.matching_checks import is_maximal_matching as is_maximal_matching
 from linforest_precond.graph.pagerank import pagerank as pagerank
 from linforest_precond.graph.spanning_forest import maximum_spanning_forest as maximum_spanning_forest
 from linforest_precond.graph.spanning_forest import minimum_spanning_tree as minimum_spanning_tree

@@ -8,6 +8,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_stored
+from linforest_precond.kinds import csr_like
 from linforest_precond.records import Array, Ordering
 
 
@@ -45,9 +46,7 @@ def permute(A: Any, order: Any) -> Any:
     entries, indptr = backend.entries.sort_entries(rows, cols, n)
     index = stored.indices.dtype
     indices, indptr = cols[entries].astype(index, copy=False), indptr.astype(index)
-    B = type(stored)((stored.data[entries], indices, indptr), shape=stored.shape)
-    B.indices, B.indptr = indices, indptr  # the constructor may narrow them
-    return B.asformat(A.format)
+    return csr_like(A, stored.data[entries], indices, indptr, stored.shape)
 
 
 def checked_order(order: Any, n: int, backend: Any, name: str = "order", dtype: Any = np.int32) -> Ordering:

@@ -13,6 +13,10 @@ from linforest_precond.precond.operators import stored_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import Forest
 
+# Of hierarchies: entries of all levels in terms of the finest one's, and what is inverted, as by default.
+COMPLEXITY = 1.7
+MAX_COARSE = 1000
+
 
 @dataclass(frozen=True)
 class MemoryEstimate:
@@ -89,8 +93,9 @@ def memory_estimate(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
-    kind : {"tridiagonal", "block_tridiagonal", "jacobi", "block_jacobi"}
-        The function to make the operator with.
+    kind : {"tridiagonal", "block_tridiagonal", "jacobi", "block_jacobi", "multilevel"}
+        The function to make the operator with. A hierarchy has Jacobi smoothers and plain prolongators; it
+        refers to A's own arrays, which are counted in.
     ordering, block_size, dtype
         As that function takes them.
     symmetric : bool
@@ -182,6 +187,20 @@ def _diagonal_blocks(sizes: _Sizes, block_size: int, _: Any) -> tuple[int, int]:
     return operator, block_size * (3 * sizes.value + 2 * sizes.stored + 16) * rows
 
 
+def _levels(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
+    """Matrices with so many entries in all, of which the last is inverted; aggregates and their members."""
+
+    def held(value: int) -> int:
+        matrices = (sizes.index + value) * sizes.entries + (sizes.index + value) * sizes.rows
+        vectors = (3 * sizes.index + value) * sizes.rows
+        return int(COMPLEXITY * (matrices + vectors)) + value * min(sizes.rows, MAX_COARSE) ** 2
+
+    weights = np.dtype(np.float64).itemsize
+    graph = replace(sizes, value=weights, weight=weights)
+    pairing = (weights + 2 * (sizes.index + sizes.value)) * sizes.entries + 8 * sizes.value * sizes.rows
+    return held(sizes.stored), held(max(sizes.stored, sizes.value)) + graph.graph_in_making + pairing
+
+
 def _forest(sizes: _Sizes) -> int:
     """Bytes a row: the factor's arrays, the forest's, and the levels of its list ranking."""
     return 7 * sizes.index + 2 * sizes.weight + 64
@@ -197,4 +216,5 @@ ESTIMATES = {
     "block_tridiagonal": _blocks,
     "jacobi": _diagonal_blocks,
     "block_jacobi": _diagonal_blocks,
+    "multilevel": _levels,
 }

@@ -14,12 +14,15 @@ import numpy as np
 
 from linforest_precond.backends import cpu as cpu_backend
 from linforest_precond.backends import cuda_status
+from linforest_precond.precond.coarsest import Coarsest
 from linforest_precond.precond.jacobi import JacobiPart
+from linforest_precond.precond.multilevel import MultilevelPart
 from linforest_precond.precond.notices import tell
 from linforest_precond.precond.operators import Preconditioner, Setup, operator_of
 from linforest_precond.precond.patterns import Pattern
+from linforest_precond.precond.prolongation import Rectangle
 from linforest_precond.precond.tridiagonal_operators import TridiagonalPart
-from linforest_precond.records import Bands, BlockForest, Forest, Ordering
+from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 
 FORMAT = "linforest_precond preconditioner"
 VERSION = 1
@@ -30,8 +33,12 @@ PARTS = {
     "block_tridiagonal": TridiagonalPart,
     "jacobi": JacobiPart,
     "block_jacobi": JacobiPart,
+    "multilevel": MultilevelPart,
 }
-RECORDS = {record.__name__: record for record in (Bands, BlockForest, Forest, Ordering, Pattern)}
+RECORDS = {
+    record.__name__: record
+    for record in (Bands, BlockForest, CSR, Coarsest, Forest, Ordering, Pattern, Rectangle)
+}
 
 
 def save_preconditioner(M: Preconditioner, path: Any) -> None:

@@ -77,7 +77,7 @@ def tridiagonal(
         raise ValueError(
             f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
         )
-    return set_up(A, dtype, lambda csr, stored: _scalar_part(csr, stored, ordering, options))
+    return set_up(A, dtype, lambda csr, stored: scalar_part(csr, stored, ordering, options))
 
 
 def block_tridiagonal(
@@ -125,7 +125,7 @@ def block_tridiagonal(
     """
     options = {"m": m, "iterations": iterations, "k_m": k_m, "p": p, "seed": seed}
     check_block_options(block_size, **options)
-    return set_up(A, dtype, lambda csr, stored: _block_part(csr, stored, block_size, options))
+    return set_up(A, dtype, lambda csr, stored: block_part(csr, stored, block_size, options))
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +256,8 @@ def _repairs(solver: Any) -> str:
     return "; ".join(found) or "none"
 
 
-def _scalar_part(csr: CSR, stored: np.dtype, ordering: Any, options: dict[str, Any]) -> TridiagonalPart:
+def scalar_part(csr: CSR, stored: np.dtype, ordering: Any, options: dict[str, Any]) -> TridiagonalPart:
+    """The tridiagonal part of a checked matrix in an order, with checked options."""
     forest = given = None
     is_name = isinstance(ordering, str)
     if is_name and ordering == "forest":
@@ -270,7 +271,8 @@ def _scalar_part(csr: CSR, stored: np.dtype, ordering: Any, options: dict[str, A
     return TridiagonalPart.of(csr, stored, bands, **fields)
 
 
-def _block_part(csr: CSR, stored: np.dtype, block_size: int, options: dict[str, Any]) -> TridiagonalPart:
+def block_part(csr: CSR, stored: np.dtype, block_size: int, options: dict[str, Any]) -> TridiagonalPart:
+    """The block tridiagonal part of a checked matrix, with checked options."""
     forest, bands = pipeline.block_tridiagonal_bands(csr, block_size, **options)
     fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
     return TridiagonalPart.of(csr, stored, bands, **fields)

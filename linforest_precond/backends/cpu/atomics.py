@@ -1,7 +1,7 @@
 """Atomic operations on the entries of arrays, for kernels whose threads write to one another's entries.
 
-Numba has none of its own for the CPU. `load` acquires and `store` releases: what a thread wrote before its
-`store` is seen by those that `load` the new value.
+Numba has none of its own for the CPU. `load` acquires, `store` releases, `exchange_if` does both: what a
+thread wrote before its `store` or exchange is seen by those that `load` the new value.
 """
 
 import os
@@ -50,7 +50,7 @@ def exchange_if(context, array, index, expected, value):
     def code(context, builder, signature, arguments):
         array, index, expected, value = arguments
         place = _entry(context, builder, signature.args[0], array, index)
-        found = builder.cmpxchg(place, expected, value, "monotonic", "monotonic")
+        found = builder.cmpxchg(place, expected, value, "acq_rel", "acquire")
         return builder.extract_value(found, 0)
 
     return signature, code

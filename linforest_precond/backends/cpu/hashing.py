@@ -22,7 +22,7 @@ SHIFT_11, SHIFT_27, SHIFT_30, SHIFT_31 = (np.uint64(bits) for bits in (11, 27, 3
 
 LOW_STRIDE_32, HIGH_STRIDE_32 = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
 FIRST_MULTIPLIER_32, SECOND_MULTIPLIER_32 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
-SHIFT_5, SHIFT_13, SHIFT_16 = np.uint32(5), np.uint32(13), np.uint32(16)
+SHIFT_1, SHIFT_5, SHIFT_13, SHIFT_16 = (np.uint32(bits) for bits in (1, 5, 13, 16))
 
 
 def iteration_keys(seed, k):
@@ -73,6 +73,15 @@ def edge_hash(u, v, tie_key):
 @helper
 def vertex_hash(vertex, tie_key):
     return np.uint32(mix32(np.uint32(tie_key + np.uint32(vertex) * LOW_STRIDE_32)) >> SHIFT_5)
+
+
+# The sum of the ends' places in a random order of the vertices, the same seen from either end: at each vertex
+# its neighbours come in that order.
+@helper
+def order_hash(u, v, tie_key):
+    first = mix32(np.uint32(tie_key + np.uint32(u) * LOW_STRIDE_32))
+    second = mix32(np.uint32(tie_key + np.uint32(v) * LOW_STRIDE_32))
+    return np.uint32((first >> SHIFT_1) + (second >> SHIFT_1))
 
 
 # An entry's share in the symmetry check; `bits` are those of its magnitude.

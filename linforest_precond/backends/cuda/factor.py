@@ -2,14 +2,11 @@
 
 import numpy as np
 
+from .best_edges import STAGED_MEAN, lanes_to_a_row, staged_entries
 from .launch import Struct, launch, note
 from .lazy import cupy
 from .loader import kernels
 
-# Rows of this mean length at most are staged in shared memory, a thread to a row.
-STAGED_MEAN = 16
-STAGED_ROWS = 256
-STAGED_BYTES = 40 * 1024
 # Below this share of active vertices the list of them is worked off instead of all rows.
 DENSE_SHARE = 0.6
 # Rows beyond this, and beyond LONG_FACTOR times the mean, are cut into pieces.
@@ -73,12 +70,11 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
 def _plan(graph):
     """How rows are gone through, from their mean length."""
     mean = graph.indices.size / max(graph.n, 1)
-    staged = 32 * int(np.ceil(STAGED_ROWS * mean * 1.1 / 32)) + 32
     short_rows = mean <= STAGED_MEAN
     return {
         "short_rows": short_rows,
-        "capacity": min(STAGED_BYTES // _entry_bytes(graph), staged) if short_rows else 0,
-        "width": next(width for width in (8, 16, 32) if width == 32 or 2.5 * width >= mean),
+        "capacity": staged_entries(mean, _entry_bytes(graph)) if short_rows else 0,
+        "width": lanes_to_a_row(mean),
         "fewest_dense": int(DENSE_SHARE * graph.n),
         "long_row": max(LONG_ROW, int(LONG_FACTOR * mean)),
     }

@@ -16,9 +16,13 @@ DEFAULT_SHARED_MEMORY = 48 * 1024
 _recording = None
 
 
-def launch(kernel, arguments, *, shared_memory=0, block=BLOCK):
-    """Launch a kernel that strides over its items, on as many blocks as the device holds at once."""
+def launch(kernel, arguments, *, shared_memory=0, block=BLOCK, items=None):
+    """Launch a kernel that strides over its items, on as many blocks as the device holds at once.
+
+    And no more than `items` ask for, a thread to each, where that is given.
+    """
     blocks = resident_blocks(kernel, shared_memory, block)
+    blocks = blocks if items is None else max(1, min(blocks, -(-items // block)))
     launch_blocks(kernel, blocks, arguments, shared_memory=shared_memory, block=block)
 
 

@@ -29,7 +29,7 @@ OPTIONS = ("--std=c++17",)
 # A fused multiply-add rounds once where the CPU rounds twice, and the two backends give the same bits; only
 # solutions agree to rounding.
 SAME_BITS = ("--fmad=false",)
-SOLVING = {"sweeps", "pivoting", "refinement", "updates", "products"}
+SOLVING = {"sweeps", "pivoting", "refinement", "updates", "products", "cycles"}
 
 
 def _every(**choices):
@@ -59,10 +59,18 @@ _SCALAR = [{"VALUE": value, "WIDE": tiles.wide_type(value), "BLOCK": 1} for valu
 PROGRAMS = {
     "entries": _every(VALUE=_VALUES, INDEX=_INDICES),
     "factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4)),
+    "locally_dominant": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "streamed": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "suitor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "proposals": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "ordering": _every(INDEX=_INDICES),
     "bands": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "mates": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "pairs": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "aggregates": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "galerkin": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "transfers": _every(VALUE=_VALUES, INDEX=_INDICES),
     "block_bands": _every(VALUE=_VALUES, INDEX=_INDICES),
     "diagonal_blocks": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],
     "patterns": _every(INDEX=_INDICES),
@@ -90,6 +98,11 @@ PROGRAMS = {
     ],
     "updates": _SCALAR,
     "products": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
+    "couplings": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "cycles": [
+        {**types, "INDEX": index, "LONG": is_long}
+        for types, index, is_long in itertools.product(_SCALAR, _INDICES, (0, 1))
+    ],
 }
 
 

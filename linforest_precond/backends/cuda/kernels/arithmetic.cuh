@@ -20,11 +20,6 @@ __device__ __forceinline__ double real_part(double a) { return a; }
 __device__ __forceinline__ float real_part(Complex64 a) { return a.re; }
 __device__ __forceinline__ double real_part(Complex128 a) { return a.re; }
 
-__device__ __forceinline__ float conjugate(float a) { return a; }
-__device__ __forceinline__ double conjugate(double a) { return a; }
-__device__ __forceinline__ Complex64 conjugate(Complex64 a) { return {a.re, -a.im}; }
-__device__ __forceinline__ Complex128 conjugate(Complex128 a) { return {a.re, -a.im}; }
-
 // |re| + |im|: what sizes are compared by.
 __device__ __forceinline__ float size_of(float a) { return fabsf(a); }
 __device__ __forceinline__ double size_of(double a) { return fabs(a); }

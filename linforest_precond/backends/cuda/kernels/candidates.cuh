@@ -39,13 +39,6 @@ struct Candidate {
     INDEX column, slot;
 };
 
-__device__ __forceinline__ bool is_better(const Candidate& a, const Candidate& b) {
-    const auto weight_a = rank_of(a.value), weight_b = rank_of(b.value);
-    if (weight_a != weight_b) return weight_a > weight_b;
-    if (a.hash != b.hash) return a.hash < b.hash;
-    return a.column < b.column;
-}
-
 // The best DEGREE candidates seen, best first; an empty place has weight 0.
 struct Best {
     Candidate items[DEGREE];
@@ -136,12 +129,7 @@ __device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, u32 t
     if (MODE != FRESH && seeker.holds(column)) return false;
     if (MODE == CHARGED && !((state ^ seeker.state) & POSITIVE)) return true;
     if (weight < least) return true;
-    u32 hash = 0;
-    if (MODE == CHARGED) {
-        const u32 v = (u32)seeker.vertex, w = (u32)column;
-        const bool forward = seeker.vertex < (i64)column;
-        hash = mix32(tie_key + (forward ? v : w) * 0x9E3779B1u + (forward ? w : v) * 0x85EBCA77u);
-    }
+    const u32 hash = MODE == CHARGED ? edge_hash((INDEX)seeker.vertex, column, tie_key) : 0;
     best.insert({value, hash, column, (INDEX)slot});
     return true;
 }

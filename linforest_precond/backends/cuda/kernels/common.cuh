@@ -32,12 +32,12 @@ __device__ __forceinline__ u32 mix32(u32 z) {
     return z ^ z >> 16;
 }
 
-// The word that makes what is hashed in one iteration differ from what is in others.
+// The words that make iteration k differ from the others: number 2 * k + 1 for charges, 2 * k + 2 for ties.
 __device__ __forceinline__ u64 iteration_key(u64 seed, u64 number) {
     return mix64(seed + 0x9E3779B97F4A7C15ull * number);
 }
 
-// Whether the hash of a vertex falls below a probability times 2^53.
+// Whether a vertex is positive in an iteration; `threshold` is the probability times 2**53.
 __device__ __forceinline__ bool is_positive(u64 key, u64 threshold, u64 vertex) {
     return (mix64(key + vertex * 0xD1342543DE82EF95ull) >> 11) < threshold;
 }
@@ -61,6 +61,13 @@ __device__ __forceinline__ float plus(float a, float b) {
     asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
     return sum;
 }
+__device__ __forceinline__ Complex64 plus(Complex64 a, Complex64 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
+__device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
+
+__device__ __forceinline__ float conjugate(float a) { return a; }
+__device__ __forceinline__ double conjugate(double a) { return a; }
+__device__ __forceinline__ Complex64 conjugate(Complex64 a) { return {a.re, -a.im}; }
+__device__ __forceinline__ Complex128 conjugate(Complex128 a) { return {a.re, -a.im}; }
 
 // What magnitudes are compared by. Written as plain C, the compiler would turn it back into a float32 comparison.
 __device__ __forceinline__ double rank_of(double a) { return fabs(a); }
@@ -117,6 +124,14 @@ __device__ __forceinline__ double fold_lanes(const double (&values)[COUNT], doub
     double sum = quarter0 + quarter1;
     for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(FULL_WARP, sum, half);
     return sum;
+}
+
+// What a lane of the warp has.
+__device__ __forceinline__ float from_lane(float a, int lane) { return __shfl_sync(FULL_WARP, a, lane); }
+__device__ __forceinline__ double from_lane(double a, int lane) { return __shfl_sync(FULL_WARP, a, lane); }
+template <typename Complex>
+__device__ __forceinline__ Complex from_lane(Complex a, int lane) {
+    return {from_lane(a.re, lane), from_lane(a.im, lane)};
 }
 
 // Adds a count over the warp; every lane gets the sum.

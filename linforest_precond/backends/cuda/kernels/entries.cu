@@ -201,9 +201,6 @@ extern "C" __global__ void magnitudes(const VALUE* __restrict__ data, i64 entrie
         weights[i] = magnitude(data[i]);
 }
 
-__device__ __forceinline__ Complex64 plus(Complex64 a, Complex64 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
-__device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
-
 // Each distinct entry adds its duplicates left to right; `order` sorts the entries, `heads` marks where
 // in that order the distinct ones begin.
 extern "C" __global__ void sum_duplicates(const VALUE* __restrict__ data, const i64* __restrict__ order,

@@ -1,4 +1,5 @@
 #include "common.cuh"
+#include "edge_order.cuh"
 #include "candidates.cuh"
 #include "propositions.cuh"
 

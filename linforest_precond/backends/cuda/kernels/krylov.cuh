@@ -1,30 +1,8 @@
 // The vectors of Krylov solvers: k columns side by side, row by row, and for each column a few scalars in double
-// precision that never leave the device. Every sum over a vector has two stages in a fixed order: the blocks' sums, and
-// their sum in the block that comes last, which then does what follows from it (`advance`).
-#define THREADS 256
+// precision that never leave the device. The block that completes a sum over vectors does what follows from it
+// (`advance`).
 #define LARGEST_SUMS 2
-
-typedef WIDE Scalar;
-
-__device__ __forceinline__ Scalar widen(VALUE a) {
-    Scalar wide;
-    convert(wide, a);
-    return wide;
-}
-__device__ __forceinline__ VALUE narrow(Scalar a) {
-    VALUE value;
-    convert(value, a);
-    return value;
-}
-__device__ __forceinline__ Scalar scalar_of(double a) {
-    Scalar scalar = {};
-    *(double*)&scalar = a;
-    return scalar;
-}
-__device__ __forceinline__ double length(double a) { return fabs(a); }
-__device__ __forceinline__ double length(Complex128 a) { return hypot(a.re, a.im); }
-__device__ __forceinline__ double over(double a, double b) { return a / b; }
-__device__ __forceinline__ Complex128 over(Complex128 a, Complex128 b) { return a * inverse(b); }
+#include "columns.cuh"
 
 // As `Running` in records.py and `Status` in solvers/status.py.
 #define RUNNING 1.0
@@ -200,67 +178,16 @@ __device__ __forceinline__ void advance_all(const Space& space, Logic logic, con
     space.report[UNMEASURED] = 1;
 }
 
-// The sum over parts of what every thread of a block holds, for each column: thread `part * columns + c` holds a part
-// of column c. The sums of column c are in `totals` after, in shared memory.
-template <int COUNT>
-__device__ __forceinline__ void sum_parts(const Space& space, int parts, const Scalar (&own)[COUNT], Scalar* shared,
-                                          Scalar* totals) {
-    const int columns = (int)space.columns, part = threadIdx.x / columns;
-    EACH(i, COUNT) shared[i * THREADS + threadIdx.x] = own[i];
-    __syncthreads();
-    while (parts > 1) {
-        const int half = (parts + 1) / 2;
-        if (part < parts - half)
-            EACH(i, COUNT) {
-                Scalar* const at = shared + i * THREADS + threadIdx.x;
-                *at = *at + at[half * columns];
-            }
-        __syncthreads();
-        parts = half;
-    }
-    if (threadIdx.x < columns) EACH(i, COUNT) totals[threadIdx.x * COUNT + i] = shared[i * THREADS + threadIdx.x];
-    __syncthreads();
-}
-
 // Adds up what all threads of the grid hold and does what follows, in the block that comes last. Threads beyond the
 // last whole multiple of the columns hold nothing.
 template <int COUNT>
 __device__ __forceinline__ void finish(const Space& space, Logic logic, const Scalar (&own)[COUNT]) {
-    __shared__ Scalar shared[LARGEST_SUMS * THREADS], totals[LARGEST_SUMS * THREADS];
-    __shared__ bool is_last;
-    const int columns = (int)space.columns, parts = THREADS / columns;
-    sum_parts<COUNT>(space, parts, own, shared, totals);
-    const int size = columns * COUNT;
-    for (int i = threadIdx.x; i < size; i += THREADS) space.partials[(i64)blockIdx.x * size + i] = totals[i];
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) is_last = atomicAdd(space.arrivals, 1u) == gridDim.x - 1;
-    __syncthreads();
-    if (!is_last) return;
-    __threadfence();
-    Scalar rest[COUNT] = {};
-    const int part = threadIdx.x / columns, c = threadIdx.x % columns;
-    if (part < parts)
-        for (int b = part; b < gridDim.x; b += parts)
-            EACH(i, COUNT) rest[i] = rest[i] + space.partials[(i64)b * size + c * COUNT + i];
-    sum_parts<COUNT>(space, parts, rest, shared, totals);
-    if (threadIdx.x == 0) *space.arrivals = 0;
-    advance_all<COUNT>(space, logic, totals);
+    __shared__ Scalar totals[LARGEST_SUMS * THREADS];
+    const Sums sums = {space.partials, space.arrivals, space.columns};
+    if (add_up<COUNT>(sums, own, totals)) advance_all<COUNT>(space, logic, totals);
 }
 
-// Every thread keeps to one column: blocks take a whole multiple of the columns at a time.
-struct Walk {
-    i64 at, step, end;
-    int column;
-
-    __device__ __forceinline__ Walk(const Space& space) {
-        const int width = THREADS - THREADS % (int)space.columns;
-        column = threadIdx.x % (int)space.columns;
-        end = space.rows * space.columns;
-        step = (i64)gridDim.x * width;
-        at = threadIdx.x < width ? (i64)blockIdx.x * width + threadIdx.x : end;
-    }
+// How a kernel walks over the entries of a vector.
+struct Walk : ColumnWalk {
+    __device__ __forceinline__ Walk(const Space& space) : ColumnWalk(space.rows, (int)space.columns) {}
 };
-#define EACH_ENTRY(e, walk) _Pragma("unroll 4") for (i64 e = walk.at; e < walk.end; e += walk.step)
-
-__device__ __forceinline__ void add_product(Scalar& sum, VALUE u, VALUE v) { sum = sum + conjugate(widen(u)) * widen(v); }

@@ -1,4 +1,5 @@
 #include "common.cuh"
+#include "merging.cuh"
 
 // Marks with 1 the vertices that open a pair: those without a partner before them. A sum over the marks then
 // numbers the pairs.
@@ -32,8 +33,7 @@ extern "C" __global__ void list_members(const INDEX* __restrict__ pairs, i64 cou
     }
 }
 
-// Threads of a block, and coarse rows that it merges at a time, at most.
-#define THREADS 256
+// Coarse rows that a block merges at a time, at most.
 #define ROWS 128
 // Lanes that bring a coarse row into shared memory and out of it, and entries that each has under way.
 #define STAGING_LANES 8
@@ -184,22 +184,6 @@ __device__ __forceinline__ int merge_short_row(Stage& stage, int begin, int end)
     return merged - begin;
 }
 
-// Sorts words in shared memory, as many as a power of two, by the whole block.
-__device__ __forceinline__ void sort_words(u64* words, int count) {
-    for (int size = 2; size <= count; size *= 2)
-        for (int stride = size / 2; stride > 0; stride /= 2) {
-            for (int i = threadIdx.x; i < count / 2; i += THREADS) {
-                const int low = 2 * i - (i & (stride - 1)), high = low + stride;
-                const u64 a = words[low], b = words[high];
-                if ((a > b) == !(low & size)) {
-                    words[low] = b;
-                    words[high] = a;
-                }
-            }
-            __syncthreads();
-        }
-}
-
 // Merges a long row by the whole block and leaves it in the room for long rows, in place of its entries;
 // returns how many there are.
 __device__ __forceinline__ int merge_long_row(const Fine& fine, const Coarse& coarse, u64* words, i64 pair) {
@@ -236,30 +220,6 @@ __device__ __forceinline__ int merge_long_row(const Fine& fine, const Coarse& co
         __syncthreads();
     }
     return merged;
-}
-
-// A tile's post for the tiles after it: the number of its own entries, later of all entries up to its end.
-#define OWN (1ull << 62)
-#define ALL (1ull << 63)
-
-// The entries of all tiles before this one, found by the first warp from their posts, which are zero at first.
-// Tiles are taken in turn, so those before this one are done or under way.
-__device__ __forceinline__ u64 entries_before(u64* posts, i64 tile, u64 own) {
-    const int lane = threadIdx.x;
-    u64 before = 0;
-    bool known = tile == 0;
-    if (lane == 0) atomicExch(posts + tile, own | (known ? ALL : OWN));
-    for (i64 last = tile - 1; !known; last -= 32) {
-        u64 post = ALL;  // as good as a tile before the first
-        if (last >= lane)
-            while (!(post = *(volatile u64*)(posts + (last - lane)))) __nanosleep(20);
-        const u32 knowing = __ballot_sync(FULL_WARP, (post & ALL) != 0);
-        known = knowing != 0;
-        const int nearest = known ? __ffs(knowing) - 1 : 31;
-        before += warp_sum(lane <= nearest ? post & (OWN - 1) : 0);
-    }
-    if (lane == 0 && tile > 0) atomicExch(posts + tile, (before + own) | ALL);
-    return before;
 }
 
 // Writes a tile's merged rows behind those of the tiles before it, a few lanes to a row.

@@ -1,0 +1,33 @@
+// Products of a sparse matrix and one column, in one pass over its entries.
+#define ENTRIES (sizeof(VALUE) > 8 ? 1024 : 2048)
+
+// Calls take(row, sum) for every row: a block takes THREADS rows at a time, multiplies their entries side by side into
+// shared memory, ENTRIES at a time, and every thread adds up those of its row in order.
+template <typename Take>
+__device__ __forceinline__ void each_product(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                             const VALUE* __restrict__ data, i64 all_rows, const VALUE* __restrict__ x,
+                                             Take take) {
+    __shared__ VALUE products[ENTRIES];
+    __shared__ INDEX starts[THREADS + 1];
+    for (i64 first = (i64)blockIdx.x * THREADS; first < all_rows; first += (i64)gridDim.x * THREADS) {
+        const int rows = (int)min((i64)THREADS, all_rows - first);
+        for (int i = threadIdx.x; i <= rows; i += THREADS) starts[i] = indptr[first + i];
+        __syncthreads();
+        const i64 begin = starts[0], end = starts[rows];
+        const int row = min((int)threadIdx.x, rows - 1);
+        const i64 own_begin = starts[row], own_end = threadIdx.x < rows ? (i64)starts[row + 1] : own_begin;
+        VALUE sum = VALUE{};
+        for (i64 base = begin; base < end; base += ENTRIES) {
+            EACH(i, (int)(ENTRIES / THREADS)) {
+                const i64 at = base + i * THREADS + threadIdx.x;
+                if (at < end) products[i * THREADS + threadIdx.x] = data[at] * x[indices[at]];
+            }
+            __syncthreads();
+            const i64 last = min(own_end, base + ENTRIES);
+            for (i64 at = max(own_begin, base); at < last; ++at) sum = sum + products[at - base];
+            __syncthreads();
+        }
+        if (threadIdx.x < rows) take(first + threadIdx.x, sum);
+        __syncthreads();
+    }
+}

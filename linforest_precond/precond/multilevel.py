@@ -1,0 +1,425 @@
+"""Multilevel hierarchies: aggregates by matching, smoothers along lines, cycles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import checked_csr
+from linforest_precond.graph.coarsening import STALLED_SHARE
+from linforest_precond.graph.factor import as_integer
+from linforest_precond.precond.coarsest import LARGEST_DENSE, Coarsest
+from linforest_precond.precond.cycles import CYCLES, Cycle
+from linforest_precond.precond.hierarchy import Hierarchy
+from linforest_precond.precond.notices import tell
+from linforest_precond.precond.operators import held_bytes, set_up, stored_array
+from linforest_precond.precond.pairing import WEIGHTS, coarse_csr, coarsened
+from linforest_precond.precond.prolongation import (
+    Rectangle,
+    adjoint,
+    smoothed_prolongator,
+    transposed,
+    triple_product,
+)
+from linforest_precond.precond.smoothers import SMOOTHERS, jacobi_damping, restored, smoother_of
+from linforest_precond.records import CSR, Array
+
+
+def multilevel(
+    A: Any,
+    *,
+    coarsening: str = "matching",
+    matchings: int = 2,
+    smoother: str = "jacobi",
+    cycle: str = "K",
+    max_coarse: int = 1000,
+    max_levels: int = 20,
+    smooth_prolongation: bool = False,
+    presmooth: int = 1,
+    postsmooth: int = 1,
+    weights: str = "coupling",
+    strength: float = 0.5,
+    seed: int = 0,
+    dtype: Any = None,
+) -> Hierarchy:
+    """Make an algebraic multigrid hierarchy of A: unknowns that are coupled strongly are paired, and again.
+
+    Aggregates come from matchings, as in Notay, "An aggregation-based algebraic multigrid method" (2010),
+    and D'Ambra & Vassilevski, "Adaptive AMG with coarsening based on compatible weighted matching" (2013),
+    doi:10.1007/s00791-014-0224-9: the heaviest edges by ``2 |a_ij| / (a_ii + a_jj)``, positive couplings
+    left out. An unknown without a partner waits for the level's next matching, and joins its strongest
+    neighbour after the last. The coarsest matrix is inverted as far as it has an inverse.
+
+    For a Hermitian positive definite A every cycle but K is a fixed positive definite operator, for `cg`.
+    The K-cycle solves each coarse system by two steps of flexible conjugate gradients (Notay & Vassilevski,
+    "Recursive Krylov-based multigrid cycles", 2008, doi:10.1002/nla.542), so that the number of iterations
+    hardly grows with A; it is to be used with `fcg`. For other matrices all cycles work, and K's steps make
+    the residual small, but nothing is promised.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy. The hierarchy refers to its arrays where they are in order.
+    coarsening : {"matching"}
+        How unknowns are put together.
+    matchings : int
+        Matchings for each level: aggregates have about ``2**matchings`` unknowns.
+    smoother : {"jacobi", "l1_jacobi", "chebyshev", "tridiagonal", "block_tridiagonal"}
+        The iteration on each level: Jacobi's, damped by an estimate of the largest eigenvalue; divided by
+        the rows' sums of magnitudes; a Chebyshev polynomial of degree 2; or relaxation of whole paths of a
+        linear forest, for strong couplings in few directions, whatever these are.
+    cycle : {"K", "V", "W", "F"}
+        What `solve` and `aspreconditioner` do where they are not told.
+    max_coarse, max_levels : int
+        A level of so many unknowns is the last, and so is this one.
+    smooth_prolongation : bool
+        Smooth the prolongators by a Jacobi step: fewer iterations for more entries on the coarse levels.
+    presmooth, postsmooth : int
+        Sweeps before and after the visit of the next level; the same number for a symmetric operator.
+    weights : {"coupling", "magnitude"}
+        What is matched: as above, or the magnitudes of the entries.
+    strength : float
+        Couplings below this share of the strongest of both unknowns do not pair them; of "coupling".
+    seed : int
+        Of the order among equal weights, and of the forests of smoothers.
+    dtype : dtype, optional
+        The precision to store and to work in, A's own by default.
+
+    Returns
+    -------
+    Hierarchy
+        With `solve`, `aspreconditioner`, `levels`, `update` and the complexities, as PyAMG's have them.
+        Where coarsening stalls, it says so, and a RuntimeWarning does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> A = lf.matrices.poisson((100, 100))
+    >>> ml = lf.multilevel(A)
+    >>> [level.A.shape[0] for level in ml.levels]
+    [10000, 2521, 643]
+    >>> history = lf.solvers.History()
+    >>> x, info = lf.solvers.fcg(A, np.ones(10000), rtol=1e-8, M=ml.aspreconditioner(), history=history)
+    >>> info, len(history) < 25
+    (0, True)
+    """
+    options = _checked_options(
+        coarsening=coarsening, matchings=matchings, smoother=smoother, max_coarse=max_coarse,
+        max_levels=max_levels, smooth_prolongation=smooth_prolongation, presmooth=presmooth,
+        postsmooth=postsmooth, weights=weights, strength=strength, seed=seed,
+    )  # fmt: skip
+    check_cycle(cycle)
+    return Hierarchy(set_up(A, dtype, lambda csr, stored: MultilevelPart.of(csr, stored, cycle, options)), A)
+
+
+def check_cycle(cycle: Any) -> None:
+    if cycle not in CYCLES:
+        raise ValueError(f"cycle must be one of {', '.join(map(repr, CYCLES))}, got {cycle!r}")
+
+
+def _checked_options(**given: Any) -> dict[str, Any]:
+    choices = {"coarsening": ("matching",), "smoother": SMOOTHERS, "weights": WEIGHTS}
+    least = {"matchings": 1, "max_coarse": 1, "max_levels": 1, "presmooth": 0, "postsmooth": 0}
+    options = dict(given)
+    for name, allowed in choices.items():
+        if given[name] not in allowed:
+            wanted = ", ".join(map(repr, allowed))
+            raise ValueError(f"{name} must be one of {wanted}, got {given[name]!r}")
+    for name, number in least.items():
+        options[name] = as_integer(name, given[name])
+        if options[name] < number:
+            raise ValueError(f"{name} must be at least {number}, got {options[name]}")
+    if not options["presmooth"] + options["postsmooth"]:
+        raise ValueError("presmooth and postsmooth must not both be 0: nothing would smooth")
+    options["seed"] = as_integer("seed", given["seed"]) % 2**64
+    options["smooth_prolongation"] = bool(given["smooth_prolongation"])
+    strength = given["strength"]
+    if not isinstance(strength, int | float | np.number) or not 0 <= strength <= 1:
+        raise ValueError(f"strength must lie in [0, 1], got {strength!r}")
+    options["strength"] = float(strength)
+    return options
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A matrix, its smoother, and the way to the next level: aggregates, or a smoothed prolongator.
+
+    The last level has neither, and its smoother is None where the matrix is inverted.
+    """
+
+    csr: CSR
+    smoother: Any
+    aggregates: Array | None = None
+    prolongator: Rectangle | None = None
+    restrictor: Rectangle | None = None
+
+    @cached_property
+    def matrix(self) -> Any:
+        csr = self.csr
+        return backend_of(csr.data).cycles.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+
+    @cached_property
+    def members(self) -> tuple[Array, Array]:
+        """The unknowns of each aggregate, and where they begin."""
+        count = int(self.aggregates.max()) + 1  # stall: how many
+        return backend_of(self.aggregates).aggregates.members_of(self.aggregates, count)
+
+    @cached_property
+    def _transfers(self) -> tuple[Any, Any]:
+        pair = []
+        for each in (self.restrictor, self.prolongator):
+            longest = int((each.indptr[1:] - each.indptr[:-1]).max())  # stall: chooses the kernel
+            pair.append(backend_of(each.data).cycles.Matrix(*each.arrays, longest))
+        return tuple(pair)
+
+    @property
+    def held(self) -> list[Any]:
+        """What has arrays that last."""
+        members = None if self.aggregates is None else self.members
+        return [self.csr, self.smoother, self.aggregates, members, self.prolongator, self.restrictor]
+
+    def restrict(self, space: Any, r: Any, coarse: Any) -> None:
+        if self.prolongator is None:
+            space.transfers.restrict(*self.members, r, coarse)
+        else:
+            space.ops.multiply(self._transfers[0], r, coarse)
+
+    def prolong_add(self, space: Any, coarse: Any, x: Any) -> None:
+        if self.prolongator is None:
+            space.transfers.prolong_add(self.aggregates, coarse, x)
+        else:
+            space.ops.multiply_add(self._transfers[1], coarse, x)
+
+    def transposed(self) -> Level:
+        """For the transposed matrix."""
+        csr = checked_csr(*transposed(self.csr))
+        if self.prolongator is None:
+            return replace(self, csr=csr)
+        P, R = (_conjugated(each) for each in (self.prolongator, self.restrictor))
+        return replace(self, csr=csr, prolongator=P, restrictor=R)
+
+    def stored_in(self, dtype: np.dtype) -> Level:
+        """The same with numbers of another precision."""
+        if self.csr.data.dtype == dtype:
+            return self
+        data, diagonal = (stored_array(array, dtype) for array in (self.csr.data, self.csr.diagonal))
+        narrow = {
+            name: None if each is None else replace(each, data=stored_array(each.data, dtype))
+            for name, each in (("prolongator", self.prolongator), ("restrictor", self.restrictor))
+        }
+        return replace(self, csr=replace(self.csr, data=data, diagonal=diagonal), **narrow)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "csr": self.csr,
+            "smoother": None if self.smoother is None else self.smoother.state(),
+            "aggregates": self.aggregates,
+            "prolongator": self.prolongator,
+            "restrictor": self.restrictor,
+        }
+
+    @classmethod
+    def from_state(cls, smoother: Any, **fields: Any) -> Level:
+        return cls(smoother=None if smoother is None else restored(smoother), **fields)
+
+
+def _conjugated(P: Rectangle) -> Rectangle:
+    return replace(P, data=P.data.conj())
+
+
+@dataclass(frozen=True, eq=False)
+class MultilevelPart:
+    """The levels of a hierarchy, and the cycle that the operator makes."""
+
+    n: int
+    levels: tuple[Level, ...]
+    coarsest: Coarsest | None
+    cycle: str
+    options: dict[str, Any]
+    hermitian: bool
+    definite: bool  # Hermitian with a positive diagonal: inner steps in A's norm
+    centered: bool  # A maps constants to 0: means are left out
+    stalled: bool
+    _cycles: dict[Any, Cycle] = field(default_factory=dict, repr=False)
+
+    kind = "multilevel"
+    forest = ordering = bands = None
+    coverage = 1.0
+
+    @classmethod
+    def of(cls, csr: CSR, stored: np.dtype, cycle: str, options: dict[str, Any]) -> MultilevelPart:
+        """Coarsen a checked matrix until it is small."""
+        facts = _facts(csr)
+        levels: list[Level] = []
+        stalled, fine = False, csr
+        while fine.n > options["max_coarse"] and len(levels) + 1 < options["max_levels"]:
+            how = {name: options[name] for name in ("matchings", "weights", "strength", "seed")}
+            aggregates, coarse = coarsened(fine, **how, hermitian=facts["hermitian"])
+            stalled = coarse.n > STALLED_SHARE * fine.n
+            if stalled:
+                tell(
+                    f"coarsening stalled at {fine.n} unknowns, above max_coarse={options['max_coarse']}: so "
+                    f'few are coupled strongly that {coarse.n} would stay; try weights="magnitude" or a '
+                    "smaller strength"
+                )
+                break
+            level = _level(fine, stored, options, facts, aggregates, coarse)
+            coarse = (
+                coarse if level.prolongator is None else _smoothed_coarse(fine, level, facts["hermitian"])
+            )
+            levels.append(level.stored_in(stored))
+            fine = coarse
+        return cls._ended(levels, fine, stored, cycle, options, facts, stalled)
+
+    @classmethod
+    def _ended(cls, levels, csr, stored, cycle, options, facts, stalled) -> MultilevelPart:
+        """With the last level."""
+        coarsest = Coarsest.of(csr, stored, facts["hermitian"])
+        last = Level(csr, None if coarsest else _smoother(csr, stored, options, facts))
+        levels = (*levels, last.stored_in(stored))
+        return cls(levels[0].csr.n, levels, coarsest, cycle, options, **facts, stalled=stalled)
+
+    @classmethod
+    def from_state(cls, levels: Any, coarsest: Any, options: dict[str, Any], **fields: Any) -> MultilevelPart:
+        levels = tuple(Level.from_state(**level) for level in levels)
+        return cls(levels=levels, coarsest=coarsest, options=dict(options), **fields)
+
+    def state(self) -> dict[str, Any]:
+        names = "n", "coarsest", "cycle", "options", "hermitian", "definite", "centered", "stalled"
+        return {
+            "levels": [level.state() for level in self.levels],
+            **{name: getattr(self, name) for name in names},
+        }
+
+    def refreshed(self, csr: CSR) -> MultilevelPart:
+        """The values of another matrix in the same aggregates, and along the same lines."""
+        facts, stored, options = _facts(csr), self.stored, self.options
+        levels = []
+        for level in self.levels[:-1]:
+            coarse = coarse_csr(csr, level.aggregates, level.members[0].size - 1, facts["hermitian"])
+            new = _level(csr, stored, options, facts, level.aggregates, coarse, level.smoother)
+            coarse = coarse if new.prolongator is None else _smoothed_coarse(csr, new, facts["hermitian"])
+            levels.append(new.stored_in(stored))
+            csr = coarse
+        return self._ended(levels, csr, stored, self.cycle, options, facts, self.stalled)
+
+    def with_cycle(self, cycle: str) -> MultilevelPart:
+        """The same hierarchy, cycled otherwise."""
+        return self if cycle == self.cycle else replace(self, cycle=cycle, _cycles={})
+
+    @cached_property
+    def transposed(self) -> MultilevelPart:
+        """The part of the transposed matrix, which smooths before as this one does after."""
+        before, after = self.options["presmooth"], self.options["postsmooth"]
+        if self.is_symmetric and before == after:
+            return self
+        options = {**self.options, "presmooth": after, "postsmooth": before}
+        if self.is_symmetric:
+            return replace(self, options=options, _cycles={})
+        coarsest = None if self.coarsest is None else self.coarsest.transposed()
+        levels = tuple(level.transposed() for level in self.levels)
+        return replace(self, levels=levels, coarsest=coarsest, options=options, _cycles={})
+
+    @property
+    def is_symmetric(self) -> bool:
+        return self.hermitian and self.stored.kind != "c"
+
+    @property
+    def stored(self) -> np.dtype:
+        return self.levels[0].csr.data.dtype
+
+    def solve_into(self, b: Any, x: Any, transpose: bool) -> None:
+        part = self.transposed if transpose else self
+        part._cycle(b.shape[1], transpose).apply(b, x)
+
+    def _cycle(self, columns: int, transpose: bool) -> Cycle:
+        """The cycle for so many columns, with its vectors: made once, and kept."""
+        if columns not in self._cycles:
+            sweeps = self.options["presmooth"], self.options["postsmooth"]
+            self._cycles[columns] = Cycle(
+                self.levels, self.coarsest, self.cycle, sweeps, columns, self.stored,
+                transpose=transpose, definite=self.definite, centered=self.centered,
+            )  # fmt: skip
+        return self._cycles[columns]
+
+    @property
+    def nbytes(self) -> int:
+        return held_bytes([level.held for level in self.levels], self.coarsest)
+
+    @property
+    def name(self) -> str:
+        return f"multilevel: {self.cycle}-cycle on {len(self.levels)} levels"
+
+    def described(self) -> list[tuple[str, str]]:
+        entries = [level.csr.nnz for level in self.levels]
+        unknowns = [level.csr.n for level in self.levels]
+        lines = [
+            (f"level {i}", f"{n:,} unknowns, {nnz:,} entries")
+            for i, (n, nnz) in enumerate(zip(unknowns, entries))
+        ]
+        if self.coarsest is None:
+            how = f"smoothed, as it has more than {LARGEST_DENSE:,} unknowns"
+        else:
+            how = f"inverted, of rank {self.coarsest.rank:,}"
+        return [
+            *lines,
+            ("complexity", f"{ratio(entries):.2f} x the entries, {ratio(unknowns):.2f} x the unknowns"),
+            ("smoother", f"{self.options['smoother']}, {self.options['presmooth']} sweeps before and "
+                         f"{self.options['postsmooth']} after"),
+            ("coarsest", how + (", stalled" if self.stalled else "")),
+            ("null space", "the constants, left out" if self.centered else "none known"),
+        ]  # fmt: skip
+
+
+def ratio(numbers: list[int]) -> float:
+    """The sum in terms of the first."""
+    return sum(numbers) / max(numbers[0], 1)
+
+
+def _facts(csr: CSR) -> dict[str, bool]:
+    """Whether a matrix is Hermitian, may be definite, and maps constants to 0."""
+    backend = backend_of(csr.data)
+    hermitian = csr.symmetric and backend.couplings.is_hermitian(csr)
+    if not hermitian or not csr.n:
+        return {"hermitian": hermitian, "definite": False, "centered": False}
+    definite = bool((csr.diagonal.real > 0).all())  # stall: decides how inner steps are made
+    sizes, sums = backend.couplings.row_sums(csr)
+    centered = csr.n > 1 and bool(
+        (sums <= 16 * np.finfo(csr.data.dtype).eps * sizes).all()
+    )  # stall: likewise
+    return {"hermitian": True, "definite": definite, "centered": centered}
+
+
+def _smoother(csr: CSR, stored: np.dtype, options: dict[str, Any], facts: dict[str, bool]) -> Any:
+    return smoother_of(csr, stored, options["smoother"], facts["definite"], options["seed"])
+
+
+def _level(
+    csr: CSR,
+    stored: np.dtype,
+    options: dict[str, Any],
+    facts: dict[str, bool],
+    aggregates: Array,
+    coarse: CSR,
+    before: Any = None,
+) -> Level:
+    """A level that leads to aggregates, in A's precision; its smoother renews the one before, if any."""
+    definite = facts["definite"]
+    smoother = _smoother(csr, stored, options, facts) if before is None else before.refreshed(csr, definite)
+    if not options["smooth_prolongation"]:
+        return Level(csr, smoother, aggregates)
+    P = smoothed_prolongator(csr, aggregates, coarse.n, jacobi_damping(csr, definite))
+    return Level(csr, smoother, aggregates, P, adjoint(P))
+
+
+def _smoothed_coarse(csr: CSR, level: Level, hermitian: bool) -> CSR:
+    """The matrix behind a smoothed prolongator."""
+    coarse = triple_product(level.restrictor, csr, level.prolongator)
+    if hermitian:
+        backend_of(csr.data).galerkin.mirror_upper(*coarse)
+    return checked_csr(*coarse)

@@ -1,0 +1,134 @@
+"""Textbook matchings in plain Python, and what every matching must keep.
+
+Edges are a dictionary {(lo, hi): weight}; a list of mates has -1 for a single vertex.
+"""
+
+import networkx
+import numpy as np
+import oracles
+
+
+def edges_of(A, weights="magnitude"):
+    """The weighted edges of A's graph; an array of weights takes the place of the data of a canonical CSR."""
+    if isinstance(weights, str) and weights == "magnitude":
+        return oracles.graph_edges(A)
+    if isinstance(weights, str):
+        return {(min(place), max(place)): 1.0 for place in oracles.directed_weights(A)}
+    B = A.copy()
+    B.data = np.asarray(weights)
+    return oracles.graph_edges(B)
+
+
+def in_order(edges, seed=0, k=0):
+    """The edges by (-weight, hash, lower end, higher end)."""
+    return sorted(edges, key=lambda edge: (-edges[edge], oracles.edge_hash(*edge, k, seed), edge))
+
+
+def take(edges, size):
+    """The mates when the edges come in this order and each is taken if both of its ends are free."""
+    mate = [-1] * size
+    for lo, hi in edges:
+        if mate[lo] < 0 and mate[hi] < 0:
+            mate[lo], mate[hi] = hi, lo
+    return mate
+
+
+def greedy(edges, size, seed=0):
+    return take(in_order(edges, seed), size)
+
+
+def locally_dominant(edges, size, seed=0):
+    """The mates, and the number of rounds: each takes the edges that come first at both of their ends."""
+    mate, rounds = [-1] * size, 0
+    left = in_order(edges, seed)
+    while left:
+        first = {}
+        for edge in left:
+            for v in edge:
+                first.setdefault(v, edge)
+        for lo, hi in left:
+            if first[lo] == first[hi]:
+                mate[lo], mate[hi] = hi, lo
+        left = [(lo, hi) for lo, hi in left if mate[lo] < 0 and mate[hi] < 0]
+        rounds += 1
+    return mate, rounds
+
+
+def order_hash(v, w, seed):
+    """The sum of the places of v and w in the random order of the vertices."""
+    key = oracles.mix64((seed + oracles.GOLDEN * 2) & oracles.MASK)
+    return sum(oracles.mix32((key + u * oracles.LOW) & oracles.MASK_32) >> 1 for u in (v, w))
+
+
+def proposals(edges, size, weighted, p=0.53406, seed=0, max_rounds=None):
+    """Algorithm 3: the mates, the rounds, and whether no vertex is left to propose."""
+    around = oracles.adjacency(edges, size)
+    mate, alive, k = [-1] * size, set(range(size)), 0
+
+    def first(v, candidates):
+        return min(
+            candidates, key=lambda w: (-around[v][w] * weighted, order_hash(v, w, seed), w), default=None
+        )
+
+    while alive and k != max_rounds:
+        blue = {v for v in alive if oracles.charge(v, k, seed, p)}
+
+        proposed = {v: first(v, alive & around[v].keys() - blue) for v in blue}
+        dead = {v for v in blue if not alive & around[v].keys()}
+        for v in alive - blue:
+            w = first(v, {w for w in around[v] if proposed.get(w) == v})
+            if w is not None:
+                mate[v], mate[w] = w, v
+        alive = {v for v in alive - dead if mate[v] < 0}
+        k += 1
+    return mate, k, not alive
+
+
+def paz_schwartzman(edges, size, epsilon=0.1):
+    """Local ratio: keep what outweighs the potentials of its ends, take the last kept first."""
+    potential, kept = [0.0] * size, []
+    for lo, hi in sorted(edges):
+        weight, covered = float(edges[lo, hi]), potential[lo] + potential[hi]
+        if weight > (1 + epsilon / 2) * covered:
+            potential[lo] += weight - covered
+            potential[hi] += weight - covered
+            kept.append((lo, hi))
+    return take(reversed(kept), size)
+
+
+def one_after_the_other(edges, order, weighted):
+    """Algorithm 1: vertices in an order take their first free neighbour in it, or their heaviest edge."""
+    around = oracles.adjacency(edges, len(order))
+    place = {v: i for i, v in enumerate(order)}
+    mate = [-1] * len(order)
+    for v in order:
+        free = [w for w in around[v] if mate[w] < 0]
+        if mate[v] < 0 and free:
+            w = min(free, key=lambda w: (-around[v][w] * weighted, place[w]))
+            mate[v], mate[w] = w, v
+    return mate
+
+
+def weight_of(edges, mate):
+    return sum(float(edges[v, w]) for v, w in enumerate(mate) if w > v)
+
+
+def largest_weight(edges):
+    """The weight of a maximum weight matching, by NetworkX."""
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from((lo, hi, float(weight)) for (lo, hi), weight in edges.items())
+    return sum(float(edges[min(pair), max(pair)]) for pair in networkx.max_weight_matching(graph))
+
+
+def assert_is_matching(edges, mate):
+    for v, w in enumerate(mate):
+        assert w >= -1
+        if w >= 0:
+            assert mate[w] == v, f"{v} has {w}, which has {mate[w]}"
+            assert (min(v, w), max(v, w)) in edges, f"({v}, {w}) is no edge"
+
+
+def assert_is_maximal_matching(edges, mate):
+    assert_is_matching(edges, mate)
+    for lo, hi in edges:
+        assert mate[lo] >= 0 or mate[hi] >= 0, f"edge ({lo}, {hi}) could be added"
