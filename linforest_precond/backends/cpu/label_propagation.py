@@ -63,8 +63,8 @@ def choose_labels(indptr, indices, vertices, shares, labels, counts, found, chos
 
 
 # The most frequent label of a vertex's neighbours: its own if that is one, else the lowest. Without any
-# neighbours it keeps its own. A label is compared with the best one whenever it is met, at last with its
-# whole count.
+# neighbours it keeps its own. A label is compared with the best one whenever it is met, at last with all its
+# count.
 @helper
 def modal_label(neighbours, v, labels, counts, found):
     own, best, most, size = labels[v], labels[v], 0, 0
