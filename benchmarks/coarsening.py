@@ -7,7 +7,6 @@ from functools import partial
 import cases
 import krylov
 import operators
-import pyamg
 import scipy.sparse as sp
 from results import Row
 
@@ -86,6 +85,8 @@ def solution_samples(make, solver, A):
 
 def pyamg_times(A):
     """Milliseconds of PyAMG's setup and of its solve by conjugate gradients, and in words what came out."""
+    import pyamg
+
     A = sp.csr_matrix(A)
     setup, hierarchy = timing.host_time(lambda: pyamg.smoothed_aggregation_solver(A))
     b, residuals = A @ cases.smooth_solution(A.shape[0]), []

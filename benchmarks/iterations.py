@@ -20,11 +20,11 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, bicgstab, cg, splu
 
 import linforest_precond as lf
+from linforest_precond.matrices.matrix_market import read_entries
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "iterations.md"
 RTOL = 1e-8
@@ -99,7 +99,7 @@ def load(name):
     """A grid or a real matrix, as float64."""
     if name in GRIDS:
         return lf.matrices.aniso(*GRIDS[name])
-    A = sp.csr_array(scipy.io.mmread(folder() / f"{name}.mtx.gz"))
+    A = sp.csr_array(read_entries(folder() / f"{name}.mtx.gz"))
     return sp.csr_array(A, dtype=np.result_type(A.dtype, np.float64))
 
 

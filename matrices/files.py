@@ -110,7 +110,7 @@ def _read_matrix_market(path):
     with _open(path) as stream:
         matrix_market.read_header(stream)
     _warn_of_an_open_end(path)
-    return scipy.io.mmread(path)
+    return matrix_market.read_entries(path)
 
 
 def _warn_of_an_open_end(path):
@@ -131,7 +131,7 @@ def _read_rutherford_boeing(path):
 
 def _read_archive(path):
     with archive.open_matrix(path, _name_in_archive(path)) as stream:
-        return scipy.io.mmread(stream)
+        return matrix_market.read_entries(stream)
 
 
 def _read_npz(path):

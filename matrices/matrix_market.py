@@ -1,15 +1,25 @@
-"""The banner, comments and sizes at the top of a Matrix Market file."""
+"""Matrix Market files: the banner, comments and sizes at their top, and the entries by SciPy's reader."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import dataclass
+
+import scipy.io
 
 FORMATS = ("coordinate", "array")
 FIELDS = ("real", "double", "integer", "unsigned-integer", "complex", "pattern")
 SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 LONGEST_LINE = 1 << 16
 MOST_COMMENT_LINES = 100_000
+# Newer versions of SciPy ask which kind of sparse matrix is wanted.
+SPARSE_ARRAYS = {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.mmread).parameters else {}
+
+
+def read_entries(source):
+    """The matrix in a file or stream, as SciPy reads it."""
+    return scipy.io.mmread(source, **SPARSE_ARRAYS)
 
 
 @dataclass(frozen=True)

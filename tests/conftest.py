@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.io
 import scipy.sparse as sp
 from hypothesis import HealthCheck, settings
 from strategies import make_csr
 
 from linforest_precond.backends import cuda_status
+from linforest_precond.matrices.matrix_market import read_entries
 
 UNCHECKED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 COMMON = {"deadline": None, "suppress_health_check": UNCHECKED}
@@ -142,7 +142,7 @@ def real_matrices(most_nonzeros=None):
 @functools.cache
 def load_real(name):
     """One real matrix as a csr_array with its explicit zeros."""
-    A = sp.csr_array(scipy.io.mmread(matrices_folder() / f"{name}.mtx.gz"))
+    A = sp.csr_array(read_entries(matrices_folder() / f"{name}.mtx.gz"))
     A = A if A.dtype.kind in "fc" else A.astype(np.float64)
     return make_csr(A.data, A.indices, A.indptr, A.shape[0])
 

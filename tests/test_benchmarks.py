@@ -34,7 +34,8 @@ def module(monkeypatch):
 
 def run_quick(out, device):
     """What the program prints, and what it leaves in `out`."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "LINFOREST_COMMIT": "c0ffee"}
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": paths, "LINFOREST_COMMIT": "c0ffee"}
     command = [sys.executable, BENCHMARKS / "run.py", "--quick", "--device", device, "--out", out]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr

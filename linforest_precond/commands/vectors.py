@@ -70,9 +70,9 @@ def _known_suffix(path: Path, option: str) -> str:
 
 
 def _read_matrix_market(path: str) -> Any:
-    import scipy.io  # late: it is slow to import
+    from linforest_precond.matrices.matrix_market import read_entries  # late: it is slow to import
 
-    vectors = scipy.io.mmread(path)
+    vectors = read_entries(path)
     return vectors.toarray() if hasattr(vectors, "toarray") else vectors
 
 

@@ -82,7 +82,7 @@ class Center:
 
 def residual(matrix, b, x, r):
     """r = b - A x."""
-    matrix.launch("residual", x.shape[1], np.int32(x.shape[1]), b, x, r)
+    matrix.launch("find_residual", x.shape[1], np.int32(x.shape[1]), b, x, r)
 
 
 def relax(matrix, weights, b, x, y, momentum, factor):

@@ -52,7 +52,7 @@ def coarse_matrix(csr, aggregates, indptr, members):
     out = cupy.zeros(count + 1, index), cupy.empty_like(csr.indices), cupy.empty_like(csr.data)
     words = cupy.zeros(TOTALS + -(-count // rows), np.uint64)
     coarse = COARSE(indptr=out[0], indices=out[1], data=out[2])
-    launch(program.merge_rows, (fine, groups, coarse, ROOM(**room), rows, words[TOTALS:], words))
+    launch(program.merge_coarse_rows, (fine, groups, coarse, ROOM(**room), rows, words[TOTALS:], words))
     entries = int(words[ENTRIES])  # stall: the size of the matrix
     return out[0], out[1][:entries].copy(), out[2][:entries].copy()
 
@@ -99,5 +99,5 @@ def _merge_longest(program, fine, groups, room, lengths):
         "longest_rows": rows, "longest_counts": (firsts[1:] - firsts[:-1]).astype(index), "longest": rows.size
     }  # fmt: skip
     arguments = fine, groups, ROOM(**room | found), words, slots, entries, heads, heads.size, firsts
-    launch(program.merge_sorted, arguments)
+    launch(program.merge_longest_rows, arguments)
     return found

@@ -19,8 +19,7 @@ def match(graph, weighted, threshold, seed, limit):
     options = OPTIONS(
         seed=seed, threshold=threshold, limit=NO_LIMIT if limit is None else limit, weighted=weighted
     )
-    mates, choices = cupy.empty((2, graph.n), graph.indices.dtype)
-    mates.fill(-1)
+    mates, choices = cupy.full((2, graph.n), -1, graph.indices.dtype)
     offers, colours = cupy.empty(graph.n, graph.values.dtype), cupy.empty(graph.n, np.uint8)
     lists = cupy.empty((2, graph.n), graph.indices.dtype)
     progress = cupy.empty(2, np.uint64)

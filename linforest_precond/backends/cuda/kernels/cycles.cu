@@ -43,7 +43,7 @@ __device__ __forceinline__ void each_entry_product(const Matrix& matrix, const V
 }
 
 // r = b - A x.
-extern "C" __global__ void __launch_bounds__(THREADS) residual(Matrix matrix, int columns, const VALUE* __restrict__ b,
+extern "C" __global__ void __launch_bounds__(THREADS) find_residual(Matrix matrix, int columns, const VALUE* __restrict__ b,
                                                                const VALUE* __restrict__ x, VALUE* __restrict__ r) {
     each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) { r[e] = b[e] - sum; });
 }

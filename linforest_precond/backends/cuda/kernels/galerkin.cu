@@ -259,7 +259,7 @@ enum Total { TAKEN, ENTRIES };
 // The coarse matrix: the entries between the members of each two aggregates add up in (row, column) order, columns
 // ascending. Blocks take tiles of `rows_at_once` rows in turn.
 extern "C" __global__ void __launch_bounds__(THREADS, 5)
-    merge_rows(Fine fine, Groups groups, Coarse coarse, Room room, int rows_at_once, u64* posts, u64* totals) {
+    merge_coarse_rows(Fine fine, Groups groups, Coarse coarse, Room room, int rows_at_once, u64* posts, u64* totals) {
     __shared__ Tile tile;
     __shared__ Stage stage;
     const int t = threadIdx.x;
@@ -315,7 +315,7 @@ extern "C" __global__ void pack_words(Fine fine, Groups groups, const INDEX* __r
 
 // Adds up the sorted entries of each column of the longest rows, a warp to a column, and leaves the rows in the room.
 // `heads` says where the columns begin, `firsts` which of them is the first of each row.
-extern "C" __global__ void merge_sorted(Fine fine, Groups groups, Room room, const u64* __restrict__ words,
+extern "C" __global__ void merge_longest_rows(Fine fine, Groups groups, Room room, const u64* __restrict__ words,
                                         const i64* __restrict__ slots, i64 entries, const i64* __restrict__ heads,
                                         i64 merged, const i64* __restrict__ firsts) {
     const int lane = threadIdx.x % 32;

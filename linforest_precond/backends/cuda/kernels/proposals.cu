@@ -53,7 +53,7 @@ __device__ __forceinline__ u64 colour_key(const Options& options, u64 round) {
 }
 
 // Lets blue vertices propose and red ones take, round after round, until all are matched or dead. A cooperative launch;
-// mates are -1 at first, `counts` of three rounds and `barrier` are zero, `lists` has room for all vertices twice. In
+// mates and choices are -1 at first, `counts` of three rounds and `barrier` are zero, `lists` has room for all vertices twice. In
 // lists, blue vertices stand in front and red ones at the back. Gives the rounds made and whether nobody is left.
 extern "C" __global__ void __launch_bounds__(256, 4)
     match_colours(Search search, Options options, INDEX* mates, WEIGHT* offers, INDEX* choices, u8* colours,
