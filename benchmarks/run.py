@@ -14,6 +14,7 @@ import re
 import sys
 import time
 import traceback
+from pathlib import Path
 
 import cases
 import cpu
@@ -33,20 +34,17 @@ def main(arguments=None) -> int:
     if device == "cuda" and not usable:
         print(f"--device cuda needs a usable GPU: {reason}", file=sys.stderr)
         return 2
-    rows, failures = measure(device, cases.QUICK if options.quick else cases.FULL)
-    document = {
-        "schema": results.SCHEMA,
-        "quick": options.quick,
-        "failures": failures,
-        "rows": [row.as_dict() for row in rows],
-        **machine.surroundings(device),
-    }
+    document = {"schema": results.SCHEMA, "quick": options.quick, **machine.surroundings(device)}
+    path = Path(options.out) if options.out else None if options.quick else default_path(document)
+    for rows, failures in measure(device, cases.QUICK if options.quick else cases.FULL):
+        document |= {"failures": failures, "rows": [row.as_dict() for row in rows]}
+        if path:
+            results.write(unfinished(path), document)
     print("\n" + table.plain(document))
-    path = options.out or (None if options.quick else default_path(document))
     if path:
-        results.write(path, document)
+        unfinished(path).replace(path)
         print(f"\nwritten to {path}")
-    return 1 if failures else 0
+    return 1 if document["failures"] else 0
 
 
 def parse(arguments):
@@ -58,7 +56,7 @@ def parse(arguments):
 
 
 def measure(device, plan):
-    """All rows, and what went wrong: a measurement that fails does not take the others with it."""
+    """All rows so far, and what went wrong: a measurement that fails does not take the others with it."""
     rows, failures = [], []
     for title, measurement in measurements(device, plan):
         start = time.perf_counter()
@@ -69,7 +67,7 @@ def measure(device, plan):
             traceback.print_exc()
             failures.append(f"{title}: {type(error).__name__}: {error}")
         print(f"{title}: {time.perf_counter() - start:.1f} s", flush=True)
-    return rows, failures
+        yield rows, failures
 
 
 def measurements(device, plan):
@@ -85,6 +83,11 @@ def measurements(device, plan):
     yield from orderings.measurements(plan, device)
     yield from graph_kernels.measurements(plan, device)
     yield from cpu.measurements(plan)
+
+
+def unfinished(path):
+    """Where results lie until all are there."""
+    return path.with_suffix(".unfinished")
 
 
 def default_path(document):

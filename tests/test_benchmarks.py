@@ -113,7 +113,7 @@ def test_a_failure_does_not_take_the_rest_along(module, monkeypatch, capsys):
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(run, "measurements", lambda *_: [("first", breaks), ("second", lambda: [row])])
-    rows, failures = run.measure("cpu", None)
+    *_, (rows, failures) = run.measure("cpu", None)
     assert rows == [row, row] and failures == ["first: RuntimeError: out of luck"]
     assert "out of luck" in capsys.readouterr().err
 
