@@ -49,8 +49,8 @@ most {MOST_ITERATIONS}. Complexities are those of the operators: entries of all 
 finest.
 
 - **matching, K** is `lf.multilevel(A)` with `lf.solvers.fcg` and the K-cycle: its defaults. **tridiagonal**
-  and **block tridiagonal** are the same with these smoothers, **smoothed P, V** is `smooth_prolongation=True`
-  with the V-cycle and `lf.solvers.cg`.
+  and **block tridiagonal** are the same with these smoothers, **smoothed P, V** is
+  `smooth_prolongation=True, matchings=3` with the V-cycle and `lf.solvers.cg`.
 - **PyAMG pairwise**, **SA** and **RS** are `pairwise_solver`, `smoothed_aggregation_solver` and
   `ruge_stuben_solver` with their default options and `solve(b, tol={RTOL:g}, accel="cg")`.
 - Seconds are those of one run on one thread, setup and solve; compilation is not in them.
@@ -110,7 +110,7 @@ SOLVERS = {
     "matching, K": ours(),
     "tridiagonal": ours(smoother="tridiagonal"),
     "block tridiagonal": ours(smoother="block_tridiagonal"),
-    "smoothed P, V": ours("V", "cg", smooth_prolongation=True),
+    "smoothed P, V": ours("V", "cg", smooth_prolongation=True, matchings=3),
     "PyAMG pairwise": pyamgs("pairwise_solver"),
     "PyAMG SA": pyamgs("smoothed_aggregation_solver"),
     "PyAMG RS": pyamgs("ruge_stuben_solver"),

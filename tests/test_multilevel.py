@@ -161,6 +161,7 @@ class TestCycles:
         dense = dense_cycle(backend, ml, "V", sweeps)
         assert_operator(backend, ml.aspreconditioner("V"), dense)
 
+    @pytest.mark.filterwarnings("ignore:coarsening stalled")
     @pytest.mark.parametrize("definite", [True, False])
     def test_k_cycles(self, backend, smoother, definite):
         A = small((12, 12)) if definite else dominant(150, symmetric=False)
@@ -481,6 +482,18 @@ class TestUpdates:
             each.update(backend.csr(other_values(A)))
         one, other = (backend.host(each.aspreconditioner() @ r) for each in (ml, twin))
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.gpu
+def test_a_pickle_from_the_gpu_opens_on_the_cpu(cuda, monkeypatch):
+    ml = lf.multilevel(cuda.csr(small()), max_coarse=9)
+    pickled = pickle.dumps(ml)
+    monkeypatch.setattr("linforest_precond.precond.storage.cuda_status", lambda: (False, "none here"))
+    with pytest.warns(RuntimeWarning, match="none here"):
+        again = pickle.loads(pickled)
+    assert isinstance(again.levels[0].A, sp.csr_array)
+    b = np.ones(72)
+    assert_close(again.aspreconditioner() @ b, cuda.host(ml.aspreconditioner() @ cuda.array(b)), 1e-12)
 
 
 class TestSameAnswers:

@@ -74,7 +74,7 @@ class Hierarchy:
     def __init__(self, operator: Preconditioner, like: Any):
         self._operator = operator
         # Levels are matrices of this one's kind; of a dense A, they are sparse arrays.
-        self._like = _empty_like(like)
+        self._like = _empty_like(like, operator._backend)
 
     cycle = property(lambda self: self._part.cycle)
     stalled = property(lambda self: self._part.stalled)
@@ -226,7 +226,10 @@ class Hierarchy:
         return pyamg_solver(self)
 
     def __reduce__(self) -> Any:
-        return Hierarchy, (self._operator, self._like)
+        like = self._like
+        if self._operator._backend.name == "cuda":  # it may come back without a GPU
+            like = getattr(like, "format", "dense")
+        return Hierarchy, (self._operator, like)
 
     def __str__(self) -> str:
         return str(self._operator)
@@ -251,8 +254,12 @@ class Hierarchy:
         return np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()
 
 
-def _empty_like(A: Any) -> Any:
-    """A small matrix of A's kind and format, or array."""
+def _empty_like(A: Any, backend: Any) -> Any:
+    """A small matrix of A's kind and format, or array; where A is a format's name, of the backend's kind."""
+    if isinstance(A, str):
+        array = backend.xp.zeros((1, 1))
+        arrays = array[0], backend.xp.zeros(1, np.int32), backend.xp.zeros(2, np.int32)
+        return array if A == "dense" else csr_like(array, *arrays, (1, 1)).asformat(A)
     if not hasattr(A, "tocoo"):
         return backend_of(A).xp.zeros((1, 1))
     return type(A)((1, 1))

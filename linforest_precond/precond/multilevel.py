@@ -262,11 +262,7 @@ class MultilevelPart:
             aggregates, coarse = coarsened(fine, **how, hermitian=facts["hermitian"])
             stalled = coarse.n > STALLED_SHARE * fine.n
             if stalled:
-                tell(
-                    f"coarsening stalled at {fine.n} unknowns, above max_coarse={options['max_coarse']}: so "
-                    f'few are coupled strongly that {coarse.n} would stay; try weights="magnitude" or a '
-                    "smaller strength"
-                )
+                tell(_advice(fine.n, coarse.n, options))
                 break
             level = _level(fine, stored, options, facts, aggregates, coarse)
             coarse = (
@@ -374,6 +370,17 @@ class MultilevelPart:
             ("coarsest", how + (", stalled" if self.stalled else "")),
             ("null space", "the constants, left out" if self.centered else "none known"),
         ]  # fmt: skip
+
+
+def _advice(unknowns: int, left: int, options: dict[str, Any]) -> str:
+    """What to say where coarsening stalls."""
+    found = (
+        f"coarsening stalled at {unknowns} unknowns, above max_coarse={options['max_coarse']}: so few are "
+        f"coupled strongly that {left} would stay"
+    )
+    if options["weights"] == "magnitude":
+        return found
+    return found + '; try weights="magnitude", or a smaller strength'
 
 
 def ratio(numbers: list[int]) -> float:
