@@ -28,6 +28,11 @@ POSITIVE_DEFINITE = (
 # The shares of Jacobi's iterations that may be taken where a smoother does not pay: clipped blocks.
 EXCEPTIONS = {("bcsstk14", "block_tridiagonal"): 1.02}
 
+WAYS = {
+    "pairs": {"coarsening": "matching"},
+    "smoothed": {"smooth_prolongation": True},
+    "paths": {"coarsening": "paths"},
+}
 LINEAR = [kind for kind in CYCLES if kind != "K"]
 
 
@@ -58,11 +63,11 @@ def dense_cycle(backend, hierarchy, kind, sweeps=(1, 1)):
 
 
 class TestLevels:
-    @pytest.mark.parametrize("smooth", [False, True])
+    @pytest.mark.parametrize("way", WAYS)
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
-    def test_galerkin_products(self, backend, dtype, smooth):
+    def test_galerkin_products(self, backend, dtype, way):
         A = dominant(120, dtype)
-        ml = lf.multilevel(backend.csr(A), max_coarse=10, smooth_prolongation=smooth, weights="magnitude")
+        ml = lf.multilevel(backend.csr(A), max_coarse=10, weights="magnitude", **WAYS[way])
         assert len(ml.levels) >= 3 and not ml.stalled
         levels = dense_levels(backend, ml)
         assert_close(levels[0][0], A.toarray(), 0)
@@ -70,7 +75,7 @@ class TestLevels:
             assert_close(R, P.conj().T, 0)
             assert_close(coarse, R @ fine @ P, 1e-4 if np.finfo(dtype).eps > 1e-10 else 1e-12)
             np.testing.assert_array_equal(coarse, coarse.conj().T)
-            if not smooth:
+            if way == "pairs":
                 assert ((P != 0).sum(axis=1) == 1).all() and (P.max(axis=1) == 1).all()
 
     def test_complexities(self, backend):
@@ -122,9 +127,11 @@ class TestLevels:
 
     def test_weak_couplings_pair_nothing(self, backend):
         A = lf.matrices.anisotropic_diffusion((16, 16), theta=0, epsilon=1e-3, scheme="differences")
-        aggregates = backend.host(lf.multilevel(backend.csr(A), max_coarse=100)._part.levels[0].aggregates)
         rows = np.arange(256) // 16
-        assert all(np.unique(rows[aggregates == i]).size == 1 for i in range(aggregates.max() + 1))
+        for coarsening in ("matching", "paths"):
+            ml = lf.multilevel(backend.csr(A), max_coarse=100, coarsening=coarsening)
+            P = dense_levels(backend, ml)[0][1]
+            assert all(np.unique(rows[column != 0]).size == 1 for column in P.T)
 
 
 @pytest.mark.parametrize("smoother", SMOOTHERS)
@@ -225,8 +232,9 @@ class TestConvergence:
         )  # fmt: skip
         assert smooth < 0.7 * plain
 
-    def test_lines_along_strong_couplings(self):
-        A = lf.matrices.anisotropic_diffusion((96, 96), theta=0, epsilon=1e-3)
+    @pytest.mark.parametrize("degrees", [0, 30, 45])
+    def test_lines_along_strong_couplings(self, degrees):
+        A = lf.matrices.anisotropic_diffusion((96, 96), theta=np.radians(degrees), epsilon=1e-3)
         b = vectors(float, A.shape[0])
         counts = {
             smoother: iterations(
@@ -375,6 +383,7 @@ class TestFace:
         A = backend.csr(small())
         for options, name in [
             ({"coarsening": "classical"}, "coarsening"),
+            ({"coarsening": "paths", "smooth_prolongation": True}, "smooth_prolongation"),
             ({"smoother": "gauss_seidel"}, "smoother"),
             ({"cycle": "X"}, "cycle"),
             ({"matchings": 0}, "matchings"),
@@ -444,9 +453,10 @@ class TestUpdates:
         before = ml.aspreconditioner()
         r = backend.array(vectors(float, 80))
         old = backend.host(before @ r)
-        aggregates = [level.aggregates for level in ml._part.levels]
+        kept = dense_levels(backend, ml)[:-1]
         ml.update(backend.csr(B))
-        assert all(level.aggregates is kept for level, kept in zip(ml._part.levels, aggregates))
+        for (_, P, _), (_, same, _) in zip(kept, dense_levels(backend, ml), strict=False):
+            assert_close(P, same, 1e-12 if smooth else 0)
         assert_close(backend.host(ml.levels[0].A.toarray()), B.toarray(), 0)
         fresh = lf.multilevel(backend.csr(B), **options)
         assert_close(
@@ -502,13 +512,14 @@ def test_a_pickle_from_the_gpu_opens_on_the_cpu(cuda, monkeypatch):
 class TestSameAnswers:
     @pytest.mark.gpu
     @pytest.mark.parametrize("matrix", ["grid", "random", "complex"])
-    def test_levels_are_the_same_on_both_backends(self, cuda, matrix):
+    @pytest.mark.parametrize("coarsening", ["matching", "paths"])
+    def test_levels_are_the_same_on_both_backends(self, cuda, matrix, coarsening):
         A = {
             "grid": lambda: small((40, 41)),
             "random": lambda: dominant(500, symmetric=False),
             "complex": lambda: dominant(500, np.complex128),
         }[matrix]()
-        one, other = lf.multilevel(A, max_coarse=20), lf.multilevel(cuda.csr(A), max_coarse=20)
+        one, other = (lf.multilevel(B, max_coarse=20, coarsening=coarsening) for B in (A, cuda.csr(A)))
         for here, there in zip(one._part.levels, other._part.levels, strict=True):
             for name in ("indptr", "indices", "data"):
                 np.testing.assert_array_equal(getattr(here.csr, name), cuda.host(getattr(there.csr, name)))
@@ -526,10 +537,12 @@ class TestSameAnswers:
 
     def test_seeds(self):
         A = small((30, 30))
-        one, other = (
-            lf.multilevel(A, max_coarse=30, seed=seed)._part.levels[0].aggregates for seed in (0, 1)
-        )
-        assert not np.array_equal(one, other)
+        for coarsening in ("matching", "paths"):
+            one, other = (
+                lf.multilevel(A, max_coarse=30, coarsening=coarsening, seed=seed).levels[0].P
+                for seed in (0, 1)
+            )
+            assert one.shape != other.shape or (one != other).nnz
 
     def test_nothing_is_said(self, backend):
         with warnings.catch_warnings():

@@ -39,15 +39,14 @@ def test_iterations_grow_by_half_at_most(backend, shapes):
     assert max(counts) <= 1.5 * counts[0]
 
 
-# At 30 and 45 degrees, bilinear elements couple across the strong direction too, and lines save little there.
-@pytest.mark.parametrize(("degrees", "share"), [(0, 0.5), (30, 0.97), (45, 1.05)])
-def test_lines_on_anisotropic_grids(backend, degrees, share):
+@pytest.mark.parametrize("degrees", [0, 30, 45])
+def test_lines_halve_the_iterations_on_anisotropic_grids(backend, degrees):
     A = lf.matrices.anisotropic_diffusion((256, 256), math.radians(degrees), 1e-3, device=backend.name)
     jacobi, lines = (
         iterations(A, lf.multilevel(A, smoother=smoother).aspreconditioner())
         for smoother in ("jacobi", "tridiagonal")
     )
-    assert lines <= share * jacobi
+    assert 2 * lines <= jacobi
 
 
 def test_lines_where_strong_couplings_lie_along_a_diagonal(backend):
@@ -58,4 +57,4 @@ def test_lines_where_strong_couplings_lie_along_a_diagonal(backend):
         iterations(A, lf.multilevel(A, smoother=smoother).aspreconditioner())
         for smoother in ("jacobi", "tridiagonal")
     )
-    assert lines <= 0.6 * jacobi
+    assert 2 * lines <= jacobi

@@ -40,7 +40,7 @@ class Cycle:
     Parameters
     ----------
     levels, coarsest
-        As in `MultilevelPart`; the last level has no aggregates, and is smoothed where `coarsest` is None.
+        As in `MultilevelPart`; the last level has no transfer, and is smoothed where `coarsest` is None.
     kind
         One of `CYCLES`.
     sweeps
@@ -106,9 +106,9 @@ class Cycle:
         pair = pair if swaps_before % 2 == 0 else pair[::-1]
         space.ops.residual(space.matrix, b, pair[0], space.r)
         coarse_b, coarse_x = self.first_visit[i + 1]
-        self.levels[i].restrict(space, space.r, coarse_b)
+        self.levels[i].transfer.restrict(space, space.r, coarse_b)
         self._solve(i + 1, kind, coarse_b, coarse_x)
-        self.levels[i].prolong_add(space, coarse_x, pair[0])
+        self.levels[i].transfer.prolong_add(space, coarse_x, pair[0])
         smoother.go_on(space, b, *pair, after)
 
     def _solve(self, i: int, kind: str, b: Any, x: Any) -> None:

@@ -29,31 +29,19 @@ class HierarchyLevel:
     @cached_property
     def P(self) -> Any:  # noqa: N802
         """The prolongator, which brings vectors of the next level to this one."""
-        level = self._level
-        if level.aggregates is None:
-            raise AttributeError("P: the last level has no prolongator")
-        if level.prolongator is not None:
-            return self._rectangle(level.prolongator)
-        xp, rows = backend_of(level.aggregates).xp, level.csr.n
-        indptr = xp.arange(rows + 1, dtype=level.aggregates.dtype)
-        shape = rows, level.members[0].size - 1
-        return csr_like(self._like, xp.ones(rows, level.csr.data.dtype), level.aggregates, indptr, shape)
+        return self._transfer("P", "prolongator")
 
     @cached_property
     def R(self) -> Any:  # noqa: N802
         """The restrictor, P's conjugate transpose."""
-        level = self._level
-        if level.aggregates is None:
-            raise AttributeError("R: the last level has no restrictor")
-        if level.restrictor is not None:
-            return self._rectangle(level.restrictor)
-        indptr, members = level.members
-        ones = backend_of(members).xp.ones(members.size, level.csr.data.dtype)
-        return csr_like(self._like, ones, members, indptr, (indptr.size - 1, level.csr.n))
+        return self._transfer("R", "restrictor")
 
-    def _rectangle(self, matrix: Any) -> Any:
-        shape = matrix.n, matrix.width
-        return csr_like(self._like, matrix.data, matrix.indices, matrix.indptr, shape)
+    def _transfer(self, letter: str, name: str) -> Any:
+        transfer = self._level.transfer
+        if transfer is None:
+            raise AttributeError(f"{letter}: the last level has no {name}")
+        matrix = getattr(transfer, f"{name}_of")(self._level.csr.data.dtype)
+        return csr_like(self._like, matrix.data, matrix.indices, matrix.indptr, (matrix.n, matrix.width))
 
 
 class Hierarchy:
@@ -185,7 +173,7 @@ class Hierarchy:
         return (x, info) if return_info else x
 
     def update(self, A: Any) -> None:
-        """Take the values of another matrix of the same pattern; aggregates and lines stay.
+        """Take the values of another matrix of the same pattern; aggregates, weights of paths and lines stay.
 
         As `Preconditioner.update`. Preconditioners made before keep their values.
 

@@ -1,4 +1,4 @@
-"""Multilevel hierarchies: aggregates by matching, smoothers along lines, cycles."""
+"""Multilevel hierarchies: coarsening by matchings or along paths, smoothers along lines, cycles."""
 
 from __future__ import annotations
 
@@ -9,30 +9,27 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import checked_csr
 from linforest_precond.graph.coarsening import STALLED_SHARE
 from linforest_precond.graph.factor import as_integer
 from linforest_precond.precond.coarsest import LARGEST_DENSE, Coarsest
 from linforest_precond.precond.cycles import CYCLES, Cycle
+from linforest_precond.precond.halving import halved
 from linforest_precond.precond.hierarchy import Hierarchy
+from linforest_precond.precond.levels import Level
 from linforest_precond.precond.notices import tell
-from linforest_precond.precond.operators import held_bytes, set_up, stored_array
-from linforest_precond.precond.pairing import WEIGHTS, coarse_csr, coarsened
-from linforest_precond.precond.prolongation import (
-    Rectangle,
-    adjoint,
-    smoothed_prolongator,
-    transposed,
-    triple_product,
-)
-from linforest_precond.precond.smoothers import SMOOTHERS, jacobi_damping, restored, smoother_of
-from linforest_precond.records import CSR, Array
+from linforest_precond.precond.operators import held_bytes, set_up
+from linforest_precond.precond.pairing import WEIGHTS, paired
+from linforest_precond.precond.smoothers import LINES, SMOOTHERS, smoother_of
+from linforest_precond.precond.transfers import Interpolation
+from linforest_precond.records import CSR
+
+COARSENINGS = "auto", "matching", "paths"
 
 
 def multilevel(
     A: Any,
     *,
-    coarsening: str = "matching",
+    coarsening: str = "auto",
     matchings: int = 2,
     smoother: str = "jacobi",
     cycle: str = "K",
@@ -46,13 +43,22 @@ def multilevel(
     seed: int = 0,
     dtype: Any = None,
 ) -> Hierarchy:
-    """Make an algebraic multigrid hierarchy of A: unknowns that are coupled strongly are paired, and again.
+    """Make an algebraic multigrid hierarchy of A: unknowns that are coupled strongly are put together.
 
-    Aggregates come from matchings, as in Notay, "An aggregation-based algebraic multigrid method" (2010),
+    Aggregates ("matching") come from matchings, as in Notay, "An aggregation-based algebraic multigrid method" (2010),
     and D'Ambra & Vassilevski, "Adaptive AMG with coarsening based on compatible weighted matching" (2013),
     doi:10.1007/s00791-014-0224-9: the heaviest edges by ``2 |a_ij| / (a_ii + a_jj)``, positive couplings
     left out. An unknown without a partner waits for the level's next matching, and joins its strongest
-    neighbour after the last. The coarsest matrix is inverted as far as it has an inverse.
+    neighbour after the last.
+
+    Along the paths of a linear forest ("paths") every second unknown stays, and those between are means of
+    their neighbours on the path, weighted by the entries; then again, along the paths of the matrix
+    that results. An unknown on no path takes its strongest neighbour's value. Prolongators of this kind have
+    more entries, and so have the coarse matrices, but they fit errors that vary slowly along strong couplings:
+    with smoothers along lines, few iterations solve anisotropic problems in whatever direction. A level whose
+    matrix would have more than four fifths of the entries before takes aggregates instead.
+
+    The coarsest matrix is inverted as far as it has an inverse.
 
     For a Hermitian positive definite A every cycle but K is a fixed positive definite operator, for `cg`.
     The K-cycle solves each coarse system by two steps of flexible conjugate gradients (Notay & Vassilevski,
@@ -64,10 +70,11 @@ def multilevel(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. The hierarchy refers to its arrays where they are in order.
-    coarsening : {"matching"}
-        How unknowns are put together.
+    coarsening : {"auto", "matching", "paths"}
+        How unknowns are put together. "auto" is "paths" for smoothers along lines without
+        `smooth_prolongation`, else "matching".
     matchings : int
-        Matchings for each level: aggregates have about ``2**matchings`` unknowns.
+        Matchings for each level, or halvings of paths: one unknown stays of about ``2**matchings``.
     smoother : {"jacobi", "l1_jacobi", "chebyshev", "tridiagonal", "block_tridiagonal"}
         The iteration on each level: Jacobi's, damped by an estimate of the largest eigenvalue; divided by
         the rows' sums of magnitudes; a Chebyshev polynomial of degree 2; or relaxation of whole paths of a
@@ -77,7 +84,8 @@ def multilevel(
     max_coarse, max_levels : int
         A level of so many unknowns is the last, and so is this one.
     smooth_prolongation : bool
-        Smooth the prolongators by a Jacobi step: fewer iterations for more entries on the coarse levels.
+        Smooth the prolongators of "matching" by a Jacobi step: fewer iterations for more entries on the coarse
+        levels.
     presmooth, postsmooth : int
         Sweeps before and after the visit of the next level; the same number for a symmetric operator.
     weights : {"coupling", "magnitude"}
@@ -123,7 +131,7 @@ def check_cycle(cycle: Any) -> None:
 
 
 def _checked_options(**given: Any) -> dict[str, Any]:
-    choices = {"coarsening": ("matching",), "smoother": SMOOTHERS, "weights": WEIGHTS}
+    choices = {"coarsening": COARSENINGS, "smoother": SMOOTHERS, "weights": WEIGHTS}
     least = {"matchings": 1, "max_coarse": 1, "max_levels": 1, "presmooth": 0, "postsmooth": 0}
     options = dict(given)
     for name, allowed in choices.items():
@@ -137,99 +145,16 @@ def _checked_options(**given: Any) -> dict[str, Any]:
     if not options["presmooth"] + options["postsmooth"]:
         raise ValueError("presmooth and postsmooth must not both be 0: nothing would smooth")
     options["seed"] = as_integer("seed", given["seed"]) % 2**64
-    options["smooth_prolongation"] = bool(given["smooth_prolongation"])
+    options["smooth_prolongation"] = smooth = bool(given["smooth_prolongation"])
+    if given["coarsening"] == "auto":
+        options["coarsening"] = "paths" if given["smoother"] in LINES and not smooth else "matching"
+    elif given["coarsening"] == "paths" and smooth:
+        raise ValueError('smooth_prolongation is for coarsening="matching"; "paths" has weights of its own')
     strength = given["strength"]
     if not isinstance(strength, int | float | np.number) or not 0 <= strength <= 1:
         raise ValueError(f"strength must lie in [0, 1], got {strength!r}")
     options["strength"] = float(strength)
     return options
-
-
-@dataclass(frozen=True, eq=False)
-class Level:
-    """A matrix, its smoother, and the way to the next level: aggregates, or a smoothed prolongator.
-
-    The last level has neither, and its smoother is None where the matrix is inverted.
-    """
-
-    csr: CSR
-    smoother: Any
-    aggregates: Array | None = None
-    prolongator: Rectangle | None = None
-    restrictor: Rectangle | None = None
-
-    @cached_property
-    def matrix(self) -> Any:
-        csr = self.csr
-        return backend_of(csr.data).cycles.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
-
-    @cached_property
-    def members(self) -> tuple[Array, Array]:
-        """The unknowns of each aggregate, and where they begin."""
-        count = int(self.aggregates.max()) + 1  # stall: how many
-        return backend_of(self.aggregates).aggregates.members_of(self.aggregates, count)
-
-    @cached_property
-    def _transfers(self) -> tuple[Any, Any]:
-        pair = []
-        for each in (self.restrictor, self.prolongator):
-            longest = int((each.indptr[1:] - each.indptr[:-1]).max())  # stall: chooses the kernel
-            pair.append(backend_of(each.data).cycles.Matrix(*each.arrays, longest))
-        return tuple(pair)
-
-    @property
-    def held(self) -> list[Any]:
-        """What has arrays that last."""
-        members = None if self.aggregates is None else self.members
-        return [self.csr, self.smoother, self.aggregates, members, self.prolongator, self.restrictor]
-
-    def restrict(self, space: Any, r: Any, coarse: Any) -> None:
-        if self.prolongator is None:
-            space.transfers.restrict(*self.members, r, coarse)
-        else:
-            space.ops.multiply(self._transfers[0], r, coarse)
-
-    def prolong_add(self, space: Any, coarse: Any, x: Any) -> None:
-        if self.prolongator is None:
-            space.transfers.prolong_add(self.aggregates, coarse, x)
-        else:
-            space.ops.multiply_add(self._transfers[1], coarse, x)
-
-    def transposed(self) -> Level:
-        """For the transposed matrix."""
-        csr = checked_csr(*transposed(self.csr))
-        if self.prolongator is None:
-            return replace(self, csr=csr)
-        P, R = (_conjugated(each) for each in (self.prolongator, self.restrictor))
-        return replace(self, csr=csr, prolongator=P, restrictor=R)
-
-    def stored_in(self, dtype: np.dtype) -> Level:
-        """The same with numbers of another precision."""
-        if self.csr.data.dtype == dtype:
-            return self
-        data, diagonal = (stored_array(array, dtype) for array in (self.csr.data, self.csr.diagonal))
-        narrow = {
-            name: None if each is None else replace(each, data=stored_array(each.data, dtype))
-            for name, each in (("prolongator", self.prolongator), ("restrictor", self.restrictor))
-        }
-        return replace(self, csr=replace(self.csr, data=data, diagonal=diagonal), **narrow)
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "csr": self.csr,
-            "smoother": None if self.smoother is None else self.smoother.state(),
-            "aggregates": self.aggregates,
-            "prolongator": self.prolongator,
-            "restrictor": self.restrictor,
-        }
-
-    @classmethod
-    def from_state(cls, smoother: Any, **fields: Any) -> Level:
-        return cls(smoother=None if smoother is None else restored(smoother), **fields)
-
-
-def _conjugated(P: Rectangle) -> Rectangle:
-    return replace(P, data=P.data.conj())
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,17 +183,12 @@ class MultilevelPart:
         levels: list[Level] = []
         stalled, fine = False, csr
         while fine.n > options["max_coarse"] and len(levels) + 1 < options["max_levels"]:
-            how = {name: options[name] for name in ("matchings", "weights", "strength", "seed")}
-            aggregates, coarse = coarsened(fine, **how, hermitian=facts["hermitian"])
+            transfer, coarse = _coarsened(fine, options, facts)
             stalled = coarse.n > STALLED_SHARE * fine.n
             if stalled:
                 tell(_advice(fine.n, coarse.n, options))
                 break
-            level = _level(fine, stored, options, facts, aggregates, coarse)
-            coarse = (
-                coarse if level.prolongator is None else _smoothed_coarse(fine, level, facts["hermitian"])
-            )
-            levels.append(level.stored_in(stored))
+            levels.append(Level(fine, _smoother(fine, stored, options, facts), transfer).stored_in(stored))
             fine = coarse
         return cls._ended(levels, fine, stored, cycle, options, facts, stalled)
 
@@ -293,15 +213,14 @@ class MultilevelPart:
         }
 
     def refreshed(self, csr: CSR) -> MultilevelPart:
-        """The values of another matrix in the same aggregates, and along the same lines."""
+        """The values of another matrix, for the same aggregates or weights and along the same lines."""
         facts, stored, options = _facts(csr), self.stored, self.options
         levels = []
         for level in self.levels[:-1]:
-            coarse = coarse_csr(csr, level.aggregates, level.members[0].size - 1, facts["hermitian"])
-            new = _level(csr, stored, options, facts, level.aggregates, coarse, level.smoother)
-            coarse = coarse if new.prolongator is None else _smoothed_coarse(csr, new, facts["hermitian"])
-            levels.append(new.stored_in(stored))
-            csr = coarse
+            transfer = level.transfer.renewed(csr, facts["definite"])
+            smoother = level.smoother.refreshed(csr, facts["definite"])
+            levels.append(Level(csr, smoother, transfer).stored_in(stored))
+            csr = transfer.coarse_csr(csr, facts["hermitian"])
         return self._ended(levels, csr, stored, self.cycle, options, facts, self.stalled)
 
     def with_cycle(self, cycle: str) -> MultilevelPart:
@@ -365,6 +284,7 @@ class MultilevelPart:
         return [
             *lines,
             ("complexity", f"{ratio(entries):.2f} x the entries, {ratio(unknowns):.2f} x the unknowns"),
+            ("coarsening", self.options["coarsening"]),
             ("smoother", f"{self.options['smoother']}, {self.options['presmooth']} sweeps before and "
                          f"{self.options['postsmooth']} after"),
             ("coarsest", how + (", stalled" if self.stalled else "")),
@@ -406,27 +326,16 @@ def _smoother(csr: CSR, stored: np.dtype, options: dict[str, Any], facts: dict[s
     return smoother_of(csr, stored, options["smoother"], facts["definite"], options["seed"])
 
 
-def _level(
-    csr: CSR,
-    stored: np.dtype,
-    options: dict[str, Any],
-    facts: dict[str, bool],
-    aggregates: Array,
-    coarse: CSR,
-    before: Any = None,
-) -> Level:
-    """A level that leads to aggregates, in A's precision; its smoother renews the one before, if any."""
-    definite = facts["definite"]
-    smoother = _smoother(csr, stored, options, facts) if before is None else before.refreshed(csr, definite)
-    if not options["smooth_prolongation"]:
-        return Level(csr, smoother, aggregates)
-    P = smoothed_prolongator(csr, aggregates, coarse.n, jacobi_damping(csr, definite))
-    return Level(csr, smoother, aggregates, P, adjoint(P))
-
-
-def _smoothed_coarse(csr: CSR, level: Level, hermitian: bool) -> CSR:
-    """The matrix behind a smoothed prolongator."""
-    coarse = triple_product(level.restrictor, csr, level.prolongator)
-    if hermitian:
-        backend_of(csr.data).galerkin.mirror_upper(*coarse)
-    return checked_csr(*coarse)
+def _coarsened(csr: CSR, options: dict[str, Any], facts: dict[str, bool]) -> tuple[Any, CSR]:
+    """The way to the next level, and that level's matrix."""
+    how = {name: options[name] for name in ("weights", "strength", "seed")}
+    hermitian, count = facts["hermitian"], options["matchings"]
+    if options["coarsening"] == "paths":
+        found = halved(csr, count, **how, hermitian=hermitian)
+        if found is not None:
+            return found
+    aggregates, coarse = paired(csr, count, **how, hermitian=hermitian)
+    if not options["smooth_prolongation"] or coarse.n > STALLED_SHARE * csr.n:
+        return aggregates, coarse
+    transfer = Interpolation.smoothed_from(aggregates, csr, facts["definite"])
+    return transfer, transfer.coarse_csr(csr, hermitian)

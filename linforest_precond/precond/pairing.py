@@ -5,20 +5,21 @@ from __future__ import annotations
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph, checked_csr
 from linforest_precond.graph.matching import match_graph, tie_key_of
+from linforest_precond.precond.transfers import Aggregates
 from linforest_precond.records import CSR, Array, Graph
 
 WEIGHTS = "coupling", "magnitude"
 
 
-def coarsened(
+def paired(
     csr: CSR, matchings: int, weights: str, strength: float, hermitian: bool, seed: int
-) -> tuple[Array, CSR]:
-    """Each unknown's aggregate after several matchings, and the matrix between the aggregates.
+) -> tuple[Aggregates, CSR]:
+    """The aggregates of several matchings, and the matrix between them.
 
     An unknown that finds no partner waits for the next matching; after the last, it joins the aggregate
     that it is coupled to most strongly.
     """
-    aggregates, pairs = None, csr
+    numbers, pairs = None, csr
     for left in reversed(range(matchings)):
         graph = pairing_graph(pairs, weights, strength)
         mate, _ = match_graph(graph, "suitor", seed=seed)
@@ -26,14 +27,12 @@ def coarsened(
             own, count = of_pairs(mate)
         else:
             own, count = backend_of(mate).aggregates.of_mates(graph, mate, tie_key_of(seed))
-        aggregates = own if aggregates is None else own[aggregates]
-        # The last one from the finest, so that all entries are added in its order.
-        pairs = (
-            coarse_csr(pairs, own, count, hermitian)
-            if left
-            else coarse_csr(csr, aggregates, count, hermitian)
-        )
-    return aggregates, pairs
+        numbers = own if numbers is None else own[numbers]
+        if left:
+            pairs = Aggregates(own, count).coarse_csr(pairs, hermitian)
+    aggregates = Aggregates(numbers, count)
+    # From the finest matrix, so that all entries are added in its order.
+    return aggregates, aggregates.coarse_csr(csr, hermitian)
 
 
 def pairing_graph(csr: CSR, weights: str, strength: float) -> Graph:
@@ -51,13 +50,3 @@ def of_pairs(mate: Array) -> tuple[Array, int]:
     lowest = xp.where(mate < 0, unknowns, xp.minimum(unknowns, mate))
     numbers = xp.cumsum(lowest == unknowns, dtype=mate.dtype)
     return numbers[lowest] - mate.dtype.type(1), int(numbers[-1]) if mate.size else 0  # stall: how many
-
-
-def coarse_csr(csr: CSR, aggregates: Array, count: int, hermitian: bool) -> CSR:
-    """The matrix between aggregates, Hermitian where the fine one is."""
-    backend = backend_of(csr.data)
-    indptr, members = backend.aggregates.members_of(aggregates, count)
-    coarse = backend.galerkin.coarse_matrix(csr, aggregates, indptr, members)
-    if hermitian:
-        backend.galerkin.mirror_upper(*coarse)
-    return checked_csr(*coarse)

@@ -13,7 +13,8 @@ from linforest_precond.precond.operators import stored_array
 from linforest_precond.precond.tridiagonal_operators import TridiagonalPart, block_part, scalar_part
 from linforest_precond.records import CSR, Array, Bands
 
-SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", "tridiagonal", "block_tridiagonal"
+LINES = "tridiagonal", "block_tridiagonal"
+SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", *LINES
 # Of the largest eigenvalue: what a damped step annihilates is three quarters of it.
 DAMPING = 4 / 3
 # Chebyshev's polynomials: their degree, and the part of the spectrum they damp.
@@ -151,7 +152,7 @@ class Lines:
 
 def smoother_of(csr: CSR, stored: np.dtype, kind: str, definite: bool, seed: int) -> Relaxation | Lines:
     """The smoother of a level, from its matrix."""
-    if kind in ("tridiagonal", "block_tridiagonal"):
+    if kind in LINES:
         return Lines.of(csr, stored, kind, definite, seed)
     return Relaxation.of(csr, stored, kind, definite)
 

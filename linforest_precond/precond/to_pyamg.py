@@ -21,7 +21,7 @@ def pyamg_solver(hierarchy: Any) -> Any:
     for shown, level in zip(hierarchy.levels, part.levels):
         copy = pyamg.MultilevelSolver.Level()
         copy.A = scipy.sparse.csr_matrix(shown.A)
-        if level.aggregates is not None:
+        if level.transfer is not None:
             copy.P, copy.R = (scipy.sparse.csr_matrix(matrix) for matrix in (shown.P, shown.R))
             copy.presmoother, copy.postsmoother = Sweeps(level, before), Sweeps(level, after)
         levels.append(copy)

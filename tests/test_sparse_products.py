@@ -1,0 +1,45 @@
+"""Products of sparse matrices, in parts, against dense ones."""
+
+import numpy as np
+import pytest
+import strategies as graphs
+from operator_cases import assert_close, vectors
+
+from linforest_precond.backends import backend_of
+
+SHAPES = [(30, 20, 25), (5, 60, 3), (40, 7, 50), (1, 1, 1), (300, 300, 300), (4, 5, 0)]
+
+
+def random_csr(backend, shape, dtype, index, rng):
+    """CSR arrays and the dense matrix, with empty rows and zeros that are stored."""
+    dense = vectors(dtype, *shape, seed=int(rng.integers(1000)))
+    stored = rng.random(shape) < min(0.3, 8 / max(shape[1], 1))
+    stored[:: shape[0] // 3 + 2] = False
+    dense = np.where(stored & (rng.random(shape) < 0.9), dense, 0)
+    indptr = np.r_[0, np.cumsum(stored.sum(axis=1))].astype(index)
+    arrays = indptr, np.nonzero(stored)[1].astype(index), dense[stored]
+    return tuple(map(backend.array, arrays)), dense
+
+
+@pytest.mark.parametrize("index", graphs.INDEX_DTYPES)
+@pytest.mark.parametrize("dtype", graphs.DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_against_dense(backend, shape, dtype, index, monkeypatch):
+    rng = np.random.default_rng(0)
+    left, A = random_csr(backend, shape[:2], dtype, index, rng)
+    right, B = random_csr(backend, shape[1:], dtype, index, rng)
+    module = backend_of(left[2]).sparse_products
+    found = [module.multiply(left, right, shape[2])]
+    if backend.name == "cuda":
+        for terms in (1, 50):
+            monkeypatch.setattr(module, "TERMS_AT_ONCE", terms)
+            found.append(module.multiply(left, right, shape[2]))
+    for product in found:
+        indptr, indices, data = map(backend.host, product)
+        assert indptr.dtype == indices.dtype == index and data.dtype == dtype
+        dense = np.zeros((shape[0], shape[2]), dtype)
+        for row in range(shape[0]):
+            columns = indices[indptr[row] : indptr[row + 1]]
+            assert (np.diff(columns) > 0).all()
+            dense[row, columns] = data[indptr[row] : indptr[row + 1]]
+        assert_close(dense, A @ B, 1e-5 if np.finfo(dtype).eps > 1e-10 else 1e-13)
