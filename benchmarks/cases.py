@@ -39,10 +39,11 @@ class Plan:
     path: int = 2**17
     largest_scale: int = 24
     multigrid_grid: int = 2048
+    slanted_grid: int = 1500
 
 
 FULL = Plan()
-QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 5, 30, 8, 600, 8, 8, 200, 9, 40)
+QUICK = Plan(40, 12, 30, 10, 60, 2**20, 5, 3, 2, 40, 12, 20, 32, 5, 30, 8, 600, 8, 8, 200, 9, 40, 30)
 
 # How far systems are solved to the end.
 RTOL = 1e-8
@@ -254,6 +255,13 @@ MATCHED_CASES = (aniso2, cube, skewed)
 
 def multigrid_grid(plan, **options):
     return f"5-point {plan.multigrid_grid}²", matrices.poisson((plan.multigrid_grid,) * 2, **options)
+
+
+def slanted_grid(plan, **options):
+    """Strong couplings at 30 degrees to the grid, where no line of the grid follows them."""
+    shape = (plan.slanted_grid,) * 2
+    A = matrices.anisotropic_diffusion(shape, theta=np.radians(30), epsilon=1e-3, **options)
+    return f"anisotropic {plan.slanted_grid}², 30°", A
 
 
 def one_path(rows, dtype, xp=np):

@@ -26,6 +26,7 @@ def measurements(plan):
     for case in cases.MATCHED_CASES:
         yield f"matchings of {case.__name__}", partial(matching_rows, plan, case)
     yield "hierarchies", partial(hierarchy_rows, plan)
+    yield "hierarchies along lines", partial(line_rows, plan)
 
 
 def matching_rows(plan, case):
@@ -73,8 +74,29 @@ def hierarchy_rows(plan):
         yield row(f"{name}, beside cg with {kind}", samples=ours, note=note, **beside, **cases.AHEAD)
 
 
-def multigrid(A):
-    return lf.multilevel(A).aspreconditioner()
+def line_rows(plan):
+    """Paths and lines beside the default hierarchy and a preconditioner, where couplings slant."""
+    title, A = cases.slanted_grid(plan, device="cuda")
+    name = 'lf.multilevel(A, smoother="tridiagonal")'
+    row = partial(Row, "hierarchies", case=title)
+    make = partial(multigrid, smoother="tridiagonal")
+    setup = timing.device_samples(partial(make, A), plan.solver_repeats)
+    note = f"{A.shape[0]:,} rows, {A.nnz:,} entries"
+    yield row(name, samples=setup, note=note, **operators.unit(plan, A))
+    ours, outcome = solution_samples(make, lf.solvers.fcg, A)
+    peers = {
+        "fcg with lf.multilevel(A)": (multigrid, lf.solvers.fcg),
+        "cg with AlgTriScal": (krylov.KINDS["AlgTriScal"], lf.solvers.cg),
+    }
+    for peer, (theirs, solver) in peers.items():
+        samples, their_outcome = solution_samples(theirs, solver, A)
+        beside = {"peer": peer, "peer_samples": samples, "judged": "speedup"}
+        note = f"{outcome}; theirs {their_outcome}"
+        yield row(f"{name} and fcg, beside {peer}", samples=ours, note=note, **beside, **cases.AHEAD)
+
+
+def multigrid(A, **options):
+    return lf.multilevel(A, **options).aspreconditioner()
 
 
 def solution_samples(make, solver, A):

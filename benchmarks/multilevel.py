@@ -32,7 +32,7 @@ EPSILON = 1e-3
 # Grids with more unknowns are left out of a quick run; with more than LARGE, some solvers are.
 QUICK = 70_000
 LARGE = 1_100_000
-OF_ALL = "matching, K", "tridiagonal", "PyAMG pairwise", "PyAMG SA"
+OF_ALL = "Jacobi", "lines", "PyAMG pairwise", "PyAMG SA"
 # Real matrices up to so many rows; hierarchies there go down to few unknowns.
 MOST_ROWS = 60_000
 MAX_COARSE = 100
@@ -48,8 +48,10 @@ Iterations to the relative residual {RTOL:g} for a random right-hand side, from 
 most {MOST_ITERATIONS}. Complexities are those of the operators: entries of all levels over those of the
 finest.
 
-- **matching, K** is `lf.multilevel(A)` with `lf.solvers.fcg` and the K-cycle: its defaults. **tridiagonal**
-  and **block tridiagonal** are the same with these smoothers, **smoothed P, V** is
+- **Jacobi** is `lf.multilevel(A)` with `lf.solvers.fcg` and the K-cycle: its defaults, pairs by matching.
+  **Lines** is the same with `smoother="tridiagonal"`, and so coarsened along paths; **blocks** with
+  `smoother="block_tridiagonal"`. **Jacobi, paths** and **lines, pairs** have these smoothers with the other
+  coarsening: `coarsening="paths"` and `coarsening="matching"`. **Smoothed P, V** is
   `smooth_prolongation=True, matchings=3` with the V-cycle and `lf.solvers.cg`.
 - **PyAMG pairwise**, **SA** and **RS** are `pairwise_solver`, `smoothed_aggregation_solver` and
   `ruge_stuben_solver` with their default options and `solve(b, tol={RTOL:g}, accel="cg")`.
@@ -107,9 +109,11 @@ def pyamgs(name):
 
 
 SOLVERS = {
-    "matching, K": ours(),
-    "tridiagonal": ours(smoother="tridiagonal"),
-    "block tridiagonal": ours(smoother="block_tridiagonal"),
+    "Jacobi": ours(),
+    "lines": ours(smoother="tridiagonal"),
+    "blocks": ours(smoother="block_tridiagonal"),
+    "Jacobi, paths": ours(coarsening="paths"),
+    "lines, pairs": ours(smoother="tridiagonal", coarsening="matching"),
     "smoothed P, V": ours("V", "cg", smooth_prolongation=True, matchings=3),
     "PyAMG pairwise": pyamgs("pairwise_solver"),
     "PyAMG SA": pyamgs("smoothed_aggregation_solver"),
@@ -203,7 +207,7 @@ def summary(results) -> str:
     """How iterations grow with Poisson's grids, and what lines save on anisotropic ones."""
     sentences = []
     for mark, words in (("²", "2-D"), ("³", "3-D")):
-        counts = [found["matching, K"].iterations for name, found in results.items()
+        counts = [found["Jacobi"].iterations for name, found in results.items()
                   if name.startswith("Poisson") and name.endswith(mark)]  # fmt: skip
         if counts:
             sentences.append(
@@ -211,7 +215,7 @@ def summary(results) -> str:
             )
     for name, found in results.items():
         if "°" in name or name.startswith("ANISO"):
-            saved = found["matching, K"].iterations / found["tridiagonal"].iterations
+            saved = found["Jacobi"].iterations / found["lines"].iterations
             sentences.append(f"{name}: Jacobi takes {saved:.1f} x as many as lines")
     return "; ".join(sentences) + "."
 

@@ -45,16 +45,16 @@ def multilevel(
 ) -> Hierarchy:
     """Make an algebraic multigrid hierarchy of A: unknowns that are coupled strongly are put together.
 
-    Aggregates ("matching") come from matchings, as in Notay, "An aggregation-based algebraic multigrid method" (2010),
-    and D'Ambra & Vassilevski, "Adaptive AMG with coarsening based on compatible weighted matching" (2013),
-    doi:10.1007/s00791-014-0224-9: the heaviest edges by ``2 |a_ij| / (a_ii + a_jj)``, positive couplings
-    left out. An unknown without a partner waits for the level's next matching, and joins its strongest
-    neighbour after the last.
+    Aggregates ("matching") come from matchings, as in Notay, "An aggregation-based algebraic multigrid
+    method" (2010), and D'Ambra & Vassilevski, "Adaptive AMG with coarsening based on compatible weighted
+    matching" (2013), doi:10.1007/s00791-014-0224-9: the heaviest edges by ``2 |a_ij| / (a_ii + a_jj)``,
+    positive couplings left out. An unknown without a partner waits for the level's next matching, and joins
+    its strongest neighbour after the last.
 
     Along the paths of a linear forest ("paths") every second unknown stays, and those between are means of
     their neighbours on the path, weighted by the entries; then again, along the paths of the matrix
-    that results. An unknown on no path takes its strongest neighbour's value. Prolongators of this kind have
-    more entries, and so have the coarse matrices, but they fit errors that vary slowly along strong couplings:
+    that results. An unknown on no path takes its strongest neighbour's value. Such prolongators have more
+    entries, and so have the coarse matrices, but they fit errors that vary slowly along strong couplings:
     with smoothers along lines, few iterations solve anisotropic problems in whatever direction. A level whose
     matrix would have more than four fifths of the entries before takes aggregates instead.
 
@@ -84,8 +84,8 @@ def multilevel(
     max_coarse, max_levels : int
         A level of so many unknowns is the last, and so is this one.
     smooth_prolongation : bool
-        Smooth the prolongators of "matching" by a Jacobi step: fewer iterations for more entries on the coarse
-        levels.
+        Smooth the prolongators of "matching" by a Jacobi step: fewer iterations for more entries on the
+        coarse levels.
     presmooth, postsmooth : int
         Sweeps before and after the visit of the next level; the same number for a symmetric operator.
     weights : {"coupling", "magnitude"}
