@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.backends import cuda as cuda_backend
+from linforest_precond.backends.cuda import launch
 
 mis = lf.graph.maximal_independent_set
 DTYPES = (np.float64,)
@@ -47,6 +48,26 @@ class TestSet:
         monkeypatch.setattr(cuda_backend.independent_set, "PIECE", 32)
         A = cases.SMALL[name]()
         np.testing.assert_array_equal(cuda.host(mis(cuda.csr(A), k)), mis(A, k))
+
+    @pytest.mark.gpu
+    @pytest.mark.parametrize("piece", [32, 256])
+    @pytest.mark.parametrize("k", [2, 3])
+    @pytest.mark.parametrize("name", ["star of stars", "cliques", "random"])
+    def test_few_rounds(self, cuda, name, k, piece, monkeypatch):
+        """A vertex that sees a member does not wait for others that it sees."""
+        module, launches = cuda_backend.independent_set, []
+
+        def watched(kernel, arguments):
+            launch.launch(kernel, arguments)
+            launches.append((launch.resident_blocks(kernel), arguments[-1]))
+
+        monkeypatch.setattr(module, "PIECE", piece)
+        monkeypatch.setattr(module, "launch", watched)
+        mis(cuda.csr(cases.SMALL[name]()), k)
+        ((blocks, arrivals),) = launches
+        # All blocks meet once before the rounds, and k times in each.
+        rounds, rest = divmod(int(arrivals[0]) // blocks - 1, k)
+        assert rest == 0 and rounds <= (12 if name == "random" else 2)
 
     @pytest.mark.parametrize("density", [0.1, 0.45, 0.65])
     @pytest.mark.parametrize("size", [1000, *(graphs.slow(size) for size in (2000, 4000, 8000))])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .launch import Struct
+from .launch import Struct, launch
 from .lazy import cupy
 from .loader import PIECE, kernels
 from .pieces import LONG_ROWS_FIELD, cut_long_rows
@@ -11,7 +11,7 @@ from .worklist import work_off
 # The struct in independent_set.cu.
 SELECTION = Struct(
     indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", offsets="P", unfinished="P",
-    first_words="P", arrived="P", nearest="P", members="P", n="q", seed="Q", k="i", padding="i",
+    first_words="P", arrived="P", nearest="P", going="P", members="P", n="q", seed="Q", k="q",
 )  # fmt: skip
 
 
@@ -21,14 +21,19 @@ def independent_set(pattern, k, seed):
     program = kernels("independent_set", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece)
     long_rows = cut_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces
-    members = cupy.empty(n, np.int32)
-    states, offsets = cupy.empty(n, np.uint8), cupy.zeros(items, np.uint16)
+    members, states = cupy.empty(n, np.int32), cupy.empty(n, np.uint8)
+    offsets = cupy.zeros(items if k == 1 else 0, np.uint16)
     unfinished, arrived = cupy.empty((2, long_rows.most_rows), np.uint32)
-    first_words, nearest = cupy.empty(long_rows.most_rows, np.uint64), cupy.empty((k - 1, n), np.int32)
+    first_words, nearest = cupy.empty(long_rows.most_rows, np.uint64), cupy.empty((k - 1, n), np.uint64)
+    words = cupy.zeros(3, np.uint32)
     selection = SELECTION(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, long_rows=long_rows.field,
         states=states, offsets=offsets, unfinished=unfinished, first_words=first_words, arrived=arrived,
-        nearest=nearest, members=members, n=n, seed=seed, k=k, padding=0,
+        nearest=nearest, going=words, members=members, n=n, seed=seed, k=k,
     )  # fmt: skip
-    work_off(program.select_near if k == 1 else program.select_far, selection, items)
+    if k == 1:
+        work_off(program.select_near, selection, items)
+    else:
+        # The last word serves the barrier.
+        launch(program.select_far, (selection, words[2:]))
     return members

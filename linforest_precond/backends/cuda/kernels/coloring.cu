@@ -125,7 +125,6 @@ extern "C" __global__ void __launch_bounds__(256) color(Coloring c, Worklist wor
     begin(c);
     grid_barrier(barrier, generation);
     const View view = {c.indices, c.degrees, c.colors, (u32)iteration_key(c.seed, 2)};
-    work_off(
-        work, c.n + piece_count(c.long_rows), FEW, barrier, generation, [](u32) {},
-        [&](u32 item) { return color_vertex(c, view, item); });
+    const auto examine = [&](u32 item) { return color_vertex(c, view, item); };
+    work_off(work, c.n + piece_count(c.long_rows), barrier, generation, examine);
 }

@@ -6,13 +6,11 @@
 // without neighbours is in the set. Decisions are final, so it does not matter in which order threads see them.
 #define MEMBER 0
 #define LEFT_OUT 255
-// In front of all vertices, or behind them.
+// Behind all vertices.
 #define NO_WORD (~0ull)
 
-struct Known {
-    int vertex;
-    u8 state;
-};
+// What a word says of its vertex.
+__device__ __forceinline__ bool is_member(u64 word) { return word >> 59 == MEMBER; }
 
 struct Selection {
     const INDEX* __restrict__ indptr;
@@ -27,45 +25,16 @@ struct Selection {
     // Of long rows: the first word that their pieces found, and how many have looked.
     u64* first_words;
     u32* arrived;
-    // For each number of steps up to k - 1, the first vertex, in order, that is not left out within so many of each vertex;
-    // NOBODY where all are left out.
-    int* nearest;
+    // For each number of steps up to k - 1, the word of the first vertex, in order, that is not left out within so many of
+    // each vertex; NO_WORD where all are left out.
+    u64* nearest;
+    // Whether any vertex is undecided, in even rounds and in odd ones; zero at first.
+    u32* going;
     int* members;
     i64 n;
     u64 seed;
-    int k, padding;
+    i64 k;
 };
-
-// What a vertex sees when it looks at a neighbour: the neighbour itself, or, if it is FAR-sighted, the first vertex that
-// this one has found.
-template <bool FAR>
-struct View {
-    typedef ::Known Known;
-    const int* __restrict__ indices;
-    const u8* states;
-    const int* nearest;
-    u32 tie_key;
-
-    __device__ __forceinline__ Known fetch(int neighbour) const {
-        const int vertex = FAR ? __ldcg(nearest + neighbour) : neighbour;
-        return {vertex, FAR && vertex == NOBODY ? (u8)LEFT_OUT : __ldcg(states + vertex)};
-    }
-    __device__ __forceinline__ u64 word(const Known& known) const {
-        return known.state == LEFT_OUT ? NO_WORD : order_word(known.state, (u32)known.vertex, tie_key);
-    }
-    // A vertex must wait where a neighbour has yet to look for another one than one that was left out.
-    __device__ __forceinline__ Sight sight(u64 own, int, const Known& known) const {
-        if (known.state == MEMBER) return REFUSED;
-        if (known.state == LEFT_OUT) return FAR && known.vertex != NOBODY ? BLOCKED : PASSED;
-        return word(known) < own ? BLOCKED : PASSED;
-    }
-};
-
-// What vertices see within so many steps of their neighbours.
-template <bool FAR>
-__device__ __forceinline__ View<FAR> view_of(const Selection& s, int steps) {
-    return {s.indices, s.states, FAR ? s.nearest + (steps - 1) * s.n : nullptr, (u32)iteration_key(s.seed, 2)};
-}
 
 __device__ void begin(const Selection& s) {
     const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, step = (i64)gridDim.x * blockDim.x;
@@ -77,6 +46,30 @@ __device__ void begin(const Selection& s) {
         s.arrived[row] = 0;
     }
 }
+
+__device__ void write_members(const Selection& s) {
+    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < s.n; v += (i64)gridDim.x * blockDim.x)
+        s.members[v] = __ldcg(s.states + v) == MEMBER;
+}
+
+// What a vertex sees of its neighbours.
+struct View {
+    typedef u8 Known;
+    const int* __restrict__ indices;
+    const u8* states;
+    u32 tie_key;
+
+    __device__ __forceinline__ u8 fetch(int neighbour) const { return __ldcg(states + neighbour); }
+    __device__ __forceinline__ u64 word(int vertex, u8 state) const {
+        return state == LEFT_OUT ? NO_WORD : order_word(state, (u32)vertex, tie_key);
+    }
+    __device__ __forceinline__ Sight sight(u64 own, int neighbour, u8 state) const {
+        if (state == MEMBER) return REFUSED;
+        return word(neighbour, state) < own ? BLOCKED : PASSED;
+    }
+};
+
+__device__ __forceinline__ View view_of(const Selection& s) { return {s.indices, s.states, (u32)iteration_key(s.seed, 2)}; }
 
 // Leaves out all neighbours of a new member, for lanes whose part is `wanted`.
 __device__ __forceinline__ void leave_out(const Selection& s, const Part& part, bool wanted) {
@@ -94,103 +87,111 @@ __device__ __forceinline__ void leave_out(const Selection& s, const Part& part, 
     }
 }
 
-// A vertex that nobody before it stands in the way of joins the set; one that sees a member is left out. Returns whether
-// the item must come again. The pieces of a row that have passed all wait for the others, to leave out their neighbours.
-template <bool FAR>
-__device__ __forceinline__ bool decide(const Selection& s, const View<FAR>& view, u32 item) {
+// A vertex that nobody before it stands in the way of joins the set and leaves out its neighbours; one that sees a member
+// is left out. Returns whether the item must come again: the pieces of a row that have passed all of their entries wait for
+// the others.
+__device__ __forceinline__ bool decide(const Selection& s, const View& view, u32 item) {
     const Part part = part_of(s.indptr, (u32)s.n, s.long_rows, item);
     const u8 state = part.vertex == NOBODY ? (u8)LEFT_OUT : __ldcg(s.states + part.vertex);
     const bool open = state != LEFT_OUT && (state != MEMBER || part.owner != WHOLE);
     int offset = open ? (int)s.offsets[item] : 0;
     const bool waiting = open && part.owner != WHOLE && offset == part.length, wanted = open && !waiting;
-    const u64 own = view.word({part.vertex, state});
-    const Sight sight = look_through(view, part, own, wanted, offset);
+    const Sight sight = look_through(view, part, view.word(part.vertex, state), wanted, offset);
     bool stays = waiting && state != MEMBER, joins = false;
     if (wanted && sight == REFUSED) *(volatile u8*)(s.states + part.vertex) = LEFT_OUT;
     if (wanted && sight == PASSED) joins = part.owner == WHOLE || atomicSub(s.unfinished + part.owner, 1u) == 1;
     if (joins) *(volatile u8*)(s.states + part.vertex) = MEMBER;
-    if (wanted && !joins && (sight == BLOCKED || (sight == PASSED && !FAR))) {
+    if (wanted && sight != REFUSED && !joins) {
         s.offsets[item] = (u16)offset;
         stays = true;
     }
-    if (!FAR) leave_out(s, part, joins || (waiting && state == MEMBER));
+    leave_out(s, part, joins || (waiting && state == MEMBER));
     return stays;
 }
 
-// The first word among a part's entries, by a thread or by a warp.
-template <bool FAR>
-__device__ __forceinline__ u64 first_word(const View<FAR>& view, const Part& part, int from, int stride) {
-    u64 first = NO_WORD;
-    for (int i = from; i < part.length; i += stride)
-        first = min(first, view.word(view.fetch(__ldg(view.indices + part.begin + i))));
-    return first;
+// The set of Luby's rounds in a fixed order, without neighbours. A cooperative launch.
+extern "C" __global__ void __launch_bounds__(256, 5) select_near(Selection s, Worklist work, u32* barrier) {
+    u32 generation = 0;
+    begin(s);
+    grid_barrier(barrier, generation);
+    const View view = view_of(s);
+    const auto examine = [&](u32 item) { return decide(s, view, item); };
+    work_off(work, s.n + piece_count(s.long_rows), barrier, generation, examine);
+    write_members(s);
 }
 
-// From the first vertices within steps - 1 to those within steps. One that was found is looked for again only when it has
-// been left out: until then none before it can come.
-template <bool FAR>
-__device__ void find_nearest(const Selection& s, int steps, bool fresh) {
-    const View<FAR> view = view_of<FAR>(s, steps - 1);
-    int* const nearest = s.nearest + (steps - 1) * s.n;
+// The first of the words that `word(vertex)` gives for a row's own vertex and its neighbours, for every row that
+// `wanted(vertex)` names: `finish(vertex, first word)`.
+template <typename Wanted, typename Word, typename Finish>
+__device__ __forceinline__ void find_first(const Selection& s, Wanted wanted, Word word, Finish finish) {
     const i64 items = s.n + piece_count(s.long_rows);
     for (i64 base = (i64)blockIdx.x * blockDim.x; base < items; base += (i64)gridDim.x * blockDim.x) {
         const u32 item = base + threadIdx.x < items ? (u32)(base + threadIdx.x) : NO_ITEM;
         const Part part = part_of(s.indptr, (u32)s.n, s.long_rows, item);
-        const bool present = part.vertex != NOBODY;
-        const int known = present && !fresh ? __ldcg(nearest + part.vertex) : NOBODY;
-        const bool wanted = present && (fresh || (known != NOBODY && __ldcg(s.states + known) == LEFT_OUT));
-        u64 word = wanted ? view.word(view.fetch(part.vertex)) : NO_WORD;
-        if (wanted && part.length <= ALONE) word = min(word, first_word(view, part, 0, 1));
-        for (u32 left = __ballot_sync(FULL_WARP, wanted && part.length > ALONE); left; left &= left - 1) {
+        const bool open = part.vertex != NOBODY && wanted(part.vertex);
+        u64 first = open ? word(part.vertex) : NO_WORD;
+        if (open && part.length <= ALONE)
+            for (int i = 0; i < part.length; ++i) first = min(first, word(__ldg(s.indices + part.begin + i)));
+        for (u32 left = __ballot_sync(FULL_WARP, open && part.length > ALONE); left; left &= left - 1) {
             const int lane = __ffs(left) - 1;
-            u64 found = first_word(view, from_lane(part, lane), threadIdx.x % 32, 32);
+            const Part other = from_lane(part, lane);
+            u64 found = NO_WORD;
+            for (int i = threadIdx.x % 32; i < other.length; i += 32)
+                found = min(found, word(__ldg(s.indices + other.begin + i)));
             for (int half = 16; half > 0; half /= 2) found = min(found, __shfl_xor_sync(FULL_WARP, found, half));
-            if ((int)(threadIdx.x % 32) == lane) word = min(word, found);
+            if ((int)(threadIdx.x % 32) == lane) first = min(first, found);
         }
-        if (!wanted) continue;
+        if (!open) continue;
         if (part.owner != WHOLE) {
-            atomicMin(s.first_words + part.owner, word);
+            atomicMin(s.first_words + part.owner, first);
             __threadfence();
             const i64 length = (i64)s.indptr[part.vertex + 1] - s.indptr[part.vertex];
             if (atomicAdd(s.arrived + part.owner, 1u) + 1 < pieces_in(length)) continue;
-            // The last piece of the row writes down what all have found.
+            // The last piece of the row goes on with what all have found.
             __threadfence();
-            word = atomicExch(s.first_words + part.owner, NO_WORD);
+            first = atomicExch(s.first_words + part.owner, NO_WORD);
             s.arrived[part.owner] = 0;
         }
-        nearest[part.vertex] = word == NO_WORD ? NOBODY : (int)(u32)word;
+        finish(part.vertex, first);
     }
 }
 
-// Decides all vertices; returns when all blocks have.
-template <bool FAR, typename Prepare>
-__device__ __forceinline__ void decide_all(const Selection& s, const Worklist& work, u64 few, u32* barrier, u32& generation,
-                                           Prepare prepare) {
+// The set with more than k steps between any two vertices, k > 1: in every round each vertex learns the first one within k
+// steps, a step at a time. Where that is a member nothing can change. A cooperative launch.
+extern "C" __global__ void __launch_bounds__(256) select_far(Selection s, u32* barrier) {
+    u32 generation = 0;
     begin(s);
     grid_barrier(barrier, generation);
-    const View<FAR> view = view_of<FAR>(s, s.k - 1);
-    const auto examine = [&](u32 item) { return decide(s, view, item); };
-    work_off(work, s.n + piece_count(s.long_rows), few, barrier, generation, prepare, examine);
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < s.n; v += (i64)gridDim.x * blockDim.x)
-        s.members[v] = __ldcg(s.states + v) == MEMBER;
-}
-
-// The set of Luby's rounds in a fixed order, without neighbours. A cooperative launch.
-extern "C" __global__ void __launch_bounds__(256, 6) select_near(Selection s, Worklist work, u32* barrier) {
-    u32 generation = 0;
-    decide_all<false>(s, work, FEW, barrier, generation, [](u32) {});
-}
-
-// The same with more than k steps between any two vertices, k > 1. Blocks always look at all vertices: those that are
-// decided still see others.
-extern "C" __global__ void __launch_bounds__(256) select_far(Selection s, Worklist work, u32* barrier) {
-    u32 generation = 0;
-    decide_all<true>(s, work, 0, barrier, generation, [&](u32 round) {
-        find_nearest<false>(s, 1, round == 0);
-        grid_barrier(barrier, generation);
-        for (int steps = 2; steps < s.k; ++steps) {
-            find_nearest<true>(s, steps, round == 0);
+    const View view = view_of(s);
+    bool going = true;
+    for (u32 round = 0; going; ++round) {
+        const u64* before = nullptr;
+        const auto word = [&](int v) { return before ? __ldcg(before + v) : view.word(v, view.fetch(v)); };
+        for (i64 steps = 1; steps < s.k; ++steps) {
+            u64* const nearest = s.nearest + (steps - 1) * s.n;
+            const auto changes = [&](int v) {
+                if (!round) return true;
+                const u64 known = __ldcg(nearest + v);
+                return known != NO_WORD && !is_member(known);
+            };
+            find_first(s, changes, word, [&](int v, u64 first) { nearest[v] = first; });
             grid_barrier(barrier, generation);
+            before = nearest;
         }
-    });
+        bool undecided = false;
+        const auto open = [&](int v) {
+            const u8 state = view.fetch(v);
+            return state != LEFT_OUT && state != MEMBER;
+        };
+        find_first(s, open, word, [&](int v, u64 first) {
+            if (is_member(first)) s.states[v] = LEFT_OUT;
+            else if ((u32)first == (u32)v) s.states[v] = MEMBER;
+            else undecided = true;
+        });
+        if (__syncthreads_or(undecided) && threadIdx.x == 0) s.going[round % 2] = 1;
+        grid_barrier(barrier, generation);
+        going = __ldcg(s.going + round % 2);
+        if (blockIdx.x == 0 && threadIdx.x == 0) s.going[(round + 1) % 2] = 0;
+    }
+    write_members(s);
 }

@@ -83,14 +83,12 @@ struct Worklist {
 // So few items are left to the first block: the others need not meet any more.
 #define FEW 512
 
-// Works off `count` items in rounds: `prepare(round)`, then `examine(item)` by all lanes of a warp, which says whether the
-// item stays. A cooperative launch; blocks meet at the end.
-template <typename Prepare, typename Examine>
-__device__ __forceinline__ void work_off(const Worklist& work, u64 count, u64 few, u32* barrier, u32& generation,
-                                         Prepare prepare, Examine examine) {
+// Works off `count` items in rounds: `examine(item)`, by all lanes of a warp, says whether the item stays. A cooperative
+// launch; blocks meet at the end.
+template <typename Examine>
+__device__ __forceinline__ void work_off(const Worklist& work, u64 count, u32* barrier, u32& generation, Examine examine) {
     for (u32 round = 0; count; ++round) {
-        prepare(round);
-        const bool alone = count <= few;
+        const bool alone = count <= FEW;
         if (alone && blockIdx.x) break;
         const u64 blocks = alone ? 1 : gridDim.x, threads = blocks * blockDim.x;
         const u32* const list = work.items + round % 2 * work.room;
