@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import strategies as graphs
+from conftest import CPU
 from operator_cases import assert_close, vectors
 
 from linforest_precond.backends import backend_of
+from linforest_precond.backends import cpu as cpu_backend
 
 SHAPES = [(30, 20, 25), (5, 60, 3), (40, 7, 50), (1, 1, 1), (300, 300, 300), (4, 5, 0)]
 
@@ -43,3 +45,23 @@ def test_against_dense(backend, shape, dtype, index, monkeypatch):
             assert (np.diff(columns) > 0).all()
             dense[row, columns] = data[indptr[row] : indptr[row + 1]]
         assert_close(dense, A @ B, 1e-5 if np.finfo(dtype).eps > 1e-10 else 1e-13)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", graphs.DTYPES)
+def test_the_same_bits_for_rows_of_every_length(cuda, dtype):
+    """Rows with few terms, with hundreds, and with more than a block can sort."""
+    rng = np.random.default_rng(1)
+    lengths = [0, 3, 40, 400, 3000, 1, 0, 2500]
+    stored = np.zeros((len(lengths), 3000), bool)
+    for row, length in zip(stored, lengths):
+        row[rng.choice(3000, length, replace=False)] = True
+    values = vectors(dtype, stored.sum(), 1, seed=2).ravel()
+    indptr = np.r_[0, np.cumsum(lengths)].astype(np.int32)
+    left = indptr, np.nonzero(stored)[1].astype(np.int32), values
+    right, _ = random_csr(CPU, (3000, 200), dtype, np.int32, rng)
+    expected = cpu_backend.sparse_products.multiply(left, right, 200)
+    module = backend_of(cuda.array(values)).sparse_products
+    found = module.multiply(tuple(map(cuda.array, left)), tuple(map(cuda.array, right)), 200)
+    for one, other in zip(expected, found):
+        assert one.tobytes() == cuda.host(other).tobytes()

@@ -59,13 +59,16 @@ def path_prolongator(csr: CSR, weights: str, strength: float, seed: int) -> Rect
     numbers = xp.cumsum(stays, dtype=index) - index.type(1)
     width = int(numbers[-1]) + 1 if csr.n else 0  # stall: how many
     columns = xp.where(paths.neighbors >= 0, numbers[paths.neighbors], index.type(-1))
+    columns[:, 0], columns[:, 1] = (
+        xp.where(stays, numbers, columns[:, 0]),
+        xp.where(stays, index.type(-1), columns[:, 1]),
+    )
     shares = _shares(csr, paths)
-    columns[:, 0] = xp.where(stays, numbers, columns[:, 0])
-    columns[:, 1] = xp.where(stays, index.type(-1), columns[:, 1])
     shares[:, 0] = xp.where(stays, 1, shares[:, 0])
     columns, shares = columns[hosts], shares[hosts]
-    turned = (columns[:, 1] >= 0) & (columns[:, 0] > columns[:, 1])
-    columns[turned], shares[turned] = columns[turned, ::-1], shares[turned, ::-1]
+    descends = ((columns[:, 1] >= 0) & (columns[:, 0] > columns[:, 1]))[:, None]
+    columns = xp.where(descends, columns[:, ::-1], columns)
+    shares = xp.where(descends, shares[:, ::-1], shares)
     kept = (columns >= 0) & (shares > 0)
     indptr = xp.zeros(csr.n + 1, index)
     xp.cumsum(kept.sum(axis=1), dtype=index, out=indptr[1:])

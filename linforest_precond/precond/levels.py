@@ -12,7 +12,6 @@ from linforest_precond.backends import backend_of
 from linforest_precond.gate import checked_csr
 from linforest_precond.precond import smoothers, transfers
 from linforest_precond.precond.operators import stored_array
-from linforest_precond.precond.prolongation import transposed
 from linforest_precond.records import CSR
 
 
@@ -40,7 +39,9 @@ class Level:
     def transposed(self) -> Level:
         """For the transposed matrix."""
         transfer = None if self.transfer is None else self.transfer.conjugated()
-        return replace(self, csr=checked_csr(*transposed(self.csr)), transfer=transfer)
+        arrays = self.csr.indptr, self.csr.indices, self.csr.data
+        csr = checked_csr(*backend_of(self.csr.data).entries.transposed(*arrays))
+        return replace(self, csr=csr, transfer=transfer)
 
     def stored_in(self, dtype: np.dtype) -> Level:
         """The same with numbers of another precision."""

@@ -1,4 +1,4 @@
-"""Smoothed prolongators, and the products they need: sparse matrices as sorted entries."""
+"""Prolongators as sparse matrices, smoothed ones, and the products they need."""
 
 from __future__ import annotations
 
@@ -41,15 +41,10 @@ def smoothed_prolongator(csr: CSR, aggregates: Array, count: int, weights: Array
 
 
 def adjoint(P: Rectangle) -> Rectangle:
-    """The conjugate transpose."""
-    rows = backend_of(P.data).entries.rows_of(P.indptr, P.indices.size)
-    return _summed(P.indices, rows, P.data.conj(), (P.width, P.n))
-
-
-def transposed(csr: CSR) -> tuple[Array, Array, Array]:
-    """The CSR arrays of the transpose."""
-    rows = backend_of(csr.data).entries.rows_of(csr.indptr, csr.nnz)
-    return _summed(csr.indices, rows, csr.data, (csr.n, csr.n)).arrays
+    """The conjugate transpose of a matrix that is not wider than it is high."""
+    transposed = backend_of(P.data).entries.transposed
+    indptr, indices, data = transposed(P.indptr, P.indices, P.data.conj())
+    return Rectangle(indptr[: P.width + 1], indices, data, P.n)
 
 
 def triple_product(R: Rectangle, csr: CSR, P: Rectangle) -> tuple[Array, Array, Array]:

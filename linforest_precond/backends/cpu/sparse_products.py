@@ -5,7 +5,7 @@ import numpy as np
 from numba import prange
 
 from .entries import readonly
-from .jit import helper, kernel
+from .jit import kernel
 from .pairs import sort
 
 # Parts at most: each has arrays as long as a row of the product.
@@ -30,32 +30,21 @@ def multiply(left, right, width):
     return indptr.astype(left[1].dtype), indices, data
 
 
-# The columns of a row of the product, in the order in which they are met, and where each stands.
-@helper
-def meet_columns(left_indptr, left_indices, right_indptr, right_indices, row, places, columns):
-    count = 0
-    for slot in range(np.int64(left_indptr[row]), np.int64(left_indptr[row + 1])):
-        middle = np.int64(left_indices[slot])
-        for other in range(np.int64(right_indptr[middle]), np.int64(right_indptr[middle + 1])):
-            column = right_indices[other]
-            if places[column] < 0:
-                places[column] = count
-                columns[count] = column
-                count += 1
-    return count
-
-
+# How many columns each row of the product has; those of row i go to place i + 1.
 @kernel(parallel=True)
 def count_entries(
     left_indptr, left_indices, left_data, right_indptr, right_indices, right_data, starts, width, counts
 ):  # fmt: skip
     for part in prange(starts.size - 1):
-        places, columns = np.full(width, -1, np.int64), np.empty(width, np.int64)
+        met = np.full(width, -1, np.int64)  # the last row in which each column was met
         for row in range(starts[part], starts[part + 1]):
-            count = meet_columns(left_indptr, left_indices, right_indptr, right_indices, row, places, columns)
-            counts[row + 1] = count
-            for i in range(count):
-                places[columns[i]] = -1
+            for slot in range(np.int64(left_indptr[row]), np.int64(left_indptr[row + 1])):
+                middle = np.int64(left_indices[slot])
+                for other in range(np.int64(right_indptr[middle]), np.int64(right_indptr[middle + 1])):
+                    column = right_indices[other]
+                    if met[column] != row:
+                        met[column] = row
+                        counts[row + 1] += 1
 
 
 @kernel(parallel=True)
@@ -64,17 +53,19 @@ def add_entries(
     indptr, indices, data,
 ):  # fmt: skip
     for part in prange(starts.size - 1):
-        places, columns = np.full(width, -1, np.int64), np.empty(width, np.int64)
+        # Where each column of the row at hand stands; what lies before the row is from rows before it.
+        places = np.full(width, -1, np.int64)
         for row in range(starts[part], starts[part + 1]):
-            count = meet_columns(left_indptr, left_indices, right_indptr, right_indices, row, places, columns)
-            begin = indptr[row]
-            own, sums = indices[begin : begin + count], data[begin : begin + count]
-            sums[:] = 0
+            begin = end = indptr[row]
             for slot in range(np.int64(left_indptr[row]), np.int64(left_indptr[row + 1])):
                 middle = np.int64(left_indices[slot])
                 for other in range(np.int64(right_indptr[middle]), np.int64(right_indptr[middle + 1])):
-                    sums[places[right_indices[other]]] += left_data[slot] * right_data[other]
-            for i in range(count):
-                own[i] = columns[i]
-                places[columns[i]] = -1
-            sort(own, sums, count)
+                    column = np.int64(right_indices[other])
+                    term = left_data[slot] * right_data[other]
+                    if places[column] < begin:
+                        places[column] = end
+                        indices[end], data[end] = column, term
+                        end += 1
+                    else:
+                        data[places[column]] += term
+            sort(indices[begin:end], data[begin:end], end - begin)

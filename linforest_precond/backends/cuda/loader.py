@@ -69,6 +69,7 @@ PROGRAMS = {
     "mates": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "pairs": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "aggregates": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "row_merging": _every(VALUE=_VALUES, INDEX=_INDICES),
     "galerkin": _every(VALUE=_VALUES, INDEX=_INDICES),
     "transfers": _every(VALUE=_VALUES, INDEX=_INDICES),
     "block_bands": _every(VALUE=_VALUES, INDEX=_INDICES),

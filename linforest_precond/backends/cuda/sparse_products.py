@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from .entries import canonical, rows_of
 from .lazy import cupy
+from .row_merging import merge_rows
 
-# Terms that are sorted at a time.
-TERMS_AT_ONCE = 2**25
+# Terms that are merged at a time.
+TERMS_AT_ONCE = 2**26
 
 
 def multiply(left, right, width):
@@ -14,16 +14,16 @@ def multiply(left, right, width):
 
     Terms are added in the order of the first matrix's entries. Zeros that result are kept.
     """
-    lengths = right[0][1:] - right[0][:-1]
-    begins = cupy.zeros(left[1].size + 1, np.int64)
-    cupy.cumsum(lengths[left[1]], out=begins[1:])
-    of_rows = begins[left[0]]
-    shares = cupy.arange(0, int(of_rows[-1]), TERMS_AT_ONCE)  # stall: how many
-    cuts = cupy.searchsorted(of_rows, shares, side="right").tolist()  # stall: where to cut
-    cuts = sorted({0, *cuts, left[0].size - 1})
-    parts = [_rows(left, right, width, begins, *cut) for cut in zip(cuts, cuts[1:])]
-    if not parts:
-        return left
+    terms = cupy.zeros(left[1].size + 1, np.int64)
+    cupy.cumsum((right[0][1:] - right[0][:-1])[left[1]], out=terms[1:])
+    of_rows = terms[left[0]]
+    shares = cupy.arange(TERMS_AT_ONCE, int(of_rows[-1]), TERMS_AT_ONCE)  # stall: how many
+    cuts = cupy.searchsorted(of_rows, shares, side="right") - 1
+    places = cupy.stack([cuts, left[0][cuts]]).T.tolist() if cuts.size else []  # stall: where to cut
+    places = sorted({(0, 0), *map(tuple, places), (left[0].size - 1, left[1].size)})
+    parts = [_product_of_rows(left, right, *cut) for cut in zip(places, places[1:])]
+    if len(parts) < 2:
+        return parts[0] if parts else left
     indptr, end = [parts[0][0][:1]], 0
     for own, columns, _ in parts:
         indptr.append(own[1:] + end)
@@ -32,16 +32,9 @@ def multiply(left, right, width):
     return cupy.concatenate(indptr).astype(left[1].dtype), indices, data
 
 
-def _rows(left, right, width, begins, first, end):
-    """Some rows of the product; `begins` counts the terms before each entry of the first matrix."""
-    begin, last = int(left[0][first]), int(left[0][end])  # stall: where the rows are
-    terms = begins[begin : last + 1] - begins[begin]
-    indices, values = left[1][begin:last], left[2][begin:last]
-    count = int(terms[-1])  # stall: how many
-    source = rows_of(terms, count)
-    place = cupy.arange(count) - terms[source] + right[0][indices[source]]
-    rows = rows_of(left[0][first : end + 1] - left[0][first], indices.size)[source]
-    values = values[source] * right[2][place]
-    height = end - first
-    indptr, indices, data = canonical(rows, right[1][place], values, max(height, width), left[1].dtype)
-    return indptr[: height + 1], indices, data
+def _product_of_rows(left, right, begin, end):
+    """Some rows of the product; a cut is a row and where its entries begin."""
+    indptr, indices, data = left
+    (first, slot), (last, last_slot) = begin, end
+    begins = indptr[first : last + 1] - indptr.dtype.type(slot)
+    return merge_rows(right, begins, indices[slot:last_slot], weights=data[slot:last_slot])

@@ -267,6 +267,7 @@ __device__ __forceinline__ void search_pieces(const Search& search, Task& task, 
                 if (again) task.put_off(row.vertex);
             }
         }
+        __syncthreads();
         task.settle();
     }
 }

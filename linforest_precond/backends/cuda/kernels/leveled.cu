@@ -80,6 +80,7 @@ __device__ __forceinline__ u64 exchange(const Traversal& t, const Level& level, 
     before = warp_sum(before);
     all = warp_sum(all);
     deferred = __any_sync(FULL_WARP, deferred);
+    __syncwarp();  // all lanes have read the flag
     if (lane == 0) {
         sums.level = all;
         sums.deferred = deferred;
