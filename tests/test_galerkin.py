@@ -128,6 +128,16 @@ class TestCoarseMatrix:
         assert indptr.dtype == indices.dtype == as_csr(A).indices.dtype and data.dtype == as_csr(A).data.dtype
         assert_is_coarse_matrix(indptr, indices, data, coarse_entries(A, list(aggregates)), count)
 
+    def test_large_aggregates_next_to_single_vertices(self, backend):
+        """The members of the first rows are far more than those of rows on average."""
+        groups = np.r_[np.repeat(np.arange(2000), 8), 2000 + np.arange(14000)]
+        indptr, indices, data, count = self.coarse_matrix(
+            backend, sp.eye_array(groups.size, format="csr"), groups
+        )
+        np.testing.assert_array_equal(indptr, np.arange(count + 1))
+        np.testing.assert_array_equal(indices, np.arange(count))
+        np.testing.assert_array_equal(data, np.bincount(groups))
+
     def assert_close(self, backend, A, aggregates):
         """Like SciPy's product, to rounding."""
         indptr, indices, data, count = self.coarse_matrix(backend, A, aggregates)

@@ -47,6 +47,19 @@ def test_against_dense(backend, shape, dtype, index, monkeypatch):
         assert_close(dense, A @ B, 1e-5 if np.finfo(dtype).eps > 1e-10 else 1e-13)
 
 
+def test_rows_of_many_entries_next_to_short_ones(backend):
+    """The first matrix's first rows have far more entries than its rows on average."""
+    lengths = np.r_[np.full(1000, 20), np.ones(15000, int)]
+    indptr, indices = np.r_[0, np.cumsum(lengths)], np.tile(np.arange(20), 1750)
+    left = tuple(map(backend.array, (indptr.astype(np.int32), indices.astype(np.int32), np.ones(35000))))
+    right = tuple(
+        map(backend.array, (np.arange(21, dtype=np.int32), np.arange(20, dtype=np.int32), np.ones(20)))
+    )
+    found = backend_of(left[2]).sparse_products.multiply(left, right, 20)
+    for one, other in zip(found, left):
+        np.testing.assert_array_equal(backend.host(one), backend.host(other))
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", graphs.DTYPES)
 def test_the_same_bits_for_rows_of_every_length(cuda, dtype):

@@ -40,13 +40,15 @@ def merge_rows(matrix, begins, members, numbers=0, weights=0):
     starts = cupy.cumsum(starts, dtype=index)
     row_starts = starts[begins]
     lengths = row_starts[1:] - row_starts[:-1]
-    sizes = cupy.stack([lengths.max(), row_starts[-1]]) if count else cupy.zeros(2, index)
-    longest, terms = sizes.tolist()  # stall: how rows are merged
+    sizes = cupy.zeros(3, index)
+    if count:
+        sizes = cupy.stack([lengths.max(), (begins[1:] - begins[:-1]).max(), row_starts[-1]])
+    longest, largest, terms = sizes.tolist()  # stall: how rows are merged
 
     fine = FINE(indptr=indptr, indices=indices, data=data, numbers=numbers)
     groups = GROUPS(begins=begins, members=members, weights=weights, starts=starts, count=count)
     rows = _rows_of_tile(terms, members.size, count, dtype)
-    fits = longest <= SHORT_ROW and longest * rows <= _capacity(dtype)
+    fits = longest <= SHORT_ROW and longest * rows <= _capacity(dtype) and largest * rows <= MEMBERS
     room = dict.fromkeys(ROOM.fields, 0)
     if not fits:
         room |= {"indices": cupy.empty(terms, index), "data": cupy.empty(terms, dtype)}
