@@ -42,25 +42,25 @@ def _by_lanczos(r: Any, multiply: Callable, solve: Callable, xp: Any) -> float |
     """From the coefficients of conjugate gradients; None where A or M turn out not to be definite."""
     z, q = xp.empty_like(r), xp.empty_like(r)
     solve(r, z)
-    p, rho = z.copy(), _dot(r, z, xp)
-    alphas: list[float] = []
-    betas: list[float] = []
-    for _ in range(STEPS):
-        multiply(p, q)
-        curvature = _dot(p, q, xp)
-        if not (rho > 0 and curvature > 0):
-            break
-        alphas.append(rho / curvature)
-        r = r - r.dtype.type(alphas[-1]) * q
-        solve(r, z)
-        rho, before = _dot(r, z, xp), rho
-        betas.append(rho / before)
-        p = z + r.dtype.type(betas[-1]) * p
-    if not alphas:
+    p, rhos, curvatures = z.copy(), [_dot(r, z, xp)], []
+    with np.errstate(all="ignore"):  # what comes after the end is not looked at
+        for _ in range(STEPS):
+            multiply(p, q)
+            curvatures.append(_dot(p, q, xp))
+            r = r - (rhos[-1] / curvatures[-1]).astype(r.dtype) * q
+            solve(r, z)
+            rhos.append(_dot(r, z, xp))
+            p = z + (rhos[-1] / rhos[-2]).astype(r.dtype) * p
+    numbers = xp.stack([*rhos, *curvatures]).tolist()  # stall: decides
+    rho, curvature = np.array(numbers[: STEPS + 1]), np.array(numbers[STEPS + 1 :])
+    going = (rho[:-1] > 0) & (curvature > 0) & np.isfinite(rho[:-1]) & np.isfinite(curvature)
+    count = STEPS if going.all() else int(going.argmin())
+    if not count:
         return None
-    count = len(alphas)
-    diagonal = np.array([1 / alphas[i] + (betas[i - 1] / alphas[i - 1] if i else 0) for i in range(count)])
-    beside = np.sqrt(np.maximum(betas[: count - 1], 0)) / np.array(alphas[: count - 1])
+    alpha, beta = rho[:count] / curvature[:count], rho[1:count] / rho[: count - 1]
+    diagonal = 1 / alpha
+    diagonal[1:] += beta / alpha[:-1]
+    beside = np.sqrt(beta) / alpha[:-1]
     values = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
     return float(values[-1]) if np.isfinite(values[-1]) else None
 
@@ -70,20 +70,20 @@ def _by_powers(r: Any, multiply: Callable, solve: Callable, xp: Any) -> float:
     z, q = r.copy(), xp.empty_like(r)
     growths = [0.0]
     for _ in range(STEPS):
-        before = np.sqrt(_dot(z, z, xp))
+        before = np.sqrt(float(_dot(z, z, xp)))  # stall: decides
         if not 0 < before < np.inf:
             break
         z /= r.dtype.type(before)
         multiply(z, q)
         solve(q, z)
-        growths.append(np.sqrt(_dot(z, z, xp)))
+        growths.append(np.sqrt(float(_dot(z, z, xp))))
     largest = max(growths[-3:])
     return float(largest) if 0 < largest < np.inf else 1.0
 
 
-def _dot(u: Any, v: Any, xp: Any) -> float:
+def _dot(u: Any, v: Any, xp: Any) -> Any:
     wide = np.result_type(u.dtype, np.float64)
-    return float(xp.vdot(u.astype(wide, copy=False), v.astype(wide, copy=False)).real)  # stall: decides
+    return xp.vdot(u.astype(wide, copy=False), v.astype(wide, copy=False)).real
 
 
 def gershgorin(csr: Any, sizes: Any) -> float:
