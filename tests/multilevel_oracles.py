@@ -57,8 +57,8 @@ def solved(levels, smoothers, kind, sweeps, b, i, definite):
     def visit(kind, b):
         return cycle(levels, smoothers, kind, sweeps, b, i, definite)
 
-    c = visit(kind, b)
-    if kind == "V" or i == len(levels) - 1:
+    c, last = visit(kind, b), len(levels) - 1
+    if kind == "V" or i == last or (kind == "K" and i > 3 and i > last - 4):
         return c
     A = levels[i][0]
     if kind in "WF":

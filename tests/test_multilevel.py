@@ -13,7 +13,7 @@ from multilevel_oracles import cycle, dense_levels, smoothing_matrices
 from operator_cases import assert_close, assert_operator, dominant, other_values, vectors
 
 import linforest_precond as lf
-from linforest_precond.precond.cycles import CYCLES
+from linforest_precond.precond.cycles import CYCLES, deepest_second_visit
 from linforest_precond.precond.smoothers import SMOOTHERS
 
 POSITIVE_DEFINITE = (
@@ -183,6 +183,17 @@ class TestCycles:
         assert_close(backend.host(M @ backend.array(b)), np.stack(wanted, axis=1), 1e-10)
         assert_close(backend.host(M @ backend.array(b[:, 0])), wanted[0], 1e-10)
 
+    def test_k_cycles_of_deep_hierarchies(self, backend, smoother):
+        """Seven levels: one step is taken on the two before the coarsest."""
+        options = {"smoother": smoother, "coarsening": "matching", "matchings": 1}
+        ml = lf.multilevel(backend.csr(small((400,))), max_coarse=2, **options)
+        levels, smoothers = dense_levels(backend, ml), smoothing_matrices(backend, ml._part)
+        assert len(levels) == 7
+        b = vectors(float, 400)
+        wanted = cycle(levels, smoothers, "K", (1, 1), b)
+        assert_close(backend.host(ml.aspreconditioner() @ backend.array(b)), wanted, 1e-9)
+        assert ml.cycle_complexity("F") < ml.cycle_complexity("K") < ml.cycle_complexity("W")
+
     def test_stored_in_single_precision(self, backend, smoother):
         A = small((20, 20))
         M = lf.multilevel(
@@ -209,6 +220,12 @@ def sweep_matrix(A, steps):
     for matrix, momentum in steps:
         x, before = x + momentum * (x - before) - matrix @ A @ x, x
     return x
+
+
+def test_levels_that_are_visited_twice():
+    assert [deepest_second_visit("K", last) for last in range(11)] == [0, 0, 1, 2, 3, 3, 3, 3, 4, 5, 6]
+    assert [deepest_second_visit("W", last) for last in range(4)] == [0, 0, 1, 2]
+    assert {deepest_second_visit("V", last) for last in range(11)} == {0}
 
 
 class TestConvergence:

@@ -16,6 +16,18 @@ from linforest_precond.precond.coarsest import SWEEPS
 CYCLES = "V", "W", "F", "K"
 # How often each cycle visits the next level, and by which cycle the second time.
 SECOND_VISIT = {"V": None, "W": "W", "F": "V", "K": "K"}
+# Levels below the first on which a K-cycle takes both of its steps, and the most that lie below these: there,
+# V-cycles do as well, and are over sooner.
+KRYLOV_LEVELS = 3
+PLAIN_LEVELS = 4
+
+
+def deepest_second_visit(kind: str, last: int) -> int:
+    """The last level that is visited twice for each visit of the level above; the coarsest never is."""
+    if SECOND_VISIT[kind] is None:
+        return 0
+    most = max(last - 1, 0)
+    return min(most, max(KRYLOV_LEVELS, last - PLAIN_LEVELS)) if kind == "K" else most
 
 
 class Space:
@@ -65,12 +77,12 @@ class Cycle:
         self.last = len(levels) - 1
         # Right-hand sides and solutions of the visits to each level but the first.
         self.first_visit = [None] + [(space.vector(), space.vector()) for space in self.spaces[1:]]
-        twice = SECOND_VISIT[kind] is not None
-        self.second_visit = [None] + [
-            (space.vector(), space.vector()) if twice and i < self.last else None
-            for i, space in enumerate(self.spaces[1:], start=1)
+        self.deepest = deepest_second_visit(kind, self.last)
+        twice = [0 < i <= self.deepest for i in range(len(levels))]
+        self.second_visit = [
+            (space.vector(), space.vector()) if again else None for space, again in zip(self.spaces, twice)
         ]
-        self.products = [space.vector() if twice else None for space in self.spaces]
+        self.products = [space.vector() if again else None for space, again in zip(self.spaces, twice)]
         ops = self.spaces[0].ops
         self.center = ops.Center(levels[0].csr.n, columns, dtype) if centered else None
         self.given = self.spaces[0].vector()
@@ -115,7 +127,7 @@ class Cycle:
         """Solve on level i as well as the cycle above asks for: by one visit, or two."""
         self._visit(i, kind, b, x)
         again = SECOND_VISIT[kind]
-        if again is None or i == self.last:
+        if again is None or i > self.deepest:
             return
         space, (rest, d) = self.spaces[i], self.second_visit[i]
         if kind == "K":

@@ -10,6 +10,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.kinds import csr_like
+from linforest_precond.precond.cycles import deepest_second_visit
 from linforest_precond.precond.operators import Preconditioner, operator_of
 
 ACCELERATORS = "cg", "fcg", "bicgstab"
@@ -198,8 +199,9 @@ class Hierarchy:
         """Entries that a cycle multiplies, as PyAMG counts them, in terms of the finest level's."""
         kind = self._checked_cycle(cycle)
         entries = [level.csr.nnz for level in self._part.levels]
-        visits = {"V": lambda i: 1, "F": lambda i: i + 1}.get(kind, lambda i: 2**i)
         last = len(entries) - 1
+        deepest = deepest_second_visit(kind, last)
+        visits = {"V": lambda i: 1, "F": lambda i: i + 1}.get(kind, lambda i: 2 ** min(i, deepest))
         work = sum(2 * visits(i) * nnz for i, nnz in enumerate(entries[:-1]))
         work += visits(max(last - 1, 0)) * entries[last]  # once for each visit above it
         return work / max(entries[0], 1)

@@ -62,9 +62,9 @@ def multilevel(
 
     For a Hermitian positive definite A every cycle but K is a fixed positive definite operator, for `cg`.
     The K-cycle solves each coarse system by two steps of flexible conjugate gradients (Notay & Vassilevski,
-    "Recursive Krylov-based multigrid cycles", 2008, doi:10.1002/nla.542), so that the number of iterations
-    hardly grows with A; it is to be used with `fcg`. For other matrices all cycles work, and K's steps make
-    the residual small, but nothing is promised.
+    "Recursive Krylov-based multigrid cycles", 2008, doi:10.1002/nla.542), but for the last four levels of
+    deep hierarchies, so that the number of iterations hardly grows with A; it is to be used with `fcg`. For
+    other matrices all cycles work, and K's steps make the residual small, but nothing is promised.
 
     Parameters
     ----------
