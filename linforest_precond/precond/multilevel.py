@@ -78,7 +78,8 @@ def multilevel(
     smoother : {"jacobi", "l1_jacobi", "chebyshev", "tridiagonal", "block_tridiagonal"}
         The iteration on each level: Jacobi's, damped by an estimate of the largest eigenvalue; divided by
         the rows' sums of magnitudes; a Chebyshev polynomial of degree 2; or relaxation of whole paths of a
-        linear forest, for strong couplings in few directions, whatever these are.
+        linear forest, for strong couplings in few directions, whatever these are (Jacobi's on levels where
+        these would have to be damped too much).
     cycle : {"K", "V", "W", "F"}
         What `solve` and `aspreconditioner` do where they are not told.
     max_coarse, max_levels : int
@@ -285,11 +286,19 @@ class MultilevelPart:
             *lines,
             ("complexity", f"{ratio(entries):.2f} x the entries, {ratio(unknowns):.2f} x the unknowns"),
             ("coarsening", self.options["coarsening"]),
-            ("smoother", f"{self.options['smoother']}, {self.options['presmooth']} sweeps before and "
-                         f"{self.options['postsmooth']} after"),
+            ("smoother", self._smoothing()),
             ("coarsest", how + (", stalled" if self.stalled else "")),
             ("null space", "the constants, left out" if self.centered else "none known"),
         ]  # fmt: skip
+
+    def _smoothing(self) -> str:
+        """The smoother in words."""
+        name, before, after = (self.options[key] for key in ("smoother", "presmooth", "postsmooth"))
+        others = [
+            str(i) for i, level in enumerate(self.levels) if level.smoother and level.smoother.kind != name
+        ]
+        instead = f"; jacobi on level {', '.join(others)}, where lines do not pay" if others else ""
+        return f"{name}, {before} sweeps before and {after} after{instead}"
 
 
 def _advice(unknowns: int, left: int, options: dict[str, Any]) -> str:

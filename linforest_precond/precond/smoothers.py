@@ -17,6 +17,8 @@ LINES = "tridiagonal", "block_tridiagonal"
 SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", *LINES
 # Of the largest eigenvalue: what a damped step annihilates is three quarters of it.
 DAMPING = 4 / 3
+# Lines whose largest eigenvalue is larger would be damped so much that Jacobi's iteration does better.
+WORST_LINES = 10.0
 # Chebyshev's polynomials: their degree, and the part of the spectrum they damp.
 DEGREE = 2
 LOWEST_SHARE = 1 / 4
@@ -97,7 +99,7 @@ class Lines:
     part: TridiagonalPart  # its bands are divided by the damping
 
     @classmethod
-    def of(cls, csr: CSR, stored: np.dtype, kind: str, definite: bool, seed: int) -> Lines:
+    def of(cls, csr: CSR, stored: np.dtype, kind: str, definite: bool, seed: int) -> Lines | Relaxation:
         if kind == "tridiagonal":
             part = scalar_part(csr, stored, "forest", {**FORESTS, "seed": seed})
         else:
@@ -105,7 +107,8 @@ class Lines:
         return cls._damped(csr, kind, part, definite)
 
     @classmethod
-    def _damped(cls, csr: CSR, kind: str, part: TridiagonalPart, definite: bool) -> Lines:
+    def _damped(cls, csr: CSR, kind: str, part: TridiagonalPart, definite: bool) -> Lines | Relaxation:
+        """With the damping that the matrix asks for; Jacobi's iteration where that is too much."""
         backend, stored = backend_of(csr.data), part.stored
         matrix = backend.cycles.Matrix(
             csr.indptr, csr.indices, stored_array(csr.data, stored), csr.longest_row
@@ -118,6 +121,8 @@ class Lines:
             definite and part.solver.positive_definite,
             backend,
         )
+        if largest > WORST_LINES:
+            return Relaxation.of(csr, stored, "jacobi", definite)
         damping = stored.type(min(1.0, DAMPING / largest))
         bands = Bands(*(band / damping for band in (part.bands.lower, part.bands.diagonal, part.bands.upper)))
         state = {**part.state(), "bands": bands}
@@ -130,7 +135,7 @@ class Lines:
     def state(self) -> dict[str, Any]:
         return {"kind": self.kind, "part": self.part.state()}
 
-    def refreshed(self, csr: CSR, definite: bool) -> Lines:
+    def refreshed(self, csr: CSR, definite: bool) -> Lines | Relaxation:
         return self._damped(csr, self.kind, self.part.refreshed(csr), definite)
 
     def swaps(self, sweeps: int, fresh: bool) -> int:
