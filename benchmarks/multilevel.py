@@ -1,9 +1,11 @@
 """Multilevel hierarchies beside PyAMG's, on the CPU: iterations, complexities and times.
 
-    LINFOREST_MATRICES=FOLDER python benchmarks/multilevel.py [--write] [--quick] [--only NAME ...]
+    OPENBLAS_NUM_THREADS=1 LINFOREST_MATRICES=FOLDER python benchmarks/multilevel.py [--write] [--quick]
+        [--only NAME ...]
 
-The folder holds the real matrices and their MANIFEST.tsv; without it their table is left out. `--write` puts
-the tables into docs/multilevel.md, `--quick` takes the smaller grids alone.
+Times are those of one thread, of NumPy's as well. The folder holds the real matrices and their MANIFEST.tsv;
+without it their table is left out. `--write` puts the tables into docs/multilevel.md, `--quick` takes the
+smaller grids alone.
 """
 
 from __future__ import annotations
