@@ -172,6 +172,44 @@ class TestSingular:
         x = backend.host(solver.solve(backend.array(b)))[17:-8]
         np.testing.assert_allclose(cases.multiply(good, x), b[17:-8], rtol=1e-12, atol=1e-13)
 
+    @pytest.mark.parametrize("dtype", graphs.DTYPES)
+    @pytest.mark.parametrize("at", [0, 6, 13, 14, 15, 16, 33])
+    def test_parallel_rows_among_empty_ones(self, backend, at, dtype):
+        """No row is lifted in place of another, so that solutions do not grow from row to row."""
+        lower, diagonal, upper = np.zeros((3, 36), dtype)
+        lower[at + 1] = diagonal[at : at + 2] = upper[at : at + 2] = 1
+        solver, caught = make(backend, (lower, diagonal, upper))
+        assert solver.lifted >= 34 and len(caught) == 1
+        b = cases.random_values(np.random.default_rng(0), 36, dtype)
+        apart = abs(np.arange(36) - at - 1) > 1
+        epsilon = np.finfo(dtype).eps
+        for transpose in (False, True):
+            x = backend.host(solver.solve(backend.array(b), transpose=transpose))
+            assert abs(x).max() < 10 / np.sqrt(epsilon)
+            assert abs(x - b)[apart].max() < 10 * epsilon * abs(x).max()
+
+    @pytest.mark.parametrize("dtype", graphs.DTYPES)
+    def test_rows_that_hold_only_the_one_before(self, backend, dtype):
+        lower, diagonal, upper = np.zeros((3, 100), dtype)
+        lower[1:] = 1
+        solver, caught = make(backend, (lower, diagonal, upper))
+        assert 0 < solver.lifted < 100 and len(caught) == 1
+        b = cases.random_values(np.random.default_rng(0), 100, dtype)
+        for transpose in (False, True):
+            assert np.isfinite(backend.host(solver.solve(backend.array(b), transpose=transpose))).all()
+
+    @pytest.mark.parametrize("dtype", graphs.DTYPES)
+    def test_solved_in_either_direction(self, backend, dtype):
+        """An unknown that vanishes from the transposed system alone: it is lifted, or none is."""
+        bands = path([0, 1, 0], [1, 1, -1], [1, -2, 0])
+        bands = [band.astype(dtype) for band in bands]
+        solver, _ = make(backend, bands)
+        b = cases.random_values(np.random.default_rng(0), 3, dtype)
+        for transpose in (False, True):
+            x = backend.host(solver.solve(backend.array(b), transpose=transpose))
+            error = cases.backward_error(bands, x, b, transpose)
+            assert error < 20 * (np.sqrt(np.finfo(dtype).eps) if solver.lifted else np.finfo(dtype).eps)
+
     def test_all_numbers_are_tiny(self, backend):
         """Numbers whose reciprocals overflow count as zeros."""
         bands = [np.full(5, value) for value in (0.0, 1e-310, 0.0)]

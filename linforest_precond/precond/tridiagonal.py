@@ -220,10 +220,21 @@ def _lift_singular(lower, diagonal, upper, inverse):
     epsilon = np.finfo(diagonal.dtype).eps
     singular = (upper == 0) & (abs(pivots) <= epsilon * sizes)
     singular[_ends_of_odd_segments(lower, diagonal, upper)] = True
+    singular[1:-1] &= ~_insides_of_chains(lower, diagonal, upper)
     count = int(singular.sum())  # stall: is told to the user
     small = xp.where(sizes > 0, np.sqrt(epsilon) * sizes, 1)
     small = xp.where(diagonal.real < 0, -small, small)
     return (diagonal + xp.where(singular, small, 0)).astype(diagonal.dtype) if count else diagonal, count
+
+
+def _insides_of_chains(lower, diagonal, upper):
+    """Whether each row but the first and the last, like both beside it, holds only the unknown before it.
+
+    Such a row is all there is about that unknown. Lifted one after the other, these rows would make a system
+    whose solutions grow from each to the next.
+    """
+    single = (lower != 0) & (diagonal == 0) & (upper == 0)
+    return single[:-2] & single[1:-1] & single[2:]
 
 
 def _ends_of_odd_segments(lower, diagonal, upper):

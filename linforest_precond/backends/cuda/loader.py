@@ -92,7 +92,11 @@ PROGRAMS = {
     "sums": _every(VALUE=_WEIGHTS, INDEX=(np.int32,)),
     "pivots": _every(VALUE=_VALUES, BLOCK=_BLOCKS),
     "sweeps": [tiles.macros(*each) for each in itertools.product(_VALUES, _BLOCKS, _KINDS)],
-    "pivoting": _SCALAR,
+    "pivoting": [
+        {**types, "SINGULAR": size}
+        for types in _SCALAR
+        for size in ((0, 4, 8) if types["VALUE"] in (np.float64, np.complex128) else (0,))
+    ],
     "refinement": [
         {"VALUE": value, "WIDE": tiles.wide_type(value), "BLOCK": block}
         for value, block in itertools.product(_VALUES, _BLOCKS)

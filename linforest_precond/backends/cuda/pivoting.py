@@ -35,10 +35,13 @@ class Pivoted:
     def __init__(self, lower, diagonal, upper, lifted):
         bands = lower, diagonal, upper
         self._solver = _Elimination(*bands)
-        self.lifted = lifted + self._solver.lifted
+        self.lifted = lifted + self._solver.count_vanishing()
         if diagonal.size and (self.lifted or self._solver.is_rough(bands)):
-            single = diagonal.dtype != wide_type(diagonal.dtype)
-            self._solver = _Widened(bands) if single else Refined(self._solver, bands, REFINEMENTS)
+            if diagonal.dtype != wide_type(diagonal.dtype):
+                self._solver = _Widened(bands, singular=self.lifted > 0)
+            else:
+                solver = _Elimination(*bands, singular=diagonal.dtype) if self.lifted else self._solver
+                self._solver = Refined(solver, bands, REFINEMENTS)
         self.nbytes_extra, self.solve = self._solver.nbytes_extra, self._solver.solve
 
 
@@ -54,10 +57,10 @@ class PivotedBlocks(Refined):
 class _Widened(Gathered):
     """A system of single precision, solved in double precision."""
 
-    def __init__(self, bands):
+    def __init__(self, bands, singular):
         super().__init__(bands)
-        wide = wide_type(self._x.dtype)
-        self._solver = _Elimination(*(band.astype(wide) for band in bands))
+        single, wide = self._x.dtype, wide_type(self._x.dtype)
+        self._solver = _Elimination(*(band.astype(wide) for band in bands), single if singular else None)
         self._wide_right, self._wide_x = (cupy.empty(self._x.shape, wide) for _ in range(2))
 
     @property
@@ -72,11 +75,16 @@ class _Widened(Gathered):
 
 
 class _Elimination:
-    """A tridiagonal system solved by orthogonal elimination, anew for every right-hand side."""
+    """A tridiagonal system solved by orthogonal elimination, anew for every right-hand side.
 
-    def __init__(self, lower, diagonal, upper):
+    What is too small for the precision `singular` is not divided by: given where the system is singular.
+    """
+
+    def __init__(self, lower, diagonal, upper, singular=None):
         dtype, self._count = diagonal.dtype, diagonal.size
-        self._program = kernels("pivoting", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=1)
+        size = np.finfo(singular).bits // 8 if singular else 0
+        types = {"VALUE": dtype.type, "WIDE": wide_type(dtype), "BLOCK": 1}
+        self._program = kernels("pivoting", **types, SINGULAR=size)
         self._equilibrate(lower, diagonal, upper)
         self._levels = [-(-self._count // GROUP)]
         while self._levels[-1] > 1:
@@ -85,7 +93,6 @@ class _Elimination:
         self._entries = cupy.empty(10 * sum(self._levels), dtype)
         self._pairs = cupy.empty(2 * sum(level + 1 for level in self._levels), dtype)
         self._shared_memory = 4 * THREADS * (GROUP + 1) * dtype.itemsize
-        self.lifted = self._count_vanishing() if self._count else 0
 
     def _equilibrate(self, lower, diagonal, upper):
         """Bring all rows and columns to about one size."""
@@ -108,11 +115,18 @@ class _Elimination:
     def nbytes_extra(self):
         return sum(array.nbytes for array in (self._entries, self._pairs, *self._exponents, *self._bands))
 
-    def _count_vanishing(self):
-        """How many unknowns vanish in the elimination; solves then take small numbers for their entries."""
-        marks = cupy.zeros(self._count, np.uint8)
-        self._fold(self._rows(False), VECTORS(**NOTHING), 0, marks)
-        return int(cupy.count_nonzero(marks))  # stall: is told to the user
+    def count_vanishing(self):
+        """How many unknowns vanish from the system or its transpose: where from both, the fewer.
+
+        An unknown that vanished takes an equation from those after it, which may then vanish as well.
+        """
+        if not self._count:
+            return 0
+        marks = cupy.zeros((2, self._count), np.uint8)
+        for transpose in range(2):
+            self._fold(self._rows(transpose), VECTORS(**NOTHING), 0, marks[transpose])
+        counts = marks.sum(axis=1, dtype=np.int64).tolist()  # stall: is told to the user
+        return min(filter(None, counts), default=0)
 
     def solve(self, b, x, order, transpose):
         """Write the solution of T x = b, or of its transpose, for every column of b."""

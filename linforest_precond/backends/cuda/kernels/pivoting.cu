@@ -13,6 +13,12 @@
 #define TILE (GROUP * THREADS)
 // Threads of the block that folds the last relations.
 #define TOP_THREADS 512
+// Unknowns vanish from singular systems. SINGULAR is the size in bytes of the real numbers that answers of such a system
+// are asked for in, and 0 where the system is not known to be singular. Entries below the least one have vanished; what
+// takes their place is lifted like that of a row of LIFTED_SIZE, to the square root of those numbers' epsilon.
+#define LEAST_ENTRY (SINGULAR == 4 ? (WEIGHT)0x1p-30 : SINGULAR ? (WEIGHT)0x1p-48 : LEAST_PIVOT)
+#define LEAST_SQUARE (SINGULAR ? LEAST_ENTRY * LEAST_ENTRY : LEAST_PIVOT)
+#define LIFTED_SIZE (SINGULAR == 4 ? (WEIGHT)23170.475 : (WEIGHT)1)
 
 // The exponent of two just above a size, within bounds whose powers are ordinary numbers.
 __device__ __forceinline__ int exponent_of(WEIGHT size) {
@@ -63,8 +69,53 @@ __device__ __forceinline__ void split(Complex a, WEIGHT& length, Complex& phase)
     if (length != 0) phase = {a.re / length, a.im / length};
 }
 
+// Rotates two equations until one loses an unknown to the other.
+template <int UNKNOWNS>
+__device__ __forceinline__ void rotate(Equation<UNKNOWNS>& keeping, Equation<UNKNOWNS>& losing, int unknown) {
+    const WEIGHT length = sqrt(square_of(keeping.at[unknown]) + square_of(losing.at[unknown]));
+    if (length == 0) return;
+    const VALUE kept = scaled(keeping.at[unknown], 1 / length), lost = scaled(losing.at[unknown], 1 / length);
+#pragma unroll 1
+    for (int i = 0; i <= UNKNOWNS; ++i) {
+        VALUE& a = i < UNKNOWNS ? keeping.at[i] : keeping.right;
+        VALUE& b = i < UNKNOWNS ? losing.at[i] : losing.right;
+        const VALUE old = a;
+        a = conjugate(kept) * a + conjugate(lost) * b;
+        b = kept * b - lost * old;
+    }
+    losing.at[unknown] = VALUE{};
+}
+
+// Gives the last equation to unknown U, which vanished from all. In a singular system that is the sum of those that say
+// nothing about the other unknowns, once these are eliminated from one equation each: an equation that another unknown
+// needs would leave that one without. Where none is left, the last one gives up what it says. The unknown next to U is
+// eliminated last, since the others may be all that is known about rows farther away.
+template <int U, int UNKNOWNS, int EQUATIONS>
+__device__ __forceinline__ void lift(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
+    constexpr int last = EQUATIONS - 1;
+    if (!SINGULAR) {
+        equations[last].at[U] = lifted(equations[last].at[U], LIFTED_SIZE);
+        return;
+    }
+    Equation<UNKNOWNS> copies[EQUATIONS];  // in memory: the equations themselves stay in registers
+    EACH(e, EQUATIONS) copies[e] = equations[e], copies[e].at[U] = VALUE{};
+    int left = last;
+#pragma unroll 1
+    for (int i = 0; i < UNKNOWNS && left > 0; ++i) {
+        const int unknown = (UNKNOWNS - 1 + i) % UNKNOWNS;
+        for (int e = 0; e < left; ++e) rotate(copies[left], copies[e], unknown);
+        if (!(square_of(copies[left].at[unknown]) < LEAST_SQUARE)) --left;
+    }
+    VALUE right = copies[0].right;
+    for (int e = 1; e <= left; ++e) right = right + copies[e].right;
+    EACH(e, last) equations[e] = copies[e + 1];
+    equations[last] = {};
+    equations[last].at[U] = lifted(VALUE{}, LIFTED_SIZE);
+    equations[last].right = right;
+}
+
 // Eliminates unknown U from all equations but the last, by one reflection. Returns whether it had vanished from all of
-// them; the last equation then takes a small entry instead.
+// them; the last equation is then its own with a small entry.
 template <int U, int UNKNOWNS, int EQUATIONS>
 __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
     constexpr int last = EQUATIONS - 1;
@@ -75,8 +126,8 @@ __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATI
     for (int e = 1; e < EQUATIONS; ++e) squares += square_of(mirror[e]);
     const WEIGHT length = sqrt(squares);
     EACH(e, last) equations[e].at[U] = VALUE{};
-    if (squares < LEAST_PIVOT) {
-        equations[last].at[U] = lifted(mirror[last], 1);
+    if (squares < LEAST_SQUARE) {
+        lift<U>(equations);
         return true;
     }
     WEIGHT own;
@@ -105,6 +156,13 @@ __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATI
 // behind 2), stored entry by entry: `count` numbers each.
 struct Relation {
     Equation<4> first, second;
+
+    // Brings the sizes between one half and one, unless rounding errors may be all that is left of an equation.
+    __device__ __forceinline__ void normalize() {
+        if (SINGULAR) return;
+        first.normalize();
+        second.normalize();
+    }
 };
 
 struct Relations {
@@ -226,8 +284,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) fold_rows(Rows rows, Vecto
         const Equation<5>&c = equations[0], &d = equations[1];
         relation = {{{c.at[0], c.at[1], c.at[3], c.at[4]}, c.right}, {{d.at[0], d.at[1], d.at[3], d.at[4]}, d.right}};
     }
-    relation.first.normalize();
-    relation.second.normalize();
+    relation.normalize();
     const Relations relations = {entries, (rows.count + GROUP - 1) / GROUP};
     relations.store(group, relation);
 }
@@ -251,8 +308,7 @@ __device__ __forceinline__ void fold_group(const Relations& relations, i64 group
         mark(marks, row + 1, eliminate<3>(three));
         const Equation<6>&e = three[0], &f = three[1];
         relation = {{{e.at[0], e.at[1], e.at[4], e.at[5]}, e.right}, {{f.at[0], f.at[1], f.at[4], f.at[5]}, f.right}};
-        relation.first.normalize();
-        relation.second.normalize();
+        relation.normalize();
     }
     folded.store(group, relation);
 }
@@ -317,9 +373,9 @@ __device__ __forceinline__ void solve_last(const Relations& relations, Pair* pai
                            {{relation.second.at[1], relation.second.at[2]}, relation.second.right}};
     mark(marks, 0, eliminate<0>(both));
     VALUE entry = both[0].at[1];
-    const bool vanished = size_of(entry) < LEAST_PIVOT;
+    const bool vanished = size_of(entry) < LEAST_ENTRY;
     mark(marks, count - 1, vanished);
-    if (vanished) entry = lifted(entry, 1);
+    if (vanished) entry = lifted(entry, LIFTED_SIZE);
     const VALUE last = both[0].right * inverse(entry);
     const VALUE first = (both[1].right - both[1].at[1] * last) * inverse(both[1].at[0]);
     pairs[0] = {VALUE{}, first};
