@@ -175,7 +175,7 @@ class TestSingular:
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
     @pytest.mark.parametrize("at", [0, 6, 13, 14, 15, 16, 33])
     def test_parallel_rows_among_empty_ones(self, backend, at, dtype):
-        """No row is lifted in place of another, so that solutions do not grow from row to row."""
+        """Solutions do not grow from row to row, and the other rows are not touched."""
         lower, diagonal, upper = np.zeros((3, 36), dtype)
         lower[at + 1] = diagonal[at : at + 2] = upper[at : at + 2] = 1
         solver, caught = make(backend, (lower, diagonal, upper))

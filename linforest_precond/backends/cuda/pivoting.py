@@ -77,7 +77,7 @@ class _Widened(Gathered):
 class _Elimination:
     """A tridiagonal system solved by orthogonal elimination, anew for every right-hand side.
 
-    What is too small for the precision `singular` is not divided by: given where the system is singular.
+    Of a singular system, `singular` is the type of its answers: what vanishes beside its epsilon is lifted.
     """
 
     def __init__(self, lower, diagonal, upper, singular=None):

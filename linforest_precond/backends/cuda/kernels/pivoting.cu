@@ -13,9 +13,9 @@
 #define TILE (GROUP * THREADS)
 // Threads of the block that folds the last relations.
 #define TOP_THREADS 512
-// Unknowns vanish from singular systems. SINGULAR is the size in bytes of the real numbers that answers of such a system
-// are asked for in, and 0 where the system is not known to be singular. Entries below the least one have vanished; what
-// takes their place is lifted like that of a row of LIFTED_SIZE, to the square root of those numbers' epsilon.
+// SINGULAR is 0 for systems that are not known to be singular, and else the size in bytes of the real numbers
+// that their answers are asked for in. Unknowns whose entries are smaller than the least have vanished; they take
+// the entry that `lifted` gives to rows of LIFTED_SIZE, the square root of those numbers' epsilon.
 #define LEAST_ENTRY (SINGULAR == 4 ? (WEIGHT)0x1p-30 : SINGULAR ? (WEIGHT)0x1p-48 : LEAST_PIVOT)
 #define LEAST_SQUARE (SINGULAR ? LEAST_ENTRY * LEAST_ENTRY : LEAST_PIVOT)
 #define LIFTED_SIZE (SINGULAR == 4 ? (WEIGHT)23170.475 : (WEIGHT)1)
@@ -86,10 +86,11 @@ __device__ __forceinline__ void rotate(Equation<UNKNOWNS>& keeping, Equation<UNK
     losing.at[unknown] = VALUE{};
 }
 
-// Gives the last equation to unknown U, which vanished from all. In a singular system that is the sum of those that say
-// nothing about the other unknowns, once these are eliminated from one equation each: an equation that another unknown
-// needs would leave that one without. Where none is left, the last one gives up what it says. The unknown next to U is
-// eliminated last, since the others may be all that is known about rows farther away.
+// Gives unknown U, which vanished from all equations, the last one, with a small entry. In a singular system that
+// is one that says nothing about any other unknown, once each of these was left in one equation: one that another
+// unknown needs would leave that one without, and solutions would grow from row to row. If there are several, all
+// right-hand sides are added: on the way back some are equations of known numbers, and nothing is left of them. If
+// there is none, that about the unknown next to U gives up what it says.
 template <int U, int UNKNOWNS, int EQUATIONS>
 __device__ __forceinline__ void lift(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
     constexpr int last = EQUATIONS - 1;
@@ -115,7 +116,7 @@ __device__ __forceinline__ void lift(Equation<UNKNOWNS> (&equations)[EQUATIONS])
 }
 
 // Eliminates unknown U from all equations but the last, by one reflection. Returns whether it had vanished from all of
-// them; the last equation is then its own with a small entry.
+// them, and was lifted.
 template <int U, int UNKNOWNS, int EQUATIONS>
 __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
     constexpr int last = EQUATIONS - 1;
