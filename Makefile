@@ -14,10 +14,13 @@ export LINFOREST_COMMIT := $(COMMIT)
 
 ifdef PYTHON
 ready :=
+workers :=
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 else
 PYTHON := .venv/bin/python
 ready := .venv/.ready-$(EXTRAS)
+# Most of the time goes into compiling, on one core.
+workers := --numprocesses auto --dist worksteal
 endif
 
 pytest := $(PYTHON) -m pytest tests --doctest-modules linforest_precond
@@ -28,10 +31,10 @@ demo: $(ready)
 	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
 
 test: $(ready)
-	$(pytest) -m "not slow"
+	$(pytest) $(workers) -m "not slow"
 
 test-all: $(ready)
-	$(pytest)
+	$(pytest) $(workers)
 
 test-gpu: export LINFOREST_REQUIRE := gpu,matrices,pyamg
 test-gpu: $(ready)
