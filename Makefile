@@ -14,13 +14,10 @@ export LINFOREST_COMMIT := $(COMMIT)
 
 ifdef PYTHON
 ready :=
-workers :=
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 else
 PYTHON := .venv/bin/python
 ready := .venv/.ready-$(EXTRAS)
-# Most of the time goes into compiling, on one core.
-workers := --numprocesses auto --dist worksteal
 endif
 
 pytest := $(PYTHON) -m pytest tests --doctest-modules linforest_precond
@@ -31,10 +28,10 @@ demo: $(ready)
 	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
 
 test: $(ready)
-	$(pytest) $(workers) -m "not slow"
+	$(pytest) -m "not slow"
 
 test-all: $(ready)
-	$(pytest) $(workers)
+	$(pytest)
 
 test-gpu: export LINFOREST_REQUIRE := gpu,matrices,pyamg
 test-gpu: $(ready)
