@@ -27,6 +27,9 @@ pytest := $(PYTHON) -m pytest tests --doctest-modules linforest_precond
 demo: $(ready)
 	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
 
+# NumPy's own threads would spin beside Numba's.
+test test-all: export OPENBLAS_NUM_THREADS := 1
+
 test: $(ready)
 	$(pytest) -m "not slow"
 

@@ -16,6 +16,8 @@ from linforest_precond.backends.cuda import loader
 
 # What CuPy adds to a program's own options.
 CUPY_OPTIONS = ("-ftz=true",)
+# Combinations of macros that are not all compiled in a quick run.
+MANY = 12
 
 
 def _nvrtc_candidates():
@@ -64,9 +66,22 @@ def test_every_source_file_is_a_program_or_part_of_one():
     assert all(f'kernels/{file}"' in text for file in files)
 
 
+def some_cases(name):
+    """All combinations of macros, or, where these are many, some that meet every choice there is."""
+    cases = loader.PROGRAMS[name]
+    return cases if len(cases) <= MANY else cases[::5]
+
+
 @pytest.mark.parametrize("name", loader.PROGRAMS)
-def test_program_compiles_for_every_type(name):
-    assert_compiles(name, "compute_90")
+def test_program_compiles(name):
+    assert_compiles(name, some_cases(name), "compute_90")
+
+
+@pytest.mark.parametrize("macro", ["VALUE", "WEIGHT", "INDEX", "DEGREE", "BLOCK", "KIND", "LONG"])
+def test_every_choice_is_compiled(macro):
+    for name, cases in loader.PROGRAMS.items():
+        if macro in cases[0]:
+            assert {case[macro] for case in some_cases(name)} == {case[macro] for case in cases}
 
 
 # The assembler takes as long again.
@@ -74,16 +89,15 @@ def test_program_compiles_for_every_type(name):
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", loader.PROGRAMS)
 def test_program_assembles_for_every_type(name, architecture):
-    assert_compiles(name, architecture)
+    assert_compiles(name, loader.PROGRAMS[name], architecture)
 
 
-def assert_compiles(name, architecture):
+def assert_compiles(name, cases, architecture):
     def failure(macros):
         text, options = loader.program(name, **macros)
         log, compiled = compile_log(text, (*options, *CUPY_OPTIONS, f"--gpu-architecture={architecture}"))
         return None if compiled else f"{name} {options} {architecture}\n{log}"
 
-    cases = loader.PROGRAMS[name]
     nvrtc()  # found before the threads ask for it
     # The compiler runs outside Python's lock.
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
