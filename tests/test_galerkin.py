@@ -295,9 +295,11 @@ class TestTransfers:
         empty = backend.xp.empty(0, np.int32)
         functions = backend_of(empty)
         members = functions.aggregates.members_of(empty, 0)
+        assert [array.tolist() for array in members] == [[0], []]
         for vector in (backend.xp.empty(0), backend.xp.empty((0, 2))):
             functions.transfers.restrict(*members, vector, vector)
             functions.transfers.prolong_add(empty, vector, vector)
+            assert vector.size == 0
 
 
 @pytest.mark.parametrize(("dtype", "index"), TYPES)

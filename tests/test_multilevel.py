@@ -578,4 +578,5 @@ class TestSameAnswers:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             ml = lf.multilevel(backend.csr(small((30, 30))), max_coarse=30)
-            ml.solve(backend.array(np.ones(900)), accel="fcg")
+            _, info = ml.solve(backend.array(np.ones(900)), accel="fcg", return_info=True)
+        assert info == 0 and not ml.stalled

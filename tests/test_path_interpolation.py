@@ -85,6 +85,17 @@ def test_no_unknowns(backend):
     assert path_prolongator(empty, "coupling", 0.5, 0).width == 0
 
 
+@pytest.mark.parametrize(
+    "A", [sp.csr_array((30, 30)), sp.eye_array(30, format="csr")], ids=["empty", "diagonal"]
+)
+def test_no_couplings_at_all(backend, A):
+    P = dense(backend, path_prolongator(as_csr(backend.csr(A)), "coupling", 0.5, 0))
+    np.testing.assert_array_equal(P, np.eye(30))
+    with pytest.warns(RuntimeWarning, match="stalled"):
+        ml = lf.multilevel(backend.csr(A), coarsening="paths", max_coarse=5)
+    assert ml.stalled and len(ml.levels) == 1
+
+
 def test_levels_that_would_fill_are_of_pairs(backend):
     """Each unknown is coupled to many others at random: interpolation would couple nearly all."""
     A = dominant(400)

@@ -78,7 +78,7 @@ def path_prolongator(csr: CSR, weights: str, strength: float, seed: int) -> Rect
 def _shares(csr: CSR, paths: ForestArrays) -> Array:
     """The weights of both neighbours on the path: by their entries, or their couplings in another graph."""
     backend = backend_of(csr.data)
-    values = paths.values if paths.slots is None else csr.data[paths.slots]
+    values = csr.data[paths.slots] if paths.slots is not None and csr.nnz else paths.values
     sizes = backend.entries.magnitudes(values.ravel()).reshape(-1, 2).astype(np.float64)
     sizes *= paths.neighbors >= 0
     total = sizes[:, 0] + sizes[:, 1]
