@@ -236,7 +236,7 @@ def as_pattern(A: Any, *, symmetric_mode: bool = False, directed: bool = False) 
         backend = backend_of(A)
         indptr, indices = _pattern_arrays(A, backend)
     indptr, indices, scan = _checked_pattern(indptr, indices, backend)
-    symmetric, longest = scan.symmetric, scan.longest_row
+    symmetric, longest, degrees = scan.symmetric, scan.longest_row, scan.degrees
     if not symmetric and symmetric_mode:
         raise ValueError(
             "A must have a symmetric pattern in symmetric_mode, and some entry's mirror image is not stored; "
@@ -246,10 +246,12 @@ def as_pattern(A: Any, *, symmetric_mode: bool = False, directed: bool = False) 
         index = _index_dtype(2 * indices.size, indices.dtype)
         indptr, indices = indptr.astype(index, copy=False), indices.astype(index, copy=False)
         ones = backend.xp.ones(indices.size, np.float32)
+        before = indptr
         indptr, indices, _, _ = backend.entries.symmetrized(indptr, indices, ones)
+        added = indptr - before
+        degrees = degrees + (added[1:] - added[:-1]).astype(np.int32)
         # stall: one number, of patterns that had to be completed
         symmetric, longest = True, int((indptr[1:] - indptr[:-1]).max())
-    degrees = (indptr[1:] - indptr[:-1]).astype(np.int32) - scan.diagonal.astype(np.int32)
     return Pattern(indptr, indices.astype(np.int32, copy=False), degrees, symmetric, longest)
 
 
@@ -274,7 +276,7 @@ def as_stored(A: Any) -> Any:
         _pattern_triplets(A, backend)
     csr = A if A.format == "csr" else A.tocsr()
     indptr, indices = _index_arrays(csr, backend.xp)
-    _raise_for(backend.entries.scan_pattern(indptr, indices), indptr, indices, None, backend)
+    _raise_for_places(backend.pattern_scan.scan_pattern(indptr, indices), indptr, indices, backend)
     return csr
 
 
@@ -307,9 +309,9 @@ def _pattern_triplets(A: Any, backend: Any) -> tuple[Any, Any, np.dtype]:
 
 
 def _checked_pattern(indptr: Any, indices: Any, backend: Any) -> tuple[Any, Any, Any]:
-    """Sorted and free of duplicates, and what a scan with every value 1 says of it."""
-    scan = backend.entries.scan_pattern(indptr, indices)
-    _raise_for(scan, indptr, indices, None, backend)
+    """Sorted and free of duplicates, and what a scan says of it."""
+    scan = backend.pattern_scan.scan_pattern(indptr, indices)
+    _raise_for_places(scan, indptr, indices, backend)
     if scan.sorted:
         return indptr, indices, scan
     rows = backend.entries.rows_of(indptr, indices.size)
@@ -438,6 +440,19 @@ def checked_csr(indptr: Any, indices: Any, data: Any) -> CSR:
 
 def _raise_for(scan: Any, indptr: Any, indices: Any, data: Any, backend: Any, major: str = "row") -> None:
     """Turn what the scan found into an exception; `major` is what indptr runs over."""
+    _raise_for_places(scan, indptr, indices, backend, major)
+    if scan.first_nonfinite >= 0:
+        slot = scan.first_nonfinite
+        place = backend.entries.row_of(indptr, slot), int(indices[slot])
+        row, column = place if major == "row" else reversed(place)
+        raise ValueError(
+            f"A must be finite, got {data[slot]} at (row, column) ({row}, {column}); "
+            "replace or drop such entries first"
+        )
+
+
+def _raise_for_places(scan: Any, indptr: Any, indices: Any, backend: Any, major: str = "row") -> None:
+    """The same for what is wrong with the index arrays."""
     if scan.first_bad_row >= 0:
         raise ValueError(
             f"A.indptr must rise from 0 to the number of stored entries ({indices.size}); "
@@ -448,12 +463,4 @@ def _raise_for(scan: Any, indptr: Any, indices: Any, data: Any, backend: Any, ma
         raise ValueError(
             f"A.indices must lie in [0, {indptr.size - 1}), got {int(indices[slot])} "
             f"in {major} {backend.entries.row_of(indptr, slot)}"
-        )
-    if scan.first_nonfinite >= 0:
-        slot = scan.first_nonfinite
-        place = backend.entries.row_of(indptr, slot), int(indices[slot])
-        row, column = place if major == "row" else reversed(place)
-        raise ValueError(
-            f"A must be finite, got {data[slot]} at (row, column) ({row}, {column}); "
-            "replace or drop such entries first"
         )

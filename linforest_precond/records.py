@@ -66,6 +66,17 @@ class EntryScan(NamedTuple):
     diagonal: Array
 
 
+class PatternScan(NamedTuple):
+    """The same of the places of stored entries alone."""
+
+    first_bad_row: int
+    first_out_of_range: int
+    sorted: bool
+    symmetric: bool
+    longest_row: int
+    degrees: Array  # entries of each row, the diagonal left out, 32-bit
+
+
 class ForestArrays(NamedTuple):
     """What a backend returns for a linear forest."""
 

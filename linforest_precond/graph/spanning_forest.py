@@ -70,12 +70,10 @@ def maximum_spanning_forest(A: Any) -> Any:
 def _forest(A: Any, largest: bool) -> Any:
     csr = as_csgraph(A)
     backend = backend_of(csr.data)
-    slots = backend.spanning_forest.spanning_forest(csr, largest)
-    indptr = backend.xp.searchsorted(slots, csr.indptr).astype(csr.indptr.dtype)
-    return _csr_like(A, csr.data[slots], csr.indices[slots], indptr, backend)
+    return _csr_like(A, *backend.spanning_forest.spanning_forest(csr, largest), backend)
 
 
-def _csr_like(A: Any, data: Any, indices: Any, indptr: Any, backend: Any) -> Any:
+def _csr_like(A: Any, indptr: Any, indices: Any, data: Any, backend: Any) -> Any:
     """A CSR matrix of A's library where A is a sparse matrix, an array where A is anything else."""
     sparse = scipy.sparse if backend.name == "cpu" else importlib.import_module("cupyx.scipy.sparse")
     csr_type = getattr(sparse, "csr_array", sparse.csr_matrix)

@@ -8,14 +8,11 @@ from numba import prange
 
 from linforest_precond.records import EntryScan
 
-from .hashing import mix64, symmetry_hash
+from .hashing import symmetry_hash
 from .jit import helper, kernel
 from .sums import CHUNK, fold, tree_sum
 
 NOT_FOUND = -1
-# Rows that one thread looks at in a row.
-ROW_CHUNK = 4096
-SHIFT_32 = np.uint64(32)
 SINGLE_MAX = float(np.finfo(np.float32).max)
 DOUBLE_MAX = float(np.finfo(np.float64).max)
 
@@ -35,7 +32,7 @@ def wide_pattern(pattern):
 
 def scan(indptr, indices, data, scale=1.0):
     """Look at every entry once: indices in range, finite, sorted, symmetric, and the off-diagonal sum."""
-    bad_row = _first_bad_row(indptr, indices.size)
+    bad_row = first_bad_row(indptr, indices.size)
     if bad_row != NOT_FOUND:
         return EntryScan(bad_row, NOT_FOUND, NOT_FOUND, False, False, 0.0, 0.0, 0, None)
     # Nonfinite complex entries have nonfinite magnitudes, so one real scan serves both.
@@ -58,23 +55,6 @@ def scan(indptr, indices, data, scale=1.0):
     return EntryScan(
         NOT_FOUND, outside, nonfinite, is_sorted, symmetric, total, adjacent, longest_row, diagonal
     )
-
-
-def scan_pattern(indptr, indices):
-    """`scan` where every entry is 1, in a lighter pass: nothing is summed."""
-    rows = indptr.size - 1
-    chunks = -(-rows // ROW_CHUNK)
-    broken, unsorted = np.zeros((2, chunks), bool)
-    balances, longest = np.zeros(chunks, np.uint64), np.zeros(chunks, np.int64)
-    diagonal = np.zeros(rows, np.float32)
-    found = broken, unsorted, balances, longest, diagonal
-    scan_rows(readonly(indptr), readonly(indices), *found)
-    if broken.any() or indptr[0] != 0 or indptr[-1] != indices.size:
-        return scan(indptr, indices, np.ones(indices.size, np.float32))
-    symmetric = int(balances.sum(dtype=np.uint64)) == 0
-    longest_row = int(longest.max(initial=0))
-    places = NOT_FOUND, NOT_FOUND, NOT_FOUND
-    return EntryScan(*places, not unsorted.any(), symmetric, 0.0, 0.0, longest_row, diagonal)
 
 
 def sort_entries(rows, cols, n):
@@ -142,7 +122,7 @@ def symmetrized(indptr, indices, weights):
     return both_indptr, both_indices, np.minimum(both.data, largest), False
 
 
-def _first_bad_row(indptr, nnz):
+def first_bad_row(indptr, nnz):
     """The first row whose end lies before its start; the first or last where the ends are wrong."""
     if indptr[0] != 0:
         return 0
@@ -234,36 +214,6 @@ def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, bala
         sums[1, chunk] = fold(beside)
         balances[chunk] = balance
         found[0, chunk], found[1, chunk], found[2, chunk] = outside, nonfinite, unsorted
-
-
-# Each chunk of rows reports whether one leaves the matrix, whether one is out of order, its symmetry balance
-# (by one word that both ends of an edge make) and its longest row.
-@kernel(parallel=True)
-def scan_rows(indptr, indices, broken, unsorted, balances, longest, diagonal):
-    n = indptr.size - 1
-    for chunk in prange(balances.size):
-        balance, most = np.uint64(0), np.int64(0)
-        outside = disordered = False
-        for row in range(chunk * ROW_CHUNK, min((chunk + 1) * ROW_CHUNK, n)):
-            begin, end = np.int64(indptr[row]), np.int64(indptr[row + 1])
-            if begin < 0 or end < begin or end > indices.size:
-                outside = True
-                continue
-            most = max(most, end - begin)
-            # Unsigned numbers: a negative column is a large one, and no index counts from the end.
-            here, next_col = np.uint64(row), np.uint64(0)
-            for slot in range(np.uint64(begin), np.uint64(end)):
-                col = np.uint64(indices[slot])
-                outside |= col >= np.uint64(n)
-                disordered |= col < next_col
-                next_col = col + np.uint64(1)
-                word = mix64((min(here, col) << SHIFT_32) + max(here, col))
-                # Plus above, minus below the diagonal, without a branch: a shuffled matrix's is not foreseen.
-                balance += word * (np.uint64(col > here) - np.uint64(col < here))
-                if col == here:
-                    diagonal[here] = 1
-        broken[chunk], unsorted[chunk] = outside, disordered
-        balances[chunk], longest[chunk] = balance, most
 
 
 # complex64: the squares are exact in float64, and their root is rounded once to float32.

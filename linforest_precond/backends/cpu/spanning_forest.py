@@ -12,7 +12,7 @@ SAMPLE = 2**16
 
 
 def spanning_forest(csr, largest):
-    """The slots of the forest's entries, ascending."""
+    """Row pointers, columns and values of the forest's entries."""
     rows = rows_of(csr.indptr, csr.nnz)
     slots = _edges(csr, rows)
     weights = -csr.data[slots] if largest else csr.data[slots]
@@ -24,7 +24,9 @@ def spanning_forest(csr, largest):
     apart = ~light
     keep_apart(*ends, parents, apart)
     take_edges(_by_weight(np.flatnonzero(apart), weights), *ends, parents, taken)
-    return np.sort(slots[taken])
+    slots = np.sort(slots[taken])
+    indptr = np.searchsorted(slots, csr.indptr).astype(csr.indptr.dtype)
+    return indptr, csr.indices[slots], csr.data[slots]
 
 
 def _edges(csr, rows):

@@ -14,14 +14,14 @@ def weak_components(pattern):
     """The number of components, and each vertex's."""
     n = pattern.n
     program = kernels("components", cooperative=True, INDEX=pattern.indptr.dtype.type)
-    parents, roots, is_root = (cupy.empty(n, np.int32) for _ in range(3))
+    parents, is_root = cupy.empty((2, n), np.int32)
     words = cupy.zeros(2, np.uint32)
     arguments = (
-        pattern.indptr, pattern.indices, n, pattern.nnz, int(pattern.symmetric), parents, roots, is_root,
-        words[:1], words[1:],
+        pattern.indptr, pattern.indices, n, pattern.nnz, int(pattern.symmetric), parents, is_root, words[:1],
+        words[1:],
     )  # fmt: skip
     launch(program.connect, arguments, block=BLOCK)
-    return numbered(roots, is_root)
+    return numbered(parents, is_root)
 
 
 def numbered(roots, is_root):

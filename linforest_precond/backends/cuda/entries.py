@@ -9,7 +9,7 @@ from .lazy import cupy
 from .loader import kernels
 from .sums import CHUNK, tree_sum_on_device
 
-# The words of a report, in the order of `Report` in entries.cu.
+# The words of a report, in the order of `Report` in chunks.cuh.
 BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, WORDS = range(7)
 
 
@@ -20,7 +20,7 @@ def scan(indptr, indices, data, scale=1.0):
     chunks = -(-nnz // CHUNK)
     report = cupy.zeros(WORDS + 2, np.uint64)
     chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((2, chunks))
-    launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, report))
+    launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, 0, report))
     diagonal = cupy.zeros(rows, data.dtype)
     arguments = indptr, indices, data, rows, nnz, float(scale), chunk_row, chunk_sums, diagonal, report
     launch(program.scan_entries, arguments)
@@ -28,9 +28,9 @@ def scan(indptr, indices, data, scale=1.0):
     words = report.get()  # stall: nothing may go on before the matrix is known to be good
     total, adjacent = map(float, words[WORDS:].view(np.float64))
     return EntryScan(
-        first_bad_row=_first(words[BAD_ROW]),
-        first_out_of_range=_first(words[OUT_OF_RANGE]),
-        first_nonfinite=_first(words[NONFINITE]),
+        first_bad_row=first_place(words[BAD_ROW]),
+        first_out_of_range=first_place(words[OUT_OF_RANGE]),
+        first_nonfinite=first_place(words[NONFINITE]),
         sorted=not words[UNSORTED],
         symmetric=not words[SYMMETRY],
         total=total,
@@ -40,12 +40,7 @@ def scan(indptr, indices, data, scale=1.0):
     )
 
 
-def scan_pattern(indptr, indices):
-    """`scan` where every entry is 1."""
-    return scan(indptr, indices, cupy.ones(indices.size, np.float32))
-
-
-def _first(word):
+def first_place(word):
     """A place that was reported as its complement, -1 for none."""
     return int(~word) if word else -1
 
@@ -73,6 +68,11 @@ def canonical(rows, cols, data, n, index_dtype):
     return indptr, (keys % max(n, 1)).astype(index_dtype), sums
 
 
+def lanes_for(nnz, n):
+    """Lanes to a row: about the mean number of its entries."""
+    return next(width for width in (4, 8, 16, 32) if width * n >= 0.8 * nnz or width == 32)
+
+
 def row_of(indptr, slot):
     """The row that entry `slot` lies in."""
     return int(cupy.searchsorted(indptr, cupy.asarray([slot], indptr.dtype), side="right")[0]) - 1
@@ -82,7 +82,7 @@ def rows_of(indptr, count):
     """The row of each of the `count` entries."""
     rows = cupy.empty(count, indptr.dtype)
     program = kernels("entries", VALUE=np.float64, INDEX=indptr.dtype.type)
-    launch(program.fill_rows, (indptr, indptr.size - 1, rows))
+    launch(program.fill_rows, (indptr, indptr.size - 1, lanes_for(count, indptr.size - 1), rows))
     return rows
 
 

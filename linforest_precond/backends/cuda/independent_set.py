@@ -22,10 +22,10 @@ def independent_set(pattern, k, seed):
     long_rows = cut_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces
     members, states = cupy.empty(n, np.int32), cupy.empty(n, np.uint8)
-    offsets = cupy.zeros(items if k == 1 else 0, np.uint16)
+    offsets = cupy.empty(items if k == 1 else 0, np.uint16)
     unfinished, arrived = cupy.empty((2, long_rows.most_rows), np.uint32)
     first_words, nearest = cupy.empty(long_rows.most_rows, np.uint64), cupy.empty((k - 1, n), np.uint64)
-    words = cupy.zeros(3, np.uint32)
+    words = cupy.zeros(3 if k > 1 else 0, np.uint32)
     selection = SELECTION(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, long_rows=long_rows.field,
         states=states, offsets=offsets, unfinished=unfinished, first_words=first_words, arrived=arrived,

@@ -13,9 +13,11 @@ SEARCH = Struct(
     spans="P", neighbours="P", sources="P", levels="P", parents="P", queue="P", tails="P", meetings="P",
     hand_over="P", source_count="i", dead_end="i", n="i", most_items="I",
 )  # fmt: skip
-# Rows of so many lanes make wide fronts: blocks of so many threads on all multiprocessors work on them.
+# Threads of a block in a search of a pattern.
+BLOCK = 1024
+# Rows of so many lanes make wide fronts: all multiprocessors work on them.
 MANY_LANES = 16
-LARGE = {"blocks": 2**16, "block": 1024}
+MOST_BLOCKS = 2**16
 
 # Beyond all vertices where it is read without a sign.
 NO_PREDECESSOR = -9999
@@ -23,24 +25,26 @@ NO_PREDECESSOR = -9999
 
 def bfs_levels(pattern, source):
     """The least number of stored entries on a way from the source, -1 where there is none."""
-    return _search_pattern(pattern, source, None)
+    return _search_pattern(pattern, row_lists.plain_rows(pattern), source, None)
 
 
 def breadth_first_order(pattern, source, with_predecessors):
     """The vertices that can be reached by (level, index), and the lowest predecessor of each or None."""
-    predecessors = cupy.full(pattern.n, NO_PREDECESSOR, np.int32) if with_predecessors else None
-    levels = _search_pattern(pattern, source, predecessors)
-    order = cupy.argsort(levels.view(np.uint32), kind="stable")  # those that are not reached come last
-    count = int(cupy.count_nonzero(levels >= 0))  # stall: the caller gets no more
-    return order[:count].astype(np.int32), predecessors
-
-
-def _search_pattern(pattern, source, parents):
     rows = row_lists.plain_rows(pattern)
+    predecessors = cupy.full(pattern.n, NO_PREDECESSOR, np.int32) if with_predecessors else None
+    levels = _search_pattern(pattern, rows, source, predecessors)
+    order = cupy.argsort(levels.view(np.uint32), kind="stable")  # those that are not reached come last
+    count = cupy.zeros(1, np.uint64)
+    launch(kernels("levels", cooperative=True, **rows.macros).count_reached, (levels, pattern.n, count))
+    return order[: int(count[0])].astype(np.int32), predecessors  # stall: the caller gets no more
+
+
+def _search_pattern(pattern, rows, source, parents):
     levels = cupy.empty(pattern.n, np.int32)
-    sizes = LARGE if rows.width >= MANY_LANES else {}
+    blocks = MOST_BLOCKS if rows.width >= MANY_LANES else None
     options = {"parents": parents, "both_ways": pattern.symmetric, "dead_end": 0}
-    search(rows, cupy.asarray([source], np.int32), levels, queue_for(rows), **options, **sizes)
+    sources = cupy.full(1, source, np.int32)
+    search(rows, sources, levels, queue_for(rows), **options, blocks=blocks, block=BLOCK)
     return levels
 
 

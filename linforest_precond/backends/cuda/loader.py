@@ -75,6 +75,7 @@ PROGRAMS = {
     "block_bands": _every(VALUE=_VALUES, INDEX=_INDICES),
     "diagonal_blocks": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],
     "patterns": _every(INDEX=_INDICES),
+    "pattern_scan": _every(INDEX=_INDICES),
     "components": _every(INDEX=_INDICES),
     "fastsv": _every(INDEX=_INDICES),
     "strong_components": _every(INDEX=_INDICES),

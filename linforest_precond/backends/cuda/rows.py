@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import entries
+from .entries import lanes_for, rows_of
 from .launch import launch
 from .lazy import cupy
 from .loader import kernels
@@ -27,11 +27,6 @@ class Rows(NamedTuple):
     most_items: int
     # Types as macros for the programs that read them.
     macros: dict
-
-
-def lanes_for(nnz, n):
-    """Lanes to a row: about the mean number of its entries."""
-    return next(width for width in (4, 8, 16, 32) if width * n >= 0.8 * nnz or width == 32)
 
 
 def sorted_rows(pattern, width=None):
@@ -58,14 +53,15 @@ def plain_rows(pattern):
     n, nnz = pattern.n, pattern.nnz
     width = lanes_for(nnz, n)
     macros = {"INDEX": pattern.indptr.dtype.type, "WIDTH": width}
-    lengths = (pattern.indptr[1:] - pattern.indptr[:-1]).astype(np.int32)
-    spans = _spans(kernels("rows", **macros), pattern.indptr, lengths)
+    spans = _spans(kernels("rows", **macros), pattern.indptr)
     return Rows(spans, pattern.indices, None, None, width, n + nnz // width + 1, macros)
 
 
-def _spans(program, indptr, lengths):
-    spans = cupy.empty((lengths.size, 2), indptr.dtype)
-    launch(program.find_spans, (indptr, lengths, lengths.size, spans))
+def _spans(program, indptr, lengths=None):
+    """Where each row begins, and its length: as given, or all that is stored."""
+    n = indptr.size - 1
+    spans = cupy.empty((n, 2), indptr.dtype)
+    launch(program.find_spans, (indptr, 0 if lengths is None else lengths, n, spans))
     return spans
 
 
@@ -73,7 +69,7 @@ def _sort_all(program, pattern, ranks, by_rank, neighbours):
     """One sort of all entries by (row, rank)."""
     nnz = pattern.nnz
     keys = cupy.empty(nnz, np.uint64)
-    rows = entries.rows_of(pattern.indptr, nnz)
+    rows = rows_of(pattern.indptr, nnz)
     launch(program.make_keys, (rows, pattern.indices, ranks, nnz, keys))
     keys.sort()
     launch(program.from_keys, (keys, by_rank, pattern.degrees, nnz, neighbours))

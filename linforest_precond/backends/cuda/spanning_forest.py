@@ -22,10 +22,10 @@ STATE_WORDS = 3 + ROUNDS
 
 
 def spanning_forest(csr, largest):
-    """The slots of the forest's entries, ascending."""
+    """Row pointers, columns and values of the forest's entries."""
     n, nnz = csr.n, csr.nnz
     if nnz == 0:
-        return cupy.empty(0, np.int64)
+        return csr.indptr.copy(), csr.indices.copy(), csr.data.copy()
     types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
     program = kernels("spanning_forest", cooperative=True, **types)
     blocks = min(resident_blocks(program.grow, block=BLOCK), -(-nnz // BLOCK))
@@ -45,12 +45,15 @@ def spanning_forest(csr, largest):
         capacity=capacity,
     )  # fmt: skip
     launch_blocks(program.grow, blocks, (graph, trees, cupy.zeros(STATE_WORDS, np.uint64)), block=BLOCK)
-    return _marked(taken, program)
+    return _taken_entries(csr, taken, program)
 
 
-def _marked(words, program):
-    """The places of the bits that are set, ascending."""
-    ends = cupy.cumsum(cupy.bitwise_count(words), dtype=np.int64)
-    slots = cupy.empty(int(ends[-1]), np.int64)  # stall: the forest's size
-    launch(program.list_marked, (words, ends, words.size, slots))
-    return slots
+def _taken_entries(csr, taken, program):
+    """Row pointers, columns and values of the entries whose bits are set."""
+    ends = cupy.cumsum(cupy.bitwise_count(taken), dtype=np.int64)
+    count = int(ends[-1])  # stall: the forest's size
+    indptr, indices = cupy.empty_like(csr.indptr), cupy.empty(count, csr.indices.dtype)
+    data = cupy.empty(count, csr.data.dtype)
+    launch(program.count_taken, (csr.indptr, csr.n + 1, taken, ends, indptr))
+    launch(program.copy_taken, (taken, ends, taken.size, csr.indices, csr.data, indices, data))
+    return indptr, indices, data

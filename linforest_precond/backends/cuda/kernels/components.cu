@@ -2,16 +2,19 @@
 #include "balance.cuh"
 
 // A forest of vertices: parents never lie above their children, so the root of a finished tree is the lowest
-// vertex of its component. Any ancestor that another thread has just replaced still is one.
-__device__ __forceinline__ int parent_of(const int* parents, int v) { return *(const volatile int*)(parents + v); }
+// vertex of its component. Any ancestor that another thread has just replaced still is one, so it may come from the
+// multiprocessor's own cache: many ways end at the same few roots, and in the L2 cache these would be a bottleneck.
+__device__ __forceinline__ int parent_of(const int* parents, int v) {
+    int parent;
+    asm volatile("ld.global.ca.s32 %0, [%1];" : "=r"(parent) : "l"(parents + v));
+    return parent;
+}
 
-// Finds the root and halves the way for those who come after. Only vertices that are no roots are written to.
+// Finds the root. On the way the vertex is hung ever higher, which shortens the ways of those who come through it; others
+// are left alone, since many would write to the same few. Only vertices that are no roots are written to.
 __device__ __forceinline__ int find_root(int* parents, int v) {
     int parent = parent_of(parents, v);
-    for (int below = v, above; parent > (above = parent_of(parents, parent)); parent = above) {
-        *(volatile int*)(parents + below) = above;
-        below = parent;
-    }
+    for (int above; parent > (above = parent_of(parents, parent)); parent = above) *(volatile int*)(parents + v) = above;
     return parent;
 }
 
@@ -43,12 +46,17 @@ __device__ void find_largest(int* parents, int n, int* largest) {
     if (threadIdx.x == 0) *largest = (int)(u32)most;
 }
 
-// Finds the root of each vertex's component, in one cooperative launch. As Afforest does (Sutton, Ben-Nun & Barak,
+__device__ __forceinline__ void find_all_roots(int* parents, int n) {
+    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x)
+        find_root(parents, (int)v);
+}
+
+// Hangs each vertex on the root of its component, in one cooperative launch. As Afforest does (Sutton, Ben-Nun & Barak,
 // 2018): two neighbours of each vertex join nearly all vertices of a large component; of a symmetric pattern, the rows
 // of its vertices need not be looked at again, because an edge that leads out of it is stored in another row too.
 extern "C" __global__ void __launch_bounds__(1024)
     connect(const INDEX* __restrict__ indptr, const int* __restrict__ indices, int n, i64 nnz, int symmetric, int* parents,
-            int* roots, int* is_root, u32* barrier, int* largest) {
+            int* is_root, u32* barrier, int* largest) {
     const int first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
     u32 generation = 0;
     // The lowest neighbour, if that is below the vertex; columns ascend.
@@ -57,12 +65,14 @@ extern "C" __global__ void __launch_bounds__(1024)
         parents[v] = begin < indptr[v + 1] ? min((int)v, indices[begin]) : (int)v;
     }
     grid_barrier(barrier, generation);
+    find_all_roots(parents, n);
+    grid_barrier(barrier, generation);
     for (i64 v = first; v < n; v += stride) {
-        const INDEX end = indptr[v + 1];
-        if (indptr[v] < end) join(parents, (int)v, indices[end - 1]);
+        const INDEX second = indptr[v] + 1;
+        if (second < indptr[v + 1]) join(parents, (int)v, indices[second]);
     }
     grid_barrier(barrier, generation);
-    for (i64 v = first; v < n; v += stride) *(volatile int*)(parents + v) = find_root(parents, (int)v);
+    find_all_roots(parents, n);
     if (blockIdx.x == 0) find_largest(parents, n, largest);
     grid_barrier(barrier, generation);
     const int skipped = symmetric ? *(volatile int*)largest : -1;
@@ -70,12 +80,7 @@ extern "C" __global__ void __launch_bounds__(1024)
         indptr, n, nnz, [&](int row) { return parent_of(parents, row) != skipped; },
         [&](int row, i64 place) { join(parents, row, indices[place]); });
     grid_barrier(barrier, generation);
-    // Not into the forest itself: another thread that halves a way may write after this one.
-    for (i64 v = first; v < n; v += stride) {
-        const int root = find_root(parents, (int)v);
-        roots[v] = root;
-        is_root[v] = root == v;
-    }
+    for (i64 v = first; v < n; v += stride) is_root[v] = find_root(parents, (int)v) == v;
 }
 
 // From roots to labels, in place: roots are numbered in order, `numbers` counts them up to each vertex.

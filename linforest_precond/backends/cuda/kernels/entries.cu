@@ -1,17 +1,5 @@
 #include "common.cuh"
-
-// What a scan of the entries reports, one 64-bit word each. Places are stored as their complement and
-// raised by atomicMax, so that zeroed memory means "none" and the first place wins.
-enum Report { BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, WORDS };
-
-__device__ __forceinline__ void report_first(u64* report, Report kind, u64 place) {
-    atomicMax(report + kind, ~place);
-}
-
-// As unsigned numbers, negative columns are beyond the last.
-__device__ __forceinline__ bool is_outside(INDEX column, i64 rows) {
-    return sizeof(INDEX) == 4 ? (u32)column >= (u32)rows : (u64)column >= (u64)rows;
-}
+#include "chunks.cuh"
 
 // Reports the bad ones among a thread's entries of a chunk.
 __device__ __noinline__ void report_entries(const INDEX* indices, const VALUE* data, i64 first, i64 end, i64 rows,
@@ -22,40 +10,6 @@ __device__ __noinline__ void report_entries(const INDEX* indices, const VALUE* d
     }
 }
 
-// Notes for every chunk of entries the row in which it begins, and checks that row offsets rise.
-extern "C" __global__ void chunk_rows(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
-                                      INDEX* __restrict__ chunk_row, u64* report) {
-    INDEX longest = 0;
-    const i64 stride = (i64)gridDim.x * blockDim.x;
-    for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x; first < rows; first += AT_ONCE * stride) {
-        INDEX begins[AT_ONCE], ends[AT_ONCE];
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) {
-            const i64 row = first + i * stride < rows ? first + i * stride : first;
-            begins[i] = indptr[row];
-            ends[i] = indptr[row + 1];
-        }
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) {
-            const i64 row = first + i * stride;
-            const INDEX begin = begins[i], end = ends[i];
-            if (row >= rows) break;
-            const bool good = begin >= 0 && begin <= end && end <= (INDEX)entries && (row > 0 || begin == 0) &&
-                              (row < rows - 1 || end == (INDEX)entries);
-            if (!good) {
-                report_first(report, BAD_ROW, row);
-                continue;
-            }
-            longest = max(longest, (INDEX)(end - begin));
-            // Most rows lie inside one chunk.
-            if (begin % CHUNK && begin / CHUNK == (end - 1) / CHUNK) continue;
-            for (i64 chunk = ((i64)begin + CHUNK - 1) / CHUNK; chunk * CHUNK < end; ++chunk) chunk_row[chunk] = row;
-        }
-    }
-    for (int half = 16; half > 0; half /= 2) longest = max(longest, __shfl_xor_sync(FULL_WARP, longest, half));
-    if (threadIdx.x % 32 == 0 && (u64)longest > report[LONGEST_ROW]) atomicMax(report + LONGEST_ROW, (u64)longest);
-}
-
 // A number that an edge {low, high} of this weight has and hardly another: both halves of a 128-bit
 // product. Only whether the numbers above and below the diagonal cancel is ever seen.
 __device__ __forceinline__ u64 edge_hash(INDEX low, INDEX high, u64 weight_bits) {
@@ -64,9 +18,6 @@ __device__ __forceinline__ u64 edge_hash(INDEX low, INDEX high, u64 weight_bits)
     const u64 a = pair ^ 0xD6E8FEB86659FD93ull, b = weight_bits ^ 0xC2B2AE3D27D4EB4Full;
     return a * b ^ __umul64hi(a, b);
 }
-
-// Chunks with fewer rows than this give each row a warp, others a thread.
-#define ROWS_FOR_THREADS 96
 
 // A chunk of entries in shared memory.
 struct Chunk {
@@ -90,18 +41,17 @@ struct Findings {
 // Looks at the part of a row that lies in the chunk, WIDTH threads to a row. Diagonal entries lose their weight,
 // those beside the diagonal are marked by a minus sign.
 template <int WIDTH>
-__device__ __forceinline__ void look_at_row(const Chunk& chunk, INDEX row, const INDEX* __restrict__ indptr,
-                                            const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
-                                            VALUE* __restrict__ diagonal, Findings& found) {
-    const INDEX row_begin = indptr[row] - (INDEX)chunk.base, row_end = indptr[row + 1] - (INDEX)chunk.base;
-    const int begin = (int)max(row_begin, (INDEX)0), end = (int)min(row_end, (INDEX)chunk.count);
-    int i = begin + threadIdx.x % WIDTH;
-    if (i >= end) return;
-    INDEX previous = i > begin ? chunk.columns[i - 1] : row_begin < 0 ? indices[chunk.base - 1] : NO_VERTEX;
+__device__ __forceinline__ void look_at_part(const Chunk& chunk, const RowPart& part, const INDEX* __restrict__ indices,
+                                             const VALUE* __restrict__ data, VALUE* __restrict__ diagonal,
+                                             Findings& found) {
+    const INDEX row = part.row;
+    int i = part.begin + threadIdx.x % WIDTH;
+    if (i >= part.end) return;
+    INDEX previous = i > part.begin ? chunk.columns[i - 1] : part.begun ? indices[chunk.base - 1] : NO_VERTEX;
 #pragma unroll 1
-    for (; i < end; i += WIDTH) {
+    for (; i < part.end; i += WIDTH) {
         const INDEX column = chunk.columns[i];
-        if (WIDTH > 1 && i > begin) previous = chunk.columns[i - 1];
+        if (WIDTH > 1 && i > part.begin) previous = chunk.columns[i - 1];
         found.least_step = min(found.least_step, (INDEX)(column - previous));
         previous = column;
         if (column == row) {
@@ -167,12 +117,9 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6) s
                                               : stage<false>(chunk, indices + base, data + base, rows);
         if (bad) report_entries(indices, data, base + t, base + chunk.count, rows, report);
         __syncthreads();
-        if (last_row - first_row < ROWS_FOR_THREADS)
-            for (i64 row = first_row + t / 32; row <= last_row; row += LANES / 32)
-                look_at_row<32>(chunk, (INDEX)row, indptr, indices, data, diagonal, found);
-        else
-            for (i64 row = first_row + t; row <= last_row; row += LANES)
-                look_at_row<1>(chunk, (INDEX)row, indptr, indices, data, diagonal, found);
+        for_each_part(indptr, first_row, last_row, base, chunk.count, [&](auto together, const RowPart& part) {
+            look_at_part<decltype(together)::count>(chunk, part, indices, data, diagonal, found);
+        });
         __syncthreads();
         double sums[2] = {0.0, 0.0};
 #pragma unroll
@@ -189,11 +136,11 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6) s
     if (found.least_step <= 0) report[UNSORTED] = 1;
 }
 
-// The row of every entry, a warp to a row.
-extern "C" __global__ void fill_rows(const INDEX* __restrict__ indptr, i64 rows, INDEX* __restrict__ row_of) {
-    const i64 warps = (i64)gridDim.x * blockDim.x / 32;
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; row < rows; row += warps)
-        for (i64 slot = indptr[row] + threadIdx.x % 32; slot < indptr[row + 1]; slot += 32) row_of[slot] = row;
+// The row of every entry, `width` threads to a row.
+extern "C" __global__ void fill_rows(const INDEX* __restrict__ indptr, i64 rows, int width, INDEX* __restrict__ row_of) {
+    const i64 groups = (i64)gridDim.x * blockDim.x / width;
+    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / width; row < rows; row += groups)
+        for (i64 slot = indptr[row] + threadIdx.x % width; slot < indptr[row + 1]; slot += width) row_of[slot] = row;
 }
 
 extern "C" __global__ void magnitudes(const VALUE* __restrict__ data, i64 entries, WEIGHT* __restrict__ weights) {

@@ -18,7 +18,7 @@ struct Selection {
     const int* __restrict__ degrees;
     LongRows long_rows;
     u8* states;
-    // How far each item has looked; zero at first.
+    // How far each item has looked.
     u16* offsets;
     // Of long rows: the pieces that have not passed all of their entries.
     u32* unfinished;
@@ -113,10 +113,13 @@ __device__ __forceinline__ bool decide(const Selection& s, const View& view, u32
 extern "C" __global__ void __launch_bounds__(256, 5) select_near(Selection s, Worklist work, u32* barrier) {
     u32 generation = 0;
     begin(s);
+    const i64 items = s.n + piece_count(s.long_rows);
+    for (i64 item = (i64)blockIdx.x * blockDim.x + threadIdx.x; item < items; item += (i64)gridDim.x * blockDim.x)
+        s.offsets[item] = 0;
     grid_barrier(barrier, generation);
     const View view = view_of(s);
     const auto examine = [&](u32 item) { return decide(s, view, item); };
-    work_off(work, s.n + piece_count(s.long_rows), barrier, generation, examine);
+    work_off(work, items, barrier, generation, examine);
     write_members(s);
 }
 

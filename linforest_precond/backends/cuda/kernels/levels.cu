@@ -244,6 +244,14 @@ extern "C" __global__ void __launch_bounds__(1024) search(Search s, Widths width
     });
 }
 
+// Counts the vertices that were reached.
+extern "C" __global__ void count_reached(const int* __restrict__ levels, int n, u64* count) {
+    u64 reached = 0;
+    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) reached += levels[v] >= 0;
+    reached = warp_sum(reached);
+    if (threadIdx.x % 32 == 0 && reached) atomicAdd(count, reached);
+}
+
 // Takes the most into *place; most candidates are below it already and need no atomic.
 __device__ __forceinline__ void take_most(u64* place, u64 candidate) {
     if (candidate > __ldcg(place)) atomicMax(place, candidate);

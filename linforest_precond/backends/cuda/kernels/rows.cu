@@ -8,10 +8,11 @@ __device__ __forceinline__ int rank_in_row(const int* __restrict__ ranks, int ro
     return column == row ? LAST_RANK : ranks[column];
 }
 
-// Where each row of neighbours begins and how many it has: the diagonal, behind them, is left out.
+// Where each row of neighbours begins and how many it has: its degree, so that the diagonal, behind them, is left out, or
+// without degrees all that is stored.
 extern "C" __global__ void find_spans(const INDEX* __restrict__ indptr, const int* __restrict__ degrees, int n, Span* spans) {
     for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
-        spans[v] = {indptr[v], (INDEX)degrees[v]};
+        spans[v] = {indptr[v], degrees ? (INDEX)degrees[v] : indptr[v + 1] - indptr[v]};
 }
 
 // Rows that one group of lanes looks through: a neighbour's place is the number of those that rank below it.

@@ -221,10 +221,26 @@ extern "C" __global__ void __launch_bounds__(512) grow(Graph graph, Trees trees,
     }
 }
 
-// The places of the bits that are set; `ends` counts them up to the end of each word.
-extern "C" __global__ void list_marked(const u32* __restrict__ words, const i64* __restrict__ ends, i64 count, i64* slots) {
+// How many entries are taken before each of `count` places; `ends` counts them up to the end of each word.
+extern "C" __global__ void count_taken(const INDEX* __restrict__ places, i64 count, const u32* __restrict__ taken,
+                                       const i64* __restrict__ ends, INDEX* __restrict__ before) {
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
-        u32 left = words[i];
-        for (i64 place = ends[i] - __popc(left); left; left &= left - 1) slots[place++] = 32 * i + __ffs(left) - 1;
+        const i64 word = places[i] / 32;
+        const u32 bit = (u32)(places[i] % 32);
+        before[i] = (INDEX)((word ? ends[word - 1] : 0) + (bit ? __popc(taken[word] & ((1u << bit) - 1)) : 0));
+    }
+}
+
+// Copies the entries that are taken, in their order.
+extern "C" __global__ void copy_taken(const u32* __restrict__ taken, const i64* __restrict__ ends, i64 words,
+                                      const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
+                                      INDEX* __restrict__ taken_indices, VALUE* __restrict__ taken_data) {
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += (i64)gridDim.x * blockDim.x) {
+        u32 left = taken[i];
+        for (i64 place = ends[i] - __popc(left); left; left &= left - 1, ++place) {
+            const i64 slot = 32 * i + __ffs(left) - 1;
+            taken_indices[place] = indices[slot];
+            taken_data[place] = data[slot];
+        }
     }
 }
