@@ -8,6 +8,9 @@ from linforest_precond.config import show_config as show_config
 from linforest_precond.config import warmup as warmup
 from linforest_precond.graph.forest import linear_forest as linear_forest
 from linforest_precond.graph.permute import permute as permute
+from linforest_precond.matching_records import Coarsening as Coarsening
+from linforest_precond.matching_records import CoarseningHierarchy as CoarseningHierarchy
+from linforest_precond.matching_records import Matching as Matching
 from linforest_precond.precond.bands import extract_bands as extract_bands
 from linforest_precond.precond.hierarchy import Hierarchy as Hierarchy
 from linforest_precond.precond.jacobi import block_jacobi as block_jacobi
@@ -23,10 +26,7 @@ from linforest_precond.precond.tridiagonal_operators import block_tridiagonal as
 from linforest_precond.precond.tridiagonal_operators import tridiagonal as tridiagonal
 from linforest_precond.records import Bands as Bands
 from linforest_precond.records import BlockForest as BlockForest
-from linforest_precond.records import Coarsening as Coarsening
-from linforest_precond.records import CoarseningHierarchy as CoarseningHierarchy
 from linforest_precond.records import Factor as Factor
 from linforest_precond.records import Forest as Forest
-from linforest_precond.records import Matching as Matching
 
 __version__ = "0.1.0"

@@ -41,6 +41,14 @@ class TestSet:
             members = mis(backend.csr(B), k, seed=5)
             np.testing.assert_array_equal(backend.host(members), expected)
 
+    @pytest.mark.parametrize("make", [lambda: graphs.grid_graph(30, 35, 40), lambda: graphs.rmat_graph(15)])
+    def test_many_threads(self, backend, make):
+        """Enough vertices for all threads of the CPU, and for several rounds."""
+        A = graphs.shuffled(make())
+        expected = oracles.independent_set(ordering_oracles.neighbors(A), 1, 0)
+        for _ in range(10):
+            np.testing.assert_array_equal(backend.host(mis(backend.csr(A))), expected)
+
     @pytest.mark.gpu
     @pytest.mark.parametrize("k", [1, 2, 3])
     @pytest.mark.parametrize("name", cases.LONG_ROWS)
@@ -139,7 +147,7 @@ class TestSet:
 
 
 def assert_as_on_the_cpu(backend, A, k):
-    """The CPU runs the sequential program; the checker is another one."""
+    """The checker is another program than those that find the set."""
     members = mis(backend.csr(A), k)
     assert_is_mis(backend, backend.csr(A), members, k)
     if backend is not CPU:

@@ -10,8 +10,9 @@ from linforest_precond.graph.factor import as_integer
 from linforest_precond.graph.matching import DEFAULTS, check_matching_options, match_graph, tie_key_of
 from linforest_precond.graph.matching_checks import are_mutual, as_mates
 from linforest_precond.kinds import csr_like
+from linforest_precond.matching_records import Coarsening, CoarseningHierarchy
 from linforest_precond.precond.notices import tell
-from linforest_precond.records import CSR, Array, Coarsening, CoarseningHierarchy, Graph
+from linforest_precond.records import CSR, Array, Graph
 
 # Methods that work on every device.
 METHODS = "suitor", "locally_dominant", "random", "weighted", "factor"

@@ -8,7 +8,8 @@ from linforest_precond.backends import backend_of, cuda_status
 from linforest_precond.backends.cpu.hashing import iteration_keys
 from linforest_precond.gate import as_weighted_graph
 from linforest_precond.graph.factor import as_integer, check_options, propose_factor
-from linforest_precond.records import Array, Graph, Matching
+from linforest_precond.matching_records import Matching
+from linforest_precond.records import Array, Graph
 
 # What each method takes beside `weights` and `seed`.
 OPTIONS: dict[str, tuple[str, ...]] = {

@@ -8,7 +8,8 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph, is_nonzero
-from linforest_precond.records import Array, Graph, Matching
+from linforest_precond.matching_records import Matching
+from linforest_precond.records import Array, Graph
 
 
 def is_matching(A: Any, mate: Any) -> bool:

@@ -11,7 +11,7 @@ from numba import prange
 from .entries import readonly, transposed
 from .jit import helper, kernel
 from .products import row_shares
-from .sums import CHUNK, fold, tree_sum
+from .sums import CHUNK, fold, fold_lanes, tree_sum
 
 PIECE = 64
 LANES = 32
@@ -61,12 +61,7 @@ def long_sum(begin, end, indices, data, vector):
     for piece in range((end - begin + PIECE - 1) // PIECE):
         first = begin + piece * PIECE
         lanes[piece % LANES] += piece_sum(first, min(first + PIECE, end), indices, data, vector)
-    half = LANES // 2
-    while half > 0:
-        for lane in range(half):
-            lanes[lane] += lanes[lane + half]
-        half //= 2
-    return lanes[0]
+    return fold_lanes(lanes, LANES)
 
 
 # Unsigned indices: the compiler need not ask whether they are negative.

@@ -32,7 +32,13 @@ def tree_sum(x, scale=1.0):
 def fold(values):
     for i in range(LANES, CHUNK):
         values[i % LANES] += values[i]
-    half = LANES // 2
+    return fold_lanes(values, LANES)
+
+
+# The sum of the first values, so many, a power of two: folded in halves, and overwritten.
+@helper
+def fold_lanes(values, lanes):
+    half = lanes // 2
     while half > 0:
         for lane in range(half):
             values[lane] += values[lane + half]

@@ -7,7 +7,6 @@ from .hashing import iteration_keys, vertex_hash
 from .jit import kernel
 
 CLASS_SHIFT, HASH_SHIFT = np.uint64(59), np.uint64(32)
-LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 def bit_lengths(degrees):
@@ -21,7 +20,7 @@ def vertices_in_order(classes, seed):
     keys = np.empty(classes.size, np.uint64)
     fill_keys(classes, tie_key, keys)
     keys.sort()
-    return (keys & LOW_HALF).astype(np.int32)
+    return keys.astype(np.uint32).view(np.int32)  # the low halves, which hold the indices
 
 
 # A vertex's place in the order as one word.

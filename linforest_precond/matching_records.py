@@ -1,0 +1,163 @@
+"""Records of matchings, and of the coarser matrices that are made along them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from linforest_precond.backends import backend_of
+from linforest_precond.kinds import csr_like
+from linforest_precond.printing import as_table, numbers_of
+from linforest_precond.records import Array, covered_share
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """A matching: edges no two of which share a vertex.
+
+    Attributes
+    ----------
+    mate : (N,) integer array
+        The other end of each vertex's edge, -1 for a single vertex.
+    values : (N,) array
+        The graph's values on these edges, 0 for a single vertex.
+    progress : array of two numbers
+        What `iterations` and `maximal` read; on the device, so that making a matching does not wait for it.
+    total_weight, scale
+        What coverages are measured against.
+    method : str
+        How it was made.
+    """
+
+    mate: Array
+    values: Array
+    progress: Array
+    total_weight: float
+    scale: float = 1.0
+    method: str = "locally_dominant"
+
+    @cached_property
+    def iterations(self) -> int:
+        """Rounds that were made, 1 of methods that have none."""
+        return numbers_of(self.progress)[0]
+
+    @cached_property
+    def maximal(self) -> bool:
+        """Whether it is known that no edge can be added."""
+        return bool(numbers_of(self.progress)[1])
+
+    @cached_property
+    def size(self) -> int:
+        """Number of edges."""
+        return int((self.mate >= 0).sum()) // 2  # stall: on demand
+
+    @cached_property
+    def weight(self) -> float:
+        """Sum of the weights of the edges, in float64."""
+        return backend_of(self.values).sums.tree_sum(self.values, self.scale) / (2.0 * self.scale)
+
+    @cached_property
+    def coverage(self) -> float:
+        """Share of the graph's weight that the matching holds."""
+        return covered_share((self.values,), self.total_weight, self.scale)
+
+    def __str__(self) -> str:
+        vertices = self.mate.size
+        ending = "maximal" if self.maximal else "not proven maximal"
+        return as_table(
+            f"matching ({self.method})",
+            ("vertices", f"{vertices:,}"),
+            ("edges", f"{self.size:,}, {vertices - 2 * self.size:,} vertices are single"),
+            ("weight", f"{self.weight:.6g}"),
+            ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
+            ("iterations", f"{self.iterations} ({ending})"),
+        )
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
+class Coarsening:
+    """A coarser matrix: ``A = P.T @ A_fine @ P``, where P puts every vertex into one aggregate.
+
+    Attributes
+    ----------
+    A : sparse matrix
+        The coarse matrix, of the fine one's kind and format.
+    aggregates : (N,) integer array
+        The aggregate of each vertex, which is its row of the coarse matrix. Aggregates are numbered by their
+        lowest vertices.
+    fine_nnz : int
+        Stored entries of the fine matrix.
+    """
+
+    A: Any
+    aggregates: Array
+    fine_nnz: int
+
+    @property
+    def n(self) -> int:
+        """Rows of the coarse matrix."""
+        return self.A.shape[0]
+
+    @cached_property
+    def P(self) -> Any:  # noqa: N802
+        """The prolongator: N x n, with a one in each row, of the matrices' kind."""
+        xp, rows = backend_of(self.aggregates).xp, self.aggregates.size
+        indptr = xp.arange(rows + 1, dtype=self.aggregates.dtype)
+        return csr_like(self.A, xp.ones(rows, self.A.dtype), self.aggregates, indptr, (rows, self.n))
+
+    def __str__(self) -> str:
+        rows = self.aggregates.size
+        largest = int(backend_of(self.aggregates).xp.bincount(self.aggregates).max()) if rows else 0  # stall
+        return as_table(
+            "coarsening",
+            ("unknowns", f"{rows:,} to {self.n:,}"),
+            ("entries", f"{self.fine_nnz:,} to {self.A.nnz:,}"),
+            ("aggregates", f"{rows / max(self.n, 1):.2f} vertices on average, {largest:,} at most"),
+        )
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
+class CoarseningHierarchy(Sequence):
+    """Coarsenings one after the other: ``hierarchy[i]`` leads from level i to level i + 1, its P back.
+
+    Attributes
+    ----------
+    A : sparse matrix
+        The matrix of level 0.
+    steps : tuple of Coarsening
+        From each level to the next.
+    stalled : bool
+        Whether it ends because coarsening got nowhere: few vertices still have edges.
+    """
+
+    A: Any
+    steps: tuple[Coarsening, ...]
+    stalled: bool
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.steps[i]
+
+    @property
+    def levels(self) -> list[Any]:
+        """The matrices, the finest first."""
+        return [self.A, *(step.A for step in self.steps)]
+
+    def __str__(self) -> str:
+        levels = [(A.shape[0], A.nnz) for A in self.levels]
+        unknowns, entries = (sum(column) / max(column[0], 1) for column in zip(*levels))
+        return as_table(
+            "coarsening hierarchy" + (", stalled" if self.stalled else ""),
+            *((f"level {i}", f"{n:,} unknowns, {nnz:,} entries") for i, (n, nnz) in enumerate(levels)),
+            ("in all", f"{unknowns:.2f} x the unknowns, {entries:.2f} x the entries"),
+        )
+
+    __repr__ = __str__
