@@ -71,6 +71,7 @@ PROGRAMS = {
     "aggregates": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "row_merging": _every(VALUE=_VALUES, INDEX=_INDICES),
     "galerkin": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "path_interpolation": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "transfers": _every(VALUE=_VALUES, INDEX=_INDICES),
     "block_bands": _every(VALUE=_VALUES, INDEX=_INDICES),
     "diagonal_blocks": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],
