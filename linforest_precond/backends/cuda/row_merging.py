@@ -23,37 +23,36 @@ GROUPS = Struct(begins="P", members="P", weights="P", starts="P", count="q")
 COARSE = Struct(indptr="P", indices="P", data="P")
 ROOM = Struct(indices="P", data="P", longest_rows="P", longest_counts="P", longest="q")
 TAKEN, ENTRIES, TOTALS = range(3)
+SIZES = 3
 
 
-def merge_rows(matrix, begins, members, numbers=0, weights=0):
+def merge_rows(matrix, begins, members, numbers=0, weights=0, most_terms=None):
     """Add up the rows of each group's members, in their order.
 
     Takes the CSR arrays of the matrix, where the members of each group begin, and the members. `numbers` are
     new ones for the matrix's columns, `weights` are what each member's row is multiplied with. Returns CSR
-    arrays with ascending columns: an entry wherever a member has one, zeros included.
+    arrays with ascending columns: an entry wherever a member has one, zeros included; None where there are
+    more than `most_terms` to add up.
     """
     indptr, indices, data = matrix
     count, index, dtype = begins.size - 1, indices.dtype, data.dtype
     program = kernels("row_merging", VALUE=dtype.type, INDEX=index.type)
-    starts = cupy.zeros(members.size + 1, index)
-    launch(program.count_entries, (indptr, members, members.size, starts))
-    starts = cupy.cumsum(starts, dtype=index)
-    row_starts = starts[begins]
-    lengths = row_starts[1:] - row_starts[:-1]
-    sizes = cupy.zeros(3, index)
-    if count:
-        sizes = cupy.stack([lengths.max(), (begins[1:] - begins[:-1]).max(), row_starts[-1]])
-    longest, largest, terms = sizes.tolist()  # stall: how rows are merged
-
+    lengths, sizes = cupy.zeros(members.size + 1, index), cupy.zeros(SIZES, np.uint64)
+    launch(program.count_entries, (indptr, members, members.size, lengths, sizes))
+    starts = cupy.cumsum(lengths, dtype=index)
     fine = FINE(indptr=indptr, indices=indices, data=data, numbers=numbers)
     groups = GROUPS(begins=begins, members=members, weights=weights, starts=starts, count=count)
+    launch(program.measure_groups, (groups, sizes))
+    terms, longest, largest = sizes.tolist()  # stall: how rows are merged
+    if most_terms is not None and terms > most_terms:
+        return None
     rows = _rows_of_tile(terms, members.size, count, dtype)
     fits = longest <= SHORT_ROW and longest * rows <= _capacity(dtype) and largest * rows <= MEMBERS
     room = dict.fromkeys(ROOM.fields, 0)
     if not fits:
         room |= {"indices": cupy.empty(terms, index), "data": cupy.empty(terms, dtype)}
     if longest > LONGEST_ROW:
-        room |= _merge_longest(program, fine, groups, room, lengths, dtype)
+        room |= _merge_longest(program, fine, groups, room, starts[begins], dtype)
     out = cupy.zeros(count + 1, index), cupy.empty(terms, index), cupy.empty(terms, dtype)
     words = cupy.zeros(TOTALS + -(-count // rows), np.uint64)
     coarse = COARSE(indptr=out[0], indices=out[1], data=out[2])
@@ -71,9 +70,9 @@ def _rows_of_tile(terms, members, count, dtype):
     return next((rows for rows in TILES if SPARE * rows <= most), TILES[-1])
 
 
-def _merge_longest(program, fine, groups, room, lengths, dtype):
+def _merge_longest(program, fine, groups, room, starts, dtype):
     """Merge the rows too long for a block, all their entries sorted; gives these rows and their counts."""
-    index = lengths.dtype
+    index, lengths = starts.dtype, starts[1:] - starts[:-1]
     rows = cupy.flatnonzero(lengths > LONGEST_ROW).astype(index)  # stall: CuPy counts them to allocate
     offsets = cupy.zeros(rows.size + 1, np.int64)
     offsets[1:] = cupy.cumsum(lengths[rows], dtype=np.int64)

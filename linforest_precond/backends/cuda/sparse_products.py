@@ -14,16 +14,20 @@ def multiply(left, right, width):
 
     Terms are added in the order of the first matrix's entries. Zeros that result are kept.
     """
+    merged = merge_rows(right, left[0], left[1], weights=left[2], most_terms=TERMS_AT_ONCE)
+    return _in_parts(left, right) if merged is None else merged
+
+
+def _in_parts(left, right):
+    """The same, some rows at a time."""
     terms = cupy.zeros(left[1].size + 1, np.int64)
     cupy.cumsum((right[0][1:] - right[0][:-1])[left[1]], out=terms[1:])
     of_rows = terms[left[0]]
     shares = cupy.arange(TERMS_AT_ONCE, int(of_rows[-1]), TERMS_AT_ONCE)  # stall: how many
     cuts = cupy.searchsorted(of_rows, shares, side="right") - 1
-    places = cupy.stack([cuts, left[0][cuts]]).T.tolist() if cuts.size else []  # stall: where to cut
+    places = cupy.stack([cuts, left[0][cuts]]).T.tolist()  # stall: where to cut
     places = sorted({(0, 0), *map(tuple, places), (left[0].size - 1, left[1].size)})
     parts = [_product_of_rows(left, right, *cut) for cut in zip(places, places[1:])]
-    if len(parts) < 2:
-        return parts[0] if parts else left
     indptr, end = [parts[0][0][:1]], 0
     for own, columns, _ in parts:
         indptr.append(own[1:] + end)

@@ -64,11 +64,41 @@ struct Room {
     i64 longest;
 };
 
-// How many entries each member has, shifted by one place. Sums over them then say where those of each start.
+// What decides how rows are merged; zero at first.
+enum Sizes { TERMS, LONGEST, LARGEST };
+
+__device__ __forceinline__ u64 warp_most(u64 value) {
+    for (int half = 16; half > 0; half /= 2) value = max(value, __shfl_xor_sync(FULL_WARP, value, half));
+    return value;
+}
+
+// How many entries each member has, shifted by one place, and how many all have: sums over them, if these do not overflow,
+// then say where those of each start.
 extern "C" __global__ void count_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ members, i64 count,
-                                         INDEX* __restrict__ lengths) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x)
-        lengths[i + 1] = indptr[members[i] + 1] - indptr[members[i]];
+                                         INDEX* __restrict__ lengths, u64* sizes) {
+    u64 terms = 0;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+        const INDEX length = indptr[members[i] + 1] - indptr[members[i]];
+        lengths[i + 1] = length;
+        terms += length;
+    }
+    terms = warp_sum(terms);
+    if (threadIdx.x % 32 == 0 && terms) atomicAdd(sizes + TERMS, terms);
+}
+
+// The most entries and the most members that a coarse row is made of.
+extern "C" __global__ void measure_groups(Groups groups, u64* sizes) {
+    u64 longest = 0, largest = 0;
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < groups.count; row += (i64)gridDim.x * blockDim.x) {
+        const INDEX begin = groups.begins[row], end = groups.begins[row + 1];
+        largest = max(largest, (u64)(end - begin));
+        longest = max(longest, (u64)(groups.starts[end] - groups.starts[begin]));
+    }
+    longest = warp_most(longest);
+    largest = warp_most(largest);
+    if (threadIdx.x % 32) return;
+    atomicMax(sizes + LONGEST, longest);
+    atomicMax(sizes + LARGEST, largest);
 }
 
 // The member that the i-th entry of a coarse row comes from, and where it is stored.
