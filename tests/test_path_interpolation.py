@@ -119,3 +119,21 @@ def test_line_smoothers_go_with_paths(backend):
         assert ml._part.options["coarsening"] == coarsening and coarsening in str(ml)
     ml = lf.multilevel(A, smoother="tridiagonal", smooth_prolongation=True, max_coarse=50)
     assert ml._part.options["coarsening"] == "matching"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("weights", ["coupling", "magnitude"])
+@pytest.mark.parametrize("dtype", graphs.DTYPES)
+def test_the_same_bits_on_the_gpu(cuda, dtype, weights):
+    for A in (
+        lf.matrices.anisotropic_diffusion((60, 61), 0.5, 1e-3),
+        graphs.random_graph(3000, kind="unique"),
+        graphs.random_graph(3000, kind="ties", symmetric=False),
+        graphs.star_graph(3000),
+    ):
+        A = graphs.with_types(A, dtype)
+        found, expected = (path_prolongator(as_csr(B), weights, 0.5, 3) for B in (cuda.csr(A), A))
+        assert found.width == expected.width
+        for one, other in zip(found.arrays, expected.arrays):
+            np.testing.assert_array_equal(cuda.host(one), other)
+            assert one.dtype == other.dtype
