@@ -20,7 +20,7 @@ def scan(indptr, indices, data, scale=1.0):
     chunks = -(-nnz // CHUNK)
     report = cupy.zeros(WORDS + 2, np.uint64)
     chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((2, chunks))
-    launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, 0, report))
+    launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, report))
     diagonal = cupy.zeros(rows, data.dtype)
     arguments = indptr, indices, data, rows, nnz, float(scale), chunk_row, chunk_sums, diagonal, report
     launch(program.scan_entries, arguments)

@@ -23,9 +23,9 @@ def interpolate(neighbors, positions, sizes, groups, count):
     for on_path in (0, 1):
         launch(program.find_hosts, (paths, groups, n, on_path, hosts))
     launch(program.mark_staying, (paths, groups, hosts, n, stays))
-    launch(program.count_entries, (paths, groups, hosts, n, stays, counts[1:]))
+    launch(program.count_shares, (paths, groups, hosts, n, stays, counts[1:]))
     numbers, indptr = cupy.cumsum(stays, dtype=index), cupy.cumsum(counts, dtype=index)
     width, entries = (int(sums[-1]) if n else 0 for sums in (numbers, indptr))  # stall: how many
     columns, shares = cupy.empty(entries, index), cupy.empty(entries, np.float64)
-    launch(program.fill_rows, (paths, groups, hosts, n, stays, numbers, indptr[1:], columns, shares))
+    launch(program.fill_shares, (paths, groups, hosts, n, stays, numbers, indptr[1:], columns, shares))
     return indptr, columns, shares, width

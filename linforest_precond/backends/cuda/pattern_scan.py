@@ -17,7 +17,7 @@ def scan_pattern(indptr, indices):
     program = kernels("pattern_scan", INDEX=indices.dtype.type)
     report, chunk_row = cupy.zeros(WORDS, np.uint64), cupy.empty(-(-nnz // CHUNK), indices.dtype)
     degrees = cupy.empty(rows, np.int32)
-    launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, degrees, report))
+    launch(program.chunk_rows_of_pattern, (indptr, rows, nnz, chunk_row, degrees, report))
     launch(program.scan_pattern, (indptr, indices, rows, nnz, chunk_row, degrees, report))
     words = report.get()  # stall: nothing may go on before the pattern is known to be good
     return PatternScan(

@@ -15,8 +15,8 @@ __device__ __forceinline__ bool is_outside(INDEX column, i64 rows) {
 
 // Notes for every chunk of entries the row in which it begins, checks that row offsets rise, and fills in the rows'
 // lengths, if these are asked for.
-extern "C" __global__ void chunk_rows(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
-                                      INDEX* __restrict__ chunk_row, int* __restrict__ lengths, u64* report) {
+__device__ __forceinline__ void find_chunk_rows(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
+                                                INDEX* __restrict__ chunk_row, int* __restrict__ lengths, u64* report) {
     INDEX longest = 0;
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x; first < rows; first += AT_ONCE * stride) {

@@ -10,6 +10,11 @@ __device__ __noinline__ void report_entries(const INDEX* indices, const VALUE* d
     }
 }
 
+extern "C" __global__ void chunk_rows(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
+                                      INDEX* __restrict__ chunk_row, u64* report) {
+    find_chunk_rows(indptr, rows, entries, chunk_row, nullptr, report);
+}
+
 // A number that an edge {low, high} of this weight has and hardly another: both halves of a 128-bit
 // product. Only whether the numbers above and below the diagonal cancel is ever seen.
 __device__ __forceinline__ u64 edge_hash(INDEX low, INDEX high, u64 weight_bits) {

@@ -51,8 +51,8 @@ extern "C" __global__ void mark_staying(Paths paths, const INDEX* __restrict__ g
         stays[v] = hosts[groups[v]] == v && (paths.positions[v] % 2 == 0 || !is_on_path(paths, v));
 }
 
-extern "C" __global__ void count_entries(Paths paths, const INDEX* __restrict__ groups, const INDEX* __restrict__ hosts, i64 n,
-                                         const INDEX* __restrict__ stays, INDEX* __restrict__ counts) {
+extern "C" __global__ void count_shares(Paths paths, const INDEX* __restrict__ groups, const INDEX* __restrict__ hosts, i64 n,
+                                        const INDEX* __restrict__ stays, INDEX* __restrict__ counts) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x) {
         const INDEX host = hosts[groups[v]];
         counts[v] = row_of(paths, host, stays[host]).count;
@@ -60,9 +60,10 @@ extern "C" __global__ void count_entries(Paths paths, const INDEX* __restrict__ 
 }
 
 // Fills the rows, which end at `ends`; `numbers` counts the vertices that stay up to each.
-extern "C" __global__ void fill_rows(Paths paths, const INDEX* __restrict__ groups, const INDEX* __restrict__ hosts, i64 n,
-                                     const INDEX* __restrict__ stays, const INDEX* __restrict__ numbers,
-                                     const INDEX* __restrict__ ends, INDEX* __restrict__ columns, double* __restrict__ shares) {
+extern "C" __global__ void fill_shares(Paths paths, const INDEX* __restrict__ groups, const INDEX* __restrict__ hosts, i64 n,
+                                       const INDEX* __restrict__ stays, const INDEX* __restrict__ numbers,
+                                       const INDEX* __restrict__ ends, INDEX* __restrict__ columns,
+                                       double* __restrict__ shares) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x) {
         const INDEX host = hosts[groups[v]];
         const Row row = row_of(paths, host, stays[host]);

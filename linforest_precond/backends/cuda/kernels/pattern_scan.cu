@@ -1,6 +1,11 @@
 #include "common.cuh"
 #include "chunks.cuh"
 
+extern "C" __global__ void chunk_rows_of_pattern(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
+                                                 INDEX* __restrict__ chunk_row, int* __restrict__ lengths, u64* report) {
+    find_chunk_rows(indptr, rows, entries, chunk_row, lengths, report);
+}
+
 // Two numbers that belong to a vertex.
 __device__ __forceinline__ u32 first_number(u32 vertex) { return mix32(vertex); }
 __device__ __forceinline__ u32 second_number(u32 vertex) { return mix32(vertex ^ 0x5851F42Du); }
