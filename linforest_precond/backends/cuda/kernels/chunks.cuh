@@ -68,15 +68,13 @@ __device__ __forceinline__ RowPart from_lane(const RowPart& part, int lane) {
 
 // How many threads look at a part together.
 template <int COUNT>
-struct Together {
-    static constexpr int count = COUNT;
-};
+struct Together {};
 
 // WIDTH threads to a row, and a warp where its part has more than `most` entries. Rows are dealt out to the warps in turn
 // where a row has more than one thread: neighbours are often long alike.
 template <int WIDTH, typename Look>
 __device__ __forceinline__ void share_parts(const INDEX* __restrict__ indptr, INDEX first_row, INDEX last_row, i64 base,
-                                            int count, int most, Look look) {
+                                            int count, int most, const Look& look) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int own = WIDTH == 1 ? threadIdx.x : lane / WIDTH * (LANES / 32) + warp;
     for (i64 first = first_row; first <= last_row; first += LANES / WIDTH) {
@@ -97,7 +95,7 @@ __device__ __forceinline__ void share_parts(const INDEX* __restrict__ indptr, IN
 // entries. All threads of the block must come.
 template <typename Look>
 __device__ __forceinline__ void for_each_part(const INDEX* __restrict__ indptr, INDEX first_row, INDEX last_row, i64 base,
-                                              int count, Look look) {
+                                              int count, const Look& look) {
     if (last_row - first_row < MANY_ROWS)
         share_parts<FEW_THREADS>(indptr, first_row, last_row, base, count, 8 * FEW_THREADS, look);
     else

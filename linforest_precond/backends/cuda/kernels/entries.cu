@@ -43,36 +43,42 @@ struct Findings {
     INDEX least_step;  // from a column to the next in its row
 };
 
-// Looks at the part of a row that lies in the chunk, WIDTH threads to a row. Diagonal entries lose their weight,
-// those beside the diagonal are marked by a minus sign.
-template <int WIDTH>
-__device__ __forceinline__ void look_at_part(const Chunk& chunk, const RowPart& part, const INDEX* __restrict__ indices,
-                                             const VALUE* __restrict__ data, VALUE* __restrict__ diagonal,
-                                             Findings& found) {
-    const INDEX row = part.row;
-    int i = part.begin + threadIdx.x % WIDTH;
-    if (i >= part.end) return;
-    INDEX previous = i > part.begin ? chunk.columns[i - 1] : part.begun ? indices[chunk.base - 1] : NO_VERTEX;
+// Looks at the parts of rows that lie in a chunk. Diagonal entries lose their weight, those beside the diagonal are marked
+// by a minus sign.
+struct Look {
+    const Chunk& chunk;
+    const INDEX* __restrict__ indices;
+    const VALUE* __restrict__ data;
+    VALUE* __restrict__ diagonal;
+    Findings& found;
+
+    template <int WIDTH>
+    __device__ __forceinline__ void operator()(Together<WIDTH>, const RowPart& part) const {
+        const INDEX row = part.row;
+        int i = part.begin + threadIdx.x % WIDTH;
+        if (i >= part.end) return;
+        INDEX previous = i > part.begin ? chunk.columns[i - 1] : part.begun ? indices[chunk.base - 1] : NO_VERTEX;
 #pragma unroll 1
-    for (; i < part.end; i += WIDTH) {
-        const INDEX column = chunk.columns[i];
-        if (WIDTH > 1 && i > part.begin) previous = chunk.columns[i - 1];
-        found.least_step = min(found.least_step, (INDEX)(column - previous));
-        previous = column;
-        if (column == row) {
-            diagonal[row] = data[chunk.base + i];
-            chunk.weights[i] = 0;
-            continue;
+        for (; i < part.end; i += WIDTH) {
+            const INDEX column = chunk.columns[i];
+            if (WIDTH > 1 && i > part.begin) previous = chunk.columns[i - 1];
+            found.least_step = min(found.least_step, (INDEX)(column - previous));
+            previous = column;
+            if (column == row) {
+                diagonal[row] = data[chunk.base + i];
+                chunk.weights[i] = 0;
+                continue;
+            }
+            const WEIGHT weight = chunk.weights[i];
+            if (rank_of(weight) == 0) continue;
+            // All bits set below the diagonal: a complement is a negative less one.
+            const INDEX below = (column - row) >> (8 * sizeof(INDEX) - 1);
+            found.symmetry += edge_hash(min(row, column), max(row, column), bits(weight)) ^ (u64)(i64)below;
+            found.below -= (i64)below;
+            if (column - row == 1 || row - column == 1) chunk.weights[i] = negative(weight);
         }
-        const WEIGHT weight = chunk.weights[i];
-        if (rank_of(weight) == 0) continue;
-        // All bits set below the diagonal: a complement is a negative less one.
-        const INDEX below = (column - row) >> (8 * sizeof(INDEX) - 1);
-        found.symmetry += edge_hash(min(row, column), max(row, column), bits(weight)) ^ (u64)(i64)below;
-        found.below -= (i64)below;
-        if (column - row == 1 || row - column == 1) chunk.weights[i] = negative(weight);
     }
-}
+};
 
 // Brings a chunk's columns and weights into shared memory, 0 beyond its end; returns whether any of the thread's
 // entries is bad. All loads are under way before the first is looked at.
@@ -122,9 +128,7 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6) s
                                               : stage<false>(chunk, indices + base, data + base, rows);
         if (bad) report_entries(indices, data, base + t, base + chunk.count, rows, report);
         __syncthreads();
-        for_each_part(indptr, first_row, last_row, base, chunk.count, [&](auto together, const RowPart& part) {
-            look_at_part<decltype(together)::count>(chunk, part, indices, data, diagonal, found);
-        });
+        for_each_part(indptr, first_row, last_row, base, chunk.count, Look{chunk, indices, data, diagonal, found});
         __syncthreads();
         double sums[2] = {0.0, 0.0};
 #pragma unroll

@@ -17,25 +17,30 @@ struct Findings {
     INDEX least_step;  // from a column to the next in its row
 };
 
-// Looks at the part of a row that lies in the chunk, WIDTH threads to a row; `before` is the last column of the chunk
-// before.
-template <int WIDTH>
-__device__ __forceinline__ void look_at_part(const INDEX* columns, const RowPart& part, INDEX before,
-                                             int* __restrict__ degrees, Findings& found) {
-    u64 first_sum = 0, second_sum = 0;
-    INDEX previous = part.begun ? before : NO_VERTEX;
+// Looks at the parts of rows that lie in a chunk; `before` is the last column of the chunk before.
+struct Look {
+    const INDEX* columns;
+    INDEX before;
+    int* __restrict__ degrees;
+    Findings& found;
+
+    template <int WIDTH>
+    __device__ __forceinline__ void operator()(Together<WIDTH>, const RowPart& part) const {
+        u64 first_sum = 0, second_sum = 0;
+        INDEX previous = part.begun ? before : NO_VERTEX;
 #pragma unroll 2
-    for (int i = part.begin + threadIdx.x % WIDTH; i < part.end; i += WIDTH) {
-        const INDEX column = columns[i];
-        if (WIDTH > 1 && i > part.begin) previous = columns[i - 1];
-        found.least_step = min(found.least_step, (INDEX)(column - previous));
-        previous = column;
-        first_sum += first_number((u32)column);
-        second_sum += second_number((u32)column);
-        if (column == part.row) atomicSub(degrees + part.row, 1);
+        for (int i = part.begin + threadIdx.x % WIDTH; i < part.end; i += WIDTH) {
+            const INDEX column = columns[i];
+            if (WIDTH > 1 && i > part.begin) previous = columns[i - 1];
+            found.least_step = min(found.least_step, (INDEX)(column - previous));
+            previous = column;
+            first_sum += first_number((u32)column);
+            second_sum += second_number((u32)column);
+            if (column == part.row) atomicSub(degrees + part.row, 1);
+        }
+        found.symmetry += first_number((u32)part.row) * second_sum - second_number((u32)part.row) * first_sum;
     }
-    found.symmetry += first_number((u32)part.row) * second_sum - second_number((u32)part.row) * first_sum;
-}
+};
 
 // One pass over the places of all entries: are they in range, sorted, symmetric? `degrees` are the rows' lengths at first,
 // and lose the diagonal. A block takes a chunk of entries at a time into shared memory, then looks at the rows.
@@ -65,9 +70,7 @@ extern "C" __global__ void __launch_bounds__(LANES, 6)
             columns[i] = own[j];
         }
         __syncthreads();
-        for_each_part(indptr, first_row, last_row, base, count, [&](auto together, const RowPart& part) {
-            look_at_part<decltype(together)::count>(columns, part, before, degrees, found);
-        });
+        for_each_part(indptr, first_row, last_row, base, count, Look{columns, before, degrees, found});
         __syncthreads();
     }
     const u64 symmetry = warp_sum(found.symmetry);
