@@ -9,12 +9,12 @@ from typing import Any
 
 from linforest_precond.backends import backend_of
 from linforest_precond.kinds import csr_like
-from linforest_precond.printing import as_table, numbers_of
-from linforest_precond.records import Array, covered_share
+from linforest_precond.printing import as_table
+from linforest_precond.records import Array, ChosenEdges
 
 
 @dataclass(frozen=True, eq=False)
-class Matching:
+class Matching(ChosenEdges):
     """A matching: edges no two of which share a vertex.
 
     Attributes
@@ -39,16 +39,6 @@ class Matching:
     method: str = "locally_dominant"
 
     @cached_property
-    def iterations(self) -> int:
-        """Rounds that were made, 1 of methods that have none."""
-        return numbers_of(self.progress)[0]
-
-    @cached_property
-    def maximal(self) -> bool:
-        """Whether it is known that no edge can be added."""
-        return bool(numbers_of(self.progress)[1])
-
-    @cached_property
     def size(self) -> int:
         """Number of edges."""
         return int((self.mate >= 0).sum()) // 2  # stall: on demand
@@ -58,21 +48,13 @@ class Matching:
         """Sum of the weights of the edges, in float64."""
         return backend_of(self.values).sums.tree_sum(self.values, self.scale) / (2.0 * self.scale)
 
-    @cached_property
-    def coverage(self) -> float:
-        """Share of the graph's weight that the matching holds."""
-        return covered_share((self.values,), self.total_weight, self.scale)
-
     def __str__(self) -> str:
         vertices = self.mate.size
-        ending = "maximal" if self.maximal else "not proven maximal"
-        return as_table(
+        return self._table(
             f"matching ({self.method})",
             ("vertices", f"{vertices:,}"),
             ("edges", f"{self.size:,}, {vertices - 2 * self.size:,} vertices are single"),
             ("weight", f"{self.weight:.6g}"),
-            ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
-            ("iterations", f"{self.iterations} ({ending})"),
         )
 
     __repr__ = __str__

@@ -191,8 +191,46 @@ def covered_share(kept: tuple[Array, ...], total_weight: float, scale: float) ->
     return min(1.0, weight / total_weight)
 
 
+class ChosenEdges:
+    """What factors, forests and matchings tell of themselves from `values`, `progress` and the weight.
+
+    `progress` are two numbers, rounds and whether the choice is maximal; they are on the device until someone
+    asks, so that making a choice does not wait for it.
+    """
+
+    values: Array
+    progress: Array
+    total_weight: float
+    scale: float
+
+    @cached_property
+    def iterations(self) -> int:
+        """Rounds of propositions, the paper's M_max when `maximal`; 1 of methods that have none."""
+        return numbers_of(self.progress)[0]
+
+    @cached_property
+    def maximal(self) -> bool:
+        """Whether it is known that no edge can be added; of a forest, to the factor that it was made from."""
+        return bool(numbers_of(self.progress)[1])
+
+    @cached_property
+    def coverage(self) -> float:
+        """Share of the off-diagonal weight that these edges hold (Eq. 4 of Klein & Strzodka, 2022)."""
+        return covered_share((self.values,), self.total_weight, self.scale)
+
+    def _table(self, title: str, *rows: tuple[str, str], of: str = "") -> str:
+        """The rows, then coverage and iterations, which are those `of` something else if that is named."""
+        ending = f"maximal {of}" if self.maximal else f"{of} not proven maximal"
+        return as_table(
+            title,
+            *rows,
+            ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
+            ("iterations", f"{self.iterations} ({ending.strip()})"),
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class Factor:
+class Factor(ChosenEdges):
     """A [0,n]-factor: a subgraph in which every vertex keeps at most n of its edges.
 
     Attributes
@@ -218,16 +256,6 @@ class Factor:
     total_weight: float
     scale: float = 1.0
 
-    @cached_property
-    def iterations(self) -> int:
-        """Propositions made; the paper's M_max when `maximal`."""
-        return numbers_of(self.progress)[0]
-
-    @cached_property
-    def maximal(self) -> bool:
-        """Whether it is known that no edge can be added."""
-        return bool(numbers_of(self.progress)[1])
-
     @property
     def n(self) -> int:
         """The largest degree allowed."""
@@ -243,22 +271,10 @@ class Factor:
         """Number of confirmed edges of each vertex."""
         return (self.neighbors >= 0).sum(axis=1)
 
-    @cached_property
-    def coverage(self) -> float:
-        """Share of the matrix's off-diagonal weight that the factor holds (Eq. 4)."""
-        return covered_share((self.values,), self.total_weight, self.scale)
-
     def __str__(self) -> str:
         vertices = self.neighbors.shape[0]
         edges = int((self.neighbors >= 0).sum()) // 2  # stall: printing reads one number
-        ending = "maximal" if self.maximal else "not proven maximal"
-        return as_table(
-            f"[0,{self.n}]-factor",
-            ("vertices", f"{vertices:,}"),
-            ("edges", f"{edges:,}"),
-            ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
-            ("iterations", f"{self.iterations} ({ending})"),
-        )
+        return self._table(f"[0,{self.n}]-factor", ("vertices", f"{vertices:,}"), ("edges", f"{edges:,}"))
 
     __repr__ = __str__
 
@@ -272,7 +288,7 @@ class Ordering:
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class Forest(ChosenEdges):
     """A linear forest: disjoint paths that cover all vertices.
 
     Attributes
@@ -287,7 +303,7 @@ class Forest:
         Vertices sorted by (path id, position).
     counts : array of three numbers
         What `n_paths`, `longest_path` and `n_cycles_broken` read.
-    factor_progress : array of two numbers
+    progress : array of two numbers
         What `iterations` and `maximal` read, of the factor the forest was made from.
     """
 
@@ -298,7 +314,7 @@ class Forest:
     position: Array
     ordering: Ordering
     counts: Array
-    factor_progress: Array
+    progress: Array
     total_weight: float
     scale: float = 1.0
 
@@ -317,16 +333,6 @@ class Forest:
         """Cycles that lost their weakest edge."""
         return numbers_of(self.counts)[2]
 
-    @cached_property
-    def iterations(self) -> int:
-        """Propositions made for the factor."""
-        return numbers_of(self.factor_progress)[0]
-
-    @cached_property
-    def maximal(self) -> bool:
-        """Whether it is known that no edge could be added to the factor."""
-        return bool(numbers_of(self.factor_progress)[1])
-
     @property
     def weights(self) -> Array:
         """The weights of the edges: magnitudes, 0 where empty."""
@@ -342,21 +348,14 @@ class Forest:
         """``rank[old] = new``, the inverse of `order`."""
         return self.ordering.rank
 
-    @cached_property
-    def coverage(self) -> float:
-        """Share of the matrix's off-diagonal weight that the forest holds (Eq. 4)."""
-        return covered_share((self.values,), self.total_weight, self.scale)
-
     def __str__(self) -> str:
-        ending = "maximal factor" if self.maximal else "factor not proven maximal"
-        return as_table(
+        return self._table(
             "linear forest",
             ("vertices", f"{self.path_id.size:,}"),
             ("paths", f"{self.n_paths:,}"),
             ("longest path", f"{self.longest_path:,} vertices"),
             ("cycles broken", f"{self.n_cycles_broken:,}"),
-            ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
-            ("iterations", f"{self.iterations} ({ending})"),
+            of="factor",
         )
 
     __repr__ = __str__

@@ -67,7 +67,7 @@ def break_cycles(factor: Factor, in_place: bool = False) -> Forest:
     return Forest(
         ordering=order_paths(arrays.path_id, arrays.position, fields.pop("lengths")),
         **fields,
-        factor_progress=factor.progress,
+        progress=factor.progress,
         total_weight=factor.total_weight,
         scale=factor.scale,
     )

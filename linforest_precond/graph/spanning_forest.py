@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
-
-import scipy.sparse
 
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csgraph
+from linforest_precond.kinds import csr_of_kind
 
 
 def minimum_spanning_tree(A: Any, overwrite: bool = False) -> Any:
@@ -69,16 +67,5 @@ def maximum_spanning_forest(A: Any) -> Any:
 
 def _forest(A: Any, largest: bool) -> Any:
     csr = as_csgraph(A)
-    backend = backend_of(csr.data)
-    return _csr_like(A, *backend.spanning_forest.spanning_forest(csr, largest), backend)
-
-
-def _csr_like(A: Any, indptr: Any, indices: Any, data: Any, backend: Any) -> Any:
-    """A CSR matrix of A's library where A is a sparse matrix, an array where A is anything else."""
-    sparse = scipy.sparse if backend.name == "cpu" else importlib.import_module("cupyx.scipy.sparse")
-    csr_type = getattr(sparse, "csr_array", sparse.csr_matrix)
-    csr_type = sparse.csr_matrix if sparse.isspmatrix(A) else csr_type
-    n = indptr.size - 1
-    B = csr_type((data, indices, indptr), shape=(n, n))
-    B.indices, B.indptr = indices, indptr  # the constructor may narrow them
-    return B
+    indptr, indices, data = backend_of(csr.data).spanning_forest.spanning_forest(csr, largest)
+    return csr_of_kind(A, data, indices, indptr, (csr.n, csr.n))
