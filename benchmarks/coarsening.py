@@ -14,7 +14,7 @@ from scipy.sparse.linalg import cg
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
-from linforest_precond.graph.matching import tie_key_of
+from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.study import timing
 

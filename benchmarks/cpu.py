@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse.linalg
 from results import Row
 from scipy.linalg import lapack
-from steps import SOLVERS, Steps
+from setup_steps import SOLVERS, Steps
 
 import linforest_precond as lf
 from linforest_precond import solvers
-from linforest_precond.precond.tridiagonal import solver_of
+from linforest_precond.precond.tridiagonal.solver import solver_of
 from linforest_precond.study import timing
 from linforest_precond.study.timing import numba_threads
 

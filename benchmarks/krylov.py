@@ -11,7 +11,7 @@ import cupy
 import cupyx.scipy.sparse.linalg
 import operators
 from results import Row
-from steps import SOLVERS, Steps
+from setup_steps import SOLVERS, Steps
 
 import linforest_precond as lf
 from linforest_precond import solvers

@@ -6,13 +6,14 @@ from functools import partial
 
 import cases
 import cupy
-import words
+import traffic_model
 from gtsv2 import Gtsv2
 from results import Row
 
 from linforest_precond import pipeline
-from linforest_precond.backends.cuda import launch, tiles
-from linforest_precond.precond.tridiagonal import solver_of
+from linforest_precond.backends.cuda.runtime import launch
+from linforest_precond.backends.cuda.tridiagonal import tiles
+from linforest_precond.precond.tridiagonal.solver import solver_of
 from linforest_precond.study import timing
 
 DTYPES = ("float64", "float32")
@@ -107,7 +108,7 @@ class Solve:
 
     @property
     def held_bytes(self):
-        return words.held_words(self.solver.n // self.block, self.block) * self.dtype.itemsize
+        return traffic_model.held_words(self.solver.n // self.block, self.block) * self.dtype.itemsize
 
     def moved_bytes(self):
         with launch.recording() as log:
@@ -116,7 +117,7 @@ class Solve:
         tile = tiles.threads(self.dtype, self.block) * tiles.rows_of_thread(self.dtype, self.block)[0]
         halo = tiles.halo(self.dtype, self.block) if passes == 1 else 0
         rows = self.solver.n // self.block
-        moved = words.moved_words(rows, self.block, self.solver.symmetric, tile, halo, passes)
+        moved = traffic_model.moved_words(rows, self.block, self.solver.symmetric, tile, halo, passes)
         return moved * self.dtype.itemsize
 
     def copies(self, size):

@@ -6,24 +6,26 @@ from linforest_precond import pipeline as pipeline
 from linforest_precond import solvers as solvers
 from linforest_precond.config import show_config as show_config
 from linforest_precond.config import warmup as warmup
-from linforest_precond.graph.forest import linear_forest as linear_forest
-from linforest_precond.graph.permute import permute as permute
+from linforest_precond.graph.forest.bands import extract_bands as extract_bands
+from linforest_precond.graph.forest.linear_forest import linear_forest as linear_forest
+from linforest_precond.graph.reordering.permute import permute as permute
 from linforest_precond.matching_records import Coarsening as Coarsening
 from linforest_precond.matching_records import CoarseningHierarchy as CoarseningHierarchy
 from linforest_precond.matching_records import Matching as Matching
-from linforest_precond.precond.bands import extract_bands as extract_bands
-from linforest_precond.precond.hierarchy import Hierarchy as Hierarchy
 from linforest_precond.precond.jacobi import block_jacobi as block_jacobi
 from linforest_precond.precond.jacobi import jacobi as jacobi
 from linforest_precond.precond.memory import memory_estimate as memory_estimate
-from linforest_precond.precond.multilevel import multilevel as multilevel
+from linforest_precond.precond.multigrid.hierarchy import Hierarchy as Hierarchy
+from linforest_precond.precond.multigrid.multilevel import multilevel as multilevel
 from linforest_precond.precond.operators import Preconditioner as Preconditioner
 from linforest_precond.precond.storage import load_preconditioner as load_preconditioner
 from linforest_precond.precond.storage import save_preconditioner as save_preconditioner
-from linforest_precond.precond.tridiagonal import BlockTridiagonalSolver as BlockTridiagonalSolver
-from linforest_precond.precond.tridiagonal import TridiagonalSolver as TridiagonalSolver
-from linforest_precond.precond.tridiagonal_operators import block_tridiagonal as block_tridiagonal
-from linforest_precond.precond.tridiagonal_operators import tridiagonal as tridiagonal
+from linforest_precond.precond.tridiagonal.operators import block_tridiagonal as block_tridiagonal
+from linforest_precond.precond.tridiagonal.operators import tridiagonal as tridiagonal
+from linforest_precond.precond.tridiagonal.solver import (
+    BlockTridiagonalSolver as BlockTridiagonalSolver,
+)
+from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver as TridiagonalSolver
 from linforest_precond.records import Bands as Bands
 from linforest_precond.records import BlockForest as BlockForest
 from linforest_precond.records import Factor as Factor

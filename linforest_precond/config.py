@@ -8,10 +8,10 @@ import numpy as np
 
 from linforest_precond import matrices, solvers
 from linforest_precond.backends import backend_of, cuda_status
-from linforest_precond.backends.cpu.jit import cache_folder
-from linforest_precond.graph.cuthill_mckee import reverse_cuthill_mckee
+from linforest_precond.backends.cpu.runtime.jit import cache_folder
+from linforest_precond.graph.reordering.cuthill_mckee import reverse_cuthill_mckee
 from linforest_precond.precond.jacobi import jacobi
-from linforest_precond.precond.tridiagonal_operators import block_tridiagonal, tridiagonal
+from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
 
 
 def show_config() -> None:

@@ -79,7 +79,7 @@ def as_graph(A: Any) -> Graph:
     [4.0, 4.0]
     """
     csr = as_csr(A)
-    entries = backend_of(csr.data).entries
+    entries = backend_of(csr.data).matrix.entries
     real = csr.data.dtype.kind != "c"
     values = csr.data if real else entries.magnitudes(csr.data)
     if csr.symmetric:
@@ -154,7 +154,7 @@ def as_weighted_graph(A: Any, weights: Any = "magnitude") -> Graph:
 def _unit_graph(graph: Graph) -> Graph:
     """The same edges, each of weight 1."""
     ones = is_nonzero(graph.values).astype(graph.values.dtype)
-    total = backend_of(ones).entries.scan(graph.indptr, graph.indices, ones).total
+    total = backend_of(ones).matrix.entries.scan(graph.indptr, graph.indices, ones).total
     return replace(graph, values=ones, total_weight=total, scale=1.0, values_are_matrix=False)
 
 
@@ -176,7 +176,7 @@ def _with_weights(A: Any, weights: Any) -> CSR:
         return checked_csr(indptr, indices, _checked_weights(weights, indices.size, backend))
     rows, cols, index = _pattern_triplets(A, backend)
     weights = _checked_weights(weights, rows.size, backend)
-    return checked_csr(*backend.entries.canonical(rows, cols, weights, A.shape[0], index))
+    return checked_csr(*backend.matrix.entries.canonical(rows, cols, weights, A.shape[0], index))
 
 
 def _checked_weights(weights: Any, count: int, backend: Any) -> Any:
@@ -247,7 +247,7 @@ def as_pattern(A: Any, *, symmetric_mode: bool = False, directed: bool = False) 
         indptr, indices = indptr.astype(index, copy=False), indices.astype(index, copy=False)
         ones = backend.xp.ones(indices.size, np.float32)
         before = indptr
-        indptr, indices, _, _ = backend.entries.symmetrized(indptr, indices, ones)
+        indptr, indices, _, _ = backend.matrix.entries.symmetrized(indptr, indices, ones)
         added = indptr - before
         degrees = degrees + (added[1:] - added[:-1]).astype(np.int32)
         # stall: one number, of patterns that had to be completed
@@ -276,7 +276,7 @@ def as_stored(A: Any) -> Any:
         _pattern_triplets(A, backend)
     csr = A if A.format == "csr" else A.tocsr()
     indptr, indices = _index_arrays(csr, backend.xp)
-    _raise_for_places(backend.pattern_scan.scan_pattern(indptr, indices), indptr, indices, backend)
+    _raise_for_places(backend.matrix.pattern_scan.scan_pattern(indptr, indices), indptr, indices, backend)
     return csr
 
 
@@ -290,7 +290,7 @@ def _pattern_arrays(A: Any, backend: Any) -> tuple[Any, Any]:
         return _index_arrays(A, backend.xp)
     rows, cols, index = _pattern_triplets(A, backend)
     ones = backend.xp.ones(rows.size, np.float32)
-    return backend.entries.canonical(rows, cols, ones, A.shape[0], index)[:2]
+    return backend.matrix.entries.canonical(rows, cols, ones, A.shape[0], index)[:2]
 
 
 def _pattern_triplets(A: Any, backend: Any) -> tuple[Any, Any, np.dtype]:
@@ -310,14 +310,14 @@ def _pattern_triplets(A: Any, backend: Any) -> tuple[Any, Any, np.dtype]:
 
 def _checked_pattern(indptr: Any, indices: Any, backend: Any) -> tuple[Any, Any, Any]:
     """Sorted and free of duplicates, and what a scan says of it."""
-    scan = backend.pattern_scan.scan_pattern(indptr, indices)
+    scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
     _raise_for_places(scan, indptr, indices, backend)
     if scan.sorted:
         return indptr, indices, scan
-    rows = backend.entries.rows_of(indptr, indices.size)
+    rows = backend.matrix.entries.rows_of(indptr, indices.size)
     ones = backend.xp.ones(indices.size, np.float32)
     n = indptr.size - 1
-    indptr, indices, _ = backend.entries.canonical(rows, indices, ones, n, indices.dtype)
+    indptr, indices, _ = backend.matrix.entries.canonical(rows, indices, ones, n, indices.dtype)
     return _checked_pattern(indptr, indices, backend)
 
 
@@ -370,7 +370,7 @@ def _from_triplets(A: Any, dtype: np.dtype, backend: Any) -> tuple[Any, Any, Any
         rows, cols, values = A.row, A.col, A.data
         _check_coordinates(rows, cols, values, A.shape[0])
         index = _index_dtype(values.size, rows.dtype, cols.dtype)
-    return backend.entries.canonical(rows, cols, values.astype(dtype, copy=False), A.shape[0], index)
+    return backend.matrix.entries.canonical(rows, cols, values.astype(dtype, copy=False), A.shape[0], index)
 
 
 def _check_coordinates(rows: Any, cols: Any, values: Any, n: int) -> None:
@@ -387,9 +387,9 @@ def _check_coordinates(rows: Any, cols: Any, values: Any, n: int) -> None:
 
 def _csc_triplets(indptr: Any, rows: Any, values: Any, backend: Any) -> tuple[Any, Any, Any]:
     """A CSC matrix's entries in stored order (its own tocoo may reorder duplicates), indices checked."""
-    scan = backend.entries.scan(indptr, rows, values)
+    scan = backend.matrix.entries.scan(indptr, rows, values)
     _raise_for(scan, indptr, rows, values, backend, major="column")
-    return rows, backend.entries.rows_of(indptr, rows.size), values
+    return rows, backend.matrix.entries.rows_of(indptr, rows.size), values
 
 
 def _own_arrays(A: Any, dtype: np.dtype, xp: Any) -> tuple[Any, Any, Any]:
@@ -420,12 +420,12 @@ def _index_dtype(count: int, *dtypes: np.dtype) -> np.dtype:
 def checked_csr(indptr: Any, indices: Any, data: Any) -> CSR:
     """Check CSR arrays that have one index type and a value type of ours, whoever made them."""
     backend = backend_of(data)
-    scan = backend.entries.scan(indptr, indices, data)
+    scan = backend.matrix.entries.scan(indptr, indices, data)
     _raise_for(scan, indptr, indices, data, backend)
     if not scan.sorted:
         n = indptr.size - 1
-        rows = backend.entries.rows_of(indptr, indices.size)
-        indptr, indices, data = backend.entries.canonical(rows, indices, data, n, indices.dtype)
+        rows = backend.matrix.entries.rows_of(indptr, indices.size)
+        indptr, indices, data = backend.matrix.entries.canonical(rows, indices, data, n, indices.dtype)
         return checked_csr(indptr, indices, data)
     if not scan.symmetric:  # its graph adds the transpose's entries
         index = _index_dtype(2 * indices.size, indices.dtype)
@@ -433,7 +433,7 @@ def checked_csr(indptr: Any, indices: Any, data: Any) -> CSR:
     scale = 1.0
     if not np.isfinite(2.0 * scan.total):  # twice: the graph of a nonsymmetric matrix adds its transpose
         scale = OVERFLOW_SCALE
-        scan = backend.entries.scan(indptr, indices, data, scale)
+        scan = backend.matrix.entries.scan(indptr, indices, data, scale)
     weights = scan.total, scan.adjacent
     return CSR(indptr, indices, data, scan.symmetric, *weights, scan.diagonal, scan.longest_row, scale)
 
@@ -443,7 +443,7 @@ def _raise_for(scan: Any, indptr: Any, indices: Any, data: Any, backend: Any, ma
     _raise_for_places(scan, indptr, indices, backend, major)
     if scan.first_nonfinite >= 0:
         slot = scan.first_nonfinite
-        place = backend.entries.row_of(indptr, slot), int(indices[slot])
+        place = backend.matrix.entries.row_of(indptr, slot), int(indices[slot])
         row, column = place if major == "row" else reversed(place)
         raise ValueError(
             f"A must be finite, got {data[slot]} at (row, column) ({row}, {column}); "
@@ -462,5 +462,5 @@ def _raise_for_places(scan: Any, indptr: Any, indices: Any, backend: Any, major:
         slot = scan.first_out_of_range
         raise ValueError(
             f"A.indices must lie in [0, {indptr.size - 1}), got {int(indices[slot])} "
-            f"in {major} {backend.entries.row_of(indptr, slot)}"
+            f"in {major} {backend.matrix.entries.row_of(indptr, slot)}"
         )

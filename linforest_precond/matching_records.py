@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from linforest_precond.backends import backend_of
-from linforest_precond.kinds import csr_like
 from linforest_precond.printing import as_table
 from linforest_precond.records import Array, ChosenEdges
+from linforest_precond.sparse_output import csr_like
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Matching(ChosenEdges):
     @cached_property
     def weight(self) -> float:
         """Sum of the weights of the edges, in float64."""
-        return backend_of(self.values).sums.tree_sum(self.values, self.scale) / (2.0 * self.scale)
+        return backend_of(self.values).matrix.sums.tree_sum(self.values, self.scale) / (2.0 * self.scale)
 
     def __str__(self) -> str:
         vertices = self.mate.size

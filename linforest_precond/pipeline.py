@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from linforest_precond.gate import as_csr, as_graph
-from linforest_precond.graph.factor import check_options, propose_factor
-from linforest_precond.graph.forest import break_cycles
-from linforest_precond.graph.pairs import best_block_forest, check_block_options
-from linforest_precond.precond.bands import copy_bands
-from linforest_precond.precond.block_bands import copy_block_bands
+from linforest_precond.graph.forest.bands import copy_bands
+from linforest_precond.graph.forest.block_bands import copy_block_bands
+from linforest_precond.graph.forest.factor import check_options, propose_factor
+from linforest_precond.graph.forest.linear_forest import break_cycles
+from linforest_precond.graph.forest.pairs import best_block_forest, check_block_options
 from linforest_precond.records import Bands, BlockForest, Forest
 
 

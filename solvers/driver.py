@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from linforest_precond.precond.notices import tell
-from linforest_precond.records import Running
+from linforest_precond.backends.returns import Running
+from linforest_precond.user_warnings import tell
 
 from .history import History
 from .problem import LARGEST_GROWTH, Problem, norms_of
@@ -72,7 +72,7 @@ class _Run:
     def __init__(self, method, problem, history):
         self.method, self.problem, self.history = method, problem, history
         n, columns = problem.b.shape
-        krylov = problem.backend.krylov
+        krylov = problem.backend.krylov.vector_space
         x_true = None if history is None else history.x_true_of(problem.b)
         self.space = krylov.Space(
             n,

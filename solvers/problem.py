@@ -67,8 +67,8 @@ def checked(A, b, x0, rtol, atol, maxiter, M, callback, inner) -> Problem:
     norms = norms_of(columns, inner)
     return Problem(
         backend=backend,
-        product=backend.products.Product(A if csr is None else csr, dtype),
-        preconditioning=backend.products.Preconditioning(M, dtype, ours=isinstance(M, Preconditioner)),
+        product=backend.krylov.spmv.Product(A if csr is None else csr, dtype),
+        preconditioning=backend.krylov.spmv.Preconditioning(M, dtype, ours=isinstance(M, Preconditioner)),
         b=columns,
         x0=None if x0 is None else _as_columns(x0).astype(dtype, copy=False),
         norms=norms,

@@ -14,8 +14,8 @@ from linforest_precond import matrices
 from linforest_precond.backends import backend_of
 from linforest_precond.commands import inputs
 from linforest_precond.commands.advice import advice
-from linforest_precond.commands.choices import CHOICES
 from linforest_precond.commands.outcome import Exit
+from linforest_precond.commands.preconditioners import CHOICES
 from linforest_precond.commands.properties import Properties, properties
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.printing import as_table
@@ -95,7 +95,7 @@ def _milliseconds(call: Any, backend: Any) -> float:
     call()
     samples: list[float] = []
     while len(samples) < REPEATS and sum(samples) < MILLISECONDS:
-        watch = backend.stopwatch.Stopwatch()
+        watch = backend.runtime.stopwatch.Stopwatch()
         call()
         watch.stop()
         samples.append(float(watch.milliseconds()))

@@ -12,8 +12,8 @@ import numpy as np
 from linforest_precond import matrices, solvers
 from linforest_precond.backends import backend_of
 from linforest_precond.commands import inputs, vectors
-from linforest_precond.commands.choices import CHOICES
 from linforest_precond.commands.outcome import Exit
+from linforest_precond.commands.preconditioners import CHOICES
 from linforest_precond.commands.properties import properties
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.printing import as_table

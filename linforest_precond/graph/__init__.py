@@ -1,35 +1,35 @@
 """Graph algorithms on sparse matrices: factors, linear forests, orderings."""
 
-from linforest_precond.graph.breadth_first import breadth_first_order as breadth_first_order
-from linforest_precond.graph.checks import is_coloring as is_coloring
-from linforest_precond.graph.checks import is_component_labelling as is_component_labelling
-from linforest_precond.graph.checks import is_maximal_independent_set as is_maximal_independent_set
-from linforest_precond.graph.checks import is_spanning_forest as is_spanning_forest
-from linforest_precond.graph.coarsening import coarsen as coarsen
-from linforest_precond.graph.coarsening import coarsening_hierarchy as coarsening_hierarchy
-from linforest_precond.graph.coloring import vertex_coloring as vertex_coloring
-from linforest_precond.graph.components import connected_components as connected_components
-from linforest_precond.graph.coverage import identity_coverage as identity_coverage
-from linforest_precond.graph.cuthill_mckee import cuthill_mckee as cuthill_mckee
-from linforest_precond.graph.cuthill_mckee import pseudo_peripheral_node as pseudo_peripheral_node
-from linforest_precond.graph.cuthill_mckee import reverse_cuthill_mckee as reverse_cuthill_mckee
-from linforest_precond.graph.envelope import Wavefront as Wavefront
-from linforest_precond.graph.envelope import bandwidth as bandwidth
-from linforest_precond.graph.envelope import profile as profile
-from linforest_precond.graph.envelope import wavefront as wavefront
-from linforest_precond.graph.factor import factor as factor
-from linforest_precond.graph.forest import linear_forest as linear_forest
-from linforest_precond.graph.greedy import greedy_factor as greedy_factor
-from linforest_precond.graph.independent_set import maximal_independent_set as maximal_independent_set
-from linforest_precond.graph.label_propagation import label_propagation as label_propagation
-from linforest_precond.graph.levels import bfs_levels as bfs_levels
-from linforest_precond.graph.matching import matching as matching
-from linforest_precond.graph.matching_checks import is_matching as is_matching
-from linforest_precond.graph.matching_checks import is_maximal_matching as is_maximal_matching
-from linforest_precond.graph.pagerank import pagerank as pagerank
-from linforest_precond.graph.spanning_forest import maximum_spanning_forest as maximum_spanning_forest
-from linforest_precond.graph.spanning_forest import minimum_spanning_tree as minimum_spanning_tree
-from linforest_precond.graph.strong_components import (
+from linforest_precond.graph.csgraph.bfs_levels import bfs_levels as bfs_levels
+from linforest_precond.graph.csgraph.breadth_first import breadth_first_order as breadth_first_order
+from linforest_precond.graph.csgraph.checks import is_coloring as is_coloring
+from linforest_precond.graph.csgraph.checks import is_component_labelling as is_component_labelling
+from linforest_precond.graph.csgraph.checks import is_maximal_independent_set as is_maximal_independent_set
+from linforest_precond.graph.csgraph.checks import is_spanning_forest as is_spanning_forest
+from linforest_precond.graph.csgraph.coloring import vertex_coloring as vertex_coloring
+from linforest_precond.graph.csgraph.components import connected_components as connected_components
+from linforest_precond.graph.csgraph.independent_set import maximal_independent_set as maximal_independent_set
+from linforest_precond.graph.csgraph.label_propagation import label_propagation as label_propagation
+from linforest_precond.graph.csgraph.pagerank import pagerank as pagerank
+from linforest_precond.graph.csgraph.spanning_forest import maximum_spanning_forest as maximum_spanning_forest
+from linforest_precond.graph.csgraph.spanning_forest import minimum_spanning_tree as minimum_spanning_tree
+from linforest_precond.graph.csgraph.strong_components import (
     strongly_connected_components as strongly_connected_components,
 )
-from linforest_precond.graph.tree_roots import tree_roots as tree_roots
+from linforest_precond.graph.csgraph.tree_roots import tree_roots as tree_roots
+from linforest_precond.graph.forest.coverage import identity_coverage as identity_coverage
+from linforest_precond.graph.forest.factor import factor as factor
+from linforest_precond.graph.forest.greedy import greedy_factor as greedy_factor
+from linforest_precond.graph.forest.linear_forest import linear_forest as linear_forest
+from linforest_precond.graph.matching.checks import is_matching as is_matching
+from linforest_precond.graph.matching.checks import is_maximal_matching as is_maximal_matching
+from linforest_precond.graph.matching.coarsening import coarsen as coarsen
+from linforest_precond.graph.matching.coarsening import coarsening_hierarchy as coarsening_hierarchy
+from linforest_precond.graph.matching.matching import matching as matching
+from linforest_precond.graph.reordering.cuthill_mckee import cuthill_mckee as cuthill_mckee
+from linforest_precond.graph.reordering.cuthill_mckee import pseudo_peripheral_node as pseudo_peripheral_node
+from linforest_precond.graph.reordering.cuthill_mckee import reverse_cuthill_mckee as reverse_cuthill_mckee
+from linforest_precond.graph.reordering.envelope import Wavefront as Wavefront
+from linforest_precond.graph.reordering.envelope import bandwidth as bandwidth
+from linforest_precond.graph.reordering.envelope import profile as profile
+from linforest_precond.graph.reordering.envelope import wavefront as wavefront

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.precond.notices import tell
 from linforest_precond.precond.operators import Preconditioner, held_bytes, set_up, stored_array
 from linforest_precond.records import CSR
+from linforest_precond.user_warnings import tell
 
 LARGEST_BLOCK = 32
 
@@ -102,9 +102,9 @@ class JacobiPart:
         if block_size == 1:
             blocks = csr.diagonal.reshape(-1, 1, 1)
         else:
-            blocks = backend.diagonal_blocks.gather(csr, block_size)
+            blocks = backend.matrix.diagonal_blocks.gather(csr, block_size)
         coverage, identity_coverage = _coverages(csr, blocks, backend)
-        inverse, report = backend.diagonal_blocks.invert(stored_array(blocks, stored))
+        inverse, report = backend.matrix.diagonal_blocks.invert(stored_array(blocks, stored))
         lifted, not_definite = (int(count) for count in report.tolist())  # stall: told to the user
         if lifted:
             tell(
@@ -132,7 +132,7 @@ class JacobiPart:
         return self.inverse.shape[1]
 
     def solve_into(self, b: Any, x: Any, transpose: bool) -> None:
-        backend_of(b).diagonal_blocks.apply(self.inverse, b, x, transpose)
+        backend_of(b).matrix.diagonal_blocks.apply(self.inverse, b, x, transpose)
 
     @property
     def nbytes(self) -> int:
@@ -159,5 +159,5 @@ def _coverages(csr: CSR, blocks: Any, backend: Any) -> tuple[float, float]:
     weight, size = 0.0, blocks.shape[1]
     if size > 1:
         beside_diagonal = (blocks * (1 - backend.xp.eye(size, dtype=blocks.dtype))).ravel()
-        weight = backend.sums.tree_sum(backend.entries.magnitudes(beside_diagonal), csr.scale)
+        weight = backend.matrix.sums.tree_sum(backend.matrix.entries.magnitudes(beside_diagonal), csr.scale)
     return min(1.0, weight / csr.total_weight), min(1.0, csr.adjacent_weight / csr.total_weight)

@@ -14,7 +14,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import VALUE_DTYPES, as_csr
-from linforest_precond.precond.patterns import Pattern, pattern_of
+from linforest_precond.precond.pattern_digest import Pattern, pattern_of
 from linforest_precond.printing import as_table
 from linforest_precond.records import CSR
 
@@ -193,7 +193,7 @@ class Preconditioner(_Products):
         """
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
-        watch = self._backend.stopwatch.Stopwatch()
+        watch = self._backend.runtime.stopwatch.Stopwatch()
         csr = as_csr(A)
         pattern = pattern_of(A)
         self._pattern.require_same(pattern)
@@ -294,7 +294,7 @@ def operator_of(part: Part, pattern: Pattern, dtype: np.dtype, setup: Setup, bac
 def set_up(A: Any, dtype: Any, make_part: Any) -> Any:
     """The operator for A with the part that `make_part(csr, stored dtype)` gives."""
     backend = backend_of(A)
-    watch = backend.stopwatch.Stopwatch()
+    watch = backend.runtime.stopwatch.Stopwatch()
     csr = as_csr(A)
     stored = stored_dtype(dtype, csr.data.dtype)
     part = make_part(csr, stored)

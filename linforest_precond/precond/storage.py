@@ -14,15 +14,15 @@ import numpy as np
 
 from linforest_precond.backends import cpu as cpu_backend
 from linforest_precond.backends import cuda_status
-from linforest_precond.precond.coarsest import Coarsest
 from linforest_precond.precond.jacobi import JacobiPart
-from linforest_precond.precond.multilevel import MultilevelPart
-from linforest_precond.precond.notices import tell
+from linforest_precond.precond.multigrid.coarsest import Coarsest
+from linforest_precond.precond.multigrid.multilevel import MultilevelPart
+from linforest_precond.precond.multigrid.prolongation import Rectangle
 from linforest_precond.precond.operators import Preconditioner, Setup, operator_of
-from linforest_precond.precond.patterns import Pattern
-from linforest_precond.precond.prolongation import Rectangle
-from linforest_precond.precond.tridiagonal_operators import TridiagonalPart
+from linforest_precond.precond.pattern_digest import Pattern
+from linforest_precond.precond.tridiagonal.operators import TridiagonalPart
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+from linforest_precond.user_warnings import tell
 
 FORMAT = "linforest_precond preconditioner"
 VERSION = 1

@@ -13,11 +13,10 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.jacobi import jacobi
-from linforest_precond.precond.tridiagonal_operators import block_tridiagonal, tridiagonal
+from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
 from linforest_precond.solvers import History, Status, bicgstab
-
-from . import timing
-from .permuted import Permutation
+from linforest_precond.study import timing
+from linforest_precond.study.permuted import Permutation
 
 # By the paper's names.
 PRECONDITIONERS: dict[str, Callable[[Any], Any]] = {

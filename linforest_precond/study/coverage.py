@@ -9,11 +9,11 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr, as_graph
-from linforest_precond.graph.coverage import identity_coverage
-from linforest_precond.graph.factor import check_options, propose_factor
-from linforest_precond.graph.forest import linear_forest
-from linforest_precond.graph.greedy import greedy_factor
-from linforest_precond.graph.pairs import block_forest, check_block_options
+from linforest_precond.graph.forest.coverage import identity_coverage
+from linforest_precond.graph.forest.factor import check_options, propose_factor
+from linforest_precond.graph.forest.greedy import greedy_factor
+from linforest_precond.graph.forest.linear_forest import linear_forest
+from linforest_precond.graph.forest.pairs import block_forest, check_block_options
 from linforest_precond.records import CSR, Graph
 
 # The charging of table 4: (m, k_m).
@@ -85,7 +85,7 @@ def with_shuffled_ties(csr: CSR) -> CSR:
 def _ends(csr: CSR) -> tuple[Any, Any]:
     """The lower and the higher of the row and the column of each entry."""
     backend = backend_of(csr.data)
-    rows = backend.entries.rows_of(csr.indptr, csr.nnz)
+    rows = backend.matrix.entries.rows_of(csr.indptr, csr.nnz)
     return backend.xp.minimum(rows, csr.indices), backend.xp.maximum(rows, csr.indices)
 
 

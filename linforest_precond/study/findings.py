@@ -6,8 +6,8 @@ from collections import Counter
 from statistics import median
 from typing import NamedTuple
 
-from .formats import coverage, difference, digits3, label, listed, missing
-from .tables import COVERAGES, compare, dig, done, of_the_paper, per_spmv
+from linforest_precond.study.formats import coverage, difference, digits3, label, listed, missing
+from linforest_precond.study.tables import COVERAGES, compare, dig, done, of_the_paper, per_spmv
 
 BASELINE = "Jacobi"
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from linforest_precond.graph import forest
-from linforest_precond.graph.factor import check_options, propose_factor
+from linforest_precond.graph.forest import linear_forest
+from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.pipeline import tridiagonal_bands
-
-from . import recording, timing
+from linforest_precond.study import recording, timing
 
 
 def proposition_samples(graph, n, repeats) -> list[float]:
@@ -37,7 +36,7 @@ def recorded(call):
 
     The ordering is marked as a whole: CuPy's own kernels are not in the log.
     """
-    from linforest_precond.backends.cuda import launch
+    from linforest_precond.backends.cuda.runtime import launch
 
     with launch.recording() as log:
 
@@ -46,7 +45,7 @@ def recorded(call):
             log.append((recording.ORDERING, *marks))
             return None, ordering
 
-        with timing.watched(forest, "order_paths", marked):
+        with timing.watched(linear_forest, "order_paths", marked):
             marks, _ = timing.span(call)
         log.append(("call", *marks))
     return log
@@ -56,7 +55,7 @@ def read(log):
     """The log in numbers."""
     import cupy
 
-    from linforest_precond.backends.cuda import factor
+    from linforest_precond.backends.cuda.forest import factor
 
     cupy.cuda.Device().synchronize()
     return recording.read(log, factor.RECORD, timing.milliseconds, cupy.asnumpy)

@@ -8,14 +8,13 @@ from typing import Any
 
 from linforest_precond.backends import backend_of, cpu
 from linforest_precond.gate import as_csr, as_graph
-from linforest_precond.graph import forest
-from linforest_precond.graph.factor import check_options, propose_factor
+from linforest_precond.graph.forest import linear_forest
+from linforest_precond.graph.forest.bands import copy_bands
+from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.pipeline import tridiagonal_bands
-from linforest_precond.precond.bands import copy_bands
-from linforest_precond.precond.tridiagonal import solver_of
+from linforest_precond.precond.tridiagonal.solver import solver_of
 from linforest_precond.records import Factor
-
-from . import launches, timing
+from linforest_precond.study import launches, timing
 
 DEGREES = (1, 2, 3, 4)
 # As in figure 6.
@@ -114,7 +113,9 @@ def _walk_seconds(neighbors: Any, values: Any, repeats: int) -> float:
     samples = []
     for _ in range(1 + repeats):
         arrays = neighbors.copy(), values.copy(), None
-        samples.append(timing.host_time(partial(cpu.forest.linear_forest, *arrays, in_place=True))[0])
+        samples.append(
+            timing.host_time(partial(cpu.forest.linear_forest.linear_forest, *arrays, in_place=True))[0]
+        )
     return statistics.median(samples[1:]) / 1e3
 
 
@@ -128,8 +129,8 @@ def _stages(A: Any) -> dict[str, float]:
 
     csr, graph = timed("gate", lambda: ((csr := as_csr(A)), as_graph(csr)))
     factor = timed("factor", lambda: _factor(graph))
-    with timing.watched(forest, "order_paths", timing.host_time) as ordering:
-        found = timed("cycles and paths", lambda: forest.break_cycles(factor, in_place=True))
+    with timing.watched(linear_forest, "order_paths", timing.host_time) as ordering:
+        found = timed("cycles and paths", lambda: linear_forest.break_cycles(factor, in_place=True))
     times["ordering"] = ordering[0]
     times["cycles and paths"] -= ordering[0]
     values = found.values if graph.values_are_matrix else None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.graph.permute import ordering_of, permute
+from linforest_precond.graph.reordering.permute import ordering_of, permute
 from linforest_precond.precond.operators import LIBRARIES
 
 # Rows are shuffled among so many, whose vectors fit into a cache.

@@ -9,8 +9,8 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from .formats import count, digits3, label, missing, seconds
-from .tables import DEGREES, dig, done, history, per_spmv, scan_speedup, stages
+from linforest_precond.study.formats import count, digits3, label, missing, seconds
+from linforest_precond.study.tables import DEGREES, dig, done, history, per_spmv, scan_speedup, stages
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,14 +23,21 @@ PARTS = (
     "other kernels",
     "rest",
 )
-PART_OF_FILE = {"entries": "gate", "sums": "gate", "factor": "proposals", "bands": "extraction"}
+PART_OF_FILE = {
+    "matrix/entries": "gate",
+    "matrix/sums": "gate",
+    "forest/factor": "proposals",
+    "forest/bands": "extraction",
+}
 # Its kernels run inside the span that covers CuPy's sum over the lengths too.
 ORDERING = "ordering"
 
 
 def kernel_files(folder=KERNELS) -> dict[str, str]:
     """The file that each kernel is defined in."""
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(Path(folder).glob("*.cu"))}
+    folder = Path(folder)
+    programs = {path.relative_to(folder).with_suffix("").as_posix(): path for path in folder.rglob("*.cu")}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in sorted(programs.items())}
     return {kernel: file for file, text in texts.items() for kernel in DEFINITION.findall(text)}
 
 
@@ -89,7 +96,7 @@ def breakdown(entries, total, files) -> dict[str, float]:
             proposing, confirming = halves(time, counters)
             parts["proposals"] += proposing
             parts["confirmations"] += confirming
-        elif file == "forest":
+        elif file == "forest/linear_forest":
             # The first scan numbers all paths; what follows is there for the cycles alone.
             parts["cycle scan" if scans else "path scan"] += time
             scans += 1

@@ -10,15 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from . import machine
-from .cases import Case, Missing, Source, properties, select
-from .convergence import convergence
-from .coverage import coverages
-from .performance import performance
-from .progress import Progress, showing
-from .settings import PARTS, Settings
-from .store import SCHEMA, Store, plain, write_json
-from .warm import warm_up
+from linforest_precond.study import machine
+from linforest_precond.study.cases import Case, Missing, Source, properties, select
+from linforest_precond.study.convergence import convergence
+from linforest_precond.study.coverage import coverages
+from linforest_precond.study.performance import performance
+from linforest_precond.study.progress import Progress, showing
+from linforest_precond.study.settings import PARTS, Settings
+from linforest_precond.study.store import SCHEMA, Store, plain, write_json
+from linforest_precond.study.warm import warm_up
 
 TITLE = "Linear forests as preconditioners"
 # Of a case that could not be measured.
@@ -117,7 +117,7 @@ def _opened(settings: Settings) -> dict:
 
 
 def _written(study: dict, folder: Path) -> Path:
-    from .report import write_report  # brings Matplotlib
+    from linforest_precond.study.report import write_report  # brings Matplotlib
 
     study["finished"] = _now()
     write_json(folder / "study.json", study)

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .cases import Case, slug
+from linforest_precond.study.cases import Case, slug
 
 SCHEMA = 1
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue
-
-from .formats import is_standin, missing
+from linforest_precond.study.formats import is_standin, missing
 
 CONFIGURATIONS = ((1, 0), (5, 0), (5, 1))
 DEGREES = (1, 2, 3, 4)

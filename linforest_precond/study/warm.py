@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import matrices
-from linforest_precond.backends.cpu.jit import cache_folder
+from linforest_precond.backends.cpu.runtime.jit import cache_folder
 from linforest_precond.precond.jacobi import jacobi
-from linforest_precond.precond.tridiagonal import BlockTridiagonalSolver
-from linforest_precond.precond.tridiagonal_operators import tridiagonal
-
-from .convergence import System, convergence
-from .coverage import coverages
-from .performance import performance
-from .settings import Settings
+from linforest_precond.precond.tridiagonal.operators import tridiagonal
+from linforest_precond.precond.tridiagonal.solver import BlockTridiagonalSolver
+from linforest_precond.study.convergence import System, convergence
+from linforest_precond.study.coverage import coverages
+from linforest_precond.study.performance import performance
+from linforest_precond.study.settings import Settings
 
 SIDE = 12
 # The pattern is symmetric, the values are not.

@@ -1,97 +1,31 @@
-"""The CUDA backend: CuPy arrays and CUDA C++ kernels, one file per algorithm."""
+"""The CUDA backend: CuPy arrays and CUDA C++ kernels, a folder for each room, a file for each algorithm."""
 
-from . import (
-    aggregates,
-    bands,
-    block_bands,
-    coloring,
-    components,
-    couplings,
-    cuthill_mckee,
-    cycles,
-    dense,
-    diagonal_blocks,
-    entries,
-    factor,
-    fastsv,
-    forest,
-    galerkin,
-    greedy,
-    independent_set,
-    krylov,
-    label_propagation,
-    levels,
-    locally_dominant,
-    mates,
-    ordering,
-    pagerank,
-    pairs,
-    path_interpolation,
-    pattern_scan,
-    patterns,
-    pivoting,
-    products,
-    proposals,
-    spanning_forest,
-    sparse_products,
-    stopwatch,
-    streamed,
-    strong_components,
-    suitor,
-    sums,
-    transfers,
-    tree_roots,
-    tridiagonal,
-)
+from . import csgraph as csgraph
+from . import forest as forest
+from . import krylov as krylov
+from . import matching as matching
+from . import matrix as matrix
+from . import multigrid as multigrid
+from . import reordering as reordering
+from . import runtime as runtime
+from . import tridiagonal as tridiagonal
 
 __all__ = [
-    "aggregates",
-    "bands",
-    "block_bands",
-    "coloring",
-    "components",
-    "couplings",
-    "cuthill_mckee",
-    "cycles",
-    "dense",
-    "diagonal_blocks",
-    "entries",
-    "factor",
-    "fastsv",
+    "csgraph",
     "forest",
-    "galerkin",
-    "greedy",
-    "independent_set",
     "krylov",
-    "label_propagation",
-    "levels",
-    "locally_dominant",
-    "mates",
+    "matching",
+    "matrix",
     "max_rows",
+    "multigrid",
     "name",
-    "ordering",
-    "pagerank",
-    "pairs",
-    "path_interpolation",
-    "pattern_scan",
-    "patterns",
-    "pivoting",
-    "products",
-    "proposals",
-    "spanning_forest",
-    "sparse_products",
-    "stopwatch",
-    "streamed",
-    "strong_components",
-    "suitor",
-    "sums",
-    "transfers",
-    "tree_roots",
+    "reordering",
+    "runtime",
     "tridiagonal",
 ]
 
 name = "cuda"
-# Two half-edges a vertex and a flag fit into 32 bits (forest.cu).
+# Two half-edges a vertex and a flag fit into 32 bits (kernels/forest/linear_forest.cu).
 max_rows = 2**30 - 1
 
 

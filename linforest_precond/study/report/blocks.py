@@ -6,9 +6,9 @@ import base64
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .. import formats
-from ..tables import Comparison, Quantity, compare, of_the_paper
-from .markup import Html, join, tag
+from linforest_precond.study import formats
+from linforest_precond.study.report.markup import Html, join, tag
+from linforest_precond.study.tables import Comparison, Quantity, compare, of_the_paper
 
 
 class Section(NamedTuple):

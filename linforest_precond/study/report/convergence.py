@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from .. import formats, plots
-from ..findings import converged, total_seconds
-from ..tables import done
-from .blocks import Head, badge, case_name, cell, figure, not_run, paragraph, picture, table
-from .markup import Html, join, tag
-from .problems import advice
+from linforest_precond.study import formats, plots
+from linforest_precond.study.findings import converged, total_seconds
+from linforest_precond.study.report.blocks import (
+    Head,
+    badge,
+    case_name,
+    cell,
+    figure,
+    not_run,
+    paragraph,
+    picture,
+    table,
+)
+from linforest_precond.study.report.markup import Html, join, tag
+from linforest_precond.study.report.problems import advice
+from linforest_precond.study.tables import done
 
 
 def convergence(study: dict) -> Html:

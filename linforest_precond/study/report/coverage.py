@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from ..formats import count, is_reduced, is_standin
-from ..tables import CONFIGURATIONS, DEGREES, TABLE3, TABLE4, TABLE5, Quantity, done
-from .blocks import Head, badge, case_name, compared_cell, full_name, not_run, paragraph, row, table
-from .markup import Html, join, tag
+from linforest_precond.study.formats import count, is_reduced, is_standin
+from linforest_precond.study.report.blocks import (
+    Head,
+    badge,
+    case_name,
+    compared_cell,
+    full_name,
+    not_run,
+    paragraph,
+    row,
+    table,
+)
+from linforest_precond.study.report.markup import Html, join, tag
+from linforest_precond.study.tables import CONFIGURATIONS, DEGREES, TABLE3, TABLE4, TABLE5, Quantity, done
 
 ORIGINS = {
     "generated": "generated",

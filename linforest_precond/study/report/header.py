@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .. import formats
-from ..findings import findings
-from ..tables import done
-from .blocks import Section, paragraph
-from .markup import Html, tag
+from linforest_precond.study import formats
+from linforest_precond.study.findings import findings
+from linforest_precond.study.report.blocks import Section, paragraph
+from linforest_precond.study.report.markup import Html, tag
+from linforest_precond.study.tables import done
 
 
 def page_title(study: dict) -> str:

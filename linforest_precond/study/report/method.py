@@ -6,10 +6,10 @@ from html import escape
 from importlib import resources
 from string import Template
 
-from .. import formats
-from ..tables import done
-from .blocks import code
-from .markup import Html, tag
+from linforest_precond.study import formats
+from linforest_precond.study.report.blocks import code
+from linforest_precond.study.report.markup import Html, tag
+from linforest_precond.study.tables import done
 
 DESCRIPTIONS = {
     "coverage_table3.csv": "every matrix with its size, as in table 3",

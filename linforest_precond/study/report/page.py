@@ -6,15 +6,15 @@ import os
 from importlib import resources
 from pathlib import Path
 
-from ..tables import write_tables
-from .blocks import Section
-from .convergence import convergence
-from .coverage import coverages, matrices
-from .header import header, page_title
-from .markup import Html, join, tag
-from .method import method
-from .performance import performance
-from .problems import problems
+from linforest_precond.study.report.blocks import Section
+from linforest_precond.study.report.convergence import convergence
+from linforest_precond.study.report.coverage import coverages, matrices
+from linforest_precond.study.report.header import header, page_title
+from linforest_precond.study.report.markup import Html, join, tag
+from linforest_precond.study.report.method import method
+from linforest_precond.study.report.performance import performance
+from linforest_precond.study.report.problems import problems
+from linforest_precond.study.tables import write_tables
 
 
 def write_report(study: dict, folder: str | os.PathLike) -> Path:

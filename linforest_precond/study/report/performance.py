@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .. import formats, plots
-from ..findings import scan_share
-from ..tables import DEGREES, dig, done, per_spmv, scan_speedup
-from .blocks import Head, case_name, cell, figure, not_run, picture, row, table
-from .markup import Html, join, tag
+from linforest_precond.study import formats, plots
+from linforest_precond.study.findings import scan_share
+from linforest_precond.study.report.blocks import Head, case_name, cell, figure, not_run, picture, row, table
+from linforest_precond.study.report.markup import Html, join, tag
+from linforest_precond.study.tables import DEGREES, dig, done, per_spmv, scan_speedup
 
 
 def performance(study: dict) -> Html:

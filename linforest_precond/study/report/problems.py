@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from linforest_precond.solvers import Status
-
-from .. import formats
-from ..findings import converged
-from ..tables import done
-from .blocks import Head, badge, case_name, code, full_name, paragraph, row, table
-from .markup import Html, join, tag
+from linforest_precond.study import formats
+from linforest_precond.study.findings import converged
+from linforest_precond.study.report.blocks import (
+    Head,
+    badge,
+    case_name,
+    code,
+    full_name,
+    paragraph,
+    row,
+    table,
+)
+from linforest_precond.study.report.markup import Html, join, tag
+from linforest_precond.study.tables import done
 
 
 def problems(study: dict) -> Html:

@@ -1,0 +1,13 @@
+"""Graph algorithms: components, searches, spanning forests, independent sets, colourings, ranks."""
+
+from . import breadth_first as breadth_first
+from . import coloring as coloring
+from . import components as components
+from . import fastsv as fastsv
+from . import independent_set as independent_set
+from . import label_propagation as label_propagation
+from . import pagerank as pagerank
+from . import spanning_forest as spanning_forest
+from . import strong_components as strong_components
+from . import tree_roots as tree_roots
+from . import vertex_order as vertex_order

@@ -1,0 +1,9 @@
+"""From a graph to bands: [0,n]-factors, linear forests, path orderings, pairs, band extraction."""
+
+from . import bands as bands
+from . import block_bands as block_bands
+from . import factor as factor
+from . import greedy as greedy
+from . import linear_forest as linear_forest
+from . import ordering as ordering
+from . import pairs as pairs

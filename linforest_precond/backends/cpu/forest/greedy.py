@@ -1,0 +1,33 @@
+"""The greedy [0,n]-factor: Algorithm 1 of Klein & Strzodka (2022), sequential."""
+
+import numpy as np
+
+from ..matrix.entries import find_slot, magnitudes, readonly, rows_of
+from ..runtime.jit import kernel
+from .factor import NO_VERTEX, gather_values, insert
+
+
+def greedy_factor(graph, n):
+    """Take the edges by (-weight, min, max) and keep each one whose ends both have room."""
+    indptr, indices = readonly(graph.indptr), readonly(graph.indices)
+    weights = magnitudes(graph.values)
+    rows = rows_of(indptr, indices.size)
+    upper = np.flatnonzero((indices > rows) & (weights > 0))  # in the order of (min, max)
+    order = upper[np.argsort(-weights[upper], kind="stable")]
+    vertices = indptr.size - 1
+    neighbors, slots = (np.full((vertices, n), NO_VERTEX, indices.dtype) for _ in range(2))
+    take_edges(indptr, indices, rows, order, neighbors, slots, np.zeros(vertices, np.uint8))
+    return neighbors, gather_values(graph.values, slots), slots
+
+
+# Each edge in turn is kept when both of its ends have room.
+@kernel(parallel=False)
+def take_edges(indptr, indices, rows, order, neighbors, slots, degrees):
+    n = neighbors.shape[1]
+    for slot in order:
+        v, w = rows[slot], indices[slot]
+        if degrees[v] < n and degrees[w] < n:
+            insert(neighbors, slots, v, np.int64(degrees[v]), w, slot)
+            insert(neighbors, slots, w, np.int64(degrees[w]), v, find_slot(indptr, indices, w, v))
+            degrees[v] += 1
+            degrees[w] += 1

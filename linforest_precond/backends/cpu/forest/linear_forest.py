@@ -1,0 +1,87 @@
+"""From a [0,2]-factor to a linear forest: break the cycles, then name and number the paths."""
+
+import numpy as np
+
+from linforest_precond.backends.returns import ForestArrays
+
+from ..runtime.jit import helper, kernel
+from .factor import NO_VERTEX
+
+
+def linear_forest(neighbors, values, slots, in_place=False):
+    """Cut each cycle at its weakest edge and number the paths; the factor's own arrays only if `in_place`."""
+    if not in_place:
+        neighbors, values = neighbors.copy(), values.copy()
+        slots = None if slots is None else slots.copy()
+    # Without slots an empty table stands in, so that one compiled kernel serves both.
+    kept_slots = np.empty((0, 2), neighbors.dtype) if slots is None else slots
+    path_id = np.full(neighbors.shape[0], NO_VERTEX, neighbors.dtype)
+    position, lengths = np.empty_like(path_id), np.zeros_like(path_id)
+    counts = walk(neighbors, values, kept_slots, path_id, position, lengths)
+    return ForestArrays(neighbors, values, slots, path_id, position, lengths, np.array(counts))
+
+
+# Follow every path from its smaller end, then open what is left, the cycles, and follow them likewise.
+@kernel(parallel=False)
+def walk(neighbors, values, slots, path_id, position, lengths):
+    n_paths = longest_path = n_cycles_broken = 0
+    for v in range(path_id.size):
+        # An end has no second neighbor; the smaller of a path's two ends comes first.
+        if path_id[v] == NO_VERTEX and neighbors[v, 1] == NO_VERTEX:
+            longest_path = max(longest_path, follow_path(neighbors, path_id, position, lengths, v))
+            n_paths += 1
+    for v in range(path_id.size):
+        if path_id[v] == NO_VERTEX:
+            low, high = weakest_edge(neighbors, values, v)
+            remove(neighbors, values, slots, low, high)
+            remove(neighbors, values, slots, high, low)
+            longest_path = max(longest_path, follow_path(neighbors, path_id, position, lengths, low))
+            n_paths += 1
+            n_cycles_broken += 1
+    return n_paths, longest_path, n_cycles_broken
+
+
+# Number the vertices from this path end to the other; how many there are.
+@helper
+def follow_path(neighbors, path_id, position, lengths, path_end):
+    previous, v = np.int64(NO_VERTEX), np.int64(path_end)
+    length = 0
+    while v != NO_VERTEX:
+        length += 1
+        path_id[v], position[v] = path_end, length
+        previous, v = v, other_neighbor(neighbors, v, previous)
+    lengths[path_end] = length
+    return length
+
+
+# Where a walk goes on that came from `previous`; the two neighbors of a vertex differ.
+@helper
+def other_neighbor(neighbors, v, previous):
+    first = np.int64(neighbors[v, 0])
+    return first if first != previous else np.int64(neighbors[v, 1])
+
+
+# The edge of a cycle with the least (weight, min, max).
+@helper
+def weakest_edge(neighbors, values, start):
+    previous, v = np.int64(start), np.int64(neighbors[start, 0])
+    weakest, low, high = abs(values[start, 0]), min(previous, v), max(previous, v)
+    while v != start:
+        side = 0 if neighbors[v, 0] != previous else 1
+        previous, v = v, np.int64(neighbors[v, side])
+        weight, small, large = abs(values[previous, side]), min(previous, v), max(previous, v)
+        if weight < weakest or (weight == weakest and (small < low or (small == low and large < high))):
+            weakest, low, high = weight, small, large
+    return low, high
+
+
+# Take w out of v's row; what stays moves to the front.
+@helper
+def remove(neighbors, values, slots, v, w):
+    if neighbors[v, 0] == w:
+        neighbors[v, 0], values[v, 0] = neighbors[v, 1], values[v, 1]
+        if slots.size > 0:
+            slots[v, 0] = slots[v, 1]
+    neighbors[v, 1], values[v, 1] = NO_VERTEX, 0
+    if slots.size > 0:
+        slots[v, 1] = NO_VERTEX

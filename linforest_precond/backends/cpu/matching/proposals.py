@@ -1,0 +1,93 @@
+"""Blue vertices propose to red ones: Algorithm 3 of Fagginger Auer & Bisseling (2012)."""
+
+import numpy as np
+from numba import prange
+
+from ..forest.factor import BLOCK, NO_VERTEX, pack
+from ..matrix.entries import readonly
+from ..runtime.hashing import is_positive, iteration_keys, order_hash
+from ..runtime.jit import kernel
+
+# The choice of a vertex all of whose neighbours are out.
+DEAD = -2
+# What the others see of a vertex; matched and dead ones are out.
+RED, BLUE, OUT = np.uint8(0), np.uint8(1), np.uint8(2)
+
+
+def match(graph, weighted, threshold, seed, limit):
+    """The mate of each vertex, -1 of a single one, and an array: rounds made, whether it is surely maximal.
+
+    In a round every vertex that is neither matched nor dead draws its colour. Blue ones propose to a red
+    neighbour: that of their heaviest edge, or whichever comes first in a random order of the vertices, which
+    also decides between equal weights. Red ones take one of the proposals they got by the same rule. Blue
+    ones all of whose neighbours are matched are dead.
+    """
+    vertices, index = graph.n, graph.indices.dtype
+    mate, choices = np.full(vertices, NO_VERTEX, index), np.full(vertices, NO_VERTEX, index)
+    active, colours = np.arange(vertices, dtype=index), np.empty(vertices, np.uint8)
+    arrays = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
+    _, tie_key = iteration_keys(seed, 0)
+    rounds = 0
+    while active.size and (limit is None or rounds < limit):
+        colour_key, _ = iteration_keys(seed, rounds)
+        draw(active, colours, colour_key, np.uint64(threshold))
+        for chooser in (BLUE, RED):
+            choose(*arrays, weighted, tie_key, active, colours, chooser, choices)
+        left = np.empty(-(-active.size // BLOCK), np.int64)
+        take(choices, mate, active, colours, left)
+        active = active[: pack(active, left)]
+        rounds += 1
+    return mate, np.array([rounds, active.size == 0])
+
+
+# Each vertex that is left draws its colour.
+@kernel(parallel=True)
+def draw(active, colours, colour_key, threshold):
+    for i in prange(active.size):
+        v = active[i]
+        colours[v] = BLUE if is_positive(v, colour_key, threshold) else RED
+
+
+# Each vertex of the chooser's colour chooses one of the other colour: a red one among those that chose it.
+@kernel(parallel=True)
+def choose(indptr, indices, values, weighted, tie_key, active, colours, chooser, choices):
+    for i in prange(active.size):
+        v = np.int64(active[i])
+        if colours[v] == chooser:
+            choice, alive = np.int64(NO_VERTEX), False
+            best, best_tie = values.dtype.type(0), np.uint32(0)
+            for slot in range(np.int64(indptr[v]), np.int64(indptr[v + 1])):
+                w, weight = np.int64(indices[slot]), abs(values[slot])
+                if colours[w] == OUT or w == v or weight == 0:
+                    continue
+                alive = True
+                if colours[w] == chooser or (chooser == RED and choices[w] != v):
+                    continue
+                if not weighted:
+                    weight = values.dtype.type(1)
+                if weight < best:
+                    continue
+                tie = order_hash(v, w, tie_key)
+                if weight > best or tie < best_tie:
+                    choice, best, best_tie = w, weight, tie
+            choices[v] = choice if alive or chooser == RED else DEAD
+
+
+# Vertices that chose each other are matched. Each block moves its vertices that go on to its front.
+@kernel(parallel=True)
+def take(choices, mate, active, colours, left):
+    for block in prange(left.size):
+        start = block * BLOCK
+        stay = start
+        for i in range(start, min(start + BLOCK, active.size)):
+            v = active[i]
+            choice = choices[v]
+            if choice >= 0 and choices[choice] == v:
+                mate[v] = choice
+                colours[v] = OUT
+            elif choice == DEAD:
+                colours[v] = OUT
+            else:
+                active[stay] = v
+                stay += 1
+        left[block] = stay - start

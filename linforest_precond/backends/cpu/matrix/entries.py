@@ -1,0 +1,240 @@
+"""The stored entries of a matrix: checked in one pass, sorted, turned into magnitudes, made symmetric."""
+
+import math
+
+import numpy as np
+import scipy.sparse
+from numba import prange
+
+from linforest_precond.backends.returns import EntryScan
+
+from ..runtime.hashing import symmetry_hash
+from ..runtime.jit import helper, kernel
+from .sums import CHUNK, fold, tree_sum
+
+NOT_FOUND = -1
+SINGLE_MAX = float(np.finfo(np.float32).max)
+DOUBLE_MAX = float(np.finfo(np.float64).max)
+
+
+def readonly(array):
+    """A view that cannot be written: writable and read-only inputs then share one compiled kernel."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def wide_pattern(pattern):
+    """Pointers, indices and degrees of a pattern for kernels that are compiled for 64-bit pointers alone."""
+    indptr = pattern.indptr.astype(np.int64, copy=False)
+    return readonly(indptr), readonly(pattern.indices), readonly(pattern.degrees)
+
+
+def scan(indptr, indices, data, scale=1.0):
+    """Look at every entry once: indices in range, finite, sorted, symmetric, and the off-diagonal sum."""
+    bad_row = first_bad_row(indptr, indices.size)
+    if bad_row != NOT_FOUND:
+        return EntryScan(bad_row, NOT_FOUND, NOT_FOUND, False, False, 0.0, 0.0, 0, None)
+    # Nonfinite complex entries have nonfinite magnitudes, so one real scan serves both.
+    weights = magnitudes(data) if data.dtype.kind == "c" else data
+    word = np.uint32 if weights.dtype == np.float32 else np.uint64
+    without_sign = np.uint64(np.iinfo(word).max >> 1)
+    chunks = -(-indices.size // CHUNK)
+    sums, balances = np.empty((2, chunks)), np.empty(chunks, np.uint64)
+    found, diagonal_slots = np.empty((3, chunks), np.int64), np.full(indptr.size - 1, NOT_FOUND, np.int64)
+    arrays = (readonly(array) for array in (indptr, indices, weights, weights.view(word)))
+    scan_chunks(*arrays, without_sign, scale, sums, balances, found, diagonal_slots)
+    outside, nonfinite, unsorted = (_first(row) for row in found)
+    symmetric = int(balances.sum(dtype=np.uint64)) == 0
+    longest_row = int(np.diff(indptr).max(initial=0))
+    is_sorted = unsorted == NOT_FOUND
+    diagonal = np.zeros(indptr.size - 1, data.dtype)
+    stored = diagonal_slots != NOT_FOUND
+    diagonal[stored] = data[diagonal_slots[stored]]
+    total, adjacent = map(tree_sum, sums)
+    return EntryScan(
+        NOT_FOUND, outside, nonfinite, is_sorted, symmetric, total, adjacent, longest_row, diagonal
+    )
+
+
+def sort_entries(rows, cols, n):
+    """The order of entries by (row, column), stable, and where each row begins."""
+    by_column, _ = _stable_order(cols, n)
+    by_row, indptr = _stable_order(rows[by_column], n)
+    return by_column[by_row], indptr
+
+
+def canonical(rows, cols, data, n, index_dtype):
+    """Sort triplets by (row, column), stably, and sum duplicates left to right as given."""
+    order, indptr = sort_entries(rows, cols, n)
+    rows, cols, data = rows[order], cols[order], data[order]
+    again = np.zeros(rows.size, bool)
+    again[1:] = (rows[1:] == rows[:-1]) & (cols[1:] == cols[:-1])
+    if again.any():
+        first = ~again
+        entry = np.cumsum(first) - 1
+        rows, cols, repeated, data = rows[first], cols[first], data[again], data[first]
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum that is not finite is found by the scan
+            np.add.at(data, entry[again], repeated)  # unbuffered: one after the other
+        indptr = np.searchsorted(rows, np.arange(n + 1))
+    return indptr.astype(index_dtype), cols.astype(index_dtype), data
+
+
+def row_of(indptr, slot):
+    """The row that entry `slot` lies in."""
+    return int(np.searchsorted(indptr, slot, side="right")) - 1
+
+
+def rows_of(indptr, count):
+    """The row of each of the `count` entries."""
+    return np.repeat(np.arange(indptr.size - 1, dtype=indptr.dtype), np.diff(indptr))
+
+
+def transposed(indptr, indices, data):
+    """The CSR arrays of the transpose."""
+    n = indptr.size - 1
+    columns = scipy.sparse.csr_array((data, indices, indptr), shape=(n, n)).tocsc()
+    return columns.indptr.astype(indptr.dtype), columns.indices.astype(indices.dtype), columns.data
+
+
+def magnitudes(data):
+    """Magnitudes by one written-out IEEE formula; finite entries have finite magnitudes."""
+    if data.dtype.kind != "c":
+        return np.abs(data)
+    out = np.empty(data.size, data.real.dtype)
+    compute = single_magnitudes if data.dtype == np.complex64 else double_magnitudes
+    compute(readonly(data), out)
+    return out
+
+
+def symmetrized(indptr, indices, weights):
+    """The magnitudes of A plus those of its transpose, on A's own pattern where that is symmetric."""
+    n = indptr.size - 1
+    graph = scipy.sparse.csr_array((np.abs(weights), indices, indptr), shape=(n, n))
+    transposed = graph.tocsc()  # the CSC arrays of a matrix are the CSR arrays of its transpose
+    largest = np.finfo(weights.dtype).max
+    with np.errstate(over="ignore"):
+        if np.array_equal(transposed.indptr, indptr) and np.array_equal(transposed.indices, indices):
+            return indptr, indices, np.minimum(graph.data + transposed.data, largest), True
+        both = graph + graph.T.tocsr()
+    both.sort_indices()
+    both_indptr, both_indices = (array.astype(indptr.dtype) for array in (both.indptr, both.indices))
+    return both_indptr, both_indices, np.minimum(both.data, largest), False
+
+
+def first_bad_row(indptr, nnz):
+    """The first row whose end lies before its start; the first or last where the ends are wrong."""
+    if indptr[0] != 0:
+        return 0
+    falling = indptr[1:] < indptr[:-1]
+    if falling.any():
+        return int(falling.argmax())
+    return NOT_FOUND if indptr[-1] == nnz else max(indptr.size - 2, 0)
+
+
+def _first(found):
+    """The least slot among those found."""
+    slots = found[found != NOT_FOUND]
+    return int(slots.min()) if slots.size else NOT_FOUND
+
+
+def _stable_order(keys, n):
+    """Sort keys in [0, n) by counting, and say where each key begins.
+
+    SciPy's conversion of a matrix with one row is that sort: stable, linear, and duplicates stay.
+    """
+    row = scipy.sparse.csr_array((np.arange(keys.size), keys, [0, keys.size]), shape=(1, n))
+    column = row.tocsc()
+    return column.data, column.indptr
+
+
+# Where the entry (row, col) is stored, by binary search.
+@helper
+def find_slot(indptr, indices, row, col):
+    low, high = np.int64(indptr[row]), np.int64(indptr[row + 1])
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if indices[middle] < col:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and indices[low] == col else NOT_FOUND
+
+
+# The row of an entry: the last one that starts at or before it.
+@helper
+def find_row(indptr, slot):
+    low, high = 0, indptr.size - 1
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if indptr[middle] <= slot:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+# Each chunk reports its sum and that of the entries beside the diagonal, its symmetry balance, and its first
+# entry that is outside, nonfinite, unsorted.
+@kernel(parallel=True)
+def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, balances, found, diagonal_slots):
+    n = indptr.size - 1
+    for chunk in prange(balances.size):
+        values, beside = np.zeros(CHUNK), np.zeros(CHUNK)
+        start = chunk * CHUNK
+        row = find_row(indptr, start)
+        row_end = indptr[row + 1]
+        previous = np.int64(indices[start - 1]) if start > indptr[row] else np.int64(-1)
+        balance = np.uint64(0)
+        outside = nonfinite = unsorted = NOT_FOUND
+        for slot in range(start, min(start + CHUNK, indices.size)):
+            while slot >= row_end:
+                row += 1
+                row_end = indptr[row + 1]
+                previous = np.int64(-1)
+            col = np.int64(indices[slot])
+            weight = abs(weights[slot])
+            if outside < 0 and (col < 0 or col >= n):
+                outside = slot
+            if nonfinite < 0 and not math.isfinite(weight):
+                nonfinite = slot
+            if unsorted < 0 and col <= previous:
+                unsorted = slot
+            previous = col
+            if col == row:
+                diagonal_slots[row] = slot
+            elif weight > 0:
+                word = symmetry_hash(row, col, np.uint64(words[slot]) & without_sign)
+                balance = balance + word if col > row else balance - word
+                values[slot - start] = np.float64(weight) * scale
+                if abs(col - row) == 1:
+                    beside[slot - start] = values[slot - start]
+        sums[0, chunk] = fold(values)
+        sums[1, chunk] = fold(beside)
+        balances[chunk] = balance
+        found[0, chunk], found[1, chunk], found[2, chunk] = outside, nonfinite, unsorted
+
+
+# complex64: the squares are exact in float64, and their root is rounded once to float32.
+@kernel(parallel=True)
+def single_magnitudes(data, out):
+    for i in prange(data.size):
+        real, imag = np.float64(data[i].real), np.float64(data[i].imag)
+        length = math.sqrt(real * real + imag * imag)
+        if math.isfinite(length):
+            length = min(length, SINGLE_MAX)
+        out[i] = length
+
+
+# complex128: scaled by a power of two, which is exact, so that no square overflows or vanishes.
+@kernel(parallel=True)
+def double_magnitudes(data, out):
+    for i in prange(data.size):
+        real, imag = abs(data[i].real), abs(data[i].imag)
+        if not math.isfinite(real) or not math.isfinite(imag):
+            out[i] = math.nan
+            continue
+        _, exponent = math.frexp(max(real, imag))
+        x, y = math.ldexp(real, -exponent), math.ldexp(imag, -exponent)
+        out[i] = min(math.ldexp(math.sqrt(x * x + y * y), exponent), DOUBLE_MAX)

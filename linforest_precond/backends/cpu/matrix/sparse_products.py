@@ -1,0 +1,71 @@
+"""Products of two sparse matrices."""
+
+import numba
+import numpy as np
+from numba import prange
+
+from ..forest.pairs import sort
+from ..runtime.jit import kernel
+from .entries import readonly
+
+# Parts at most: each has arrays as long as a row of the product.
+MOST_PARTS = 16
+
+
+def multiply(left, right, width):
+    """The CSR arrays of a product of CSR arrays; `width` is that of the second matrix.
+
+    Terms are added in the order of the first matrix's entries. Zeros that result are kept.
+    """
+    rows = left[0].size - 1
+    parts = max(1, min(numba.get_num_threads(), MOST_PARTS, rows))
+    starts = np.searchsorted(left[0], np.arange(parts + 1) * left[1].size // parts)
+    starts[0], starts[-1] = 0, rows
+    arrays = tuple(readonly(array) for array in (*left, *right, starts))
+    counts = np.zeros(rows + 1, np.int64)
+    count_entries(*arrays, width, counts)
+    indptr = np.cumsum(counts)
+    indices, data = np.empty(indptr[-1], left[1].dtype), np.empty(indptr[-1], left[2].dtype)
+    add_entries(*arrays, width, readonly(indptr), indices, data)
+    return indptr.astype(left[1].dtype), indices, data
+
+
+# How many columns each row of the product has; those of row i go to place i + 1.
+@kernel(parallel=True)
+def count_entries(
+    left_indptr, left_indices, left_data, right_indptr, right_indices, right_data, starts, width, counts
+):  # fmt: skip
+    for part in prange(starts.size - 1):
+        met = np.full(width, -1, np.int64)  # the last row in which each column was met
+        for row in range(starts[part], starts[part + 1]):
+            for slot in range(np.int64(left_indptr[row]), np.int64(left_indptr[row + 1])):
+                middle = np.int64(left_indices[slot])
+                for other in range(np.int64(right_indptr[middle]), np.int64(right_indptr[middle + 1])):
+                    column = right_indices[other]
+                    if met[column] != row:
+                        met[column] = row
+                        counts[row + 1] += 1
+
+
+@kernel(parallel=True)
+def add_entries(
+    left_indptr, left_indices, left_data, right_indptr, right_indices, right_data, starts, width,
+    indptr, indices, data,
+):  # fmt: skip
+    for part in prange(starts.size - 1):
+        # Where each column of the row at hand stands; what lies before the row is from rows before it.
+        places = np.full(width, -1, np.int64)
+        for row in range(starts[part], starts[part + 1]):
+            begin = end = indptr[row]
+            for slot in range(np.int64(left_indptr[row]), np.int64(left_indptr[row + 1])):
+                middle = np.int64(left_indices[slot])
+                for other in range(np.int64(right_indptr[middle]), np.int64(right_indptr[middle + 1])):
+                    column = np.int64(right_indices[other])
+                    term = left_data[slot] * right_data[other]
+                    if places[column] < begin:
+                        places[column] = end
+                        indices[end], data[end] = column, term
+                        end += 1
+                    else:
+                        data[places[column]] += term
+            sort(indices[begin:end], data[begin:end], end - begin)

@@ -1,0 +1,72 @@
+"""Interpolation along paths: every second vertex of a path stays, those between are means of two."""
+
+import numpy as np
+from numba import prange
+
+from ..forest.factor import NO_VERTEX
+from ..matrix.entries import readonly
+from ..runtime.jit import helper, kernel
+
+# Weights are multiples of one over this.
+PARTS = 256
+
+
+def interpolate(neighbors, positions, sizes, groups, count):
+    """CSR arrays of the interpolation, in double precision, and how many vertices stay.
+
+    Takes the neighbours of each vertex on its path and the sizes of the couplings to them, and `count` groups
+    of vertices: one on a path, and those that take its value, or a single one.
+    """
+    n, index = groups.size, groups.dtype
+    neighbors, positions, sizes, groups = map(readonly, (neighbors, positions, sizes, groups))
+    on_path = neighbors[:, 0] != NO_VERTEX
+    hosts = np.empty(count, index)
+    for chosen in (~on_path, on_path):  # the latter take the place of the former
+        hosts[groups[chosen]] = np.flatnonzero(chosen)
+    hosts = hosts[groups]
+    stays = (hosts == np.arange(n)) & ((positions % 2 == 0) | ~on_path)
+    numbers, indptr = np.cumsum(stays, dtype=index), np.zeros(n + 1, index)
+    rows = neighbors, sizes, readonly(hosts), readonly(stays)
+    count_entries(*rows, indptr)
+    np.cumsum(indptr, out=indptr)
+    columns, shares = np.empty(indptr[-1], index), np.empty(indptr[-1])
+    fill_rows(*rows, readonly(numbers), readonly(indptr), columns, shares)
+    return indptr, columns, shares, int(numbers[-1]) if n else 0
+
+
+# The share of a vertex's first neighbour in the mean of both, weighted by the couplings.
+@helper
+def first_share(neighbors, sizes, v):
+    first = np.float64(sizes[v, 0]) if neighbors[v, 0] >= 0 else 0.0
+    second = np.float64(sizes[v, 1]) if neighbors[v, 1] >= 0 else 0.0
+    total = first + second
+    return np.rint(PARTS * (first / (total if total > 0 else 1.0))) / PARTS
+
+
+@kernel(parallel=True)
+def count_entries(neighbors, sizes, hosts, stays, counts):
+    for v in prange(hosts.size):
+        host = hosts[v]
+        counts[v + 1] = 1
+        if not stays[host]:
+            share = first_share(neighbors, sizes, host)
+            takes_second = neighbors[host, 1] >= 0 and share < 1
+            counts[v + 1] = np.int64(neighbors[host, 0] >= 0 and share > 0) + np.int64(takes_second)
+
+
+# `numbers` counts the vertices that stay up to each, so columns ascend with the vertices.
+@kernel(parallel=True)
+def fill_rows(neighbors, sizes, hosts, stays, numbers, indptr, columns, shares):
+    for v in prange(hosts.size):
+        host, begin = hosts[v], indptr[v]
+        if stays[host]:
+            columns[begin], shares[begin] = numbers[host] - 1, 1.0
+            continue
+        share = first_share(neighbors, sizes, host)
+        descends = indptr[v + 1] - begin == 2 and neighbors[host, 0] > neighbors[host, 1]
+        if neighbors[host, 0] >= 0 and share > 0:
+            place = begin + descends
+            columns[place], shares[place] = numbers[neighbors[host, 0]] - 1, share
+        if neighbors[host, 1] >= 0 and share < 1:
+            place = indptr[v + 1] - 1 - descends
+            columns[place], shares[place] = numbers[neighbors[host, 1]] - 1, 1.0 - share

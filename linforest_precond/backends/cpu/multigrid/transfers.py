@@ -1,0 +1,78 @@
+"""Vectors between a matrix and its coarser one: sums over aggregates, and their values for all members."""
+
+import numpy as np
+from numba import prange
+
+from ..matrix.entries import readonly
+from ..runtime.jit import helper, kernel
+
+ROWS_AT_ONCE = 16384  # rows that one thread takes at a time
+RUN = 32
+
+
+def restrict(indptr, members, fine, coarse):
+    """Write the sum over each aggregate's members into `coarse`: P^T fine.
+
+    Members are added in their order, in runs of 32; then the sums of the runs. Vectors are contiguous, (N,)
+    or (N, k); nothing is allocated.
+    """
+    _run(sum_members, coarse, readonly(indptr), readonly(members), readonly(_columns(fine)), _columns(coarse))
+
+
+def prolong_add(aggregates, coarse, fine):
+    """Add to each vertex the value of its aggregate: fine += P coarse."""
+    _run(add_values, fine, readonly(aggregates), readonly(_columns(coarse)), _columns(fine))
+
+
+def _columns(vector):
+    return vector[:, None] if vector.ndim == 1 else vector
+
+
+def _run(function, target, *arguments):
+    """Call a parallel kernel, or its code alone where no second thread is woken that needs a guard."""
+    if target.shape[0] <= ROWS_AT_ONCE:
+        function = getattr(function, "dispatcher", function)
+    function(*arguments)
+
+
+@kernel(parallel=True)
+def sum_members(indptr, members, fine, coarse):
+    rows = coarse.shape[0]
+    if rows <= ROWS_AT_ONCE:
+        sum_members_of(0, rows, indptr, members, fine, coarse)
+    else:
+        for block in prange(-(-rows // ROWS_AT_ONCE)):
+            first = block * ROWS_AT_ONCE
+            sum_members_of(first, min(first + ROWS_AT_ONCE, rows), indptr, members, fine, coarse)
+
+
+@helper
+def sum_members_of(first, end, indptr, members, fine, coarse):
+    for row in range(first, end):
+        for column in range(coarse.shape[1]):
+            total = coarse.dtype.type(0)
+            last = np.int64(indptr[row + 1])
+            for begin in range(np.int64(indptr[row]), last, RUN):
+                run = coarse.dtype.type(0)
+                for i in range(begin, min(begin + RUN, last)):
+                    run += fine[members[i], column]
+                total += run
+            coarse[row, column] = total
+
+
+@kernel(parallel=True)
+def add_values(aggregates, coarse, fine):
+    rows = fine.shape[0]
+    if rows <= ROWS_AT_ONCE:
+        add_values_of(0, rows, aggregates, coarse, fine)
+    else:
+        for block in prange(-(-rows // ROWS_AT_ONCE)):
+            first = block * ROWS_AT_ONCE
+            add_values_of(first, min(first + ROWS_AT_ONCE, rows), aggregates, coarse, fine)
+
+
+@helper
+def add_values_of(first, end, aggregates, coarse, fine):
+    for row in range(first, end):
+        for column in range(fine.shape[1]):
+            fine[row, column] += coarse[np.uint64(aggregates[row]), column]

@@ -1,0 +1,265 @@
+"""The vector work of multigrid cycles: products fused with what follows from them.
+
+Vectors are contiguous (n, k) arrays, and nothing is allocated. Sums over vectors have a fixed order, for any
+number of threads: rows of a chunk one after the other, then the chunks.
+"""
+
+import numpy as np
+from numba import prange
+
+from ..matrix.entries import readonly
+from ..runtime.jit import helper, kernel
+
+ROWS_AT_ONCE = 4096  # rows of a chunk
+
+# What `Steps` finds for each column: the factors of the two directions, and what belongs to the first.
+FIRST, SECOND, CURVATURE = range(3)
+
+
+class Matrix:
+    """A sparse matrix of any shape, as the functions here take it."""
+
+    def __init__(self, indptr, indices, data, longest_row):
+        self.arrays = tuple(map(readonly, (indptr, indices, data)))
+
+
+class Steps:
+    """Two directions c and d that are combined so that a system A x = b is solved best.
+
+    In A's norm where `definite`, otherwise in that of the residual. A direction that adds nothing gets the
+    factor 0.
+    """
+
+    def __init__(self, rows, columns, dtype, definite):
+        self.definite = definite
+        wide = np.result_type(dtype, np.float64)
+        self._partials = np.zeros((max(1, -(-rows // ROWS_AT_ONCE)), 3, columns), wide)
+        self._scalars = np.zeros((3, columns), wide)
+
+    def take_first(self, matrix, c, b, v, rest):
+        """Find the factor of c: v = A c, and what it leaves of b in `rest`."""
+        sums, scalars = self._partials, self._scalars
+        _run(multiply_first, c, *matrix.arrays, readonly(c), readonly(b), v, sums, self.definite)
+        settle_first(sums, scalars)
+        _run(subtract, v, scalars[FIRST], readonly(b), readonly(v), rest)
+
+    def take_second(self, matrix, d, v, rest):
+        """Find the factor of d, and the one of c beside it."""
+        sums = self._partials
+        _run(
+            multiply_second, d, *matrix.arrays, readonly(d), readonly(v), readonly(rest), sums, self.definite
+        )
+        settle_second(sums, self._scalars)
+
+    def combine(self, c, d):
+        """Combine the directions into c."""
+        _run(add_both, c, self._scalars, c, readonly(d))
+
+
+def residual(matrix, b, x, r):
+    """r = b - A x."""
+    _run(find_residual, r, *matrix.arrays, readonly(b), readonly(x), r)
+
+
+def relax(matrix, weights, b, x, y, momentum, factor):
+    """y = x + momentum (x - y) + factor weights (b - A x)."""
+    _run(relax_rows, y, *matrix.arrays, readonly(weights), readonly(b), readonly(x), y, momentum, factor)
+
+
+def multiply(matrix, x, y):
+    """y = A x."""
+    _run(multiply_rows, y, *matrix.arrays, readonly(x), y)
+
+
+def multiply_add(matrix, x, y):
+    """y += A x."""
+    _run(multiply_rows_onto, y, *matrix.arrays, readonly(x), y)
+
+
+def scale(weights, factor, b, x):
+    """x = factor weights b, row by row."""
+    _run(scale_rows, x, readonly(weights), factor, readonly(b), x)
+
+
+def add(z, x):
+    """x += z."""
+    np.add(x, z, out=x)
+
+
+class Center:
+    """Subtracts the mean of each column."""
+
+    def __init__(self, rows, columns, dtype):
+        self._wide = np.result_type(dtype, np.float64)
+
+    def apply(self, x):
+        x -= x.mean(axis=0, dtype=self._wide).astype(x.dtype)
+
+
+def clear(x):
+    """x = 0."""
+    x.fill(0)
+
+
+def copy(source, target):
+    """Copy (n, k) arrays of any strides, of which one may be of double precision."""
+    target[...] = source
+
+
+def multiply_dense(inverse, b, x):
+    """x = inverse @ b."""
+    np.matmul(inverse, b, out=x)
+
+
+def _run(function, target, *arguments):
+    """Call a parallel kernel, or its code alone where no second thread is woken that needs a guard."""
+    if target.shape[0] <= ROWS_AT_ONCE:
+        function = getattr(function, "dispatcher", function)
+    function(*arguments)
+
+
+@helper
+def rows_of(chunk, vector):
+    return range(chunk * ROWS_AT_ONCE, min((chunk + 1) * ROWS_AT_ONCE, vector.shape[0]))
+
+
+@helper
+def chunks_of(vector):
+    return (vector.shape[0] + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
+
+
+# The product of a row and a column.
+@helper
+def row_product(indptr, indices, data, row, x, column):
+    total = x.dtype.type(0)
+    for slot in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+        total += data[slot] * x[np.uint64(indices[slot]), column]
+    return total
+
+
+@kernel(parallel=True)
+def find_residual(indptr, indices, data, b, x, r):
+    for chunk in prange(chunks_of(r)):
+        for row in rows_of(chunk, r):
+            for column in range(r.shape[1]):
+                r[row, column] = b[row, column] - row_product(indptr, indices, data, row, x, column)
+
+
+@kernel(parallel=True)
+def relax_rows(indptr, indices, data, weights, b, x, y, momentum, factor):
+    for chunk in prange(chunks_of(y)):
+        for row in rows_of(chunk, y):
+            weight = weights[row] * factor
+            for column in range(y.shape[1]):
+                own = x[row, column]
+                rest = b[row, column] - row_product(indptr, indices, data, row, x, column)
+                new = own + weight * rest
+                if momentum != 0.0:
+                    new += momentum * (own - y[row, column])
+                y[row, column] = new
+
+
+@kernel(parallel=True)
+def multiply_rows(indptr, indices, data, x, y):
+    for chunk in prange(chunks_of(y)):
+        for row in rows_of(chunk, y):
+            for column in range(y.shape[1]):
+                y[row, column] = row_product(indptr, indices, data, row, x, column)
+
+
+@kernel(parallel=True)
+def multiply_rows_onto(indptr, indices, data, x, y):
+    for chunk in prange(chunks_of(y)):
+        for row in rows_of(chunk, y):
+            for column in range(y.shape[1]):
+                y[row, column] += row_product(indptr, indices, data, row, x, column)
+
+
+@kernel(parallel=True)
+def scale_rows(weights, factor, b, x):
+    for chunk in prange(chunks_of(x)):
+        for row in rows_of(chunk, x):
+            weight = weights[row] * factor
+            for column in range(x.shape[1]):
+                x[row, column] = weight * b[row, column]
+
+
+# v = A c, with the sums of conj(t) v and conj(t) b in each chunk; t is c where A is definite, else v.
+@kernel(parallel=True)
+def multiply_first(indptr, indices, data, c, b, v, partials, definite):
+    wide = partials.dtype.type
+    for chunk in prange(chunks_of(v)):
+        sums = partials[chunk]
+        sums[:] = 0
+        for row in rows_of(chunk, v):
+            for column in range(v.shape[1]):
+                product = row_product(indptr, indices, data, row, c, column)
+                v[row, column] = product
+                test = np.conj(wide(c[row, column])) if definite else np.conj(wide(product))
+                sums[0, column] += test * wide(product)
+                sums[1, column] += test * wide(b[row, column])
+
+
+# The sums of conj(t) v, conj(t) A d and conj(t) rest in each chunk; t is d where A is definite, else A d.
+@kernel(parallel=True)
+def multiply_second(indptr, indices, data, d, v, rest, partials, definite):
+    wide = partials.dtype.type
+    for chunk in prange(chunks_of(v)):
+        sums = partials[chunk]
+        sums[:] = 0
+        for row in rows_of(chunk, v):
+            for column in range(v.shape[1]):
+                product = row_product(indptr, indices, data, row, d, column)
+                test = np.conj(wide(d[row, column])) if definite else np.conj(wide(product))
+                sums[0, column] += test * wide(v[row, column])
+                sums[1, column] += test * wide(product)
+                sums[2, column] += test * wide(rest[row, column])
+
+
+@kernel
+def settle_first(partials, scalars):
+    for column in range(scalars.shape[1]):
+        curvature, along = partials[0, 0, column], partials[0, 1, column]
+        for chunk in range(1, partials.shape[0]):
+            curvature += partials[chunk, 0, column]
+            along += partials[chunk, 1, column]
+        usable = curvature.real > 0 and np.isfinite(curvature.real)
+        scalars[FIRST, column] = along / curvature.real if usable else 1.0
+        scalars[SECOND, column] = 0.0
+        scalars[CURVATURE, column] = curvature.real if usable else 0.0
+
+
+@kernel
+def settle_second(partials, scalars):
+    for column in range(scalars.shape[1]):
+        mixed, curvature, along = partials[0, 0, column], partials[0, 1, column], partials[0, 2, column]
+        for chunk in range(1, partials.shape[0]):
+            mixed += partials[chunk, 0, column]
+            curvature += partials[chunk, 1, column]
+            along += partials[chunk, 2, column]
+        first = scalars[CURVATURE, column].real
+        if first == 0.0:
+            continue
+        left = curvature.real - (mixed.real * mixed.real + mixed.imag * mixed.imag) / first
+        if left > 1e-14 * curvature.real:
+            scalars[SECOND, column] = along / left
+            scalars[FIRST, column] -= np.conj(mixed) * (along / left) / first
+
+
+@kernel(parallel=True)
+def subtract(factors, b, v, rest):
+    for chunk in prange(chunks_of(v)):
+        for row in rows_of(chunk, v):
+            for column in range(v.shape[1]):
+                rest[row, column] = b[row, column] - factors[column] * v[row, column]
+
+
+@kernel(parallel=True)
+def add_both(scalars, c, d):
+    for chunk in prange(chunks_of(c)):
+        for row in rows_of(chunk, c):
+            for column in range(c.shape[1]):
+                own = scalars[FIRST, column] * c[row, column]
+                if scalars[SECOND, column] != 0.0:
+                    own += scalars[SECOND, column] * d[row, column]
+                c[row, column] = own

@@ -1,0 +1,8 @@
+"""Cuthill-McKee orderings and their starting vertices."""
+
+from . import child_order as child_order
+from . import cuthill_mckee as cuthill_mckee
+from . import pseudo_peripheral as pseudo_peripheral
+from . import rcm_batch as rcm_batch
+from . import rcm_leveled as rcm_leveled
+from . import rcm_serial as rcm_serial

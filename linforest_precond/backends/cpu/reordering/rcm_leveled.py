@@ -1,0 +1,114 @@
+"""The Cuthill-McKee order level by level, each by all threads.
+
+`marks` holds for each vertex the lowest position of a numbered neighbour. Once all positions of a level have
+left theirs, the children of position i are the vertices marked i: the order of parents is decided by values,
+never by which thread comes first.
+"""
+
+import numpy as np
+from numba import prange
+
+from ..csgraph.breadth_first import NARROW
+from ..matrix.entries import wide_pattern
+from ..runtime.atomics import fetch_min, load
+from ..runtime.jit import helper, kernel
+from .child_order import FEW, ONE, ZERO, append_sorted, index, insert, sort_key
+
+NO_MARK = 2**31 - 1
+START = -1
+# Positions of a level that one thread takes at a time.
+CHUNK = 128
+
+
+def leveled(pattern, starts):
+    """The order of all vertices that can be reached, the starts first; components are interleaved."""
+    order, marks = prepared(pattern, starts)
+    return order[: number_levels(*wide_pattern(pattern), order, marks, starts.size)]
+
+
+def prepared(pattern, starts):
+    """Positions still to be filled, but for the starts', and marks still to be left."""
+    order, marks = np.full(pattern.n, -1, np.int32), np.full(pattern.n, NO_MARK, np.int32)
+    order[: starts.size] = starts
+    marks[starts] = START
+    return order, marks
+
+
+# Number level after level until all vertices are or no new ones come; gives how many are.
+@kernel(parallel=True)
+def number_levels(indptr, indices, degrees, order, marks, end):
+    begin = np.int64(0)
+    leave_marks(indptr, indices, order, marks, begin, end)
+    counts = np.empty(order.size // CHUNK + 1, np.int64)
+    while begin < end < order.size:
+        if end - begin < NARROW:
+            new_end = number_children(indptr, indices, degrees, order, marks, begin, end, end)
+        else:
+            chunks = (end - begin + CHUNK - 1) // CHUNK
+            for chunk in prange(chunks):
+                first = begin + chunk * CHUNK
+                counts[chunk] = count_children(indptr, indices, order, marks, first, min(first + CHUNK, end))
+            new_end = end
+            for chunk in range(chunks):
+                new_end, counts[chunk] = new_end + counts[chunk], new_end
+            for chunk in prange(chunks):
+                first, last = begin + chunk * CHUNK, min(begin + (chunk + 1) * CHUNK, end)
+                number_children(indptr, indices, degrees, order, marks, first, last, counts[chunk])
+        begin, end = end, new_end
+    return end
+
+
+@helper
+def count_children(indptr, indices, order, marks, begin, end):
+    count = 0
+    for position in range(begin, end):
+        v = index(order[position])
+        for slot in range(index(indptr[v]), index(indptr[v + ONE])):
+            count += load(marks, index(indices[slot])) == position
+    return count
+
+
+# Write the children of a range of positions from `tail` on, and leave the marks of their own positions: these
+# are higher than all that others still look for. Gives where they end.
+@helper
+def number_children(indptr, indices, degrees, order, marks, begin, end, tail):
+    keys = np.empty(FEW, np.int32)
+    tail = index(tail)
+    for position in range(begin, end):
+        v = index(order[position])
+        row, row_end = index(indptr[v]), index(indptr[v + ONE])
+        if row_end - row > FEW:
+            count = number_many(indices[row:row_end], degrees, order, marks, position, tail)
+        else:
+            count = ZERO
+            for slot in range(row, row_end):
+                u = index(indices[slot])
+                if load(marks, u) == position:
+                    insert(np.int32(u), degrees[u], order, tail, keys, count)
+                    count += ONE
+        leave_marks(indptr, indices, order, marks, np.int64(tail), np.int64(tail + count))
+        tail += count
+    return np.int64(tail)
+
+
+# The children in a long row.
+@helper
+def number_many(row, degrees, order, marks, position, tail):
+    keys = np.empty(row.size, np.int64)
+    count = 0
+    for v in row:
+        if load(marks, v) == position:
+            keys[count] = sort_key(degrees[v], v)
+            count += 1
+    append_sorted(keys[:count], order, tail)
+    return index(count)
+
+
+@helper
+def leave_marks(indptr, indices, order, marks, begin, end):
+    for position in range(begin, end):
+        v = index(order[position])
+        for slot in range(index(indptr[v]), index(indptr[v + ONE])):
+            u = index(indices[slot])
+            if load(marks, u) > position:
+                fetch_min(marks, u, position)

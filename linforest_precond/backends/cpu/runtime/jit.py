@@ -1,0 +1,235 @@
+"""The Numba decorators of the CPU backend: `helper` and `kernel`.
+
+Every compiled function of the backend is made by one of the two. They differ from `numba.njit(cache=True)`:
+
+- The cache is stamped with a hash of every source file of the backend, in all rooms. Numba's own stamp covers
+  one file, so it would keep loading a kernel whose helper changed in another file.
+- The cache lies in the first of these folders that can be written: `NUMBA_CACHE_DIR`; the `__pycache__`
+  beside the sources; `linforest_precond/numba` in `XDG_CACHE_HOME` or `~/.cache`. Where none can, functions
+  are compiled anew in every process, and nothing is said.
+- A child forked after its parent ran a parallel function under GNU OpenMP gets a `RuntimeError`. Numba would
+  end the process.
+- Parallel functions run one at a time. Numba's workqueue layer ends the process when two Python threads are
+  inside parallel functions at once, and holding the GIL does not prevent it: parallel loops let it go.
+
+Fast math is off, because the sums here have a stated order.
+
+Compiled code may depend on the CPU backend's folder alone: what it takes from elsewhere is not in the stamp.
+"""
+
+import contextlib
+import functools
+import hashlib
+import inspect
+import os
+import pickle
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import numba
+from numba.core import caching
+
+# All rooms of the backend: what the cache is stamped with.
+SOURCES = Path(__file__).resolve().parents[1]
+
+# Division by zero gives inf or nan as in NumPy, without a branch that would keep loops from vectorizing.
+_OPTIONS = {"error_model": "numpy", "fastmath": False, "nogil": False}
+
+
+def helper(function):
+    """Compile a function that kernels call."""
+    return _compile(function)
+
+
+def kernel(function=None, *, parallel=False, nogil=False):
+    """Compile an entry point, called from Python; with `parallel=True` its `prange` loops use all threads.
+
+    With `nogil=True` several Python threads can run it at once.
+    """
+    if function is None:
+        return functools.partial(kernel, parallel=parallel, nogil=nogil)
+    compiled = _compile(function, parallel=parallel, nogil=nogil)
+    return ParallelKernel(compiled) if parallel and compiled is not function else compiled
+
+
+def _compile(function, **options):
+    if numba.config.DISABLE_JIT:  # NUMBA_DISABLE_JIT=1 is for stepping through the Python code
+        return function
+    return _cached(numba.njit(function, **{**_OPTIONS, **options}))
+
+
+class ParallelKernel:
+    """A compiled parallel function: one at a time, and never where its threads were lost in a fork."""
+
+    def __init__(self, dispatcher):
+        functools.update_wrapper(self, dispatcher.py_func)
+        self.dispatcher = dispatcher
+        self.py_func = dispatcher.py_func
+
+    @property
+    def signatures(self):
+        return self.dispatcher.signatures
+
+    @property
+    def stats(self):
+        return self.dispatcher.stats
+
+    def __call__(self, *arguments):
+        if _threads_lost:
+            raise RuntimeError(_FORK_ADVICE)
+        with _one_at_a_time:
+            return self.dispatcher(*arguments)
+
+
+_FORK_ADVICE = (
+    "this process was forked after its parent ran parallel Numba code on GNU OpenMP, whose threads do not "
+    "survive a fork; start workers with multiprocessing.get_context('spawn') or 'forkserver', or install the "
+    "package tbb, whose threads do"
+)
+_threads_lost = False
+_one_at_a_time = threading.RLock()
+
+
+def _note_fork():
+    """In a forked child: remember whether the parent had GNU OpenMP running."""
+    global _threads_lost, _one_at_a_time
+    _threads_lost = _threads_lost or _uses_gnu_openmp()
+    _one_at_a_time = threading.RLock()  # the old one may be held by a thread that was not forked
+
+
+def _uses_gnu_openmp():
+    try:
+        if numba.threading_layer() != "omp":
+            return False
+    except ValueError:  # Numba's way to say that no parallel code ran yet
+        return False
+    from numba.np.ufunc import omppool
+
+    return getattr(omppool, "openmp_vendor", "GNU") == "GNU"
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def cache_folder(source_folder=None):
+    """The folder that compiled functions of `source_folder` (by default this one) are kept in, or None."""
+    source_folder = str(source_folder or Path(__file__).parent)
+    return _writable_cache_folder(source_folder, numba.config.CACHE_DIR)
+
+
+@functools.cache
+def _writable_cache_folder(source_folder, configured):
+    return next(filter(_writable, _cache_candidates(source_folder, configured)), None)
+
+
+def _cache_candidates(source_folder, configured):
+    # Installs that share a cache keep apart by the hash of their own path.
+    apart = hashlib.sha256(os.path.abspath(source_folder).encode()).hexdigest()[:16]
+    if configured:
+        yield os.path.join(configured, f"linforest_precond_{apart}")
+    yield os.path.join(source_folder, "__pycache__")
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser(os.path.join("~", ".cache"))
+    if os.path.isabs(user):
+        yield os.path.join(user, "linforest_precond", "numba", apart)
+
+
+def _writable(folder):
+    try:
+        os.makedirs(folder, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+@functools.cache
+def _source_stamp():
+    """The hash of every source file of the backend."""
+    digest = hashlib.sha256()
+    for path in sorted(SOURCES.rglob("*.py")):
+        source = path.read_bytes()
+        digest.update(f"{path.relative_to(SOURCES).as_posix()} {len(source)}\n".encode() + source)
+    return digest.hexdigest()
+
+
+def _cached(dispatcher):
+    source = inspect.getfile(dispatcher.py_func)
+    folder = os.path.dirname(source)
+    if os.path.isfile(source) and cache_folder(folder):
+        dispatcher._cache = _StampedCache(dispatcher.py_func)
+    return dispatcher
+
+
+class _StampedCache(caching.FunctionCache):
+    """Numba's cache of one function, with the backend's stamp and files that survive races."""
+
+    def __init__(self, function):
+        source_folder = os.path.dirname(inspect.getfile(function))
+        self._name = repr(function)
+        self._py_func = function
+        self._cache_path = cache_folder(source_folder)
+        self._impl = _StampedCacheImpl(function, self._cache_path)
+        self._cache_file = _CacheFiles(self._cache_path, self._impl.filename_base, _source_stamp())
+        self.enable()
+
+    @contextlib.contextmanager
+    def _guard_against_spurious_io_errors(self):
+        # A full disk or an unreadable file costs a compilation, not the answer.
+        with contextlib.suppress(OSError):
+            yield
+
+
+class _StampedCacheImpl(caching.CompileResultCacheImpl):
+    """How one function is written and what its files are called."""
+
+    def __init__(self, function, cache_path):
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Locator(inspect.getfile(function), self._lineno, cache_path)
+        module = Path(self._locator._py_file).stem
+        self._filename_base = self.get_filename_base(
+            f"{module}.{function.__qualname__}", getattr(sys, "abiflags", "")
+        )
+
+
+class _Locator(caching._CacheLocator):
+    """Where one function is cached: decided before, only told here."""
+
+    def __init__(self, source, line, cache_path):
+        self._py_file = source
+        self._line = line
+        self._cache_path = cache_path
+
+    def get_cache_path(self):
+        return self._cache_path
+
+    def get_source_stamp(self):
+        return _source_stamp()
+
+    def get_disambiguator(self):
+        return str(self._line)
+
+
+class _CacheFiles(caching.IndexDataCacheFile):
+    """An index and one data file per signature, safe when several processes compile at once.
+
+    Numba numbers the data files, so two processes can give one number to two signatures, and a later process
+    loads the wrong code. Here a file is named after its signature and is complete before the index names it.
+    """
+
+    def save(self, key, data):
+        name = self._data_name_pattern.format(number=_number_of(key))
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
+
+    def _load_index(self):
+        try:
+            return super()._load_index()
+        except (EOFError, pickle.UnpicklingError):  # cut off by a crash: the next save writes it anew
+            return {}
+
+
+def _number_of(key):
+    return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8], "little")

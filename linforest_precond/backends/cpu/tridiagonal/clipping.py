@@ -1,0 +1,89 @@
+"""The repair of Hermitian (block) tridiagonal matrices that are not positive definite."""
+
+import numpy as np
+
+from ..runtime.arithmetic import (
+    conjugate_transpose,
+    is_indefinite,
+    limits_of,
+    reciprocal,
+    scaled,
+    squared,
+    times,
+)
+
+AT_ONCE = 2**15  # rows whose numbers stay in the cache
+# A coupling's largest share of its two diagonal blocks: both neighbours' together stay below 1.
+SHARE = 0.4995
+# The same for all couplings of one entry inside its block.
+INNER_SHARE = 0.999
+
+
+def clip(lower, diagonal, upper):
+    """Shrink couplings until every pair of neighbouring rows is positive definite by itself."""
+    shape = diagonal.shape[0], *(diagonal.shape[1:] or (1, 1))
+    blocks, couplings = diagonal.reshape(shape), upper.reshape(shape)
+    new_lower, new_diagonal, new_upper = (np.zeros(shape, diagonal.dtype) for _ in range(3))
+    for first in range(0, shape[0], AT_ONCE):
+        pairs = slice(first, min(first + AT_ONCE, shape[0] - 1))  # rows and the ones behind them
+        both = slice(pairs.start, pairs.stop + 1)
+        own = definite_blocks(np.moveaxis(blocks[both], 0, -1))
+        coupling = clipped_couplings(cholesky(own), np.moveaxis(couplings[pairs], 0, -1))
+        new_diagonal[both] = np.moveaxis(own, -1, 0)
+        new_upper[pairs] = np.moveaxis(coupling, -1, 0)
+        new_lower[pairs.start + 1 : pairs.stop + 1] = np.moveaxis(conjugate_transpose(coupling), -1, 0)
+    lower, new_diagonal, upper = (
+        band.reshape(diagonal.shape) for band in (new_lower, new_diagonal, new_upper)
+    )
+    return lower, new_diagonal if diagonal.ndim == 3 else diagonal, upper
+
+
+def definite_blocks(x):
+    """Diagonal blocks, their own couplings clipped where they are not definite."""
+    x = x.copy()
+    b = x.shape[0]
+    bad = is_indefinite(x, x, limits_of(x.dtype))
+    for r in range(b) if bad.any() else ():
+        for c in range(r + 1, b):
+            roots = [reciprocal(np.sqrt(x[i, i].real)) for i in (r, c)]
+            share = np.sqrt(squared(scaled(scaled(x[r, c], roots[0]), roots[1])))
+            x[r, c] = np.where(bad, shrunk(x[r, c], share, INNER_SHARE / (b - 1)), x[r, c])
+            x[c, r] = x[r, c].conj()
+    return x
+
+
+def shrunk(x, share, most):
+    """Numbers scaled down where their share is too large."""
+    most = share.dtype.type(most)
+    return np.where(share > most, scaled(x, most / np.maximum(share, most)), x)
+
+
+def clipped_couplings(factors, coupling):
+    """Couplings between each block and the next, whose share is measured beside their Cholesky factors."""
+    beside = substitute(factors[..., :-1], coupling)
+    beside = substitute(factors[..., 1:], conjugate_transpose(beside))
+    return shrunk(coupling, np.sqrt(squared(beside).sum(axis=(0, 1))), SHARE)
+
+
+def cholesky(x):
+    """The lower Cholesky factors."""
+    factor = np.zeros_like(x)
+    for c in range(x.shape[0]):
+        head = x[c, c].real - squared(factor[c, :c]).sum(axis=0)
+        root = np.sqrt(head)
+        factor[c, c] = root
+        for r in range(c + 1, x.shape[0]):
+            rest = x[r, c] - times(factor[r, :c], factor[c, :c].conj()).sum(axis=0)
+            factor[r, c] = scaled(rest, reciprocal(root))
+    return factor
+
+
+def substitute(factor, x):
+    """factor^-1 x, by forward substitution."""
+    solved = np.empty_like(x)
+    for r in range(x.shape[0]):
+        rest = x[r].copy()
+        for k in range(r):
+            rest -= times(factor[r, k], solved[k])
+        solved[r] = scaled(rest, reciprocal(factor[r, r].real))
+    return solved

@@ -1,0 +1,176 @@
+"""(Block) tridiagonal systems without pivoting: their pivots, and what these tell about the matrix."""
+
+import numpy as np
+from numba import prange
+
+from linforest_precond.backends.returns import Finding
+
+from ..matrix.entries import readonly
+from ..runtime.arithmetic import VANISHING
+from ..runtime.jit import helper, kernel
+from .clipping import clip as clip
+from .sweeps import Sweeps as Sweeps
+from .sweeps import find_starts
+
+# Inverse pivots above this size, beside their rows, are not safe without a further reason.
+LARGEST_GROWTH = 8
+
+LIFTED, INDEFINITE, GROWN = map(int, (Finding.LIFTED, Finding.INDEFINITE, Finding.GROWN))
+NOT_ROW_DOMINANT, NOT_COLUMN_DOMINANT = map(int, (Finding.NOT_ROW_DOMINANT, Finding.NOT_COLUMN_DOMINANT))
+NOT_SYMMETRIC, NOT_HERMITIAN = int(Finding.NOT_SYMMETRIC), int(Finding.NOT_HERMITIAN)
+NOT_POSITIVE = int(Finding.NOT_POSITIVE)
+
+
+def factor(lower, diagonal, upper):
+    """The inverses of the pivots in the order of the rows, and what was found, counted as `Finding` says."""
+    n, shape = diagonal.shape[0], diagonal.shape[1:] or (1, 1)
+    bands = [readonly(band.reshape(n, *shape)) for band in (lower, diagonal, upper)]
+    inverse = np.empty((n, *shape), diagonal.dtype)
+    starts = find_starts(bands[0], bands[2], n)
+    counts = np.zeros((starts.size - 1, len(Finding)), np.int64)
+    if n:
+        info = np.finfo(diagonal.dtype)
+        limits = VANISHING * info.eps, np.sqrt(info.eps), info.tiny
+        find_pivots(*bands, *map(float, limits), starts, inverse, counts)
+    return inverse.reshape(diagonal.shape), counts.sum(axis=0)
+
+
+# The pivots of the rows from each start to the next, where the rows fall apart.
+@kernel(parallel=True)
+def find_pivots(lower, diagonal, upper, vanishing, root_epsilon, tiny, starts, inverse, counts):
+    n, b = diagonal.shape[:2]
+    for part in prange(starts.size - 1):
+        found = counts[part]
+        pivot, other = np.empty((b, b), diagonal.dtype), np.empty((b, b), diagonal.dtype)
+        for j in range(starts[part], starts[part + 1]):
+            pivot[:] = diagonal[j]
+            if j > starts[part]:
+                subtract_coupled(lower[j], inverse[j - 1], upper[j - 1], other, pivot)
+            row_size = max(max(largest_size(lower[j]), largest_size(diagonal[j])), largest_size(upper[j]))
+            other[:] = pivot
+            found[INDEFINITE] += is_indefinite(other, diagonal[j], vanishing)
+            found[LIFTED] += invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse[j])
+            found[GROWN] += not largest_size(inverse[j]) * row_size <= LARGEST_GROWTH
+            judge_dominance(lower, diagonal, upper, j, n, found)
+            judge_mirror(lower, diagonal, upper, j, n, found)
+
+
+# |re| + |im|: what sizes are compared by.
+@helper
+def size(z):
+    return abs(z.real) + abs(z.imag)
+
+
+@helper
+def largest_size(block):
+    largest = size(block[0, 0])
+    for r in range(block.shape[0]):
+        for c in range(block.shape[1]):
+            largest = max(largest, size(block[r, c]))
+    return largest
+
+
+# pivot -= (lower * w) * upper
+@helper
+def subtract_coupled(lower, w, upper, work, pivot):
+    b = pivot.shape[0]
+    for r in range(b):
+        for c in range(b):
+            total = lower[r, 0] * w[0, c]
+            for k in range(1, b):
+                total += lower[r, k] * w[k, c]
+            work[r, c] = total
+    for r in range(b):
+        for c in range(b):
+            total = work[r, 0] * upper[0, c]
+            for k in range(1, b):
+                total += work[r, k] * upper[k, c]
+            pivot[r, c] -= total
+
+
+# Whether a pivot block, which is destroyed, fails to be positive definite beside the diagonal it came from.
+@helper
+def is_indefinite(pivot, diagonal, vanishing):
+    b = pivot.shape[0]
+    for k in range(b):
+        head = pivot[k, k].real
+        if head <= vanishing * diagonal[k, k].real:
+            return True
+        for r in range(k + 1, b):
+            for c in range(k + 1, b):
+                pivot[r, c] -= pivot[r, k] / head * pivot[k, c]
+    return False
+
+
+# The inverse of a pivot block, which is destroyed, by Gauss-Jordan with partial pivoting. Pivots that vanish
+# beside the row are lifted: how many were.
+@helper
+def invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse):
+    b = pivot.shape[0]
+    lifts = 0
+    for r in range(b):
+        for c in range(b):
+            inverse[r, c] = 1 if r == c else 0
+    for k in range(b):
+        best = k
+        for r in range(k + 1, b):
+            if size(pivot[r, k]) > size(pivot[best, k]):
+                best = r
+        for c in range(b if best != k else 0):
+            pivot[k, c], pivot[best, c] = pivot[best, c], pivot[k, c]
+            inverse[k, c], inverse[best, c] = inverse[best, c], inverse[k, c]
+        own = size(pivot[k, k])
+        if own <= vanishing * row_size or own < tiny:
+            least = root_epsilon * row_size
+            pivot[k, k] = 1 if least < tiny else (-least if pivot[k, k].real < 0 else least)
+            lifts += 1
+        head = pivot[k, k]
+        for c in range(b):
+            pivot[k, c] /= head
+            inverse[k, c] /= head
+        for r in range(b):
+            if r != k:
+                part = pivot[r, k]
+                for c in range(b):
+                    pivot[r, c] -= part * pivot[k, c]
+                    inverse[r, c] -= part * inverse[k, c]
+    return lifts
+
+
+# Diagonal entries beside the others of their rows and columns.
+@helper
+def judge_dominance(lower, diagonal, upper, j, n, found):
+    b = diagonal.shape[1]
+    for r in range(b):
+        in_row = in_column = size(diagonal[j, r, r]) * 0
+        for c in range(b):
+            in_row += size(lower[j, r, c]) + size(upper[j, r, c])
+            if j > 0:
+                in_column += size(upper[j - 1, c, r])
+            if j + 1 < n:
+                in_column += size(lower[j + 1, c, r])
+            if c != r:
+                in_row += size(diagonal[j, r, c])
+                in_column += size(diagonal[j, c, r])
+        own = size(diagonal[j, r, r])
+        found[NOT_ROW_DOMINANT] += own < in_row
+        found[NOT_COLUMN_DOMINANT] += own < in_column
+        found[NOT_POSITIVE] += not diagonal[j, r, r].real > 0
+
+
+# A row beside its column; behind the last row there is nothing.
+@helper
+def judge_mirror(lower, diagonal, upper, j, n, found):
+    b = diagonal.shape[1]
+    symmetric = hermitian = True
+    for r in range(b):
+        for c in range(b):
+            own, other = diagonal[j, r, c], diagonal[j, c, r]
+            symmetric &= own == other
+            hermitian &= own.real == other.real and own.imag == -other.imag
+            if j + 1 < n:
+                own, other = upper[j, r, c], lower[j + 1, c, r]
+                symmetric &= own == other
+                hermitian &= own.real == other.real and own.imag == -other.imag
+    found[NOT_SYMMETRIC] += not symmetric
+    found[NOT_HERMITIAN] += not hermitian

@@ -1,0 +1,202 @@
+"""Two sweeps along the rows solve a factored (block) tridiagonal system, without divisions."""
+
+import numpy as np
+from numba import prange
+
+from ..matrix.entries import readonly
+from ..runtime.jit import helper, kernel
+
+ROWS_AT_ONCE = 4096  # rows, at least, that one thread takes at a time
+NO_ORDER = readonly(np.empty(0, np.int32))
+
+
+class Sweeps:
+    """The factors of a (block) tridiagonal matrix: its couplings, and the inverses of its pivots.
+
+    The rows fall apart where both couplings vanish; the parts are solved side by side.
+    """
+
+    nbytes_extra = 0
+
+    def __init__(self, lower, inverse, upper, symmetric):
+        self.lower, self.inverse, self.upper = (readonly(band) for band in (lower, inverse, upper))
+        self.block_size = inverse.shape[1] if inverse.ndim == 3 else 1
+        self.starts = find_starts(self.lower, self.upper, inverse.shape[0])
+
+    def keep_digits(self, diagonal):
+        """Whether the sweeps' answers are about as good as those of elimination with pivoting."""
+        # Roundings that grow beyond this on their way spoil half the digits. (Blocks have no cheap measure.)
+        most = np.finfo(diagonal.dtype).eps ** -0.5
+        bands = (band.reshape(-1) for band in (self.lower, self.inverse, self.upper))
+        return self.block_size > 1 or largest_growth(*bands) <= most
+
+    def solve(self, b, x, order, transpose):
+        """Solve for all columns of b into x; row i of the system is row order[i] of both."""
+        if not (b.flags.c_contiguous and x.flags.c_contiguous):
+            contiguous = np.empty(x.shape, x.dtype)
+            self.solve(np.ascontiguousarray(b), contiguous, order, transpose)
+            x[...] = contiguous
+            return
+        before, after = (self.upper, self.lower) if transpose else (self.lower, self.upper)
+        factors = (band.reshape(-1) for band in (before, self.inverse, after))
+        order = NO_ORDER if order is None else readonly(order)
+        arguments = *factors, transpose, self.starts, readonly(b), order, x
+        if self.block_size > 1:
+            sweep_blocks(self.block_size, *arguments)
+        elif b.shape[1] == 1:
+            sweep_column(*arguments)
+        else:
+            sweep_columns(*arguments)
+
+
+def find_starts(lower, upper, n):
+    """Where the rows are dealt out to threads: where they fall apart, after so many rows at least."""
+    starts = np.empty(n // ROWS_AT_ONCE + 2, np.int64)
+    shape = (n, -1) if n else (0, 1)
+    count = cut(lower.reshape(shape), upper.reshape(shape), starts)
+    return readonly(starts[: count + 1].copy())
+
+
+@kernel(parallel=False)
+def cut(lower, upper, starts):
+    n = lower.shape[0]
+    starts[0] = 0
+    count = 0
+    row = ROWS_AT_ONCE
+    while row < n:
+        if is_zero(lower, row) and is_zero(upper, row - 1):
+            count += 1
+            starts[count] = row
+            row += ROWS_AT_ONCE
+        else:
+            row += 1
+    count += n > 0
+    starts[count] = n
+    return count
+
+
+@helper
+def is_zero(band, i):
+    for k in range(band.shape[1]):
+        if band[i, k] != 0:
+            return False
+    return True
+
+
+# The most that an error grows by in a sweep of the matrix or its transpose.
+@kernel(parallel=False)
+def largest_growth(lower, inverse, upper):
+    n = inverse.size
+    plain = transposed = most = 1.0
+    for i in range(1, n):
+        plain = max(1.0, plain * product_size(inverse[i], lower[i]))
+        transposed = max(1.0, transposed * product_size(inverse[i], upper[i - 1]))
+        most = max(most, max(plain, transposed))
+    plain = transposed = 1.0
+    for i in range(n - 2, -1, -1):
+        plain = max(1.0, plain * product_size(inverse[i], upper[i]))
+        transposed = max(1.0, transposed * product_size(inverse[i], lower[i + 1]))
+        most = max(most, max(plain, transposed))
+    return most
+
+
+@helper
+def product_size(x, y):
+    return np.float64(abs(x)) * np.float64(abs(y))
+
+
+# One right-hand side. The products with the inverse pivots do not wait for the row before.
+@kernel(parallel=True)
+def sweep_column(before, inverse, after, transpose, starts, b, order, x):
+    shift = 1 if transpose else 0
+    ordered = order.size > 0
+    for part in prange(starts.size - 1):
+        first, end = starts[part], starts[part + 1]
+        place = np.int64(order[first]) if ordered else first
+        value = inverse[first] * inverse.dtype.type(b[place, 0])
+        x[place, 0] = value
+        for i in range(first + 1, end):
+            place = np.int64(order[i]) if ordered else i
+            w = inverse[i]
+            value = w * inverse.dtype.type(b[place, 0]) - (w * before[i - shift]) * value
+            x[place, 0] = value
+        for i in range(end - 2, first - 1, -1):
+            place = np.int64(order[i]) if ordered else i
+            value = inverse.dtype.type(x[place, 0]) - (inverse[i] * after[i + shift]) * value
+            x[place, 0] = value
+
+
+# Many right-hand sides, row by row.
+@kernel(parallel=True)
+def sweep_columns(before, inverse, after, transpose, starts, b, order, x):
+    shift = 1 if transpose else 0
+    ordered = order.size > 0
+    for part in prange(starts.size - 1):
+        first, end = starts[part], starts[part + 1]
+        values = np.zeros(b.shape[1], inverse.dtype)
+        for i in range(first, end):
+            place = np.int64(order[i]) if ordered else i
+            w = inverse[i]
+            factor = w * before[i - shift] if i > first else w * 0
+            for c in range(values.size):
+                value = w * inverse.dtype.type(b[place, c]) - factor * values[c]
+                x[place, c] = values[c] = value
+        for i in range(end - 2, first - 1, -1):
+            place = np.int64(order[i]) if ordered else i
+            factor = inverse[i] * after[i + shift]
+            for c in range(values.size):
+                value = inverse.dtype.type(x[place, c]) - factor * values[c]
+                x[place, c] = values[c] = value
+
+
+# Blocks of rows; the place of a ghost row is -1: its right-hand side is 0, and so is its solution.
+@kernel(parallel=True)
+def sweep_blocks(block_size, before, inverse, after, transpose, starts, b, order, x):
+    shift = 1 if transpose else 0
+    for part in prange(starts.size - 1):
+        first, end = starts[part], starts[part + 1]
+        values, right = (
+            np.zeros((block_size, b.shape[1]), inverse.dtype),
+            np.zeros((block_size, b.shape[1]), inverse.dtype),
+        )
+        for i in range(first, end):
+            for r in range(block_size):
+                place = place_of(order, i * block_size + r)
+                for c in range(values.shape[1]):
+                    value = inverse.dtype.type(b[place, c]) if place >= 0 else inverse[0] * 0
+                    if i > first:
+                        value -= product(before, i - shift, r, transpose, values, c)
+                    right[r, c] = value
+            for r in range(block_size):
+                place = place_of(order, i * block_size + r)
+                for c in range(values.shape[1]):
+                    values[r, c] = product(inverse, i, r, transpose, right, c)
+                    if place >= 0:
+                        x[place, c] = values[r, c]
+        for i in range(end - 2, first - 1, -1):
+            for r in range(block_size):
+                for c in range(values.shape[1]):
+                    right[r, c] = product(after, i + shift, r, transpose, values, c)
+            for r in range(block_size):
+                place = place_of(order, i * block_size + r)
+                for c in range(values.shape[1]):
+                    value = inverse.dtype.type(x[place, c]) if place >= 0 else inverse[0] * 0
+                    values[r, c] = value - product(inverse, i, r, transpose, right, c)
+                    if place >= 0:
+                        x[place, c] = values[r, c]
+
+
+@helper
+def place_of(order, row):
+    return np.int64(order[row]) if order.size > 0 else np.int64(row)
+
+
+# Row r of block i, or of its transpose, times a column.
+@helper
+def product(blocks, i, r, transpose, columns, c):
+    b = columns.shape[0]
+    start, step = (i * b * b + r, b) if transpose else ((i * b + r) * b, 1)
+    total = blocks[start] * columns[0, c]
+    for k in range(1, b):
+        total += blocks[start + k * step] * columns[k, c]
+    return total

@@ -1,0 +1,16 @@
+"""Graph algorithms: components, searches, spanning forests, independent sets, colourings, ranks."""
+
+from . import breadth_first as breadth_first
+from . import coloring as coloring
+from . import components as components
+from . import fastsv as fastsv
+from . import frontier as frontier
+from . import independent_set as independent_set
+from . import label_propagation as label_propagation
+from . import long_row_split as long_row_split
+from . import pagerank as pagerank
+from . import sorted_neighbors as sorted_neighbors
+from . import spanning_forest as spanning_forest
+from . import strong_components as strong_components
+from . import tree_roots as tree_roots
+from . import worklist as worklist

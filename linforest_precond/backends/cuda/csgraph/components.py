@@ -1,0 +1,34 @@
+"""Connected components, whatever the direction of the edges, numbered by their lowest vertex."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+# Large blocks: fewer of them wait for each other.
+BLOCK = 512
+
+
+def weak_components(pattern):
+    """The number of components, and each vertex's."""
+    n = pattern.n
+    program = kernels("csgraph/components", cooperative=True, INDEX=pattern.indptr.dtype.type)
+    parents, is_root = cupy.empty((2, n), np.int32)
+    words = cupy.zeros(2, np.uint32)
+    arguments = (
+        pattern.indptr, pattern.indices, n, pattern.nnz, int(pattern.symmetric), parents, is_root, words[:1],
+        words[1:],
+    )  # fmt: skip
+    launch(program.connect, arguments, block=BLOCK)
+    return numbered(parents, is_root)
+
+
+def numbered(roots, is_root):
+    """The number of roots, and the number of each vertex's root among them; `roots` become these."""
+    numbers = cupy.cumsum(is_root, dtype=np.int32)
+    launch(
+        kernels("csgraph/components", cooperative=True, INDEX=np.int32).number_roots,
+        (numbers, roots.size, roots),
+    )
+    return int(numbers[-1]), roots  # stall: the caller sizes arrays by it

@@ -1,0 +1,21 @@
+"""Connected components by FastSV, in rounds of hooking and shortcutting."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from .components import BLOCK, numbered
+
+
+def weak_components(pattern):
+    """The number of components, and each vertex's."""
+    n = pattern.n
+    program = kernels("csgraph/fastsv", cooperative=True, INDEX=pattern.indptr.dtype.type)
+    parents, grandparents, is_root = (cupy.empty(n, np.int32) for _ in range(3))
+    words = cupy.zeros(4, np.uint32)
+    arguments = (
+        pattern.indptr, pattern.indices, n, pattern.nnz, parents, grandparents, is_root, words[:1], words[1:],
+    )  # fmt: skip
+    launch(program.hook_and_shortcut, arguments, block=BLOCK)
+    return numbered(parents, is_root)

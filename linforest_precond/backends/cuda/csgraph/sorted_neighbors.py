@@ -1,0 +1,75 @@
+"""Every vertex's neighbours in ascending (degree, index), sorted once: the traversals never sort."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..matrix.entries import lanes_for, rows_of
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+# Rows of at most so many times the lanes are sorted by counting, in place of one sort of all entries.
+COUNTED = 8
+
+
+class Rows(NamedTuple):
+    """Rows of neighbours without the diagonal, as rows.cuh reads them."""
+
+    # Begin and length of each row, and the neighbours' words.
+    spans: Any
+    neighbours: Any
+    # Each vertex's place by (degree, index), and the vertices by it.
+    ranks: Any
+    by_rank: Any
+    # Lanes to a row, and the most pieces of so many entries that the rows can have.
+    width: int
+    most_items: int
+    # Types as macros for the programs that read them.
+    macros: dict
+
+
+def sorted_rows(pattern, width=None):
+    """Sort the rows of a symmetric pattern."""
+    n, nnz = pattern.n, pattern.nnz
+    width = width or lanes_for(nnz, n)
+    macros = {"INDEX": pattern.indptr.dtype.type, "WIDTH": width}
+    program = kernels("csgraph/sorted_neighbors", **macros)
+    by_rank = cupy.argsort(pattern.degrees, kind="stable").astype(np.int32)
+    ranks = cupy.empty_like(by_rank)
+    ranks[by_rank] = cupy.arange(n, dtype=np.int32)
+    neighbours = cupy.empty(nnz, np.uint32)
+    if pattern.longest_row <= COUNTED * width:
+        arguments = pattern.indptr, pattern.indices, pattern.degrees, ranks, n, neighbours
+        launch(program.sort_short_rows, arguments)
+    else:
+        _sort_all(program, pattern, ranks, by_rank, neighbours)
+    spans = _spans(program, pattern.indptr, pattern.degrees)
+    return Rows(spans, neighbours, ranks, by_rank, width, n + nnz // width + 1, macros)
+
+
+def plain_rows(pattern):
+    """The rows of a pattern as they are, for searches that ask for no order."""
+    n, nnz = pattern.n, pattern.nnz
+    width = lanes_for(nnz, n)
+    macros = {"INDEX": pattern.indptr.dtype.type, "WIDTH": width}
+    spans = _spans(kernels("csgraph/sorted_neighbors", **macros), pattern.indptr)
+    return Rows(spans, pattern.indices, None, None, width, n + nnz // width + 1, macros)
+
+
+def _spans(program, indptr, lengths=None):
+    """Where each row begins, and its length: as given, or all that is stored."""
+    n = indptr.size - 1
+    spans = cupy.empty((n, 2), indptr.dtype)
+    launch(program.find_spans, (indptr, 0 if lengths is None else lengths, n, spans))
+    return spans
+
+
+def _sort_all(program, pattern, ranks, by_rank, neighbours):
+    """One sort of all entries by (row, rank)."""
+    nnz = pattern.nnz
+    keys = cupy.empty(nnz, np.uint64)
+    rows = rows_of(pattern.indptr, nnz)
+    launch(program.make_keys, (rows, pattern.indices, ranks, nnz, keys))
+    keys.sort()
+    launch(program.from_keys, (keys, by_rank, pattern.degrees, nnz, neighbours))

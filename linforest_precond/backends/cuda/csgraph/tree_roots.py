@@ -1,0 +1,19 @@
+"""The root of each vertex of a forest, by pointer jumping."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from .components import BLOCK
+
+
+def tree_roots(parents):
+    """The roots, the first vertex with a parent outside, the first that leads into a cycle; -1 for none."""
+    roots = cupy.empty_like(parents)
+    words = cupy.zeros(4, np.uint64)
+    flags = words[2:].view(np.uint32)
+    program = kernels("csgraph/tree_roots", cooperative=True, INDEX=parents.dtype.type)
+    launch(program.jump, (parents, parents.size, roots, flags, flags[1:], words), block=BLOCK)
+    outside, endless = (int(~word) if word else -1 for word in words[:2].get())  # stall: errors end it here
+    return roots, outside, endless

@@ -1,0 +1,19 @@
+"""Copies of a matrix's entries along the paths of a forest."""
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from ..runtime.structs import address
+
+
+def extract(csr, neighbors, order, values, slots):
+    """Copy the diagonal and the forest's edges, both directions as A has them, to their new places.
+
+    The entries along the edges are `values` themselves, or lie at `slots`, or are searched in A's rows (0
+    where A has none): whichever is not None, in this order.
+    """
+    lower, diagonal, upper = bands = [cupy.empty(csr.n, csr.data.dtype) for _ in range(3)]
+    program = kernels("forest/bands", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    matrix = csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n
+    launch(program.copy_bands, (*matrix, neighbors, address(values), address(slots), order, *bands))
+    return lower, diagonal, upper

@@ -1,0 +1,19 @@
+"""Copies of a matrix's entries inside blocks and between those that follow each other on a path."""
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+
+def extract(csr, members, starts_path):
+    """Copy A's entries inside the blocks and between neighbours on a path.
+
+    A ghost's diagonal is that of the first vertex of its block, so that it has A's own scale; 1 where that
+    is 0. `members` holds a row of vertices for each block, `starts_path` whether it is the first of its path.
+    """
+    blocks, b = members.shape
+    bands = [cupy.empty((blocks, b, b), csr.data.dtype) for _ in range(3)]
+    program = kernels("forest/block_bands", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    matrix = csr.indptr, csr.indices, csr.data, csr.diagonal, csr.data.dtype.type(1)
+    launch(program.copy_blocks, (*matrix, members, starts_path, blocks, b.bit_length() - 1, *bands))
+    return tuple(bands)

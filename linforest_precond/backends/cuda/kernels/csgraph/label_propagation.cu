@@ -1,0 +1,250 @@
+#include "runtime/common.cuh"
+#include "csgraph/long_row_split.cuh"
+
+struct Propagation {
+    const INDEX* __restrict__ indptr;
+    const int* __restrict__ indices;
+    LongRows long_rows;
+    // Each vertex's label, and the one it has chosen in a round: the same outside of it.
+    int* labels;
+    int* chosen;
+    // Whether a vertex has not looked at its neighbours since one of these took another label.
+    u8* waiting;
+    // Whether any vertex waits, in even rounds and in odd ones; zero at first.
+    u8* going;
+    // Of long rows: a table of labels, SLOTS words for each piece, EMPTY at first, the best label in it, how many pieces have
+    // looked, both zero at first, and whether the label changed.
+    u64* tables;
+    u64* best;
+    u32* arrived;
+    u8* changed;
+    // The lowest vertex of each one's community, and whether it is this one.
+    int* roots;
+    int* is_root;
+    i64 n;
+    u64 seed;
+    i64 max_iter;
+};
+
+#define SLOTS (2 * PIECE)
+#define EMPTY (~0ull)
+#define NO_LABEL 0xffffffffu
+// A vertex has its turn with a chance of one half.
+#define HALF (1ull << 52)
+// Rows of so many entries at most are left to one thread.
+#define SHORT 8
+
+// What labels are compared by: how often they are there, then whether a vertex has it itself, then the lower one.
+__device__ __forceinline__ u64 preference(u32 label, u32 count, u32 own) {
+    return (u64)count << 33 | (u64)(label == own) << 32 | (u32)~label;
+}
+__device__ __forceinline__ u32 preferred_label(u64 preference) { return ~(u32)preference; }
+__device__ __forceinline__ u64 warp_max(u64 value) {
+    for (int half = 16; half > 0; half /= 2) value = max(value, __shfl_xor_sync(FULL_WARP, value, half));
+    return value;
+}
+
+// The best label of a short row, 0 where there is none: every entry is compared with every other.
+__device__ __forceinline__ u64 best_of_few(const Propagation& p, const Part& part, u32 own) {
+    u32 labels[SHORT];
+    u64 best = 0;
+#pragma unroll
+    for (int i = 0; i < SHORT; ++i) {
+        const int neighbour = i < part.length ? __ldg(p.indices + part.begin + i) : part.vertex;
+        labels[i] = neighbour == part.vertex ? NO_LABEL : (u32)p.labels[neighbour];
+    }
+#pragma unroll
+    for (int i = 0; i < SHORT; ++i) {
+        u32 count = 0;
+#pragma unroll
+        for (int j = 0; j < SHORT; ++j) count += labels[j] == labels[i];
+        if (labels[i] != NO_LABEL) best = max(best, preference(labels[i], count, own));
+    }
+    return best;
+}
+
+// Labels and how often a part has them, in shared memory.
+struct Table {
+    u32* labels;
+    u32* counts;
+    u32 size;
+};
+
+// The first place to look for a label in a table.
+__device__ __forceinline__ u64 first_slot(u32 label, u64 size) { return (u64)(label * 0x9E3779B1u) * size >> 32; }
+
+// Counts the labels of a part, by a warp.
+__device__ __forceinline__ void count_labels(const Propagation& p, const Part& part, const Table& table) {
+    const u32 lane = threadIdx.x % 32;
+    __syncwarp();
+    for (u32 slot = lane; slot < table.size; slot += 32) {
+        table.labels[slot] = NO_LABEL;
+        table.counts[slot] = 0;
+    }
+    __syncwarp();
+    for (int i = lane; i < part.length; i += 32) {
+        const int neighbour = __ldg(p.indices + part.begin + i);
+        if (neighbour == part.vertex) continue;
+        const u32 label = (u32)p.labels[neighbour];
+        u32 slot = (u32)first_slot(label, table.size), found;
+        while ((found = atomicCAS(table.labels + slot, NO_LABEL, label)) != NO_LABEL && found != label)
+            slot = slot + 1 < table.size ? slot + 1 : 0;
+        atomicAdd(table.counts + slot, 1u);
+    }
+    __syncwarp();
+}
+
+// Adds a count to the table of a long row, whose words hold a label and its count.
+__device__ __forceinline__ void add_label(u64* words, u64 size, u32 label, u32 count) {
+    for (u64 slot = first_slot(label, size);; slot = slot + 1 < size ? slot + 1 : 0) {
+        u64 found = __ldcg(words + slot);
+        if (found == EMPTY) found = atomicCAS(words + slot, EMPTY, (u64)label << 32 | count);
+        if (found == EMPTY) return;
+        if (found >> 32 != label) continue;
+        atomicAdd(words + slot, (u64)count);
+        return;
+    }
+}
+
+__device__ __forceinline__ i64 row_length(const Propagation& p, int vertex) {
+    return (i64)p.indptr[vertex + 1] - p.indptr[vertex];
+}
+
+// The vertices whose turn it is look at their neighbours: whole rows choose a label, pieces add theirs to the tables of
+// their rows. Returns whether any of this thread's vertices waits, its turn or not.
+__device__ bool choose_labels(const Propagation& p, u64 key) {
+    __shared__ u32 table_labels[8][SLOTS], table_counts[8][SLOTS];
+    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const i64 items = p.n + piece_count(p.long_rows);
+    bool any = false;
+    for (i64 base = (i64)blockIdx.x * blockDim.x; base < items; base += (i64)gridDim.x * blockDim.x) {
+        const i64 item = base + threadIdx.x;
+        const Part part = part_of(p.indptr, (u32)p.n, p.long_rows, item < items ? (u32)item : NO_ITEM);
+        const bool waits = part.vertex != NOBODY && p.waiting[part.vertex];
+        const bool turn = waits && is_positive(key, HALF, (u64)part.vertex);
+        const u32 own = turn ? (u32)p.labels[part.vertex] : 0;
+        any |= waits;
+        if (part.vertex != NOBODY && part.owner != WHOLE) p.changed[part.owner] = 0;
+        u64 best = 0;
+        if (turn && part.owner == WHOLE && part.length <= SHORT) best = best_of_few(p, part, own);
+        const bool together = turn && (part.owner != WHOLE || part.length > SHORT);
+        for (u32 left = __ballot_sync(FULL_WARP, together); left; left &= left - 1) {
+            const int source = __ffs(left) - 1;
+            const Part other = from_lane(part, source);
+            const u32 label = __shfl_sync(FULL_WARP, own, source);
+            const Table table = {table_labels[warp], table_counts[warp], 2 * (u32)other.length};
+            count_labels(p, other, table);
+            u64* const words = other.owner == WHOLE ? nullptr : p.tables + (u64)p.long_rows.first[other.owner] * SLOTS;
+            const u64 size = words ? (u64)pieces_in(row_length(p, other.vertex)) * SLOTS : 0;
+            u64 found = 0;
+            for (u32 slot = lane; slot < table.size; slot += 32) {
+                const u32 count = table.counts[slot];
+                if (!count) continue;
+                if (words) add_label(words, size, table.labels[slot], count);
+                else found = max(found, preference(table.labels[slot], count, label));
+            }
+            found = warp_max(found);
+            if ((int)lane == source) best = found;
+        }
+        if (!turn || part.owner != WHOLE) continue;
+        p.waiting[part.vertex] = 0;
+        if (best) p.chosen[part.vertex] = (int)preferred_label(best);
+    }
+    return any;
+}
+
+// The long rows whose turn it is choose a label from their tables, which are empty again after; a warp to a piece.
+__device__ void choose_long(const Propagation& p, u64 key) {
+    const u32 lane = threadIdx.x % 32, warps = gridDim.x * blockDim.x / 32, pieces = piece_count(p.long_rows);
+    for (u32 piece = (blockIdx.x * blockDim.x + threadIdx.x) / 32; piece < pieces; piece += warps) {
+        const u32 owner = p.long_rows.owners[piece];
+        const int vertex = p.long_rows.rows[owner];
+        if (!__ldcg(p.waiting + vertex) || !is_positive(key, HALF, (u64)vertex)) continue;
+        const u32 own = (u32)p.labels[vertex];
+        u64* const words = p.tables + (u64)piece * SLOTS;
+        u64 best = 0;
+        for (u32 slot = lane; slot < SLOTS; slot += 32) {
+            const u64 word = __ldcg(words + slot);
+            if (word == EMPTY) continue;
+            best = max(best, preference((u32)(word >> 32), (u32)word, own));
+            words[slot] = EMPTY;
+        }
+        best = warp_max(best);
+        if (lane) continue;
+        if (best) atomicMax(p.best + owner, best);
+        __threadfence();
+        if (atomicAdd(p.arrived + owner, 1u) + 1 < pieces_in(row_length(p, vertex))) continue;
+        // The last piece of the row writes down what all have found.
+        __threadfence();
+        best = atomicExch(p.best + owner, 0ull);
+        p.arrived[owner] = 0;
+        p.waiting[vertex] = 0;
+        if (best) p.chosen[vertex] = (int)preferred_label(best);
+        p.changed[owner] = p.chosen[vertex] != (int)own;
+    }
+}
+
+// Vertices take the labels they have chosen, and wake their neighbours where these are other ones.
+__device__ void take_labels(const Propagation& p) {
+    const u32 lane = threadIdx.x % 32;
+    const i64 items = p.n + piece_count(p.long_rows);
+    for (i64 base = (i64)blockIdx.x * blockDim.x; base < items; base += (i64)gridDim.x * blockDim.x) {
+        const i64 item = base + threadIdx.x;
+        const Part part = part_of(p.indptr, (u32)p.n, p.long_rows, item < items ? (u32)item : NO_ITEM);
+        bool changed = false;
+        if (part.vertex != NOBODY && part.owner == WHOLE) {
+            const int label = p.chosen[part.vertex];
+            changed = label != p.labels[part.vertex];
+            if (changed) p.labels[part.vertex] = label;
+        }
+        if (part.vertex != NOBODY && part.owner != WHOLE) {
+            changed = p.changed[part.owner];
+            if (changed && item - p.n == p.long_rows.first[part.owner]) p.labels[part.vertex] = p.chosen[part.vertex];
+        }
+        if (changed && part.length <= SHORT)
+            for (int i = 0; i < part.length; ++i) p.waiting[__ldg(p.indices + part.begin + i)] = 1;
+        for (u32 left = __ballot_sync(FULL_WARP, changed && part.length > SHORT); left; left &= left - 1) {
+            const Part other = from_lane(part, __ffs(left) - 1);
+            for (int i = lane; i < other.length; i += 32) p.waiting[__ldg(p.indices + other.begin + i)] = 1;
+        }
+    }
+}
+
+// The lowest vertex of every community; `chosen` is overwritten.
+__device__ void find_roots(const Propagation& p, u32* barrier, u32& generation) {
+    const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, step = (i64)gridDim.x * blockDim.x;
+    int* const lowest = p.chosen;
+    for (i64 v = first; v < p.n; v += step) lowest[v] = (int)p.n;
+    grid_barrier(barrier, generation);
+    for (i64 v = first; v < p.n; v += step)
+        if (__ldcg(lowest + p.labels[v]) > v) atomicMin(lowest + p.labels[v], (int)v);
+    grid_barrier(barrier, generation);
+    for (i64 v = first; v < p.n; v += step) {
+        p.roots[v] = __ldcg(lowest + p.labels[v]);
+        p.is_root[v] = p.roots[v] == v;
+    }
+}
+
+// All rounds of label propagation. A cooperative launch.
+extern "C" __global__ void __launch_bounds__(256) propagate(Propagation p, u32* barrier) {
+    u32 generation = 0;
+    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < p.n; v += (i64)gridDim.x * blockDim.x) {
+        p.labels[v] = p.chosen[v] = (int)v;
+        p.waiting[v] = 1;
+    }
+    grid_barrier(barrier, generation);
+    for (i64 round = 0; round < p.max_iter; ++round) {
+        const u64 key = iteration_key(p.seed, 2 * round + 1);
+        if (__syncthreads_or(choose_labels(p, key)) && threadIdx.x == 0) p.going[round % 2] = 1;
+        grid_barrier(barrier, generation);
+        if (!__ldcg(p.going + round % 2)) break;
+        if (blockIdx.x == 0 && threadIdx.x == 0) p.going[(round + 1) % 2] = 0;
+        if (p.long_rows.counts) {
+            choose_long(p, key);
+            grid_barrier(barrier, generation);
+        }
+        take_labels(p);
+        grid_barrier(barrier, generation);
+    }
+    find_roots(p, barrier, generation);
+}

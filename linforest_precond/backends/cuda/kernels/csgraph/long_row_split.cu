@@ -1,0 +1,23 @@
+#include "runtime/common.cuh"
+#include "csgraph/long_row_split.cuh"
+
+// Lists the long rows and their pieces; `counts` are zero at first. A row's pieces follow one another.
+extern "C" __global__ void list_pieces(const INDEX* __restrict__ indptr, i64 n, LongRows found) {
+    for (i64 base = (i64)blockIdx.x * blockDim.x; base < n; base += (i64)gridDim.x * blockDim.x) {
+        const i64 row = base + threadIdx.x, length = row < n ? (i64)indptr[row + 1] - indptr[row] : 0;
+        const u32 pieces = length > PIECE ? pieces_in(length) : 0;
+        u32 place = 0, first = 0;
+        if (pieces) {
+            place = atomicAdd(found.counts, 1u);
+            first = atomicAdd(found.counts + 1, pieces);
+            found.rows[place] = (int)row;
+            found.first[place] = first;
+        }
+        for (u32 left = __ballot_sync(FULL_WARP, pieces > 0); left; left &= left - 1) {
+            const int lane = __ffs(left) - 1;
+            const u32 owner = __shfl_sync(FULL_WARP, place, lane), count = __shfl_sync(FULL_WARP, pieces, lane);
+            u32* const owners = found.owners + __shfl_sync(FULL_WARP, first, lane);
+            for (u32 piece = threadIdx.x % 32; piece < count; piece += 32) owners[piece] = owner;
+        }
+    }
+}

@@ -1,0 +1,57 @@
+#include "runtime/common.cuh"
+#include "csgraph/sorted_neighbors.cuh"
+
+// The diagonal comes last in its row, behind all neighbours.
+#define LAST_RANK 0x7fffffff
+
+__device__ __forceinline__ int rank_in_row(const int* __restrict__ ranks, int row, int column) {
+    return column == row ? LAST_RANK : ranks[column];
+}
+
+// Where each row of neighbours begins and how many it has: its degree, so that the diagonal, behind them, is left out, or
+// without degrees all that is stored.
+extern "C" __global__ void find_spans(const INDEX* __restrict__ indptr, const int* __restrict__ degrees, int n, Span* spans) {
+    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
+        spans[v] = {indptr[v], degrees ? (INDEX)degrees[v] : indptr[v + 1] - indptr[v]};
+}
+
+// Rows that one group of lanes looks through: a neighbour's place is the number of those that rank below it.
+extern "C" __global__ void sort_short_rows(const INDEX* __restrict__ indptr, const int* __restrict__ indices,
+                                           const int* __restrict__ degrees, const int* __restrict__ ranks, int n,
+                                           u32* __restrict__ neighbours) {
+    const int lane = threadIdx.x % WIDTH, groups = blockDim.x / WIDTH;
+    for (int base = blockIdx.x * groups; base < n; base += gridDim.x * groups) {
+        const int row = base + threadIdx.x / WIDTH;
+        const i64 begin = row < n ? (i64)indptr[row] : 0, end = row < n ? (i64)indptr[row + 1] : 0;
+        const bool fits = end - begin <= WIDTH;
+        const int column = fits && begin + lane < end ? indices[begin + lane] : -1;
+        const int rank = column < 0 ? LAST_RANK : rank_in_row(ranks, row, column);
+        int below = 0;
+#pragma unroll
+        for (int other = 0; other < WIDTH; ++other) below += __shfl_sync(FULL_WARP, rank, other, WIDTH) < rank;
+        if (column >= 0) neighbours[begin + below] = column == row ? EMPTY : with_flags(column, degrees[column]);
+        if (fits) continue;
+        for (i64 place = begin + lane; place < end; place += WIDTH) {
+            const int own = indices[place], own_rank = rank_in_row(ranks, row, own);
+            i64 target = begin;
+            for (i64 other = begin; other < end; ++other) target += rank_in_row(ranks, row, indices[other]) < own_rank;
+            neighbours[target] = own == row ? EMPTY : with_flags(own, degrees[own]);
+        }
+    }
+}
+
+// Keys that sort all rows at once: the row, then the neighbour's rank.
+extern "C" __global__ void make_keys(const INDEX* __restrict__ rows, const int* __restrict__ indices,
+                                     const int* __restrict__ ranks, i64 nnz, u64* __restrict__ keys) {
+    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < nnz; place += (i64)gridDim.x * blockDim.x)
+        keys[place] = (u64)rows[place] << 32 | (u32)rank_in_row(ranks, (int)rows[place], indices[place]);
+}
+
+extern "C" __global__ void from_keys(const u64* __restrict__ keys, const int* __restrict__ by_rank,
+                                     const int* __restrict__ degrees, i64 nnz, u32* __restrict__ neighbours) {
+    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < nnz; place += (i64)gridDim.x * blockDim.x) {
+        const u32 rank = (u32)keys[place];
+        const int vertex = rank == LAST_RANK ? -1 : by_rank[rank];
+        neighbours[place] = vertex < 0 ? EMPTY : with_flags(vertex, degrees[vertex]);
+    }
+}

@@ -1,0 +1,30 @@
+#include "runtime/common.cuh"
+
+// Each place of the new order takes its vertex's diagonal entry and the two along its path. The entries along
+// the path are `edge_values` themselves, or lie at `slots` of the matrix, or are searched in its rows:
+// whichever is not null, in this order.
+extern "C" __global__ void copy_bands(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                      const VALUE* __restrict__ data, const VALUE* __restrict__ matrix_diagonal,
+                                      i64 rows, const INDEX* __restrict__ neighbors,
+                                      const VALUE* __restrict__ edge_values, const INDEX* __restrict__ slots,
+                                      const INDEX* __restrict__ order, VALUE* __restrict__ lower,
+                                      VALUE* __restrict__ diagonal, VALUE* __restrict__ upper) {
+    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < rows; place += (i64)gridDim.x * blockDim.x) {
+        const INDEX v = order[place];
+        const INDEX before = place ? order[place - 1] : NO_VERTEX;
+        diagonal[place] = matrix_diagonal[v];
+        VALUE to_before = VALUE{}, to_after = VALUE{};
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const i64 edge = 2 * (i64)v + i;
+            const INDEX neighbor = neighbors[edge];
+            if (neighbor < 0) continue;
+            const VALUE value = edge_values ? edge_values[edge]
+                                : slots     ? data[slots[edge]]
+                                            : stored_value(indptr, indices, data, v, neighbor);
+            (neighbor == before ? to_before : to_after) = value;
+        }
+        lower[place] = to_before;
+        upper[place] = to_after;
+    }
+}

@@ -1,0 +1,26 @@
+#include "runtime/common.cuh"
+
+// Each place of a block looks up A's entry there, and those at the same place of the blocks that couple it to the
+// blocks before and after it on the path. Blocks have 2^bits rows; a ghost's diagonal is that of the block's first vertex,
+// `one` where that is 0.
+extern "C" __global__ void copy_blocks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                       const VALUE* __restrict__ data, const VALUE* __restrict__ matrix_diagonal, VALUE one,
+                                       const INDEX* __restrict__ members,
+                                       const bool* __restrict__ starts_path, i64 blocks, int bits,
+                                       VALUE* __restrict__ lower, VALUE* __restrict__ diagonal,
+                                       VALUE* __restrict__ upper) {
+    const i64 places = blocks << 2 * bits, size = 1ll << bits;
+    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < places; place += (i64)gridDim.x * blockDim.x) {
+        const i64 block = place >> 2 * bits, column = (block << bits) + (place & (size - 1));
+        const INDEX v = members[place >> bits], w = members[column];
+        const bool first = starts_path[block], last = block + 1 == blocks || starts_path[block + 1];
+        lower[place] = first ? VALUE{} : stored_value(indptr, indices, data, v, members[column - size]);
+        if (v < 0 && place >> bits == column) {
+            const VALUE own = matrix_diagonal[members[block << bits]];
+            diagonal[place] = rank_of(magnitude(own)) == 0 ? one : own;
+        } else {
+            diagonal[place] = stored_value(indptr, indices, data, v, w);
+        }
+        upper[place] = last ? VALUE{} : stored_value(indptr, indices, data, v, members[column + size]);
+    }
+}

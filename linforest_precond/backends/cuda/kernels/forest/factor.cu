@@ -1,0 +1,158 @@
+#include "runtime/common.cuh"
+#include "runtime/edge_order.cuh"
+#include "forest/candidates.cuh"
+#include "forest/propositions.cuh"
+
+// Counters of one iteration, zero at first.
+struct Record {
+    u64 active;     // vertices that propose in it
+    u64 confirmed;  // directed edges that it confirmed
+    u64 proposed;   // 1 when anything was proposed
+    u64 started_at, proposed_at, confirmed_at;  // when it began and its two halves were done, in nanoseconds
+};
+
+// What a launch found out, and the next one goes on from.
+struct Progress {
+    u64 iterations, maximal, finished;
+    u64 confirmed;  // directed edges in all
+    u64 active;
+};
+
+// Five iterations are made in any case; from then on one that confirms 1 % or less is the last.
+#define FEWEST_AUTOMATIC 5
+
+// Lists the rows beyond `long_row` and their pieces.
+extern "C" __global__ void list_long_rows(const INDEX* __restrict__ indptr, i64 rows, i64 long_row, LongRows found) {
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
+        const i64 length = (i64)indptr[row + 1] - indptr[row];
+        if (length <= long_row) continue;
+        const i64 pieces = (length + PIECE - 1) / PIECE;
+        const i64 place = atomicAdd(found.counts, 1ull), first = atomicAdd(found.counts + 1, (u64)pieces);
+        found.rows[place] = row;
+        found.first_piece[place] = first;
+        for (i64 piece = 0; piece < pieces; ++piece) found.piece_row[first + piece] = place;
+    }
+}
+
+// Gives every vertex its charge before a charged first iteration, and no edges.
+__device__ void first_charges(const Problem& problem, const Options& options) {
+    const u64 key = charge_key(options, 0);
+    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < problem.rows; v += (i64)gridDim.x * blockDim.x)
+        problem.state[v] = is_positive(key, options.threshold, v) ? POSITIVE : 0;
+}
+
+// An edge stays when both ends proposed it; vertices that may gain more edges form the next active list.
+__device__ void confirm(const Problem& problem, const Iteration& it, const Options& options, Record* record,
+                        const INDEX* list, INDEX* next_list) {
+    const i64 block_items = (i64)blockDim.x * AT_ONCE;
+    u64 confirmed = 0;
+    for (i64 base = blockIdx.x * block_items; base < it.active; base += gridDim.x * block_items) {
+        INDEX vertices[AT_ONCE];
+        u32 open = 0;
+#pragma unroll
+        for (int turn = 0; turn < AT_ONCE; ++turn) {
+            const i64 item = base + turn * blockDim.x + threadIdx.x;
+            if (item >= it.active) continue;
+            const i64 v = it.number ? (i64)list[item] : item;
+            vertices[turn] = v;
+            INDEX row[DEGREE];
+#pragma unroll
+            for (int i = 0; i < DEGREE; ++i) row[i] = problem.neighbors[v * DEGREE + i];
+            u32 mask = 0;
+#pragma unroll
+            for (int i = 0; i < DEGREE; ++i) {
+                if (row[i] < 0) continue;
+                bool mutual = false;
+#pragma unroll
+                for (int j = 0; j < DEGREE; ++j) mutual |= problem.neighbors[(i64)row[i] * DEGREE + j] == v;
+                mask |= (u32)mutual << i;
+            }
+            const u32 before = it.number ? problem.state[v] & CONFIRMED : 0;
+            confirmed += __popc(mask) - __popc(before);
+            const bool closed = __popc(mask) == DEGREE || row[DEGREE - 1] == EXHAUSTED;
+            u8 state = mask | (closed ? CLOSED : 0);
+            if (!closed) {
+                if (is_positive(it.next_charge_key, options.threshold, v)) state |= POSITIVE;
+                open |= 1u << turn;
+            }
+            problem.state[v] = state;
+        }
+        u64 places[AT_ONCE];
+        append_places(open, &record[1].active, places);
+#pragma unroll
+        for (int turn = 0; turn < AT_ONCE; ++turn)
+            if (open >> turn & 1) next_list[places[turn]] = vertices[turn];
+    }
+    confirmed = warp_sum(confirmed);
+    if (threadIdx.x % 32 == 0 && confirmed) atomicAdd(&record->confirmed, confirmed);
+}
+
+// Clears what was proposed and not confirmed; rows stay ascending with empty places last.
+__device__ void finish_rows(const Problem& problem) {
+    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < problem.rows; v += (i64)gridDim.x * blockDim.x) {
+        const u32 mask = problem.state[v] & CONFIRMED;
+        if (__popc(mask) == DEGREE) continue;
+        i64 place = v * DEGREE;
+        for (int i = 0; i < DEGREE; ++i) {
+            if (!(mask >> i & 1)) continue;
+            problem.neighbors[place] = problem.neighbors[v * DEGREE + i];
+            problem.edge_values[place] = problem.edge_values[v * DEGREE + i];
+            problem.slots[place] = problem.slots[v * DEGREE + i];
+            ++place;
+        }
+        // The confirmed places are now the first.
+        problem.state[v] = (problem.state[v] & ~CONFIRMED) | ((1u << __popc(mask)) - 1);
+        for (; place < (v + 1) * DEGREE; ++place) {
+            problem.neighbors[place] = NO_VERTEX;
+            problem.edge_values[place] = 0;
+            problem.slots[place] = NO_VERTEX;
+        }
+    }
+}
+
+// Makes the iterations of the factor: propose, wait for all, confirm, wait for all. A cooperative launch;
+// `barrier` and the records are zero at first, one record more than iterations. The two lists of active
+// vertices take turns.
+extern "C" __global__ void __launch_bounds__(256, DEGREE <= 2 ? 5 : 3)
+    propose_factor(Problem problem, Options options, LongRows long_rows, INDEX* lists, Record* records,
+                   Progress* progress, u32* barrier) {
+    u32 generation = 0;
+    u64 total = progress->confirmed;
+    bool finished = false, maximal = false;
+    i64 k = options.first;
+    i64 active = k ? (i64)progress->active : problem.rows;
+    if (k == 0 && k % options.m != options.k_m) {
+        first_charges(problem, options);
+        grid_barrier(barrier, generation);
+    }
+    for (Record* record = records; k < options.last && !finished; ++record) {
+        const Iteration it = {k, active, k % options.m != options.k_m, (u32)iteration_key(options.seed, 2 * k + 2),
+                              charge_key(options, k + 1)};
+        if (blockIdx.x == 0 && threadIdx.x == 0) record->started_at = nanoseconds();
+        const INDEX* const list = lists + k % 2 * problem.rows;
+        INDEX* const next_list = lists + (k + 1) % 2 * problem.rows;
+        const bool all = k == 0 || active >= options.fewest_dense;
+        bool proposed = !options.short_rows ? propose_sparse(problem, it, options, list)
+                        : all               ? propose_dense(problem, it, options)
+                                            : propose_listed(problem, it, options, list);
+        if (long_rows.rows) {
+            propose_pieces(problem, it, long_rows);
+            grid_barrier(barrier, generation);
+            proposed |= join_pieces(problem, it, long_rows);
+        }
+        if (__syncthreads_or(proposed) && threadIdx.x == 0) record->proposed = 1;
+        grid_barrier(barrier, generation);
+        if (blockIdx.x == 0 && threadIdx.x == 0) record->proposed_at = nanoseconds();
+        maximal = finished = !it.charged && !__ldcg(&record->proposed);
+        confirm(problem, it, options, record, list, next_list);
+        grid_barrier(barrier, generation);
+        if (blockIdx.x == 0 && threadIdx.x == 0) record->confirmed_at = nanoseconds();
+        const u64 confirmed = __ldcg(&record->confirmed);
+        total += confirmed;
+        active = (i64)__ldcg(&record[1].active);
+        ++k;
+        if (options.automatic && k >= FEWEST_AUTOMATIC && 100 * confirmed <= total) finished = true;
+    }
+    finish_rows(problem);
+    if (blockIdx.x == 0 && threadIdx.x == 0) *progress = {(u64)k, maximal, finished, total, (u64)active};
+}

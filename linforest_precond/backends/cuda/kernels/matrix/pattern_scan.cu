@@ -1,0 +1,79 @@
+#include "runtime/common.cuh"
+#include "matrix/entry_tiles.cuh"
+
+extern "C" __global__ void chunk_rows_of_pattern(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
+                                                 INDEX* __restrict__ chunk_row, int* __restrict__ lengths, u64* report) {
+    find_chunk_rows(indptr, rows, entries, chunk_row, lengths, report);
+}
+
+// Two numbers that belong to a vertex.
+__device__ __forceinline__ u32 first_number(u32 vertex) { return mix32(vertex); }
+__device__ __forceinline__ u32 second_number(u32 vertex) { return mix32(vertex ^ 0x5851F42Du); }
+
+// What a thread has found out so far. An entry in row i and column j counts first(i) * second(j) - second(i) * first(j):
+// mirror images cancel, and the diagonal counts nothing. Only whether all cancel is ever seen.
+struct Findings {
+    u64 symmetry;
+    INDEX least_step;  // from a column to the next in its row
+};
+
+// Looks at the parts of rows that lie in a chunk; `before` is the last column of the chunk before.
+struct Look {
+    const INDEX* columns;
+    INDEX before;
+    int* __restrict__ degrees;
+    Findings& found;
+
+    template <int WIDTH>
+    __device__ __forceinline__ void operator()(Together<WIDTH>, const RowPart& part) const {
+        u64 first_sum = 0, second_sum = 0;
+        INDEX previous = part.begun ? before : NO_VERTEX;
+#pragma unroll 2
+        for (int i = part.begin + threadIdx.x % WIDTH; i < part.end; i += WIDTH) {
+            const INDEX column = columns[i];
+            if (WIDTH > 1 && i > part.begin) previous = columns[i - 1];
+            found.least_step = min(found.least_step, (INDEX)(column - previous));
+            previous = column;
+            first_sum += first_number((u32)column);
+            second_sum += second_number((u32)column);
+            if (column == part.row) atomicSub(degrees + part.row, 1);
+        }
+        found.symmetry += first_number((u32)part.row) * second_sum - second_number((u32)part.row) * first_sum;
+    }
+};
+
+// One pass over the places of all entries: are they in range, sorted, symmetric? `degrees` are the rows' lengths at first,
+// and lose the diagonal. A block takes a chunk of entries at a time into shared memory, then looks at the rows.
+extern "C" __global__ void __launch_bounds__(LANES, 6)
+    scan_pattern(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows, i64 entries,
+                 const INDEX* __restrict__ chunk_row, int* __restrict__ degrees, u64* report) {
+    __shared__ INDEX columns[CHUNK];
+    if (report[BAD_ROW]) return;
+    const i64 chunks = (entries + CHUNK - 1) / CHUNK;
+    Findings found = {0, 1};
+    for (i64 number = blockIdx.x; number < chunks; number += gridDim.x) {
+        const i64 base = number * CHUNK;
+        const int count = (int)min(entries - base, (i64)CHUNK);
+        const INDEX first_row = chunk_row[number];
+        const INDEX last_row = number + 1 < chunks ? chunk_row[number + 1] : (INDEX)(rows - 1);
+        const INDEX before = number ? indices[base - 1] : NO_VERTEX;
+        INDEX own[CHUNK / LANES];
+#pragma unroll
+        for (int j = 0; j < CHUNK / LANES; ++j) {
+            const int i = threadIdx.x + j * LANES;
+            own[j] = indices[base + (i < count ? i : 0)];
+        }
+#pragma unroll
+        for (int j = 0; j < CHUNK / LANES; ++j) {
+            const int i = threadIdx.x + j * LANES;
+            if (is_outside(own[j], rows)) report_first(report, OUT_OF_RANGE, base + (i < count ? i : 0));
+            columns[i] = own[j];
+        }
+        __syncthreads();
+        for_each_part(indptr, first_row, last_row, base, count, Look{columns, before, degrees, found});
+        __syncthreads();
+    }
+    const u64 symmetry = warp_sum(found.symmetry);
+    if (threadIdx.x % 32 == 0 && symmetry) atomicAdd(report + SYMMETRY, symmetry);
+    if (found.least_step <= 0) report[UNSORTED] = 1;
+}

@@ -1,0 +1,56 @@
+#include "runtime/common.cuh"
+
+// Members of an aggregate are added in runs of so many, then the runs' sums.
+#define RUN 32
+
+// The sum over the members from `begin` on, a run at most, in one column.
+__device__ __forceinline__ VALUE sum_run(const INDEX* __restrict__ members, i64 begin, i64 end,
+                                         const VALUE* __restrict__ fine, i64 columns, i64 column) {
+    VALUE sum = VALUE{};
+    end = min(end, begin + RUN);
+    for (i64 i = begin; i < end; ++i) sum = plus(sum, fine[members[i] * columns + column]);
+    return sum;
+}
+
+// The same over any number of members by a warp, a run to a lane at a time.
+__device__ __forceinline__ VALUE sum_runs(const INDEX* __restrict__ members, i64 begin, i64 end,
+                                          const VALUE* __restrict__ fine, i64 columns, i64 column) {
+    VALUE sum = VALUE{};
+    for (; begin < end; begin += 32 * RUN) {
+        const VALUE own = sum_run(members, begin + threadIdx.x % 32 * RUN, end, fine, columns, column);
+        for (int lane = 0; lane < 32; ++lane) {
+            const VALUE other = from_lane(own, lane);
+            if (begin + lane * RUN < end) sum = plus(sum, other);
+        }
+    }
+    return sum;
+}
+
+// Sums over the members of each aggregate, in all columns: a thread to a sum, a warp where there are many members.
+extern "C" __global__ void sum_members(const INDEX* __restrict__ indptr, const INDEX* __restrict__ members,
+                                       const VALUE* __restrict__ fine, i64 rows, i64 columns, VALUE* __restrict__ coarse) {
+    const int lane = threadIdx.x % 32;
+    const i64 count = rows * columns, step = (i64)gridDim.x * blockDim.x;
+    for (i64 base = (i64)blockIdx.x * blockDim.x + threadIdx.x - lane; base < count; base += step) {
+        const i64 at = base + lane, row = columns == 1 ? at : at / columns, column = at - row * columns;
+        const i64 begin = at < count ? (i64)indptr[row] : 0, end = at < count ? (i64)indptr[row + 1] : 0;
+        const bool many = end - begin > RUN;
+        if (at < count && !many) coarse[at] = sum_run(members, begin, end, fine, columns, column);
+        for (u32 left = __ballot_sync(FULL_WARP, many); left; left &= left - 1) {
+            const int owner = __ffs(left) - 1;
+            const VALUE sum = sum_runs(members, __shfl_sync(FULL_WARP, begin, owner), __shfl_sync(FULL_WARP, end, owner),
+                                       fine, columns, __shfl_sync(FULL_WARP, column, owner));
+            if (lane == owner) coarse[at] = sum;
+        }
+    }
+}
+
+// Adds to every vertex the value of its aggregate, in all columns.
+extern "C" __global__ void add_values(const INDEX* __restrict__ aggregates, const VALUE* __restrict__ coarse, i64 rows,
+                                      i64 columns, VALUE* __restrict__ fine) {
+    const i64 count = rows * columns;
+    for (i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += (i64)gridDim.x * blockDim.x) {
+        const i64 row = columns == 1 ? at : at / columns;
+        fine[at] = plus(fine[at], coarse[aggregates[row] * columns + (at - row * columns)]);
+    }
+}

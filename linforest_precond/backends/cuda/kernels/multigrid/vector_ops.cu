@@ -1,0 +1,204 @@
+#include "runtime/common.cuh"
+#include "runtime/arithmetic.cuh"
+#define LARGEST_SUMS 3
+#include "runtime/column_sums.cuh"
+#include "matrix/row_products.cuh"
+
+// The vector work of multigrid cycles: products fused with what follows from them. Vectors of one column are multiplied
+// row by row from shared memory (LONG 0), or by a warp to a row where some are long (LONG 1); several columns by a thread
+// to an entry.
+struct Matrix {
+    const INDEX* indptr;
+    const INDEX* indices;
+    const VALUE* data;
+    i64 rows;
+};
+
+// Calls take(entry of the vector, row, product) for every row and column. A thread keeps to one column.
+template <typename Take>
+__device__ __forceinline__ void each_entry_product(const Matrix& matrix, const VALUE* __restrict__ x, int columns, Take take) {
+    if (columns > 1) {
+        const ColumnWalk walk(matrix.rows, columns);
+        for (i64 e = walk.at; e < walk.end; e += walk.step) {
+            const i64 row = e / columns, end = matrix.indptr[row + 1];
+            VALUE sum = VALUE{};
+            for (i64 at = matrix.indptr[row]; at < end; ++at)
+                sum = sum + matrix.data[at] * x[(i64)matrix.indices[at] * columns + walk.column];
+            take(e, row, sum);
+        }
+        return;
+    }
+#if LONG
+    const int lane = threadIdx.x % 32;
+    for (i64 row = ((i64)blockIdx.x * THREADS + threadIdx.x) / 32; row < matrix.rows; row += (i64)gridDim.x * THREADS / 32) {
+        VALUE sum = VALUE{};
+        for (i64 at = (i64)matrix.indptr[row] + lane; at < matrix.indptr[row + 1]; at += 32)
+            sum = sum + matrix.data[at] * x[matrix.indices[at]];
+        for (int half = 16; half > 0; half /= 2) sum = sum + from_lane(sum, lane ^ half);
+        if (lane == 0) take(row, row, sum);
+    }
+#else
+    each_product(matrix.indptr, matrix.indices, matrix.data, matrix.rows, x, [&](i64 row, VALUE sum) { take(row, row, sum); });
+#endif
+}
+
+// r = b - A x.
+extern "C" __global__ void __launch_bounds__(THREADS) find_residual(Matrix matrix, int columns, const VALUE* __restrict__ b,
+                                                               const VALUE* __restrict__ x, VALUE* __restrict__ r) {
+    each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) { r[e] = b[e] - sum; });
+}
+
+// y = x + momentum (x - y) + factor weights (b - A x).
+extern "C" __global__ void __launch_bounds__(THREADS) relax(Matrix matrix, int columns, const VALUE* __restrict__ weights,
+                                                            const VALUE* __restrict__ b, const VALUE* __restrict__ x,
+                                                            VALUE* __restrict__ y, double momentum, double factor) {
+    const VALUE of_rest = narrow(scalar_of(factor)), of_step = narrow(scalar_of(momentum));
+    each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) {
+        VALUE result = x[e] + weights[row] * of_rest * (b[e] - sum);
+        if (momentum != 0) result = result + of_step * (x[e] - y[e]);
+        y[e] = result;
+    });
+}
+
+// y = A x, or y += A x.
+extern "C" __global__ void __launch_bounds__(THREADS) multiply(Matrix matrix, int columns, const VALUE* __restrict__ x,
+                                                               VALUE* __restrict__ y, int adds) {
+    each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) { y[e] = adds ? y[e] + sum : sum; });
+}
+
+// x = factor weights b, row by row.
+extern "C" __global__ void __launch_bounds__(THREADS) scale(const VALUE* __restrict__ weights, double factor, i64 rows,
+                                                            int columns, const VALUE* __restrict__ b, VALUE* __restrict__ x) {
+    const ColumnWalk walk(rows, columns);
+    const VALUE by = narrow(scalar_of(factor));
+    EACH_ENTRY(e, walk) x[e] = weights[columns == 1 ? e : e / columns] * by * b[e];
+}
+
+// x += z.
+extern "C" __global__ void __launch_bounds__(THREADS) add(i64 count, const VALUE* __restrict__ z, VALUE* __restrict__ x) {
+    for (i64 e = (i64)blockIdx.x * THREADS + threadIdx.x; e < count; e += (i64)gridDim.x * THREADS) x[e] = x[e] + z[e];
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) clear(i64 count, VALUE* __restrict__ x) {
+    for (i64 e = (i64)blockIdx.x * THREADS + threadIdx.x; e < count; e += (i64)gridDim.x * THREADS) x[e] = VALUE{};
+}
+
+// Copies a vector with strides; one of both may be of double precision.
+struct Strided {
+    void* at;
+    i64 wide;
+    i64 row, column;
+};
+extern "C" __global__ void __launch_bounds__(THREADS) copy(i64 rows, int columns, Strided from, Strided to) {
+    const ColumnWalk walk(rows, columns);
+    for (i64 e = walk.at; e < walk.end; e += walk.step) {
+        const i64 row = e / columns, source = row * from.row + walk.column * from.column;
+        const i64 target = row * to.row + walk.column * to.column;
+        const Scalar value = from.wide ? ((const Scalar*)from.at)[source] : widen(((const VALUE*)from.at)[source]);
+        if (to.wide) ((Scalar*)to.at)[target] = value;
+        else ((VALUE*)to.at)[target] = narrow(value);
+    }
+}
+
+// What is known of two directions that are combined, for each column: their factors, and the first one's curvature.
+enum { FIRST, SECOND, CURVATURE };
+
+__device__ __forceinline__ double real_of(Scalar a) { return *(double*)&a; }
+__device__ __forceinline__ bool is_positive(double a) { return a > 0 && isfinite(a); }
+
+// v = A c, and the factor of c from <t, v> and <t, b>; t is c where A is definite, else v.
+extern "C" __global__ void __launch_bounds__(THREADS) take_first(Matrix matrix, Sums sums, const VALUE* __restrict__ c,
+                                                                 const VALUE* __restrict__ b, VALUE* __restrict__ v,
+                                                                 int definite, Scalar* scalars) {
+    __shared__ Scalar totals[LARGEST_SUMS * THREADS];
+    Scalar own[2] = {};
+    each_entry_product(matrix, c, (int)sums.columns, [&](i64 e, i64 row, VALUE product) {
+        v[e] = product;
+        const VALUE test = definite ? c[e] : product;
+        add_product(own[0], test, product);
+        add_product(own[1], test, b[e]);
+    });
+    if (!add_up<2>(sums, own, totals)) return;
+    for (int i = threadIdx.x; i < sums.columns; i += THREADS) {
+        const double curvature = real_of(totals[2 * i]);
+        const bool usable = is_positive(curvature);
+        scalars[FIRST * sums.columns + i] = usable ? over(totals[2 * i + 1], scalar_of(curvature)) : scalar_of(1);
+        scalars[SECOND * sums.columns + i] = scalar_of(0);
+        scalars[CURVATURE * sums.columns + i] = scalar_of(usable ? curvature : 0);
+    }
+}
+
+// rest = b - (factor of c) v.
+extern "C" __global__ void __launch_bounds__(THREADS) subtract(i64 rows, int columns, const Scalar* __restrict__ scalars,
+                                                               const VALUE* __restrict__ b, const VALUE* __restrict__ v,
+                                                               VALUE* __restrict__ rest) {
+    const ColumnWalk walk(rows, columns);
+    const VALUE factor = narrow(scalars[FIRST * columns + walk.column]);
+    EACH_ENTRY(e, walk) rest[e] = b[e] - factor * v[e];
+}
+
+// The factor of d, and the one of c beside it, from <t, v>, <t, A d> and <t, rest>; t is d where A is definite, else A d.
+extern "C" __global__ void __launch_bounds__(THREADS) take_second(Matrix matrix, Sums sums, const VALUE* __restrict__ d,
+                                                                  const VALUE* __restrict__ v,
+                                                                  const VALUE* __restrict__ rest, int definite,
+                                                                  Scalar* scalars) {
+    __shared__ Scalar totals[LARGEST_SUMS * THREADS];
+    Scalar own[3] = {};
+    each_entry_product(matrix, d, (int)sums.columns, [&](i64 e, i64 row, VALUE product) {
+        const VALUE test = definite ? d[e] : product;
+        add_product(own[0], test, v[e]);
+        add_product(own[1], test, product);
+        add_product(own[2], test, rest[e]);
+    });
+    if (!add_up<3>(sums, own, totals)) return;
+    for (int i = threadIdx.x; i < sums.columns; i += THREADS) {
+        const double first = real_of(scalars[CURVATURE * sums.columns + i]), curvature = real_of(totals[3 * i + 1]);
+        const Scalar mixed = totals[3 * i];
+        const double left = first > 0 ? curvature - real_of(conjugate(mixed) * mixed) / first : 0;
+        if (!(left > 1e-14 * curvature)) continue;
+        const Scalar second = over(totals[3 * i + 2], scalar_of(left));
+        scalars[SECOND * sums.columns + i] = second;
+        Scalar& factor = scalars[FIRST * sums.columns + i];
+        factor = factor - over(conjugate(mixed) * second, scalar_of(first));
+    }
+}
+
+// c = (factor of c) c + (factor of d) d.
+extern "C" __global__ void __launch_bounds__(THREADS) combine(i64 rows, int columns, const Scalar* __restrict__ scalars,
+                                                              VALUE* __restrict__ c, const VALUE* __restrict__ d) {
+    const ColumnWalk walk(rows, columns);
+    const VALUE first = narrow(scalars[FIRST * columns + walk.column]);
+    const VALUE second = narrow(scalars[SECOND * columns + walk.column]);
+    const bool both = length(scalars[SECOND * columns + walk.column]) != 0;
+    EACH_ENTRY(e, walk) c[e] = both ? first * c[e] + second * d[e] : first * c[e];
+}
+
+// The mean of each column.
+extern "C" __global__ void __launch_bounds__(THREADS) find_means(i64 rows, Sums sums, const VALUE* __restrict__ x,
+                                                                 Scalar* means) {
+    __shared__ Scalar totals[LARGEST_SUMS * THREADS];
+    const ColumnWalk walk(rows, (int)sums.columns);
+    Scalar own[1] = {};
+    EACH_ENTRY(e, walk) own[0] = own[0] + widen(x[e]);
+    if (!add_up<1>(sums, own, totals)) return;
+    for (int i = threadIdx.x; i < sums.columns; i += THREADS) means[i] = over(totals[i], scalar_of((double)rows));
+}
+extern "C" __global__ void __launch_bounds__(THREADS) subtract_means(i64 rows, int columns, const Scalar* __restrict__ means,
+                                                                     VALUE* __restrict__ x) {
+    const ColumnWalk walk(rows, columns);
+    const VALUE mean = narrow(means[walk.column]);
+    EACH_ENTRY(e, walk) x[e] = x[e] - mean;
+}
+
+// x = D b for a dense square matrix: a warp to a row.
+extern "C" __global__ void __launch_bounds__(THREADS) multiply_dense(const VALUE* __restrict__ dense, i64 rows, int columns,
+                                                                     const VALUE* __restrict__ b, VALUE* __restrict__ x) {
+    const int lane = threadIdx.x % 32;
+    for (i64 row = ((i64)blockIdx.x * THREADS + threadIdx.x) / 32; row < rows; row += (i64)gridDim.x * THREADS / 32)
+        for (int column = 0; column < columns; ++column) {
+            VALUE sum = VALUE{};
+            for (i64 j = lane; j < rows; j += 32) sum = sum + dense[row * rows + j] * b[j * columns + column];
+            for (int half = 16; half > 0; half /= 2) sum = sum + from_lane(sum, lane ^ half);
+            if (lane == 0) x[row * columns + column] = sum;
+        }
+}

@@ -1,0 +1,485 @@
+#include "runtime/common.cuh"
+#include "runtime/arithmetic.cuh"
+#include "tridiagonal/strided_vectors.cuh"
+
+// Solves a tridiagonal system by orthogonal elimination, stable for every nonsingular matrix. The rows of a group are
+// folded into a relation: two equations between (x before the group, its first x) and (its last x, x behind the group).
+// Relations are folded in turn until one is left, which gives the first and the last x; then all others follow
+// backwards. No factors are stored: eliminating again takes less time than reading them. (Choosing pivots among the
+// equations instead would let the two equations of a relation become parallel.)
+#define GROUP 16
+#define RELATIONS 4
+#define THREADS 128
+#define TILE (GROUP * THREADS)
+// Threads of the block that folds the last relations.
+#define TOP_THREADS 512
+// SINGULAR is 0 for systems that are not known to be singular, and else the size in bytes of the real numbers
+// that their answers are asked for in. Unknowns whose entries are smaller than the least have vanished; they take
+// the entry that `lifted` gives to rows of LIFTED_SIZE, the square root of those numbers' epsilon.
+#define LEAST_ENTRY (SINGULAR == 4 ? (WEIGHT)0x1p-30 : SINGULAR ? (WEIGHT)0x1p-48 : LEAST_PIVOT)
+#define LEAST_SQUARE (SINGULAR ? LEAST_ENTRY * LEAST_ENTRY : LEAST_PIVOT)
+#define LIFTED_SIZE (SINGULAR == 4 ? (WEIGHT)23170.475 : (WEIGHT)1)
+
+// The exponent of two just above a size, within bounds whose powers are ordinary numbers.
+__device__ __forceinline__ int exponent_of(WEIGHT size) {
+    constexpr int largest = sizeof(WEIGHT) == 4 ? 120 : 1000;
+    int exponent;
+    frexp(size, &exponent);
+    return min(max(exponent, -largest), largest);
+}
+// 2^-exponent for such an exponent.
+__device__ __forceinline__ WEIGHT power_below(int exponent) {
+    return sizeof(WEIGHT) == 4 ? (WEIGHT)__int_as_float((127 - exponent) << 23)
+                               : (WEIGHT)__hiloint2double((1023 - exponent) << 20, 0);
+}
+__device__ __forceinline__ VALUE shifted_down(VALUE a, int exponent) { return scaled(a, power_below(exponent)); }
+
+// One equation in so many unknowns.
+template <int UNKNOWNS>
+struct Equation {
+    VALUE at[UNKNOWNS];
+    VALUE right;
+
+    __device__ __forceinline__ WEIGHT size() const {
+        WEIGHT largest = size_of(at[0]);
+#pragma unroll
+        for (int i = 1; i < UNKNOWNS; ++i) largest = fmax(largest, size_of(at[i]));
+        return largest;
+    }
+    // Brings the size between one half and one, exactly.
+    __device__ __forceinline__ void normalize() {
+        const WEIGHT factor = power_below(exponent_of(size()));
+        EACH(i, UNKNOWNS) at[i] = scaled(at[i], factor);
+        right = scaled(right, factor);
+    }
+};
+
+__device__ __forceinline__ float square_of(float a) { return a * a; }
+__device__ __forceinline__ double square_of(double a) { return a * a; }
+template <typename Complex>
+__device__ __forceinline__ auto square_of(Complex a) { return a.re * a.re + a.im * a.im; }
+
+__device__ __forceinline__ void split(float a, WEIGHT& length, float& phase) { length = fabsf(a), phase = a < 0 ? -1 : 1; }
+__device__ __forceinline__ void split(double a, WEIGHT& length, double& phase) { length = fabs(a), phase = a < 0 ? -1 : 1; }
+// A number's length and the number of length one beside it.
+template <typename Complex>
+__device__ __forceinline__ void split(Complex a, WEIGHT& length, Complex& phase) {
+    length = sqrt(square_of(a));
+    phase = {1, 0};
+    if (length != 0) phase = {a.re / length, a.im / length};
+}
+
+// Rotates two equations until one loses an unknown to the other.
+template <int UNKNOWNS>
+__device__ __forceinline__ void rotate(Equation<UNKNOWNS>& keeping, Equation<UNKNOWNS>& losing, int unknown) {
+    const WEIGHT length = sqrt(square_of(keeping.at[unknown]) + square_of(losing.at[unknown]));
+    if (length == 0) return;
+    const VALUE kept = scaled(keeping.at[unknown], 1 / length), lost = scaled(losing.at[unknown], 1 / length);
+#pragma unroll 1
+    for (int i = 0; i <= UNKNOWNS; ++i) {
+        VALUE& a = i < UNKNOWNS ? keeping.at[i] : keeping.right;
+        VALUE& b = i < UNKNOWNS ? losing.at[i] : losing.right;
+        const VALUE old = a;
+        a = conjugate(kept) * a + conjugate(lost) * b;
+        b = kept * b - lost * old;
+    }
+    losing.at[unknown] = VALUE{};
+}
+
+// Gives unknown U, which vanished from all equations, the last one, with a small entry. In a singular system that
+// is one that says nothing about any other unknown, once each of these was left in one equation: one that another
+// unknown needs would leave that one without, and solutions would grow from row to row. If there are several, all
+// right-hand sides are added: on the way back some are equations of known numbers, and nothing is left of them. If
+// there is none, that about the unknown next to U gives up what it says.
+template <int U, int UNKNOWNS, int EQUATIONS>
+__device__ __forceinline__ void lift(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
+    constexpr int last = EQUATIONS - 1;
+    if (!SINGULAR) {
+        equations[last].at[U] = lifted(equations[last].at[U], LIFTED_SIZE);
+        return;
+    }
+    Equation<UNKNOWNS> copies[EQUATIONS];  // in memory: the equations themselves stay in registers
+    EACH(e, EQUATIONS) copies[e] = equations[e], copies[e].at[U] = VALUE{};
+    int left = last;
+#pragma unroll 1
+    for (int i = 0; i < UNKNOWNS && left > 0; ++i) {
+        const int unknown = (UNKNOWNS - 1 + i) % UNKNOWNS;
+        for (int e = 0; e < left; ++e) rotate(copies[left], copies[e], unknown);
+        if (!(square_of(copies[left].at[unknown]) < LEAST_SQUARE)) --left;
+    }
+    VALUE right = copies[0].right;
+    for (int e = 1; e <= left; ++e) right = right + copies[e].right;
+    EACH(e, last) equations[e] = copies[e + 1];
+    equations[last] = {};
+    equations[last].at[U] = lifted(VALUE{}, LIFTED_SIZE);
+    equations[last].right = right;
+}
+
+// Eliminates unknown U from all equations but the last, by one reflection. Returns whether it had vanished from all of
+// them, and was lifted.
+template <int U, int UNKNOWNS, int EQUATIONS>
+__device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
+    constexpr int last = EQUATIONS - 1;
+    VALUE mirror[EQUATIONS];
+    EACH(e, EQUATIONS) mirror[e] = equations[e].at[U];
+    WEIGHT squares = square_of(mirror[0]);
+#pragma unroll
+    for (int e = 1; e < EQUATIONS; ++e) squares += square_of(mirror[e]);
+    const WEIGHT length = sqrt(squares);
+    EACH(e, last) equations[e].at[U] = VALUE{};
+    if (squares < LEAST_SQUARE) {
+        lift<U>(equations);
+        return true;
+    }
+    WEIGHT own;
+    VALUE phase;
+    split(mirror[last], own, phase);
+    const WEIGHT total = length + own, factor = 1 / (length * total);
+    mirror[last] = scaled(phase, total);
+    equations[last].at[U] = -scaled(phase, length);
+#pragma unroll
+    for (int i = 0; i <= UNKNOWNS; ++i) {
+        if (i == U) continue;
+        VALUE sum = conjugate(mirror[0]) * (i < UNKNOWNS ? equations[0].at[i] : equations[0].right);
+#pragma unroll
+        for (int e = 1; e < EQUATIONS; ++e)
+            sum = sum + conjugate(mirror[e]) * (i < UNKNOWNS ? equations[e].at[i] : equations[e].right);
+        sum = scaled(sum, factor);
+        EACH(e, EQUATIONS) {
+            VALUE& entry = i < UNKNOWNS ? equations[e].at[i] : equations[e].right;
+            entry = entry - mirror[e] * sum;
+        }
+    }
+    return false;
+}
+
+// Two equations between what lies before a span of rows and what lies behind it, unknowns (before 1, before 2, behind 1,
+// behind 2), stored entry by entry: `count` numbers each.
+struct Relation {
+    Equation<4> first, second;
+
+    // Brings the sizes between one half and one, unless rounding errors may be all that is left of an equation.
+    __device__ __forceinline__ void normalize() {
+        if (SINGULAR) return;
+        first.normalize();
+        second.normalize();
+    }
+};
+
+struct Relations {
+    VALUE* entries;
+    i64 count;
+
+    __device__ __forceinline__ Relation load(i64 r) const {
+        Relation relation;
+        EACH(i, 4) relation.first.at[i] = entries[i * count + r];
+        EACH(i, 4) relation.second.at[i] = entries[(4 + i) * count + r];
+        relation.first.right = entries[8 * count + r];
+        relation.second.right = entries[9 * count + r];
+        return relation;
+    }
+    __device__ __forceinline__ void store(i64 r, const Relation& relation) const {
+        EACH(i, 4) entries[i * count + r] = relation.first.at[i];
+        EACH(i, 4) entries[(4 + i) * count + r] = relation.second.at[i];
+        entries[8 * count + r] = relation.first.right;
+        entries[9 * count + r] = relation.second.right;
+    }
+    // Relations of groups of these, behind them in memory.
+    __device__ __forceinline__ Relations folded() const { return {entries + 10 * count, (count + RELATIONS - 1) / RELATIONS}; }
+};
+
+// The two unknowns that lie between one span of rows and the next: its last x, the first x of the next.
+struct Pair {
+    VALUE last, first;
+};
+
+__device__ __forceinline__ void mark(u8* marks, i64 row, bool vanished) {
+    if (marks && vanished) marks[row] = 1;
+}
+
+// A system whose rows and columns were brought to sizes between one half and one, by powers of two.
+struct Rows {
+    const VALUE* lower;
+    const VALUE* diagonal;
+    const VALUE* upper;
+    const short* row_exponents;
+    const short* column_exponents;
+    i64 count;
+    i64 transposed;
+
+    __device__ __forceinline__ int right_exponent(i64 i) const { return (transposed ? column_exponents : row_exponents)[i]; }
+    __device__ __forceinline__ int solution_exponent(i64 i) const { return (transposed ? row_exponents : column_exponents)[i]; }
+
+    __device__ __forceinline__ VALUE to_before(i64 i) const {
+        return !transposed ? lower[i] : i ? upper[i - 1] : VALUE{};
+    }
+    __device__ __forceinline__ VALUE to_after(i64 i) const {
+        return !transposed ? upper[i] : i + 1 < count ? lower[i + 1] : VALUE{};
+    }
+};
+
+// A tile of rows in shared memory, with one place left free behind each group: threads that walk through their groups
+// side by side then meet no bank conflicts.
+#define PADDED(i) ((i) + (i) / GROUP)
+
+struct Tile {
+    VALUE* lower;
+    VALUE* diagonal;
+    VALUE* upper;
+    VALUE* right;
+
+    __device__ __forceinline__ Equation<3> row(int at) const {
+        return {{lower[at], diagonal[at], upper[at]}, right[at]};
+    }
+};
+
+extern __shared__ __align__(16) char shared_memory[];
+
+__device__ __forceinline__ Tile tile_memory() {
+    VALUE* const memory = (VALUE*)shared_memory;
+    constexpr int size = PADDED(TILE);
+    return {memory, memory + size, memory + 2 * size, memory + 3 * size};
+}
+
+// Brings a tile and one column of its right-hand side into shared memory; without right-hand side it is 0.
+__device__ __forceinline__ Tile load_tile(const Rows& rows, const Vectors& vectors, i64 column) {
+    const Tile tile = tile_memory();
+    const i64 first = (i64)blockIdx.x * TILE;
+    const VALUE zero = VALUE{};
+#pragma unroll 4
+    for (int i = threadIdx.x; i < TILE; i += THREADS) {
+        const i64 row = first + i;
+        const int at = PADDED(i);
+        const bool inside = row < rows.count;
+        tile.lower[at] = inside ? rows.to_before(row) : zero;
+        tile.diagonal[at] = inside ? rows.diagonal[row] : zero;
+        tile.upper[at] = inside ? rows.to_after(row) : zero;
+        VALUE right = zero;
+        if (inside && vectors.source) {
+            right = value_at(vectors, place_of(vectors, row) * vectors.source_row + column * vectors.source_column);
+            right = shifted_down(right, rows.right_exponent(row));
+        }
+        tile.right[at] = right;
+    }
+    __syncthreads();
+    return tile;
+}
+
+// Folds each group of rows into a relation; rows whose unknown vanished are marked.
+extern "C" __global__ void __launch_bounds__(THREADS) fold_rows(Rows rows, Vectors vectors, i64 column, VALUE* entries,
+                                                                u8* marks) {
+    const Tile tile = load_tile(rows, vectors, column);
+    const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x, first = group * GROUP;
+    if (first >= rows.count) return;
+    const int length = (int)min((i64)GROUP, rows.count - first), base = threadIdx.x * (GROUP + 1);
+    const VALUE zero = VALUE{}, half = from_real((WEIGHT)0.5);
+    const Equation<3> row = tile.row(base);
+    Relation relation = {{{row.at[0], row.at[1], zero, row.at[2]}, row.right}, {{zero, half, -half, zero}, zero}};
+    for (int j = 1; j < length; ++j) {
+        const Equation<4>&a = relation.first, &b = relation.second;
+        const Equation<3> next = tile.row(base + j);
+        Equation<5> equations[3] = {{{a.at[0], a.at[1], a.at[2], a.at[3], zero}, a.right},
+                                    {{b.at[0], b.at[1], b.at[2], b.at[3], zero}, b.right},
+                                    {{zero, zero, next.at[0], next.at[1], next.at[2]}, next.right}};
+        mark(marks, first + j - 1, eliminate<2>(equations));
+        const Equation<5>&c = equations[0], &d = equations[1];
+        relation = {{{c.at[0], c.at[1], c.at[3], c.at[4]}, c.right}, {{d.at[0], d.at[1], d.at[3], d.at[4]}, d.right}};
+    }
+    relation.normalize();
+    const Relations relations = {entries, (rows.count + GROUP - 1) / GROUP};
+    relations.store(group, relation);
+}
+
+// Folds one group of relations, each over `span` of the `count` rows.
+__device__ __forceinline__ void fold_group(const Relations& relations, i64 group, const Relations& folded, i64 span,
+                                           i64 count, u8* marks) {
+    const i64 first = group * RELATIONS, last = min(first + RELATIONS, relations.count);
+    const VALUE zero = VALUE{};
+    Relation relation = relations.load(first);
+    for (i64 r = first + 1; r < last; ++r) {
+        const Relation next = relations.load(r);
+        const Equation<4>&a = relation.first, &b = relation.second, &c = next.first, &d = next.second;
+        Equation<6> four[4] = {{{a.at[0], a.at[1], a.at[2], a.at[3], zero, zero}, a.right},
+                               {{b.at[0], b.at[1], b.at[2], b.at[3], zero, zero}, b.right},
+                               {{zero, zero, c.at[0], c.at[1], c.at[2], c.at[3]}, c.right},
+                               {{zero, zero, d.at[0], d.at[1], d.at[2], d.at[3]}, d.right}};
+        const i64 row = min(r * span, count) - 1;
+        mark(marks, row, eliminate<2>(four));
+        Equation<6> three[3] = {four[0], four[1], four[2]};
+        mark(marks, row + 1, eliminate<3>(three));
+        const Equation<6>&e = three[0], &f = three[1];
+        relation = {{{e.at[0], e.at[1], e.at[4], e.at[5]}, e.right}, {{f.at[0], f.at[1], f.at[4], f.at[5]}, f.right}};
+        relation.normalize();
+    }
+    folded.store(group, relation);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) fold_relations(VALUE* entries, i64 relation_count, i64 span, i64 count,
+                                                                     u8* marks) {
+    const Relations relations = {entries, relation_count}, folded = relations.folded();
+    const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
+    if (group < folded.count) fold_group(relations, group, folded, span, count, marks);
+}
+
+// The pairs between the relations of one group, from those before and behind it. What is eliminated on the way
+// forward is kept: two pivot equations a step.
+__device__ __forceinline__ void unfold_group(const Relations& relations, i64 group, const Pair* __restrict__ coarse,
+                                             Pair* __restrict__ pairs) {
+    const i64 first = group * RELATIONS, last = min(first + RELATIONS, relations.count);
+    const Pair before = coarse[group], behind = coarse[group + 1];
+    Equation<4> kept[RELATIONS - 1][2];
+    Relation relation = relations.load(first);
+    EACH(e, 2) {
+        Equation<4>& equation = e ? relation.second : relation.first;
+        equation.right = (equation.right - equation.at[0] * before.last) - equation.at[1] * before.first;
+    }
+    const VALUE zero = VALUE{};
+    Equation<4> a = {{relation.first.at[2], relation.first.at[3], zero, zero}, relation.first.right};
+    Equation<4> b = {{relation.second.at[2], relation.second.at[3], zero, zero}, relation.second.right};
+    for (i64 r = first + 1; r < last; ++r) {
+        const Relation next = relations.load(r);
+        Equation<4> four[4] = {a, b, next.first, next.second};
+        eliminate<0>(four);
+        Equation<4> three[3] = {four[0], four[1], four[2]};
+        eliminate<1>(three);
+        kept[r - first - 1][0] = four[3];
+        kept[r - first - 1][1] = three[2];
+        a = {{three[0].at[2], three[0].at[3], zero, zero}, three[0].right};
+        b = {{three[1].at[2], three[1].at[3], zero, zero}, three[1].right};
+    }
+    Pair pair = behind;
+    if (last == relations.count) pairs[last] = behind;
+    for (i64 r = last - 1; r > first; --r) {
+        const Equation<4>&for_last = kept[r - first - 1][0], &for_first = kept[r - first - 1][1];
+        Pair solved;
+        solved.first = ((for_first.right - for_first.at[2] * pair.last) - for_first.at[3] * pair.first) * inverse(for_first.at[1]);
+        solved.last = (((for_last.right - for_last.at[1] * solved.first) - for_last.at[2] * pair.last) - for_last.at[3] * pair.first) *
+                      inverse(for_last.at[0]);
+        pairs[r] = pair = solved;
+    }
+    pairs[first] = before;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) unfold_relations(VALUE* entries, i64 relation_count, const Pair* coarse,
+                                                                       Pair* pairs) {
+    const Relations relations = {entries, relation_count};
+    const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
+    if (group < relations.folded().count) unfold_group(relations, group, coarse, pairs);
+}
+
+// The first and the last x from the relation over all rows; nothing lies before and behind these.
+__device__ __forceinline__ void solve_last(const Relations& relations, Pair* pairs, i64 count, u8* marks) {
+    const Relation relation = relations.load(0);
+    Equation<2> both[2] = {{{relation.first.at[1], relation.first.at[2]}, relation.first.right},
+                           {{relation.second.at[1], relation.second.at[2]}, relation.second.right}};
+    mark(marks, 0, eliminate<0>(both));
+    VALUE entry = both[0].at[1];
+    const bool vanished = size_of(entry) < LEAST_ENTRY;
+    mark(marks, count - 1, vanished);
+    if (vanished) entry = lifted(entry, LIFTED_SIZE);
+    const VALUE last = both[0].right * inverse(entry);
+    const VALUE first = (both[1].right - both[1].at[1] * last) * inverse(both[1].at[0]);
+    pairs[0] = {VALUE{}, first};
+    pairs[1] = {last, VALUE{}};
+}
+
+// Folds few relations to the end and unfolds them again, by one block of threads. The pairs of each level lie behind
+// those of the finer one.
+extern "C" __global__ void __launch_bounds__(TOP_THREADS) solve_top(VALUE* entries, i64 relation_count, i64 span, i64 count,
+                                                                Pair* pairs, u8* marks) {
+    Relations levels[16];
+    Pair* level_pairs[16];
+    int level = 0;
+    levels[0] = {entries, relation_count};
+    level_pairs[0] = pairs;
+    for (; levels[level].count > 1; ++level, span *= RELATIONS) {
+        const Relations folded = levels[level].folded();
+        for (i64 group = threadIdx.x; group < folded.count; group += TOP_THREADS)
+            fold_group(levels[level], group, folded, span, count, marks);
+        level_pairs[level + 1] = level_pairs[level] + levels[level].count + 1;
+        levels[level + 1] = folded;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) solve_last(levels[level], level_pairs[level], count, marks);
+    __syncthreads();
+    for (; level > 0; --level) {
+        for (i64 group = threadIdx.x; group < levels[level].count; group += TOP_THREADS)
+            unfold_group(levels[level - 1], group, level_pairs[level], level_pairs[level - 1]);
+        __syncthreads();
+    }
+}
+
+// The rows of each group from the pairs before and behind it.
+extern "C" __global__ void __launch_bounds__(THREADS) unfold_rows(Rows rows, Vectors vectors, i64 column,
+                                                                  const Pair* __restrict__ pairs) {
+    const Tile tile = load_tile(rows, vectors, column);
+    const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x, first = group * GROUP;
+    if (first < rows.count) {
+        const int length = (int)min((i64)GROUP, rows.count - first), base = threadIdx.x * (GROUP + 1);
+        const Pair before = pairs[group], behind = pairs[group + 1];
+        const VALUE zero = VALUE{}, half = from_real((WEIGHT)0.5);
+        const Equation<3> row = tile.row(base);
+        Equation<3> a = {{zero, row.at[2], zero}, (row.right - row.at[0] * before.last) - row.at[1] * before.first};
+        Equation<3> b = {{-half, zero, zero}, -(half * before.first)};
+        for (int j = 1; j < length; ++j) {
+            const int at = base + j;
+            Equation<3> equations[3] = {a, b, tile.row(at)};
+            eliminate<0>(equations);
+            // The pivot equation takes the place of a row that is used up.
+            tile.lower[at - 1] = inverse(equations[2].at[0]);
+            tile.diagonal[at - 1] = equations[2].at[1];
+            tile.upper[at - 1] = equations[2].at[2];
+            tile.right[at - 1] = equations[2].right;
+            a = {{equations[0].at[1], equations[0].at[2], zero}, equations[0].right};
+            b = {{equations[1].at[1], equations[1].at[2], zero}, equations[1].right};
+        }
+        VALUE next = behind.first, own = behind.last;
+        tile.right[base + length - 1] = own;
+        for (int at = base + length - 2; at >= base; --at) {
+            const VALUE x = ((tile.right[at] - tile.diagonal[at] * own) - tile.upper[at] * next) * tile.lower[at];
+            next = own;
+            tile.right[at] = own = x;
+        }
+        tile.right[base] = before.first;
+    }
+    __syncthreads();
+    const i64 tile_first = (i64)blockIdx.x * TILE;
+#pragma unroll 4
+    for (int i = threadIdx.x; i < TILE; i += THREADS) {
+        const i64 row = tile_first + i;
+        if (row >= rows.count) continue;
+        const VALUE x = shifted_down(tile.right[PADDED(i)], rows.solution_exponent(row));
+        put(vectors, place_of(vectors, row) * vectors.target_row + column * vectors.target_column, x);
+    }
+}
+
+// The exponents of the rows' sizes.
+extern "C" __global__ void row_exponents(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
+                                         const VALUE* __restrict__ upper, i64 count, short* __restrict__ exponents) {
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x)
+        exponents[i] = exponent_of(fmax(fmax(size_of(lower[i]), size_of(diagonal[i])), size_of(upper[i])));
+}
+
+// The exponents of the columns' sizes, once the rows have theirs.
+extern "C" __global__ void column_exponents(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
+                                            const VALUE* __restrict__ upper, i64 count, const short* __restrict__ rows,
+                                            short* __restrict__ exponents) {
+    for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
+        WEIGHT size = size_of(shifted_down(diagonal[j], rows[j]));
+        if (j > 0) size = fmax(size, size_of(shifted_down(upper[j - 1], rows[j - 1])));
+        if (j + 1 < count) size = fmax(size, size_of(shifted_down(lower[j + 1], rows[j + 1])));
+        exponents[j] = exponent_of(size);
+    }
+}
+
+extern "C" __global__ void equilibrate(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
+                                       const VALUE* __restrict__ upper, i64 count, const short* __restrict__ rows,
+                                       const short* __restrict__ columns, VALUE* __restrict__ new_lower,
+                                       VALUE* __restrict__ new_diagonal, VALUE* __restrict__ new_upper) {
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+        const int row = rows[i];
+        new_diagonal[i] = shifted_down(shifted_down(diagonal[i], row), columns[i]);
+        new_lower[i] = i > 0 ? shifted_down(shifted_down(lower[i], row), columns[i - 1]) : VALUE{};
+        new_upper[i] = i + 1 < count ? shifted_down(shifted_down(upper[i], row), columns[i + 1]) : VALUE{};
+    }
+}

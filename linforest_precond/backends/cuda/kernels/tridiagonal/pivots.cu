@@ -1,0 +1,415 @@
+#include "runtime/common.cuh"
+#include "runtime/arithmetic.cuh"
+
+// The pivots of a (block) tridiagonal matrix in the order of its rows, found by nested elimination: groups of
+// GROUP rows are reduced to their last rows, these again, until few rows are left; then the pivots are handed
+// down.
+#define GROUP 16
+
+// What is counted on the way; the order of `Finding` in records.py.
+enum Finding {
+    LIFTED, INDEFINITE, GROWN, NOT_ROW_DOMINANT, NOT_COLUMN_DOMINANT, NOT_SYMMETRIC, NOT_HERMITIAN, NOT_POSITIVE, TORN
+};
+
+// Pivots smaller than this part of their rows count as grown.
+#define LARGEST_GROWTH 8
+// Roundings that two ways to one pivot may differ by.
+#define LARGEST_TEAR 16
+// Pivots of so many roundings of their rows have vanished.
+#define VANISHING (64 * EPSILON)
+
+struct Rows {
+    const Block* __restrict__ lower;
+    const Block* __restrict__ diagonal;
+    const Block* __restrict__ upper;
+    i64 count;
+};
+
+struct Row {
+    Block lower, diagonal, upper;
+
+    __device__ __forceinline__ WEIGHT size() const {
+        return fmax(fmax(size_of(lower), size_of(diagonal)), size_of(upper));
+    }
+};
+
+// A thread walks through its rows in chunks of 32 bytes, so that every piece of memory is fetched once.
+constexpr int chunk_rows = BLOCK_BYTES < 32 ? 32 / BLOCK_BYTES : 1;
+
+struct Chunk {
+    Block at[chunk_rows];
+};
+
+__device__ __forceinline__ Chunk load_chunk(const Block* __restrict__ from, i64 first, i64 count) {
+    Chunk chunk;
+    if (chunk_rows > 1 && first + chunk_rows <= count) {
+        const uint4* const source = (const uint4*)(from + first);
+        const uint4 halves[2] = {source[0], source[1]};
+        memcpy(&chunk, halves, 32);
+    } else {
+        EACH(i, chunk_rows) chunk.at[i] = first + i < count ? from[first + i] : zeros<Block>();
+    }
+    return chunk;
+}
+
+__device__ __forceinline__ void store_chunk(const Chunk& chunk, Block* __restrict__ to, i64 first, i64 count) {
+    if (chunk_rows > 1 && first + chunk_rows <= count) {
+        uint4 halves[2];
+        memcpy(halves, &chunk, 32);
+        ((uint4*)(to + first))[0] = halves[0];
+        ((uint4*)(to + first))[1] = halves[1];
+    } else {
+        EACH(i, chunk_rows) if (first + i < count) to[first + i] = chunk.at[i];
+    }
+}
+
+struct RowChunk {
+    Chunk lower, diagonal, upper;
+
+    __device__ __forceinline__ Row row(int i) const { return {lower.at[i], diagonal.at[i], upper.at[i]}; }
+};
+
+__device__ __forceinline__ RowChunk load_rows(const Rows& rows, i64 first) {
+    return {load_chunk(rows.lower, first, rows.count), load_chunk(rows.diagonal, first, rows.count),
+            load_chunk(rows.upper, first, rows.count)};
+}
+
+// The inverse of a pivot block by Gauss-Jordan with partial pivoting; pivots that vanish beside the row are lifted.
+__device__ __forceinline__ Block lifted_inverse(Block pivot, WEIGHT row_size, u32& lifts) {
+    Block other = identity();
+#pragma unroll
+    for (int k = 0; k < BLOCK; ++k) {
+        int best = k;
+#pragma unroll
+        for (int r = k + 1; r < BLOCK; ++r)
+            if (size_of(pivot(r, k)) > size_of(pivot(best, k))) best = r;
+#pragma unroll
+        for (int r = k + 1; r < BLOCK; ++r) {
+            if (r != best) continue;
+            EACH(c, BLOCK) {
+                const VALUE a = pivot(k, c), b = other(k, c);
+                pivot(k, c) = pivot(r, c), pivot(r, c) = a;
+                other(k, c) = other(r, c), other(r, c) = b;
+            }
+        }
+        VALUE head = pivot(k, k);
+        if (size_of(head) <= VANISHING * row_size || size_of(head) < LEAST_PIVOT) {
+            head = lifted(head, row_size);
+            ++lifts;
+        }
+        const VALUE factor = inverse(head);
+#pragma unroll
+        for (int c = k + 1; c < BLOCK; ++c) pivot(k, c) = pivot(k, c) * factor;
+        EACH(c, BLOCK) other(k, c) = other(k, c) * factor;
+        EACH(r, BLOCK) {
+            if (r == k) continue;
+            const VALUE part = pivot(r, k);
+#pragma unroll
+            for (int c = k + 1; c < BLOCK; ++c) pivot(r, c) = pivot(r, c) - part * pivot(k, c);
+            EACH(c, BLOCK) other(r, c) = other(r, c) - part * other(k, c);
+        }
+    }
+    return other;
+}
+
+// Whether a pivot block fails to be positive definite beside the diagonal it came from.
+__device__ __forceinline__ bool is_indefinite(Block pivot, const Block& diagonal) {
+#pragma unroll
+    for (int k = 0; k < BLOCK; ++k) {
+        const WEIGHT head = real_part(pivot(k, k));
+        if (head <= VANISHING * real_part(diagonal(k, k))) return true;
+        const VALUE factor = from_real(1 / head);
+#pragma unroll
+        for (int r = k + 1; r < BLOCK; ++r)
+#pragma unroll
+            for (int c = k + 1; c < BLOCK; ++c) pivot(r, c) = pivot(r, c) - (pivot(r, k) * factor) * pivot(k, c);
+    }
+    return false;
+}
+
+__device__ __forceinline__ void add_finding(i64* report, Finding kind, u32 count) {
+    const u32 sum = (u32)warp_sum(count);
+    if (threadIdx.x % 32 == 0 && sum) atomicAdd((u64*)report + kind, (u64)sum);
+}
+
+// Eliminates all rows of each group but the last: what is left of that row, its coupling to the last row of
+// the group before, and the group's effect on that row's diagonal and coupling.
+extern "C" __global__ void __launch_bounds__(128) reduce_groups(const Block* lower, const Block* diagonal, const Block* upper,
+                                                                i64 count, Block* __restrict__ pivots,
+                                                                Block* __restrict__ before, Block* __restrict__ change,
+                                                                Block* __restrict__ after) {
+    const Rows rows = {lower, diagonal, upper, count};
+    const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
+    u32 lifts = 0;
+    if (first < count) {
+        const i64 last = min(first + GROUP, count) - 1;
+        Row row;
+        Block pivot, p, q = identity(), c = zeros<Block>();
+        for (i64 begin = first; begin <= last; begin += chunk_rows) {
+            const RowChunk chunk = load_rows(rows, begin);
+            EACH(i, chunk_rows) {
+                if (begin + i > last) break;
+                const Row next = chunk.row(i);
+                if (begin + i == first) {
+                    pivot = next.diagonal;
+                    p = next.lower;
+                } else {
+                    const Block w = lifted_inverse(pivot, row.size(), lifts), qw = q * w;
+                    c = c + qw * p;
+                    const Block m = next.lower * w;
+                    q = -(qw * row.upper);
+                    p = -(m * p);
+                    pivot = next.diagonal - m * row.upper;
+                }
+                row = next;
+            }
+        }
+        pivots[group] = pivot;
+        before[group] = p;
+        change[group] = c;
+        after[group] = q;
+    }
+}
+
+// The rows that are left, each with the effect of the group behind it.
+extern "C" __global__ void join_groups(const Block* __restrict__ upper, i64 count, const Block* __restrict__ pivots,
+                                       const Block* __restrict__ change, const Block* __restrict__ after,
+                                       Block* __restrict__ joined_diagonal, Block* __restrict__ joined_upper) {
+    const i64 groups = (count + GROUP - 1) / GROUP, group = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (group >= groups) return;
+    Block diagonal = pivots[group], coupling = zeros<Block>();
+    if (group + 1 < groups) {
+        const Block up = upper[group * GROUP + GROUP - 1];
+        diagonal = diagonal - up * change[group + 1];
+        coupling = up * after[group + 1];
+    }
+    joined_diagonal[group] = diagonal;
+    joined_upper[group] = coupling;
+}
+
+// A row's sums beside its diagonal entries, and its likeness to its mirror image.
+struct Judgement {
+    u32 not_row_dominant, not_column_dominant, not_symmetric, not_hermitian, not_positive, grown, torn;
+};
+
+__device__ __forceinline__ void judge(Judgement& found, const Row& row, const Block& upper_before, const Block& lower_after,
+                                      bool is_last, const Block& inverse_pivot) {
+    found.grown += !(size_of(inverse_pivot) * row.size() <= (WEIGHT)LARGEST_GROWTH);
+    EACH(r, BLOCK) {
+        WEIGHT in_row = 0, in_column = 0;
+        EACH(c, BLOCK) in_row += size_of(row.lower(r, c));
+        EACH(c, BLOCK) if (c != r) in_row += size_of(row.diagonal(r, c));
+        EACH(c, BLOCK) in_row += size_of(row.upper(r, c));
+        EACH(c, BLOCK) in_column += size_of(upper_before(c, r));
+        EACH(c, BLOCK) if (c != r) in_column += size_of(row.diagonal(c, r));
+        EACH(c, BLOCK) in_column += size_of(lower_after(c, r));
+        const WEIGHT own = size_of(row.diagonal(r, r));
+        found.not_row_dominant += own < in_row;
+        found.not_column_dominant += own < in_column;
+        found.not_positive += !(real_part(row.diagonal(r, r)) > 0);
+    }
+    bool symmetric = true, hermitian = true;
+    EACH(r, BLOCK) EACH(c, BLOCK) {
+        symmetric &= row.diagonal(r, c) == row.diagonal(c, r);
+        hermitian &= row.diagonal(r, c) == conjugate(row.diagonal(c, r));
+        if (is_last) continue;
+        symmetric &= lower_after(r, c) == row.upper(c, r);
+        hermitian &= lower_after(r, c) == conjugate(row.upper(c, r));
+    }
+    found.not_symmetric += !symmetric;
+    found.not_hermitian += !hermitian;
+}
+
+// What the reduction left of each group's last row, and the inverse pivots of these rows among themselves. Those
+// have the group behind them eliminated, too: they are not the pivots in the order of the rows.
+struct Ends {
+    const Block* __restrict__ pivots;
+    const Block* __restrict__ before;
+    const Block* __restrict__ upper;
+    const Block* __restrict__ inverses;
+
+    // The pivot of a group's last row in the order of the rows.
+    __device__ __forceinline__ Block last_pivot(i64 group) const {
+        if (group == 0) return pivots[0];
+        return pivots[group] - (before[group] * inverses[group - 1]) * upper[group - 1];
+    }
+};
+
+// Whether two ways to a pivot differ by more than a few roundings of its row.
+__device__ __forceinline__ bool is_torn(const Block& a, const Block& b, WEIGHT row_size) {
+    const WEIGHT allowed = LARGEST_TEAR * EPSILON * row_size;
+    bool torn = false;
+    EACH(i, BLOCK * BLOCK) torn |= !(size_of(a.at[i] - b.at[i]) <= allowed);
+    return torn;
+}
+
+// The inverse pivots of the rows of a group; the finest level is judged as well. Without ends it is the only one.
+template <bool FINEST>
+__device__ __forceinline__ void hand_down(const Rows& rows, const Ends* ends, i64 group, i64 first, i64 last,
+                                          Block* __restrict__ inverses, u32& indefinite, u32& lifts, Judgement& found) {
+    Block w = zeros<Block>(), up_before = zeros<Block>(), up_before_that = zeros<Block>();
+    if (first) {
+        const Row before = {rows.lower[first - 1], rows.diagonal[first - 1], rows.upper[first - 1]};
+        u32 uncounted = 0;
+        w = lifted_inverse(ends->last_pivot(group - 1), before.size(), uncounted);
+        up_before = before.upper;
+    }
+    Row row;
+    for (i64 begin = first; begin <= last; begin += chunk_rows) {
+        const RowChunk chunk = load_rows(rows, begin);
+        Chunk solved;
+        EACH(i, chunk_rows) {
+            const i64 j = begin + i;
+            if (j > last) break;
+            const Row next = chunk.row(i);
+            // A row is judged when the one behind it is known.
+            if (FINEST && j > first) judge(found, row, up_before_that, next.lower, false, w);
+            Block pivot = next.diagonal;
+            if (j > 0) pivot = pivot - (next.lower * w) * up_before;
+            if (j == last && ends) {
+                const Block other = ends->last_pivot(group);
+                if (FINEST) found.torn += is_torn(other, pivot, next.size());
+                pivot = other;
+            }
+            if (FINEST) indefinite += is_indefinite(pivot, next.diagonal);
+            solved.at[i] = w = lifted_inverse(pivot, next.size(), lifts);
+            up_before_that = up_before;
+            up_before = next.upper;
+            row = next;
+        }
+        store_chunk(solved, inverses, begin, rows.count);
+    }
+    if (!FINEST) return;
+    const bool is_last = last + 1 == rows.count;
+    judge(found, row, up_before_that, is_last ? zeros<Block>() : rows.lower[last + 1], is_last, w);
+}
+
+// Adds what a warp found to the report.
+template <bool FINEST>
+__device__ __forceinline__ void add_findings(i64* report, u32 indefinite, u32 lifts, const Judgement& found) {
+    if (!FINEST) return;
+    add_finding(report, INDEFINITE, indefinite);
+    add_finding(report, LIFTED, lifts);
+    add_finding(report, GROWN, found.grown);
+    add_finding(report, NOT_ROW_DOMINANT, found.not_row_dominant);
+    add_finding(report, NOT_COLUMN_DOMINANT, found.not_column_dominant);
+    add_finding(report, NOT_SYMMETRIC, found.not_symmetric);
+    add_finding(report, NOT_HERMITIAN, found.not_hermitian);
+    add_finding(report, NOT_POSITIVE, found.not_positive);
+    add_finding(report, TORN, found.torn);
+}
+
+template <bool FINEST>
+__device__ __forceinline__ void pivots_of_level(const Rows& rows, const Ends& ends, Block* __restrict__ inverses,
+                                                i64* report) {
+    const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
+    u32 indefinite = 0, lifts = 0;
+    Judgement found = {};
+    if (first < rows.count)
+        hand_down<FINEST>(rows, &ends, group, first, min(first + GROUP, rows.count) - 1, inverses, indefinite, lifts, found);
+    add_findings<FINEST>(report, indefinite, lifts, found);
+}
+
+extern "C" __global__ void __launch_bounds__(128) pivots_of_groups(const Block* lower, const Block* diagonal, const Block* upper,
+                                                                   i64 count, Ends ends, Block* inverses, i64* report) {
+    pivots_of_level<false>({lower, diagonal, upper, count}, ends, inverses, report);
+}
+
+extern "C" __global__ void __launch_bounds__(128) pivots_of_rows(const Block* lower, const Block* diagonal, const Block* upper,
+                                                                 i64 count, Ends ends, Block* inverses, i64* report) {
+    pivots_of_level<true>({lower, diagonal, upper, count}, ends, inverses, report);
+}
+
+// The coarsest level, by one thread of a warp; `judged` where it is the finest.
+extern "C" __global__ void pivots_of_top(const Block* lower, const Block* diagonal, const Block* upper, i64 count,
+                                         int judged, Block* inverses, i64* report) {
+    const Rows rows = {lower, diagonal, upper, count};
+    u32 indefinite = 0, lifts = 0;
+    Judgement found = {};
+    if (threadIdx.x == 0) hand_down<true>(rows, nullptr, 0, 0, count - 1, inverses, indefinite, lifts, found);
+    if (judged) add_findings<true>(report, indefinite, lifts, found);
+    else add_findings<false>(report, indefinite, lifts, found);
+}
+
+// The lower Cholesky factor of a diagonal block, after its own couplings were clipped where it is not definite.
+__device__ __forceinline__ Block definite_factor(Block& diagonal) {
+    if (is_indefinite(diagonal, diagonal)) {
+#pragma unroll
+        for (int r = 0; r < BLOCK; ++r)
+#pragma unroll
+            for (int c = r + 1; c < BLOCK; ++c) {
+                const WEIGHT bound = (WEIGHT)(0.999 / (BLOCK > 1 ? BLOCK - 1 : 1)) *
+                                     (sqrt(real_part(diagonal(r, r))) * sqrt(real_part(diagonal(c, c))));
+                const WEIGHT own = length_of(diagonal(r, c));
+                if (own > bound) diagonal(r, c) = scaled(diagonal(r, c), bound / own);
+                diagonal(c, r) = conjugate(diagonal(r, c));
+            }
+    }
+    Block factor = zeros<Block>();
+    EACH(c, BLOCK) {
+        VALUE head = diagonal(c, c);
+#pragma unroll
+        for (int k = 0; k < c; ++k) head = head - factor(c, k) * conjugate(factor(c, k));
+        const WEIGHT root = sqrt(real_part(head));
+        factor(c, c) = from_real(root);
+#pragma unroll
+        for (int r = c + 1; r < BLOCK; ++r) {
+            VALUE sum = diagonal(r, c);
+#pragma unroll
+            for (int k = 0; k < c; ++k) sum = sum - factor(r, k) * conjugate(factor(c, k));
+            factor(r, c) = scaled(sum, 1 / root);
+        }
+    }
+    return factor;
+}
+
+// factor^-1 * right, by forward substitution.
+__device__ __forceinline__ Block substituted(const Block& factor, Block right) {
+    EACH(c, BLOCK) EACH(r, BLOCK) {
+        VALUE sum = right(r, c);
+#pragma unroll
+        for (int k = 0; k < r; ++k) sum = sum - factor(r, k) * right(k, c);
+        right(r, c) = scaled(sum, 1 / real_part(factor(r, r)));
+    }
+    return right;
+}
+
+__device__ __forceinline__ Block adjoint(const Block& a) {
+    Block flipped;
+    EACH(r, BLOCK) EACH(c, BLOCK) flipped(r, c) = conjugate(a(c, r));
+    return flipped;
+}
+
+// The largest share of its two diagonal blocks that a coupling may have: a little less than one half.
+#define SHARE ((WEIGHT)0.4995)
+
+// Shrinks couplings until every pair of neighbouring rows is definite by itself.
+extern "C" __global__ void clip_couplings(const Block* __restrict__ diagonal, const Block* __restrict__ upper, i64 count,
+                                          Block* __restrict__ new_lower, Block* __restrict__ new_diagonal,
+                                          Block* __restrict__ new_upper) {
+    for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
+        Block own = diagonal[j], coupling = upper[j];
+        const Block factor = definite_factor(own);
+        new_diagonal[j] = own;
+        if (j == 0) new_lower[0] = zeros<Block>();
+        if (j + 1 == count) {
+            new_upper[j] = zeros<Block>();
+            continue;
+        }
+        Block next = diagonal[j + 1];
+        const Block next_factor = definite_factor(next);
+        if (BLOCK == 1) {
+            const WEIGHT bound = SHARE * (real_part(factor(0, 0)) * real_part(next_factor(0, 0)));
+            const WEIGHT size = length_of(coupling(0, 0));
+            if (size > bound) coupling(0, 0) = scaled(coupling(0, 0), bound / size);
+        } else {
+            const Block share = adjoint(substituted(next_factor, adjoint(substituted(factor, coupling))));
+            WEIGHT squares = 0;
+            EACH(i, BLOCK * BLOCK) squares += real_part(share.at[i] * conjugate(share.at[i]));
+            const WEIGHT norm = sqrt(squares);
+            if (norm > SHARE) EACH(i, BLOCK * BLOCK) coupling.at[i] = scaled(coupling.at[i], SHARE / norm);
+        }
+        new_upper[j] = coupling;
+        new_lower[j + 1] = adjoint(coupling);
+    }
+}

@@ -1,0 +1,57 @@
+#include "runtime/common.cuh"
+#include "runtime/arithmetic.cuh"
+#include "tridiagonal/strided_vectors.cuh"
+
+// One column of a right-hand side in the system's order, 0 for rows without a place.
+extern "C" __global__ void gather(Vectors vectors, i64 column, i64 rows, VALUE* __restrict__ to) {
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
+        const i64 place = place_of(vectors, row);
+        to[row] = place < 0 ? VALUE{} : value_at(vectors, place * vectors.source_row + column * vectors.source_column);
+    }
+}
+
+// The way back.
+extern "C" __global__ void scatter(Vectors vectors, i64 column, i64 rows, const VALUE* __restrict__ from) {
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
+        const i64 place = place_of(vectors, row);
+        if (place >= 0) put(vectors, place * vectors.target_row + column * vectors.target_column, from[row]);
+    }
+}
+
+__device__ __forceinline__ Block turned(const Block& block, bool transpose) { return transpose ? transposed(block) : block; }
+
+// What x leaves of the right-hand side of a block tridiagonal system, or of its transpose. `sizes` are raised to the
+// largest entries of x and of what is left.
+extern "C" __global__ void residual(const Block* __restrict__ lower, const Block* __restrict__ diagonal,
+                                    const Block* __restrict__ upper, i64 count, i64 transpose,
+                                    const Column* __restrict__ right, const Column* __restrict__ x,
+                                    Column* __restrict__ left, WEIGHT* sizes) {
+    WEIGHT largest[2] = {0, 0};
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+        Column rest = right[i] - turned(diagonal[i], transpose) * x[i];
+        if (i > 0) rest = rest - turned(transpose ? upper[i - 1] : lower[i], transpose) * x[i - 1];
+        if (i + 1 < count) rest = rest - turned(transpose ? lower[i + 1] : upper[i], transpose) * x[i + 1];
+        left[i] = rest;
+        EACH(k, BLOCK) {
+            largest[0] = fmax(largest[0], size_of(x[i].at[k]));
+            largest[1] = fmax(largest[1], size_of(rest.at[k]));
+        }
+    }
+    EACH(i, 2) raise_over_warp(sizes + i, largest[i]);
+}
+
+// Takes the other solution where it leaves less beside its size; `sizes` are those of both and of what they leave.
+extern "C" __global__ void choose(VALUE* __restrict__ x, const VALUE* __restrict__ other, i64 rows, const WEIGHT* sizes) {
+    if (!(sizes[3] * sizes[0] < sizes[1] * sizes[2])) return;
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x)
+        x[row] = other[row];
+}
+
+// Numbers of sizes between one half and three halves, of both signs.
+extern "C" __global__ void make_random(i64 rows, VALUE* __restrict__ to) {
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
+        const u64 hash = mix64((u64)row);
+        const WEIGHT size = (WEIGHT)0.5 + (WEIGHT)(hash >> 48) / 65536;
+        to[row] = from_real(hash & 1 ? -size : size);
+    }
+}

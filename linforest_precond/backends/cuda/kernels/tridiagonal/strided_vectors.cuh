@@ -1,0 +1,25 @@
+// Right-hand sides and solutions: two-dimensional arrays with strides, of the stored precision or twice that.
+struct Vectors {
+    const void* source;
+    void* target;
+    i64 wide;           // whether both hold values of twice the stored precision
+    const void* order;  // the place of each scalar row in both, -1 for none; null where they are in order
+    i64 wide_order;     // whether these are 64-bit numbers
+    i64 source_row, source_column, target_row, target_column;  // strides
+    i64 columns;
+};
+
+__device__ __forceinline__ i64 place_of(const Vectors& vectors, i64 row) {
+    if (!vectors.order) return row;
+    return vectors.wide_order ? ((const i64*)vectors.order)[row] : ((const int*)vectors.order)[row];
+}
+__device__ __forceinline__ VALUE value_at(const Vectors& vectors, i64 at) {
+    VALUE value;
+    if (vectors.wide) convert(value, ((const WIDE*)vectors.source)[at]);
+    else value = ((const VALUE*)vectors.source)[at];
+    return value;
+}
+__device__ __forceinline__ void put(const Vectors& vectors, i64 at, VALUE value) {
+    if (vectors.wide) convert(((WIDE*)vectors.target)[at], value);
+    else ((VALUE*)vectors.target)[at] = value;
+}

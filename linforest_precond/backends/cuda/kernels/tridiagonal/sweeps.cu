@@ -1,0 +1,405 @@
+#include "runtime/common.cuh"
+#include "runtime/arithmetic.cuh"
+#include "tridiagonal/strided_vectors.cuh"
+
+// Solves a factored (block) tridiagonal system, W_i the inverse pivots:
+//     z_i = W_i (b_i - L_i z_{i-1})  forward,   x_i = z_i - W_i U_i x_{i+1}  backward.
+// A block of THREADS takes a tile of rows into shared memory, THREAD_ROWS of them to a thread; what enters a thread from
+// its neighbours comes from a scan of affine maps over the threads. What enters a tile from its neighbours either has
+// decayed to nothing inside a halo of rows that the tiles share, or was found beforehand (`carries`).
+#define TILE(ROWS) (THREADS * (ROWS))
+// Threads of the block that finds what enters the tiles.
+#define CARRY_THREADS (BLOCK == 1 ? 1024 : 256)
+// Blocks in 16 bytes, the unit of copies: a tile has room for so many before or behind it.
+#define UNIT (BLOCK_BYTES < 16 ? 16 / BLOCK_BYTES : 1)
+
+struct System {
+    const Block* lower;
+    const Block* inverse;
+    const Block* upper;
+    i64 count;  // of block rows
+};
+
+// Which arrays the couplings of a row lie in, KIND of these: T's own, those of a symmetric T, those of T transposed.
+#define PLAIN 0
+#define SYMMETRIC 1
+#define TRANSPOSED 2
+
+// A tile of the system in shared memory; `upper` begins UNIT blocks before it, `lower` ends UNIT blocks behind it.
+struct Tile {
+    Block* lower;
+    Block* inverse;
+    Block* upper;
+
+    __device__ __forceinline__ Block pivot(int i) const {
+        return KIND == TRANSPOSED ? transposed(inverse[i]) : inverse[i];
+    }
+    __device__ __forceinline__ Block to_before(int i) const {
+        return KIND == PLAIN ? lower[i] : transposed(upper[UNIT + i - 1]);
+    }
+    __device__ __forceinline__ Block to_after(int i) const {
+        return KIND == TRANSPOSED ? transposed(lower[i + 1]) : upper[UNIT + i];
+    }
+};
+
+// Starts to copy blocks [first, first + blocks) of an array; those outside [0, count) are zero.
+__device__ __forceinline__ void start_copy(Block* to, const Block* __restrict__ from, i64 first, int blocks, i64 count) {
+    const i64 begin = first * BLOCK_BYTES, end = count * BLOCK_BYTES;
+    const int units = blocks * BLOCK_BYTES / 16;
+    for (int unit = threadIdx.x; unit < units; unit += THREADS) {
+        const i64 at = begin + 16 * unit;
+        const int bytes = at < 0 ? 0 : (int)max((i64)0, min((i64)16, end - at));
+        const char* source = (const char*)from + (bytes ? at : 0);
+        const u32 target = (u32)__cvta_generic_to_shared((char*)to + 16 * unit);
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(bytes));
+    }
+}
+
+template <int ROWS>
+__device__ __forceinline__ Tile start_tile(const System& system, i64 first, Block* memory) {
+    constexpr int rows = TILE(ROWS);
+    const Tile tile = {memory + 2 * rows + UNIT, memory, memory + rows};
+    start_copy(tile.inverse, system.inverse, first, rows, system.count);
+    start_copy(tile.upper, system.upper, first - UNIT, rows + UNIT, system.count);
+    if (KIND != SYMMETRIC) start_copy(tile.lower, system.lower, first, rows + UNIT, system.count);
+    return tile;
+}
+
+// The memory behind a tile.
+template <int ROWS>
+__device__ __forceinline__ void* behind_tile(Block* memory) {
+    constexpr int rows = TILE(ROWS);
+    return (memory + (KIND == SYMMETRIC ? 2 * rows + UNIT : 3 * rows + 2 * UNIT));
+}
+
+__device__ __forceinline__ void finish_copies() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+}
+
+template <bool REVERSED>
+__device__ __forceinline__ VALUE shifted(VALUE value, int step) {
+    u32* words = (u32*)&value;
+    EACH(i, (int)sizeof(VALUE) / 4)
+        words[i] = REVERSED ? __shfl_down_sync(FULL_WARP, words[i], step) : __shfl_up_sync(FULL_WARP, words[i], step);
+    return value;
+}
+template <bool REVERSED, typename Vector>
+__device__ __forceinline__ Vector all_shifted(Vector vector, int step) {
+    EACH(i, (int)(sizeof(Vector) / sizeof(VALUE))) vector.at[i] = shifted<REVERSED>(vector.at[i], step);
+    return vector;
+}
+
+// The scan of blocks is a loop: unrolled, it takes the compiler far longer than it saves.
+constexpr int scan_unroll = BLOCK == 1 ? 5 : 1;
+
+// Shared memory of a scan: the maps of the warps.
+template <typename Vector, int WARPS>
+struct Maps {
+    Block product[WARPS];
+    Vector value[WARPS];
+};
+
+// Every thread holds the map y -> product y + value of its rows; returns what enters it when `carry` enters the
+// tile's first thread (its last one where REVERSED). `growth` is raised to the largest product met.
+template <bool REVERSED, typename Vector, int WARPS>
+__device__ __forceinline__ Vector entering(Block product, Vector value, Vector carry, Maps<Vector, WARPS>& maps,
+                                           WEIGHT& growth) {
+    const int lane = REVERSED ? 31 - threadIdx.x % 32 : threadIdx.x % 32;
+    const int warp = REVERSED ? WARPS - 1 - threadIdx.x / 32 : threadIdx.x / 32;
+#pragma unroll scan_unroll
+    for (int step = 1; step < 32; step *= 2) {
+        const Block product_before = all_shifted<REVERSED>(product, step);
+        const Vector value_before = all_shifted<REVERSED>(value, step);
+        if (lane < step) continue;
+        value = product * value_before + value;
+        product = product * product_before;
+        growth = fmax(growth, length_of(product));
+    }
+    if (lane == 31) {
+        maps.product[warp] = product;
+        maps.value[warp] = value;
+    }
+    product = all_shifted<REVERSED>(product, 1);
+    value = all_shifted<REVERSED>(value, 1);
+    __syncthreads();
+    Block before = identity();
+    for (int w = 0; w < warp; ++w) {
+        carry = maps.product[w] * carry + maps.value[w];
+        before = maps.product[w] * before;
+        growth = fmax(growth, length_of(before));
+    }
+    return lane ? product * carry + value : carry;
+}
+
+// The rows of a right-hand side in shared memory; none where it is zero.
+template <typename Vector>
+struct RightHandSide {
+    const Vector* rows;
+
+    __device__ __forceinline__ Vector times(const Block& pivot, int i) const { return rows ? pivot * rows[i] : zeros<Vector>(); }
+};
+
+// The forward sweep over a tile, `carry` entering at its first row: the thread's rows of z. Returns the last of them.
+template <int ROWS, typename Vector>
+__device__ __forceinline__ Vector sweep_forward(const Tile& tile, const RightHandSide<Vector>& right, Vector carry,
+                                                Maps<Vector, THREADS / 32>& maps, Vector (&z)[ROWS], WEIGHT& growth) {
+    const int first = threadIdx.x * ROWS;
+    Block coupling[ROWS];
+    Block product = identity();
+    Vector value;
+    EACH(k, ROWS) {
+        const Block pivot = tile.pivot(first + k);
+        coupling[k] = pivot * tile.to_before(first + k);
+        z[k] = right.times(pivot, first + k);
+        value = k ? z[k] - coupling[k] * value : z[k];
+        product = -(coupling[k] * product);
+        growth = fmax(growth, length_of(product));
+    }
+    carry = entering<false>(product, value, carry, maps, growth);
+    EACH(k, ROWS) carry = z[k] = z[k] - coupling[k] * carry;
+    return carry;
+}
+
+// The backward sweep, `carry` entering at the tile's last row: z becomes x where FINISHED. Returns the first of the
+// thread's rows of x.
+template <bool FINISHED, int ROWS, typename Vector>
+__device__ __forceinline__ Vector sweep_backward(const Tile& tile, Vector carry, Maps<Vector, THREADS / 32>& maps,
+                                                 Vector (&z)[ROWS], WEIGHT& growth) {
+    const int first = threadIdx.x * ROWS;
+    Block coupling[ROWS];
+    Block product = identity();
+    Vector value;
+#pragma unroll
+    for (int k = ROWS - 1; k >= 0; --k) {
+        coupling[k] = tile.pivot(first + k) * tile.to_after(first + k);
+        value = k < ROWS - 1 ? z[k] - coupling[k] * value : z[k];
+        product = -(coupling[k] * product);
+        growth = fmax(growth, length_of(product));
+    }
+    carry = entering<true>(product, value, carry, maps, growth);
+    if (FINISHED) {
+#pragma unroll
+        for (int k = ROWS - 1; k >= 0; --k) z[k] = carry = z[k] - coupling[k] * carry;
+    } else {
+        carry = product * carry + value;
+    }
+    return carry;
+}
+
+#define NO_PLACE 0xffffffffu
+
+// Scalar row and column of the e-th number of a tile, in the order in which the array holds them.
+template <int ROWS, int COLUMNS>
+__device__ __forceinline__ int row_of(int e, bool row_major) {
+    return COLUMNS == 1 ? e : row_major ? e / COLUMNS : e % (TILE(ROWS) * BLOCK);
+}
+template <int ROWS, int COLUMNS>
+__device__ __forceinline__ int column_of(int e, bool row_major) {
+    return COLUMNS == 1 ? 0 : row_major ? e % COLUMNS : e / (TILE(ROWS) * BLOCK);
+}
+
+// Brings COLUMNS right-hand sides of a tile's rows into shared memory, side by side; 0 where there is none. All loads
+// of a part are under way before the first value is used.
+template <int ROWS, int COLUMNS>
+__device__ __forceinline__ void load_rows(const Vectors& vectors, i64 first, i64 count, i64 column, VALUE* to) {
+    constexpr int part = ROWS * BLOCK;
+    const bool row_major = vectors.source_column < vectors.source_row;
+    const i64 first_row = first * BLOCK, rows = count * BLOCK;
+#pragma unroll 1
+    for (int begin = threadIdx.x; begin < part * COLUMNS * THREADS; begin += part * THREADS) {
+        u32 places[part];
+        VALUE values[part];
+        EACH(i, part) {
+            const i64 row = first_row + row_of<ROWS, COLUMNS>(begin + i * THREADS, row_major);
+            places[i] = row >= 0 && row < rows ? (u32)place_of(vectors, row) : NO_PLACE;
+        }
+        EACH(i, part) {
+            const i64 c = column + column_of<ROWS, COLUMNS>(begin + i * THREADS, row_major);
+            values[i] = VALUE{};
+            if (places[i] != NO_PLACE && (COLUMNS == 1 || c < vectors.columns))
+                values[i] = value_at(vectors, places[i] * vectors.source_row + c * vectors.source_column);
+        }
+        EACH(i, part) {
+            const int e = begin + i * THREADS;
+            to[row_of<ROWS, COLUMNS>(e, row_major) * COLUMNS + column_of<ROWS, COLUMNS>(e, row_major)] = values[i];
+        }
+    }
+}
+
+// The way back, for rows [begin, end).
+template <int ROWS, int COLUMNS>
+__device__ __forceinline__ void store_rows(const Vectors& vectors, i64 first, i64 begin, i64 end, i64 column,
+                                           const VALUE* from) {
+    constexpr int part = ROWS * BLOCK;
+    const bool row_major = vectors.target_column < vectors.target_row;
+#pragma unroll 1
+    for (int start = threadIdx.x; start < part * COLUMNS * THREADS; start += part * THREADS) {
+        u32 places[part];
+        EACH(i, part) {
+            const i64 row = first * BLOCK + row_of<ROWS, COLUMNS>(start + i * THREADS, row_major);
+            places[i] = row >= begin * BLOCK && row < end * BLOCK ? (u32)place_of(vectors, row) : NO_PLACE;
+        }
+        EACH(i, part) {
+            const int e = start + i * THREADS, c = column_of<ROWS, COLUMNS>(e, row_major);
+            if (places[i] == NO_PLACE || (COLUMNS > 1 && column + c >= vectors.columns)) continue;
+            put(vectors, places[i] * vectors.target_row + (column + c) * vectors.target_column,
+                from[row_of<ROWS, COLUMNS>(e, row_major) * COLUMNS + c]);
+        }
+    }
+}
+
+extern __shared__ __align__(16) char shared_memory[];
+
+// What enters each tile, for every column and tile: z before it and x behind it. Null where halos make it nothing.
+struct Carries {
+    const Column* z;
+    const Column* x;
+    i64 tiles;
+
+    template <typename Vector>
+    __device__ __forceinline__ Vector entering(const Column* from, i64 tile, i64 column) const {
+        Vector carry = zeros<Vector>();
+        if (from) EACH(i, BLOCK) carry.at[i] = from[column * tiles + tile].at[i];
+        return carry;
+    }
+};
+
+// Solves one tile for COLUMNS right-hand sides from `column` on, one where carries enter.
+template <int ROWS, int COLUMNS>
+__device__ __forceinline__ void sweep(const System& system, const Vectors& vectors, i64 halo, const Carries& carries,
+                                      i64 number, i64 column) {
+    typedef Panel<COLUMNS> Vector;
+    __shared__ Maps<Vector, THREADS / 32> maps[2];
+    const i64 begin = number * (TILE(ROWS) - 2 * halo), first = begin - halo;
+    const i64 end = min(begin + TILE(ROWS) - 2 * halo, system.count);
+    Block* const memory = (Block*)shared_memory;
+    const Tile tile = start_tile<ROWS>(system, first, memory);
+    Vector* const rows = (Vector*)behind_tile<ROWS>(memory);
+    load_rows<ROWS, COLUMNS>(vectors, first, system.count, column, (VALUE*)rows);
+    finish_copies();
+    Vector x[ROWS];
+    WEIGHT growth = 0;
+    sweep_forward(tile, RightHandSide<Vector>{rows}, carries.entering<Vector>(carries.z, number, column), maps[0], x, growth);
+    sweep_backward<true>(tile, carries.entering<Vector>(carries.x, number, column), maps[1], x, growth);
+    EACH(k, ROWS) rows[threadIdx.x * ROWS + k] = x[k];
+    __syncthreads();
+    store_rows<ROWS, COLUMNS>(vectors, first, begin, end, column, (const VALUE*)rows);
+}
+
+// The blocks of one tile follow each other: the second one finds it in the cache.
+extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS) sweep_one(System system, Vectors vectors, i64 halo,
+                                                                              Carries carries) {
+    sweep<THREAD_ROWS, 1>(system, vectors, halo, carries, blockIdx.x / vectors.columns, blockIdx.x % vectors.columns);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS_OF_MANY) sweep_many(System system, Vectors vectors, i64 halo,
+                                                                                       Carries carries) {
+    const i64 panels = (vectors.columns + COLUMNS_OF_MANY - 1) / COLUMNS_OF_MANY;
+    sweep<THREAD_ROWS_OF_MANY, COLUMNS_OF_MANY>(system, vectors, halo, carries, blockIdx.x / panels,
+                                                blockIdx.x % panels * COLUMNS_OF_MANY);
+}
+
+// What leaves each tile: its last z when no z enters, or, once it is known which z does, its first x when no x enters.
+// (Both at once would be less to read, but x then is a small difference of large numbers.)
+extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS) reduce(System system, Vectors vectors, i64 tiles,
+                                                                           const Column* z_carries, Column* leaving) {
+    __shared__ Maps<Column, THREADS / 32> maps[2];
+    const i64 number = blockIdx.x / vectors.columns, column = blockIdx.x % vectors.columns, at = column * tiles + number;
+    const i64 first = number * TILE(THREAD_ROWS);
+    Block* const memory = (Block*)shared_memory;
+    const Tile tile = start_tile<THREAD_ROWS>(system, first, memory);
+    Column* const rows = (Column*)behind_tile<THREAD_ROWS>(memory);
+    load_rows<THREAD_ROWS, 1>(vectors, first, system.count, column, (VALUE*)rows);
+    finish_copies();
+    Column z[THREAD_ROWS];
+    WEIGHT growth = 0;
+    const Column carry = z_carries ? z_carries[at] : zeros<Column>();
+    const Column last = sweep_forward(tile, RightHandSide<Column>{rows}, carry, maps[0], z, growth);
+    if (!z_carries) {
+        if (threadIdx.x == THREADS - 1) leaving[at] = last;
+        return;
+    }
+    const Column x = sweep_backward<false>(tile, zeros<Column>(), maps[1], z, growth);
+    if (threadIdx.x == 0) leaving[at] = x;
+}
+
+// How a tile hands on what enters it: its last z for each unit of z, its first x for each unit of x. Null where only
+// the growth is asked for.
+extern "C" __global__ void __launch_bounds__(THREADS) measure(System system, i64 halo, Block* z_through, Block* x_through,
+                                                              WEIGHT* largest) {
+    __shared__ Maps<Block, THREADS / 32> maps[2];
+    const i64 begin = blockIdx.x * (TILE(THREAD_ROWS) - 2 * halo);
+    const Tile tile = start_tile<THREAD_ROWS>(system, begin - halo, (Block*)shared_memory);
+    finish_copies();
+    WEIGHT growth = 0;
+    Block rows[THREAD_ROWS];
+    const Block last = sweep_forward(tile, RightHandSide<Block>{nullptr}, identity(), maps[0], rows, growth);
+    if (z_through && threadIdx.x == THREADS - 1) z_through[blockIdx.x] = last;
+    EACH(k, THREAD_ROWS) rows[k] = zeros<Block>();
+    const Block first = sweep_backward<false>(tile, identity(), maps[1], rows, growth);
+    if (x_through && threadIdx.x == 0) x_through[blockIdx.x] = first;
+    growth = fmax(growth, fmax(length_of(last), length_of(first)));
+    raise_over_warp(largest, growth);
+}
+
+// Counts the tile boundaries across which more than `least` of what enters a halo leaves it.
+extern "C" __global__ void measure_halos(System system, i64 step, i64 halo, WEIGHT least, u32* open) {
+    const i64 boundary = ((i64)blockIdx.x * blockDim.x + threadIdx.x + 1) * step;
+    if (boundary >= system.count) return;
+    Block forward = identity(), backward = identity();
+    for (i64 i = boundary - halo; i < boundary; ++i) {
+        if (i < 1) {
+            forward = zeros<Block>();
+            continue;
+        }
+        const Block before = KIND == PLAIN ? system.lower[i] : transposed(system.upper[i - 1]);
+        forward = ((KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * before) * forward;
+    }
+    for (i64 i = boundary + halo - 1; i >= boundary; --i) {
+        if (i > system.count - 2) {
+            backward = zeros<Block>();
+            continue;
+        }
+        const Block after = KIND == TRANSPOSED ? transposed(system.lower[i + 1]) : system.upper[i];
+        backward = ((KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * after) * backward;
+    }
+    if (!(size_of(forward) <= least && size_of(backward) <= least)) atomicAdd(open, 1u);
+}
+
+// From what leaves the tiles when nothing enters them to what enters them. One block of threads to a column; each
+// thread takes a few tiles one after the other, from the last one on where REVERSED.
+template <bool REVERSED>
+__device__ __forceinline__ void find_carries(const Block* __restrict__ through, const Column* __restrict__ leaving, i64 tiles,
+                                             Column* __restrict__ carries) {
+    __shared__ Maps<Column, CARRY_THREADS / 32> maps;
+    const i64 share = (tiles + CARRY_THREADS - 1) / CARRY_THREADS, column = blockIdx.x * tiles;
+    const i64 begin = min(threadIdx.x * share, tiles), count = min(begin + share, tiles) - begin;
+    const i64 first = REVERSED ? begin + count - 1 : begin, step = REVERSED ? -1 : 1;
+    WEIGHT growth = 0;
+    Block product = identity();
+    Column value = zeros<Column>();
+#pragma unroll 4
+    for (i64 i = 0; i < count; ++i) {
+        const i64 t = first + i * step;
+        value = through[t] * value + leaving[column + t];
+        product = through[t] * product;
+    }
+    Column carry = entering<REVERSED>(product, value, zeros<Column>(), maps, growth);
+#pragma unroll 4
+    for (i64 i = 0; i < count; ++i) {
+        const i64 t = first + i * step;
+        carries[column + t] = carry;
+        carry = through[t] * carry + leaving[column + t];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(CARRY_THREADS) find_z_carries(const Block* through, const Column* leaving,
+                                                                           i64 tiles, Column* carries) {
+    find_carries<false>(through, leaving, tiles, carries);
+}
+
+extern "C" __global__ void __launch_bounds__(CARRY_THREADS) find_x_carries(const Block* through, const Column* leaving,
+                                                                           i64 tiles, Column* carries) {
+    find_carries<true>(through, leaving, tiles, carries);
+}

@@ -1,0 +1,46 @@
+"""Aggregates: groups of vertices that become one vertex of a coarser matrix."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+# Members that a thread sorts.
+FEW_MEMBERS = 32
+
+
+def of_mates(graph, mate, tie_key):
+    """Make an aggregate of every pair; a single vertex joins that of its heaviest paired neighbour.
+
+    A single vertex without one stays alone. `tie_key` orders equal weights, as in matchings. Returns each
+    vertex's aggregate, numbered by their lowest vertices, and how many there are.
+    """
+    vertices, index = graph.n, graph.indices.dtype
+    program = kernels("matching/aggregates", WEIGHT=graph.values.dtype.type, INDEX=index.type)
+    roots, claims, marks = (
+        cupy.empty(vertices, index),
+        cupy.zeros(vertices, index),
+        cupy.empty(vertices, index),
+    )
+    arrays = graph.indptr, graph.indices, graph.values, mate
+    launch(program.find_roots, (*arrays, vertices, np.uint32(tie_key), roots, claims))
+    launch(program.mark_lowest, (roots, claims, vertices, marks))
+    opened = cupy.cumsum(marks, dtype=index)
+    launch(program.number_aggregates, (roots, claims, vertices, opened))
+    return roots, int(opened[-1]) if vertices else 0  # stall: how many there are
+
+
+def members_of(aggregates, count):
+    """The vertices of each aggregate, ascending, one aggregate after the other, and where each begins."""
+    vertices, index = aggregates.size, aggregates.dtype
+    program = kernels("matching/aggregates", WEIGHT=np.float64, INDEX=index.type)
+    sizes, arrivals = cupy.zeros(count + 1, np.uint32), cupy.empty(vertices, np.uint32)
+    launch(program.count_members, (aggregates, vertices, sizes, arrivals))
+    indptr = cupy.cumsum(sizes, dtype=index)
+    if int(sizes.max()) > FEW_MEMBERS:  # stall: how to sort
+        return indptr, cupy.argsort(aggregates, kind="stable").astype(index, copy=False)
+    members = cupy.empty(vertices, index)
+    launch(program.place_members, (aggregates, indptr, arrivals, vertices, members))
+    launch(program.sort_members, (indptr, count, members))
+    return indptr, members

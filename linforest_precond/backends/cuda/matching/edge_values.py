@@ -1,0 +1,13 @@
+"""What is stored on the edges between mates."""
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+
+def edge_values(graph, mate):
+    """The graph's value between each vertex and its mate, 0 where it has none or nothing is stored."""
+    out = cupy.empty(graph.n, graph.values.dtype)
+    program = kernels("matching/edge_values", VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
+    launch(program.find_values, (graph.indptr, graph.indices, graph.values, graph.n, mate, out))
+    return out

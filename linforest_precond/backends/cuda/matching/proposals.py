@@ -1,0 +1,29 @@
+"""Blue vertices propose to red ones: Algorithm 3 of Fagginger Auer & Bisseling (2012)."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from ..runtime.structs import Struct
+from .best_edges import Search, round_words
+
+# The struct in proposals.cu.
+OPTIONS = Struct("Options", "matching/proposals.cu", seed="Q", threshold="Q", limit="Q", weighted="Q")
+NO_LIMIT = 2**64 - 1
+
+
+def match(graph, weighted, threshold, seed, limit):
+    """The mate of each vertex, -1 of a single one, and an array: rounds made, whether it is maximal."""
+    search = Search(graph)
+    program = kernels("matching/proposals", cooperative=True, **search.types)
+    options = OPTIONS(
+        seed=seed, threshold=threshold, limit=NO_LIMIT if limit is None else limit, weighted=weighted
+    )
+    mates, choices = cupy.full((2, graph.n), -1, graph.indices.dtype)
+    offers, colours = cupy.empty(graph.n, graph.values.dtype), cupy.empty(graph.n, np.uint8)
+    lists = cupy.empty((2, graph.n), graph.indices.dtype)
+    progress = cupy.empty(2, np.uint64)
+    arguments = search.struct(), options, mates, offers, choices, colours, lists, progress, *round_words()
+    launch(program.match_colours, arguments, shared_memory=search.shared_memory)
+    return mates, progress

@@ -1,0 +1,9 @@
+"""Matrices in CSR: scans of entries and patterns, digests, fixed-order sums, sparse products."""
+
+from . import diagonal_blocks as diagonal_blocks
+from . import entries as entries
+from . import pattern_digest as pattern_digest
+from . import pattern_scan as pattern_scan
+from . import row_merging as row_merging
+from . import sparse_products as sparse_products
+from . import sums as sums

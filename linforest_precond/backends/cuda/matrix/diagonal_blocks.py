@@ -1,0 +1,48 @@
+"""The b x b blocks on a matrix's diagonal: gathered, inverted, multiplied with vectors."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+# The counters of a report: pivots that were lifted, and blocks that are not Hermitian positive definite.
+LIFTED, NOT_DEFINITE = range(2)
+WARP = 32
+
+
+def gather(csr, block_size):
+    """The diagonal blocks in A's order, (blocks, b, b); a short last block is filled up with the identity."""
+    count = -(-csr.n // block_size)
+    blocks = cupy.zeros((count, block_size, block_size), csr.data.dtype)
+    program = _program(csr.data.dtype, index=csr.indices.dtype.type)
+    arguments = csr.indptr, csr.indices, csr.data, csr.n, block_size, count, blocks
+    launch(program.copy_diagonal_blocks, arguments)
+    return blocks
+
+
+def invert(blocks):
+    """The inverses, with pivots lifted where they vanish, and a report of two counters on the device."""
+    count, block_size, _ = blocks.shape
+    inverse, report = cupy.empty_like(blocks), cupy.zeros(2, np.int64)
+    # So many lanes of a warp work on a block, a row each, in shared memory.
+    lanes = 1 << (block_size - 1).bit_length()
+    shared_memory = WARP // lanes * 2 * block_size * block_size * blocks.dtype.itemsize
+    program, arguments = _program(blocks.dtype), (blocks, count, block_size, lanes, inverse, report)
+    launch(program.invert_blocks, arguments, shared_memory=shared_memory, block=WARP)
+    return inverse, report
+
+
+def apply(inverse, b, x, transpose):
+    """x = inverse @ b, block by block; b and x are (N, k) arrays of any strides."""
+    rows, columns = b.shape
+    if not b.size:
+        return
+    strides = (stride // b.itemsize for stride in (*b.strides, *x.strides))
+    program = _program(inverse.dtype, result=b.dtype)
+    arguments = inverse, inverse.shape[1], int(transpose), b, x, rows, columns, *strides
+    launch(program.multiply_blocks, arguments)
+
+
+def _program(value, result=None, index=np.int32):
+    return kernels("matrix/diagonal_blocks", VALUE=value.type, RESULT=(result or value).type, INDEX=index)

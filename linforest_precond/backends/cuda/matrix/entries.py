@@ -1,0 +1,134 @@
+"""The stored entries of a matrix: checked in one pass, sorted, turned into magnitudes, made symmetric."""
+
+import numpy as np
+
+from linforest_precond.backends.returns import EntryScan
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from .sums import CHUNK, tree_sum_on_device
+
+# The words of a report, in the order of `Report` in chunks.cuh.
+BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, WORDS = range(7)
+
+
+def scan(indptr, indices, data, scale=1.0):
+    """Look at every entry once: indices in range, finite, sorted, symmetric, and the off-diagonal sum."""
+    rows, nnz = indptr.size - 1, indices.size
+    program = kernels("matrix/entries", VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    chunks = -(-nnz // CHUNK)
+    report = cupy.zeros(WORDS + 2, np.uint64)
+    chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((2, chunks))
+    launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, report))
+    diagonal = cupy.zeros(rows, data.dtype)
+    arguments = indptr, indices, data, rows, nnz, float(scale), chunk_row, chunk_sums, diagonal, report
+    launch(program.scan_entries, arguments)
+    tree_sum_on_device(chunk_sums, report[WORDS:].view(np.float64))
+    words = report.get()  # stall: nothing may go on before the matrix is known to be good
+    total, adjacent = map(float, words[WORDS:].view(np.float64))
+    return EntryScan(
+        first_bad_row=first_place(words[BAD_ROW]),
+        first_out_of_range=first_place(words[OUT_OF_RANGE]),
+        first_nonfinite=first_place(words[NONFINITE]),
+        sorted=not words[UNSORTED],
+        symmetric=not words[SYMMETRY],
+        total=total,
+        adjacent=adjacent,
+        longest_row=int(words[LONGEST_ROW]),
+        diagonal=diagonal,
+    )
+
+
+def first_place(word):
+    """A place that was reported as its complement, -1 for none."""
+    return int(~word) if word else -1
+
+
+def sort_entries(rows, cols, n):
+    """The order of entries by (row, column), stable, and where each row begins."""
+    keys = rows.astype(np.int64) * n + cols
+    order = cupy.argsort(keys, kind="stable")
+    return order, cupy.searchsorted(keys[order], cupy.arange(n + 1) * n)
+
+
+def canonical(rows, cols, data, n, index_dtype):
+    """Sort triplets by (row, column), stably, and sum duplicates left to right as given."""
+    keys = rows.astype(np.int64) * n + cols
+    order = cupy.argsort(keys, kind="stable")
+    keys = keys[order]
+    heads = cupy.ones(keys.size, bool)
+    heads[1:] = keys[1:] != keys[:-1]
+    heads = cupy.flatnonzero(heads)  # stall: CuPy counts them to allocate
+    keys = keys[heads]
+    sums = cupy.empty(heads.size, data.dtype)
+    program = kernels("matrix/entries", VALUE=data.dtype.type, INDEX=np.dtype(index_dtype).type)
+    launch(program.sum_duplicates, (cupy.ascontiguousarray(data), order, heads, heads.size, data.size, sums))
+    indptr = cupy.searchsorted(keys, cupy.arange(n + 1) * n).astype(index_dtype)
+    return indptr, (keys % max(n, 1)).astype(index_dtype), sums
+
+
+def lanes_for(nnz, n):
+    """Lanes to a row: about the mean number of its entries."""
+    return next(width for width in (4, 8, 16, 32) if width * n >= 0.8 * nnz or width == 32)
+
+
+def row_of(indptr, slot):
+    """The row that entry `slot` lies in."""
+    return int(cupy.searchsorted(indptr, cupy.asarray([slot], indptr.dtype), side="right")[0]) - 1
+
+
+def rows_of(indptr, count):
+    """The row of each of the `count` entries."""
+    rows = cupy.empty(count, indptr.dtype)
+    program = kernels("matrix/entries", VALUE=np.float64, INDEX=indptr.dtype.type)
+    launch(program.fill_rows, (indptr, indptr.size - 1, lanes_for(count, indptr.size - 1), rows))
+    return rows
+
+
+def transposed(indptr, indices, data):
+    """The CSR arrays of the transpose; `data` may be None."""
+    order = cupy.argsort(indices, kind="stable")
+    columns = cupy.searchsorted(indices[order], cupy.arange(indptr.size, dtype=indices.dtype))
+    rows = rows_of(indptr, indices.size)[order].astype(indices.dtype, copy=False)
+    return columns.astype(indptr.dtype), rows, None if data is None else data[order]
+
+
+def magnitudes(data):
+    """Magnitudes by one written-out IEEE formula; finite entries have finite magnitudes."""
+    weights = cupy.empty(data.shape, data.real.dtype)
+    program = kernels("matrix/entries", VALUE=data.dtype.type, INDEX=np.int32)
+    launch(program.magnitudes, (data, data.size, weights))
+    return weights
+
+
+def symmetrized(indptr, indices, weights):
+    """The magnitudes of A plus those of its transpose, on A's own pattern where that is symmetric."""
+    program = kernels("matrix/entries", VALUE=weights.dtype.type, INDEX=indices.dtype.type)
+    rows = rows_of(indptr, indices.size)
+    sums = cupy.empty(indices.size, weights.dtype)
+    lonely, any_lonely = cupy.empty(indices.size, bool), cupy.zeros(1, np.uint32)
+    launch(program.add_mirrors, (indptr, indices, rows, weights, indices.size, sums, lonely, any_lonely))
+    if not any_lonely.item():  # stall: decides how much memory the graph needs
+        return indptr, indices, sums, True
+    lonely = cupy.flatnonzero(lonely)  # stall: CuPy counts them to allocate
+    # The mirror images in CSR order: by column, and within a column by row, as they come.
+    lonely = lonely[cupy.argsort(indices[lonely], kind="stable")]
+    added = indices[lonely], rows[lonely], sums[lonely]
+    return *_merged(program, (indptr, rows, indices, sums), added), False
+
+
+def _merged(program, stored, added):
+    """One CSR pattern of two that share no entry."""
+    indptr, *stored = stored
+    vertices = cupy.arange(indptr.size, dtype=indptr.dtype)
+    added_ptr = cupy.searchsorted(added[0], vertices).astype(indptr.dtype)
+    count = stored[0].size + added[0].size
+    indices, weights = cupy.empty(count, indptr.dtype), cupy.empty(count, stored[2].dtype)
+    for (rows, columns, values), other_ptr, other_columns in (
+        (stored, added_ptr, added[1]),
+        (added, indptr, stored[1]),
+    ):
+        arguments = rows, columns, values, rows.size, other_ptr, other_columns, indices, weights
+        launch(program.merge_entries, arguments)
+    return indptr + added_ptr, indices, weights

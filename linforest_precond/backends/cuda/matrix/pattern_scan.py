@@ -1,0 +1,30 @@
+"""The places of a matrix's stored entries, checked in one pass; values are never looked at."""
+
+import numpy as np
+
+from linforest_precond.backends.returns import PatternScan
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from .entries import BAD_ROW, LONGEST_ROW, OUT_OF_RANGE, SYMMETRY, UNSORTED, WORDS, first_place
+from .sums import CHUNK
+
+
+def scan_pattern(indptr, indices):
+    """Look at every entry's place once: in range, sorted, symmetric, and the degrees."""
+    rows, nnz = indptr.size - 1, indices.size
+    program = kernels("matrix/pattern_scan", INDEX=indices.dtype.type)
+    report, chunk_row = cupy.zeros(WORDS, np.uint64), cupy.empty(-(-nnz // CHUNK), indices.dtype)
+    degrees = cupy.empty(rows, np.int32)
+    launch(program.chunk_rows_of_pattern, (indptr, rows, nnz, chunk_row, degrees, report))
+    launch(program.scan_pattern, (indptr, indices, rows, nnz, chunk_row, degrees, report))
+    words = report.get()  # stall: nothing may go on before the pattern is known to be good
+    return PatternScan(
+        first_bad_row=first_place(words[BAD_ROW]),
+        first_out_of_range=first_place(words[OUT_OF_RANGE]),
+        sorted=not words[UNSORTED],
+        symmetric=not words[SYMMETRY],
+        longest_row=int(words[LONGEST_ROW]),
+        degrees=degrees,
+    )

@@ -1,0 +1,29 @@
+"""Sums of a fixed shape: the same bits as on the CPU."""
+
+import numpy as np
+
+from ..runtime.launch import launch_blocks
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+CHUNK = 2048
+
+
+def tree_sum(x, scale=1.0):
+    """The sum of the magnitudes of reals, each times `scale`, in float64."""
+    out = cupy.zeros(1)
+    tree_sum_on_device(x.reshape(1, -1), out, scale)
+    return float(out.item())  # stall: the sum is wanted on the host
+
+
+def tree_sum_on_device(x, out, scale=1.0):
+    """As `tree_sum` of each row, into the zeroed array `out`, without a stall."""
+    while x.size:
+        rows, count = x.shape
+        chunks = -(-count // CHUNK)
+        sums = cupy.empty((rows, chunks)) if chunks > 1 else out
+        level = kernels("matrix/sums", VALUE=x.dtype.type, INDEX=np.int32)
+        launch_blocks(level.tree_level, sums.size, (x, count, float(scale), sums))
+        if chunks == 1:
+            return
+        x, scale = sums, 1.0

@@ -1,0 +1,8 @@
+"""Multigrid: strength of connection, interpolation, Galerkin products, the vector work of cycles."""
+
+from . import dense as dense
+from . import galerkin as galerkin
+from . import path_interpolation as path_interpolation
+from . import strength as strength
+from . import transfers as transfers
+from . import vector_ops as vector_ops

@@ -1,0 +1,32 @@
+"""Interpolation along paths: every second vertex of a path stays, those between are means of two."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from ..runtime.structs import Struct
+
+# The struct in path_interpolation.cu.
+PATHS = Struct("Paths", "multigrid/path_interpolation.cu", neighbors="P", positions="P", sizes="P")
+
+
+def interpolate(neighbors, positions, sizes, groups, count):
+    """CSR arrays of the interpolation, in double precision, and how many vertices stay.
+
+    Takes the neighbours of each vertex on its path and the sizes of the couplings to them, and `count` groups
+    of vertices: one on a path, and those that take its value, or a single one.
+    """
+    n, index = groups.size, groups.dtype
+    program = kernels("multigrid/path_interpolation", WEIGHT=sizes.dtype.type, INDEX=index.type)
+    paths = PATHS(neighbors=neighbors, positions=positions, sizes=sizes)
+    hosts, stays, counts = cupy.empty(count, index), cupy.empty(n, index), cupy.zeros(n + 1, index)
+    for on_path in (0, 1):
+        launch(program.find_hosts, (paths, groups, n, on_path, hosts))
+    launch(program.mark_staying, (paths, groups, hosts, n, stays))
+    launch(program.count_shares, (paths, groups, hosts, n, stays, counts[1:]))
+    numbers, indptr = cupy.cumsum(stays, dtype=index), cupy.cumsum(counts, dtype=index)
+    width, entries = (int(sums[-1]) if n else 0 for sums in (numbers, indptr))  # stall: how many
+    columns, shares = cupy.empty(entries, index), cupy.empty(entries, np.float64)
+    launch(program.fill_shares, (paths, groups, hosts, n, stays, numbers, indptr[1:], columns, shares))
+    return indptr, columns, shares, width

@@ -1,0 +1,167 @@
+"""The vector work of multigrid cycles: products fused with what follows from them, on the device.
+
+Vectors are contiguous (n, k) arrays. Nothing is allocated and nothing read back: cycles can be captured.
+"""
+
+import numpy as np
+
+from ..krylov.spmv import LONGEST_ROW
+from ..runtime.launch import launch_blocks
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels, wide_type
+from ..runtime.structs import Struct
+
+# The constants of columns.cuh, and the structs of cycles.cu.
+THREADS = 256
+SCALARS = 3
+SUMS_AT_ONCE = 3
+LARGEST_GRID = 1056
+MATRIX = Struct("Matrix", "multigrid/vector_ops.cu", indptr="P", indices="P", data="P", rows="q")
+SUMS = Struct("Sums", "runtime/column_sums.cuh", partials="P", arrivals="P", columns="q")
+STRIDED = Struct("Strided", "multigrid/vector_ops.cu", at="P", wide="q", row="q", column="q")
+
+
+class Matrix:
+    """A sparse matrix of any shape, as the functions here take it."""
+
+    def __init__(self, indptr, indices, data, longest_row):
+        self.rows, self._held = indptr.size - 1, (indptr, indices, data)
+        is_long = int(longest_row > LONGEST_ROW)
+        self.program = _program(data.dtype, indices.dtype, is_long)
+        self.struct = MATRIX(indptr=indptr, indices=indices, data=data, rows=self.rows)
+        # Rows that a block takes at a time.
+        self.rows_at_once = THREADS // 32 if is_long else THREADS
+
+    def launch(self, name, columns, *arguments):
+        rows_at_once = self.rows_at_once if columns == 1 else max(1, THREADS // columns)
+        _launch(getattr(self.program, name), -(-self.rows // rows_at_once), (self.struct, *arguments))
+
+
+class Steps:
+    """Two directions c and d that are combined so that a system A x = b is solved best.
+
+    In A's norm where `definite`, otherwise in that of the residual. A direction that adds nothing gets the
+    factor 0.
+    """
+
+    def __init__(self, rows, columns, dtype, definite):
+        self._definite, self._scalars = np.int32(definite), cupy.zeros((SCALARS, columns), wide_type(dtype))
+        self._sums, self._held = _sums(columns, dtype)
+        self._rows, self._columns = rows, np.int32(columns)
+        self._program = _program(dtype)
+
+    def take_first(self, matrix, c, b, v, rest):
+        """Find the factor of c: v = A c, and what it leaves of b in `rest`."""
+        arguments = self._sums, c, b, v, self._definite, self._scalars
+        matrix.launch("take_first", c.shape[1], *arguments)
+        _launch_entries(self._program.subtract, v, (self._rows, self._columns, self._scalars, b, v, rest))
+
+    def take_second(self, matrix, d, v, rest):
+        """Find the factor of d, and the one of c beside it."""
+        arguments = self._sums, d, v, rest, self._definite, self._scalars
+        matrix.launch("take_second", d.shape[1], *arguments)
+
+    def combine(self, c, d):
+        """Combine the directions into c."""
+        _launch_entries(self._program.combine, c, (self._rows, self._columns, self._scalars, c, d))
+
+
+class Center:
+    """Subtracts the mean of each column."""
+
+    def __init__(self, rows, columns, dtype):
+        self._sums, self._held = _sums(columns, dtype)
+        self._means = cupy.zeros(columns, wide_type(dtype))
+        self._rows, self._columns = rows, np.int32(columns)
+        self._program = _program(dtype)
+
+    def apply(self, x):
+        _launch_entries(self._program.find_means, x, (self._rows, self._sums, x, self._means))
+        _launch_entries(self._program.subtract_means, x, (self._rows, self._columns, self._means, x))
+
+
+def residual(matrix, b, x, r):
+    """r = b - A x."""
+    matrix.launch("find_residual", x.shape[1], np.int32(x.shape[1]), b, x, r)
+
+
+def relax(matrix, weights, b, x, y, momentum, factor):
+    """y = x + momentum (x - y) + factor weights (b - A x)."""
+    columns = x.shape[1]
+    matrix.launch("relax", columns, np.int32(columns), weights, b, x, y, float(momentum), float(factor))
+
+
+def multiply(matrix, x, y):
+    """y = A x."""
+    matrix.launch("multiply", x.shape[1], np.int32(x.shape[1]), x, y, np.int32(0))
+
+
+def multiply_add(matrix, x, y):
+    """y += A x."""
+    matrix.launch("multiply", x.shape[1], np.int32(x.shape[1]), x, y, np.int32(1))
+
+
+def scale(weights, factor, b, x):
+    """x = factor weights b, row by row."""
+    rows, columns = x.shape
+    arguments = weights, float(factor), rows, np.int32(columns), b, x
+    _launch_entries(_program(x.dtype).scale, x, arguments)
+
+
+def add(z, x):
+    """x += z."""
+    _launch_entries(_program(x.dtype).add, x, (x.size, z, x))
+
+
+def clear(x):
+    """x = 0."""
+    _launch_entries(_program(x.dtype).clear, x, (x.size, x))
+
+
+def copy(source, target):
+    """Copy (n, k) arrays of any strides, of which one may be of double precision."""
+    narrow = min(source.dtype, target.dtype, key=lambda dtype: dtype.itemsize)
+    rows, columns = source.shape
+    both = (_strided(array, narrow) for array in (source, target))
+    _launch_entries(_program(narrow).copy, source, (rows, np.int32(columns), *both))
+
+
+def multiply_dense(inverse, b, x):
+    """x = inverse @ b."""
+    rows, columns = x.shape
+    blocks = -(-rows * 32 // THREADS)
+    _launch(_program(x.dtype).multiply_dense, blocks, (inverse, rows, np.int32(columns), b, x))
+
+
+def _program(value, index=np.int32, is_long=0):
+    value, index = np.dtype(value), np.dtype(index)
+    return kernels(
+        "multigrid/vector_ops",
+        VALUE=value.type,
+        WIDE=wide_type(value),
+        BLOCK=1,
+        INDEX=index.type,
+        LONG=is_long,
+    )
+
+
+def _launch(kernel, blocks, arguments):
+    launch_blocks(kernel, max(1, min(LARGEST_GRID, blocks)), arguments, block=THREADS)
+
+
+def _launch_entries(kernel, vector, arguments):
+    _launch(kernel, -(-vector.size // THREADS), arguments)
+
+
+def _sums(columns, dtype):
+    """Room for the sums of blocks, as a struct, and what it points at."""
+    if columns > THREADS:
+        raise ValueError(f"vectors must have at most {THREADS} columns on cuda, got {columns}")
+    partials = cupy.empty(LARGEST_GRID * SUMS_AT_ONCE * columns, wide_type(dtype))
+    arrivals = cupy.zeros(1, np.uint32)
+    return SUMS(partials=partials, arrivals=arrivals, columns=columns), (partials, arrivals)
+
+
+def _strided(array, narrow):
+    row, column = (stride // array.itemsize for stride in array.strides)
+    return STRIDED(at=array, wide=int(array.dtype != narrow), row=row, column=column)

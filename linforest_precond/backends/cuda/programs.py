@@ -1,0 +1,91 @@
+"""Every CUDA program with every combination of macros that it is compiled with.
+
+The tests compile them all; `kernels` of runtime/loader.py compiles what is used.
+"""
+
+import itertools
+
+import numpy as np
+
+from .csgraph.long_row_split import PIECE, SUMMED_PIECE
+from .runtime.loader import wide_type
+from .tridiagonal import tiles
+
+
+def _every(**choices):
+    """Every combination of the choices, as macros for `program`."""
+    return [dict(zip(choices, each)) for each in itertools.product(*choices.values())]
+
+
+_VALUES = (np.float32, np.float64, np.complex64, np.complex128)
+_WEIGHTS = (np.float32, np.float64)
+_INDICES = (np.int32, np.int64)
+_BLOCKS = (1, 2, 4)
+# Lanes to a row of neighbours.
+_WIDTHS = (4, 8, 16, 32)
+_KINDS = (tiles.PLAIN, tiles.SYMMETRIC, tiles.TRANSPOSED)
+# What is stored, and what it is applied to: the same, or of double precision.
+_APPLIED = [
+    {"VALUE": value, "RESULT": result}
+    for value, result in itertools.product(_VALUES, _VALUES)
+    if value == result or (value, result) in ((np.float32, np.float64), (np.complex64, np.complex128))
+]
+# Scalars instead of blocks, beside the type of double precision.
+_SCALAR = [{"VALUE": value, "WIDE": wide_type(value), "BLOCK": 1} for value in _VALUES]
+
+# Every program with every combination of macros it is used with: the tests compile them all.
+PROGRAMS = {
+    "matrix/entries": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "forest/factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4)),
+    "matching/locally_dominant": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "matching/out_of_core_matching": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "matching/suitor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "matching/proposals": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "forest/linear_forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "forest/ordering": _every(INDEX=_INDICES),
+    "forest/bands": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "matching/edge_values": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
+    "forest/pairs": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "matching/aggregates": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "matrix/row_merging": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "multigrid/galerkin": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "multigrid/path_interpolation": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "multigrid/transfers": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "forest/block_bands": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "matrix/diagonal_blocks": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],
+    "matrix/pattern_digest": _every(INDEX=_INDICES),
+    "matrix/pattern_scan": _every(INDEX=_INDICES),
+    "csgraph/components": _every(INDEX=_INDICES),
+    "csgraph/fastsv": _every(INDEX=_INDICES),
+    "csgraph/strong_components": _every(INDEX=_INDICES),
+    "csgraph/tree_roots": _every(INDEX=_INDICES),
+    "csgraph/spanning_forest": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
+    "csgraph/sorted_neighbors": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
+    "csgraph/breadth_first": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
+    "reordering/rcm_leveled": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
+    "reordering/rcm_batch": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
+    "csgraph/long_row_split": _every(INDEX=_INDICES, PIECE=(PIECE, SUMMED_PIECE)),
+    "csgraph/independent_set": _every(INDEX=_INDICES, PIECE=(PIECE,)),
+    "csgraph/coloring": _every(INDEX=_INDICES, PIECE=(PIECE,)),
+    "csgraph/label_propagation": _every(INDEX=_INDICES, PIECE=(PIECE,)),
+    "csgraph/pagerank": _every(VALUE=_WEIGHTS, INDEX=_INDICES, PIECE=(SUMMED_PIECE,)),
+    "matrix/sums": _every(VALUE=_WEIGHTS, INDEX=(np.int32,)),
+    "tridiagonal/pivots": _every(VALUE=_VALUES, BLOCK=_BLOCKS),
+    "tridiagonal/sweeps": [tiles.macros(*each) for each in itertools.product(_VALUES, _BLOCKS, _KINDS)],
+    "tridiagonal/pivoting": [
+        {**types, "SINGULAR": size}
+        for types in _SCALAR
+        for size in ((0, 4, 8) if types["VALUE"] in (np.float64, np.complex128) else (0,))
+    ],
+    "tridiagonal/refinement": [
+        {"VALUE": value, "WIDE": wide_type(value), "BLOCK": block}
+        for value, block in itertools.product(_VALUES, _BLOCKS)
+    ],
+    "krylov/updates": _SCALAR,
+    "krylov/spmv": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
+    "multigrid/strength": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "multigrid/vector_ops": [
+        {**types, "INDEX": index, "LONG": is_long}
+        for types, index, is_long in itertools.product(_SCALAR, _INDICES, (0, 1))
+    ],
+}

@@ -1,0 +1,3 @@
+"""What every room uses and that uses none: CuPy on demand, loading and launching of kernels."""
+
+from . import stopwatch as stopwatch

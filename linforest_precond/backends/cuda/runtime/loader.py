@@ -1,0 +1,118 @@
+"""From a `.cu` file and its types to compiled kernels.
+
+A program is one file of `kernels/`, compiled once for every combination of types it is used with. Types are
+macros: `VALUE` (an entry of the matrix), `WEIGHT` (its magnitude), `INDEX`. The text of its headers stands in
+the program itself, because CuPy's compile cache does not see an included file change.
+"""
+
+import functools
+import re
+from importlib import resources
+
+import numpy as np
+
+from .lazy_cupy import cupy
+from .structs import layout_checks
+
+# What a type is called in CUDA C++; the two structs are defined in common.cuh.
+TYPE_NAMES = {
+    np.dtype(np.float32): "float",
+    np.dtype(np.float64): "double",
+    np.dtype(np.complex64): "Complex64",
+    np.dtype(np.complex128): "Complex128",
+    np.dtype(np.int32): "int",
+    np.dtype(np.int64): "long long",
+}
+
+KERNELS = resources.files(__package__.rpartition(".")[0]).joinpath("kernels")
+OPTIONS = ("--std=c++17",)
+# A fused multiply-add rounds once where the CPU rounds twice, and the two backends give the same bits; only
+# solutions agree to rounding.
+SAME_BITS = ("--fmad=false",)
+SOLVING = {
+    "tridiagonal/sweeps",
+    "tridiagonal/pivoting",
+    "tridiagonal/refinement",
+    "krylov/updates",
+    "krylov/spmv",
+    "multigrid/vector_ops",
+}
+
+
+def wide_type(dtype):
+    """The type of double precision."""
+    return np.complex128 if np.dtype(dtype).kind == "c" else np.float64
+
+
+def program(name, **macros):
+    """Return the text of `kernels/<name>.cu` and the compiler options for `macros`."""
+    exact = () if name in SOLVING else SAME_BITS
+    return _text(name), (*OPTIONS, *exact, *macro_options(**macros))
+
+
+def macro_options(**macros):
+    """The compiler options that define `macros`.
+
+    A macro is a number or a type (anything `numpy.dtype` takes); `VALUE` brings its real type as `WEIGHT`.
+    """
+    if "VALUE" in macros:
+        macros.setdefault("WEIGHT", np.dtype(macros["VALUE"]).type(0).real.dtype)
+    return tuple(f"-D{macro}={_spelled(macros[macro])}" for macro in sorted(macros))
+
+
+def _spelled(meaning):
+    return str(meaning) if isinstance(meaning, int) else TYPE_NAMES[np.dtype(meaning)]
+
+
+@functools.cache
+def _text(name):
+    """The program with its headers in place."""
+    return _inlined(f"{name}.cu")
+
+
+def _inlined(file):
+    """A file with its headers in place; `#line` makes compiler messages point at the real files."""
+    lines = [f'#line 1 "{_shown(file)}"']
+    for number, line in enumerate(_read(file).splitlines(), start=1):
+        included = re.fullmatch(r'#include "([\w/]+\.cuh)"', line.strip())
+        if included:
+            lines += [_inlined(included[1]), f'#line {number + 1} "{_shown(file)}"']
+        else:
+            lines.append(line)
+    lines += layout_checks(file)
+    return "\n".join(lines) + "\n"
+
+
+def _shown(file):
+    # Not the absolute path: the text is the key of CuPy's compile cache, the same for every checkout.
+    return f"linforest_precond/backends/cuda/kernels/{file}"
+
+
+def _read(file):
+    return KERNELS.joinpath(file).read_text(encoding="utf-8")
+
+
+class Kernels:
+    """The kernels of one compiled program, each an attribute: `found.propose(grid, block, arguments)`."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, function):
+        # Asked once per function: the answer is stored under its name.
+        if function.startswith("_"):
+            raise AttributeError(function)
+        found = self._module.get_function(function)
+        setattr(self, function, found)
+        return found
+
+
+@functools.cache
+def kernels(name, cooperative=False, **macros):
+    """Compile a program (once; CuPy loads it onto each device that uses it) and return its kernels.
+
+    A cooperative program's kernels are launched so that all their blocks run at once and may wait for
+    each other.
+    """
+    text, options = program(name, **macros)
+    return Kernels(cupy.RawModule(code=text, options=options, enable_cooperative_groups=cooperative))

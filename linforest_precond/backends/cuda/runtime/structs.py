@@ -1,0 +1,62 @@
+"""C structs that kernels take by value, mirrored in Python; the compiler checks that both agree."""
+
+import struct
+
+import numpy as np
+
+# Every mirror by the source file that defines its struct: the loader appends their checks to the programs.
+MIRRORS = {}
+
+
+class Struct:
+    """The mirror of a C struct that is passed by value.
+
+    Parameters
+    ----------
+    name, file
+        The struct's name, and the file of kernels/ that defines it.
+    fields
+        The type of each field: a letter of module `struct` (`P` for an address), or several for a field that
+        is an array or a struct itself.
+    """
+
+    def __init__(self, name, file, **fields):
+        self.name, self.fields = name, fields
+        letters = "".join(fields.values())
+        widest = max(letters, key=struct.calcsize)
+        self._layout = struct.Struct(f"{letters}0{widest}")  # with the padding at its end
+        self.size = self._layout.size
+        MIRRORS.setdefault(file, []).append(self)
+
+    def __call__(self, **values):
+        """Pack the values of all fields: arrays as addresses, a list where there are several letters."""
+        flat = []
+        for name, letters in self.fields.items():
+            value = values[name]
+            flat += value if len(letters) > 1 else [address(value) if letters == "P" else value]
+        # CuPy passes an array of one item by value.
+        return np.frombuffer(self._layout.pack(*flat), np.dtype((np.void, self.size)))
+
+    def checks(self):
+        """`static_assert`s of the struct's size and of the offset and size of every field."""
+        yield f'static_assert(sizeof({self.name}) == {self.size}, "{self.name}: size of its mirror");'
+        letters = ""
+        for field, own in self.fields.items():
+            offset, size = struct.calcsize(f"{letters}0{own[0]}"), struct.calcsize(own)
+            yield (
+                f"static_assert(__builtin_offsetof({self.name}, {field}) == {offset} && "
+                f'sizeof({self.name}::{field}) == {size}, "{self.name}.{field}: its mirror lies elsewhere");'
+            )
+            letters += own
+
+
+def layout_checks(file):
+    """The checks of all structs that a source file defines, as lines of C++."""
+    return [line for mirror in MIRRORS.get(file, ()) for line in mirror.checks()]
+
+
+def address(array):
+    """A device array's address; addresses stay as they are, and None is the null pointer."""
+    if array is None or isinstance(array, int):
+        return array or 0
+    return array.data.ptr

@@ -1,0 +1,7 @@
+"""Factorization and solution of scalar and block tridiagonal systems."""
+
+from . import pivoting as pivoting
+from . import pivots as pivots
+from . import refinement as refinement
+from . import strided_vectors as strided_vectors
+from . import tiles as tiles

@@ -1,0 +1,1 @@
+"""Graph algorithms with the names and returns of scipy.sparse.csgraph."""

@@ -1,0 +1,1 @@
+"""Factors, linear forests and the bands along them."""

@@ -1,0 +1,59 @@
+"""The tridiagonal system along a linear forest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_csr
+from linforest_precond.records import CSR, Bands, Forest
+
+
+def extract_bands(A: Any, forest: Forest) -> Bands:
+    """Copy the entries of A that lie on the forest's paths into three bands, in the forest's order.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy: the matrix of the forest, or another one of the same size.
+    forest : Forest
+        From `linforest_precond.linear_forest`, on A's device.
+
+    Returns
+    -------
+    Bands
+        Exact copies of A's entries, both directions as they are; 0 where A stores nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> A = np.array([[4.0, 0, -3], [0, 5, -1], [-2, -1, 6]])
+    >>> bands = lf.extract_bands(A, lf.linear_forest(A))
+    >>> bands.lower.tolist(), bands.diagonal.tolist(), bands.upper.tolist()
+    ([0.0, -2.0, -1.0], [4.0, 6.0, 5.0], [-3.0, -1.0, 0.0])
+    """
+    csr = as_csr(A)
+    if not isinstance(forest, Forest):
+        raise TypeError(f"forest must be a Forest from linear_forest(A), got {type(forest).__name__}")
+    if forest.path_id.size != csr.n:
+        raise ValueError(
+            f"forest must have as many vertices as A has rows ({csr.n}), got {forest.path_id.size}"
+        )
+    if backend_of(csr.data) is not backend_of(forest.path_id):
+        raise TypeError(
+            f"A and forest must be on one device, got A on {backend_of(csr.data).name} "
+            f"and forest on {backend_of(forest.path_id).name}"
+        )
+    return copy_bands(csr, forest)
+
+
+def copy_bands(csr: CSR, forest: Forest, values: Any = None, slots: Any = None) -> Bands:
+    """The bands of a checked matrix along a forest.
+
+    Where the forest is of this very matrix, its `values` or `slots` save the search for the entries. A forest
+    of another matrix may have the other index type.
+    """
+    index = csr.indices.dtype
+    neighbors, order = (array.astype(index, copy=False) for array in (forest.neighbors, forest.order))
+    return Bands(*backend_of(csr.data).forest.bands.extract(csr, neighbors, order, values, slots))

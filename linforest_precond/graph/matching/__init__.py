@@ -1,0 +1,1 @@
+"""Matchings and the coarser matrices that they lead to."""

@@ -1,0 +1,191 @@
+"""Matchings: pairs of vertices that are joined by heavy edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linforest_precond.backends import backend_of, cuda_status
+from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
+from linforest_precond.gate import as_weighted_graph
+from linforest_precond.graph.forest.factor import as_integer, check_options, propose_factor
+from linforest_precond.matching_records import Matching
+from linforest_precond.records import Array, Graph
+
+# What each method takes beside `weights` and `seed`.
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "greedy": (),
+    "locally_dominant": ("batches", "device"),
+    "suitor": (),
+    "random": ("p", "max_rounds"),
+    "weighted": ("p", "max_rounds"),
+    "factor": ("max_rounds",),
+    "paz_schwartzman": ("epsilon",),
+}
+CPU_METHODS = "greedy", "paz_schwartzman"
+DEFAULTS: dict[str, Any] = {"p": 0.53406, "max_rounds": None, "epsilon": 0.1, "batches": None, "device": None}
+
+
+def matching(
+    A: Any,
+    method: str = "locally_dominant",
+    weights: Any = "magnitude",
+    *,
+    seed: int = 0,
+    p: float = 0.53406,
+    max_rounds: int | None = None,
+    epsilon: float = 0.1,
+    batches: int | None = None,
+    device: str | None = None,
+) -> Matching:
+    """Find a matching of A's graph: edges no two of which share a vertex.
+
+    Edges have one total order, (-weight, hash of the ends and the seed, lower end, higher end). By it
+    "greedy", "locally_dominant" and "suitor" find the same matching, whose weight is at least half of the
+    largest possible. The same input and seed give the same matching on every device and for any number of
+    threads.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy.
+    method : str
+        - "greedy": edges by decreasing weight, one after the other. CPU only. Algorithm 2 of Fagginger Auer &
+          Bisseling, "A GPU Algorithm for Greedy Graph Matching" (2012), doi:10.1007/978-3-642-30397-5_10.
+        - "locally_dominant": each vertex points along its first edge; an edge that both ends point along is
+          taken; repeated by those whose edge lost its other end. Manne & Bisseling, "A Parallel Approximation
+          Algorithm for the Weighted Maximum Matching Problem" (2008), doi:10.1007/978-3-540-68111-3_74.
+        - "suitor": each vertex proposes to the best neighbour that would have it, and proposes again when
+          another displaces it. Manne & Halappanavar, "New Effective Multithreaded Matching Algorithms"
+          (2014), doi:10.1109/IPDPS.2014.61.
+        - "random", "weighted": blue vertices propose to red ones, with colours drawn anew in every round: to
+          the first neighbour in a random order of the vertices, or along their heaviest edge. Algorithm 3 of
+          Fagginger Auer & Bisseling, with colours drawn by the hash that charges the vertices of `factor`.
+        - "factor": the [0,1]-factor of `factor`, until it is maximal.
+        - "paz_schwartzman": one pass over the edges as they are stored, keeping few of them. At least
+          1 / (2 + epsilon) of the largest weight. CPU only. Paz & Schwartzman, "A (2+ε)-Approximation for
+          Maximum Weight Matching in the Semi-Streaming Model" (2018), doi:10.1145/3274668.
+    weights : {"magnitude", "pattern"} or 1-D array
+        The magnitudes of A's entries (``|A| + |A|^T`` where they are not symmetric); 1 for every edge; or one
+        nonnegative number for each stored entry of A, in their order, of which those of both directions of an
+        edge add up where they are not symmetric. Where the weight is 0 there is no edge.
+    seed : int
+        Of the order among equal weights, and of the colours.
+    p : float
+        Probability of blue, of "random" and "weighted".
+    max_rounds : int or None
+        Rounds at most, of "random", "weighted" and "factor"; None goes on until the matching is maximal.
+    epsilon : float
+        Of "paz_schwartzman": the less, the more edges are kept.
+    batches : int or None
+        Of "locally_dominant" with `device`: the parts in which the graph passes through the GPU. None takes
+        as many as its memory asks for. The matching is the same for any number.
+    device : {"cuda"} or None
+        Of "locally_dominant" and a SciPy matrix: work on the GPU while the graph stays on the host, for
+        graphs larger than the GPU's memory. The matching is on the host.
+
+    Returns
+    -------
+    Matching
+        On A's device.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> r = lf.graph.matching(lf.matrices.aniso(1, 100), "suitor")
+    >>> print(r)
+    matching (suitor)
+      vertices    10,000
+      edges       4,683, 634 vertices are single
+      weight      4377.6
+      coverage    0.2956 of the off-diagonal weight
+      iterations  1 (maximal)
+    """
+    given = {"p": p, "max_rounds": max_rounds, "epsilon": epsilon, "batches": batches, "device": device}
+    options = check_matching_options(method, seed, **given)
+    graph = as_weighted_graph(A, weights)
+    on_gpu = backend_of(graph.values).name == "cuda"
+    if on_gpu and method in CPU_METHODS:
+        others = ", ".join(f'"{name}"' for name in OPTIONS if name not in CPU_METHODS)
+        raise ValueError(f'method "{method}" works on the CPU alone, and A is on the GPU; there are {others}')
+    if device == "cuda" and not on_gpu:
+        mate, progress = _match_streamed(graph, options["seed"], batches)
+    else:
+        mate, progress = match_graph(graph, method, **options)
+    values = backend_of(mate).matching.edge_values.edge_values(graph, mate)
+    return Matching(mate, values, progress, graph.total_weight, graph.scale, method)
+
+
+def match_graph(
+    graph: Graph,
+    method: str,
+    *,
+    seed: int = 0,
+    threshold: int = 0,
+    limit: int | None = None,
+    epsilon: float = 0.1,
+) -> tuple[Array, Array]:
+    """The mates of a checked graph, and the rounds made and whether it is maximal, with checked options."""
+    backend = backend_of(graph.values)
+    if method == "factor":
+        options = check_options(1, None, 5, 0, 0.5, seed) | {"limit": limit}
+        factor = propose_factor(graph, **options)
+        return factor.neighbors.reshape(-1), factor.progress
+    if method in ("random", "weighted"):
+        return backend.matching.proposals.match(graph, method == "weighted", threshold, seed, limit)
+    if method == "paz_schwartzman":
+        return backend.matching.paz_schwartzman.match(graph, epsilon)
+    module = {"greedy": "greedy_matching"}.get(method, method)
+    return getattr(backend, module).match(graph, tie_key_of(seed))
+
+
+def tie_key_of(seed: int) -> Any:
+    """What makes the order of equal weights differ from seed to seed."""
+    return iteration_keys(seed, 0)[1]
+
+
+def _match_streamed(graph: Graph, seed: int, batches: int | None) -> tuple[Array, Array]:
+    """Locally dominant edges of a graph on the host, found on the GPU."""
+    usable, reason = cuda_status()
+    if not usable:
+        raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device=None works on the CPU')
+    from linforest_precond.backends import cuda
+
+    return cuda.matching.out_of_core_matching.match(graph, tie_key_of(seed), batches)
+
+
+def check_matching_options(
+    method: Any, seed: Any, *, p: Any, max_rounds: Any, epsilon: Any, batches: Any, device: Any
+) -> dict[str, Any]:
+    """Check the options of a matching and put them into the terms of `match_graph`."""
+    if not isinstance(method, str) or method not in OPTIONS:
+        methods = ", ".join(f'"{name}"' for name in OPTIONS)
+        raise ValueError(f"method must be one of {methods}, got {method!r}")
+    given = {"p": p, "max_rounds": max_rounds, "epsilon": epsilon, "batches": batches, "device": device}
+    for name, value in given.items():
+        if name not in OPTIONS[method] and value != DEFAULTS[name]:
+            raise ValueError(f'method "{method}" takes no {name}, got {name}={value!r}')
+    if device not in (None, "cuda"):
+        raise ValueError(f'device must be None or "cuda", got {device!r}')
+    if batches is not None and as_integer("batches", batches) < 1:
+        raise ValueError(f"batches must be at least 1, got {batches}")
+    if max_rounds is not None and as_integer("max_rounds", max_rounds) < 1:
+        raise ValueError(f"max_rounds must be at least 1, got {max_rounds}; None goes on until maximal")
+    checked = check_options(1, max_rounds, 1, 0, p, seed)
+    if max_rounds is None and not 0.0 < float(p) < 1.0:
+        raise ValueError(f"p must lie in (0, 1) where max_rounds is None, got {p}: one colour never matches")
+    return {
+        "seed": checked["seed"],
+        "threshold": checked["threshold"],
+        "limit": checked["limit"],
+        "epsilon": _as_epsilon(epsilon),
+    }
+
+
+def _as_epsilon(epsilon: Any) -> float:
+    try:
+        epsilon = float(epsilon)
+    except (TypeError, ValueError):
+        raise TypeError(f"epsilon must be a positive number, got {epsilon!r}") from None
+    if not 0.0 < epsilon < float("inf"):
+        raise ValueError(f"epsilon must be positive and finite, got {epsilon}")
+    return epsilon

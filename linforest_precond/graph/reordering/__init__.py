@@ -1,0 +1,1 @@
+"""Orderings of rows and columns, and how good they are."""

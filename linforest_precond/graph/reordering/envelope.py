@@ -1,0 +1,117 @@
+"""How far from the diagonal a matrix's entries lie, in its own order or another."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_pattern
+from linforest_precond.graph.reordering.permute import checked_order
+from linforest_precond.records import Array
+
+
+class Wavefront(NamedTuple):
+    """The largest wavefront of a matrix, and the root of their mean square."""
+
+    maximum: int
+    root_mean_square: float
+
+
+def bandwidth(A: Any, order: Any = None) -> int:
+    """The largest distance of a stored entry from the diagonal.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy; values do not matter.
+    order : permutation, optional
+        ``order[new] = old``; A's own order by default.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> lf.graph.bandwidth(lf.matrices.poisson((7, 5)))
+    5
+    """
+    rows, cols, _ = _places(A, order)
+    return int(abs(rows - cols).max()) if rows.size else 0  # stall: the answer
+
+
+def profile(A: Any, order: Any = None) -> int:
+    """The number of places between each row's first stored entry and the diagonal, of all rows together.
+
+    What an envelope (skyline) factorization of A + A.T stores below the diagonal.
+
+    Parameters
+    ----------
+    A, order
+        As in `bandwidth`.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> lf.graph.profile(lf.matrices.poisson((7, 5)))
+    154
+    """
+    first = _first_columns(A, order)
+    return int((_numbers(first) - first).sum())  # stall: the answer
+
+
+def wavefront(A: Any, order: Any = None) -> Wavefront:
+    """The largest wavefront and the root mean square of all.
+
+    The wavefront at row i is the number of rows from i on that have an entry in the columns up to i, row i
+    itself counted: what a frontal factorization of A + A.T works on at a time.
+
+    Parameters
+    ----------
+    A, order
+        As in `bandwidth`.
+
+    Returns
+    -------
+    Wavefront
+        A named tuple (maximum, root_mean_square).
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> lf.graph.wavefront(lf.matrices.poisson((7, 5))).maximum
+    6
+    """
+    first = _first_columns(A, order)
+    if not first.size:
+        return Wavefront(0, 0.0)
+    xp = backend_of(first).xp
+    # Row i takes part from its first column up to itself.
+    entered = xp.cumsum(xp.bincount(first, minlength=first.size))
+    fronts = entered - _numbers(first)
+    mean_square = float((fronts.astype(np.float64) ** 2).mean())
+    return Wavefront(int(fronts.max()), mean_square**0.5)  # stall: the answer
+
+
+def _first_columns(A: Any, order: Any) -> Array:
+    """The first column of each row of A + A.T in the new order, the diagonal counted."""
+    rows, cols, n = _places(A, order)
+    xp = backend_of(rows).xp
+    first = xp.arange(n, dtype=np.int32)  # CuPy has no minimum.at of int64
+    xp.minimum.at(first, xp.maximum(rows, cols), xp.minimum(rows, cols))
+    return first
+
+
+def _places(A: Any, order: Any) -> tuple[Array, Array, int]:
+    """Row and column of each stored entry in the new order, and the number of rows."""
+    pattern = as_pattern(A, directed=True)
+    backend = backend_of(pattern.indptr)
+    rows = backend.matrix.entries.rows_of(pattern.indptr, pattern.nnz)
+    cols = pattern.indices
+    if order is not None:
+        rank = checked_order(order, pattern.n, backend).rank
+        rows, cols = rank[rows], rank[cols]
+    return rows.astype(np.int32, copy=False), cols.astype(np.int32, copy=False), pattern.n
+
+
+def _numbers(array: Array) -> Array:
+    return backend_of(array).xp.arange(array.size)

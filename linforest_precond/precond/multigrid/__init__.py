@@ -1,0 +1,1 @@
+"""Algebraic multigrid: coarsening, grid transfer, smoothers, cycles, hierarchies."""

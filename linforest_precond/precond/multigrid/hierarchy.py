@@ -1,0 +1,259 @@
+"""A hierarchy as PyAMG's users know it: levels, solve, aspreconditioner, complexities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.precond.multigrid.multigrid_cycle import deepest_second_visit
+from linforest_precond.precond.operators import Preconditioner, operator_of
+from linforest_precond.sparse_output import csr_like
+
+ACCELERATORS = "cg", "fcg", "bicgstab"
+
+
+class HierarchyLevel:
+    """A level as its user sees it: the matrix A and, on all but the last, the prolongator P and R."""
+
+    def __init__(self, level: Any, like: Any):
+        self._level, self._like = level, like
+
+    @cached_property
+    def A(self) -> Any:  # noqa: N802
+        csr = self._level.csr
+        return csr_like(self._like, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
+
+    @cached_property
+    def P(self) -> Any:  # noqa: N802
+        """The prolongator, which brings vectors of the next level to this one."""
+        return self._transfer("P", "prolongator")
+
+    @cached_property
+    def R(self) -> Any:  # noqa: N802
+        """The restrictor, P's conjugate transpose."""
+        return self._transfer("R", "restrictor")
+
+    def _transfer(self, letter: str, name: str) -> Any:
+        transfer = self._level.transfer
+        if transfer is None:
+            raise AttributeError(f"{letter}: the last level has no {name}")
+        matrix = getattr(transfer, f"{name}_of")(self._level.csr.data.dtype)
+        return csr_like(self._like, matrix.data, matrix.indices, matrix.indptr, (matrix.n, matrix.width))
+
+
+class Hierarchy:
+    """An algebraic multigrid hierarchy, made by `linforest_precond.multilevel`.
+
+    Attributes
+    ----------
+    levels : list
+        The finest first; ``levels[i].A``, and ``levels[i].P`` and ``levels[i].R`` on all but the last.
+    cycle : str
+        What `solve` and `aspreconditioner` do where they are not told.
+    stalled : bool
+        Whether coarsening ended because few unknowns were coupled strongly.
+    dtype, shape, nbytes
+        Of the operator.
+    """
+
+    def __init__(self, operator: Preconditioner, like: Any):
+        self._operator = operator
+        # Levels are matrices of this one's kind; of a dense A, they are sparse arrays.
+        self._like = _empty_like(like, operator._backend)
+
+    cycle = property(lambda self: self._part.cycle)
+    stalled = property(lambda self: self._part.stalled)
+    dtype = property(lambda self: self._operator.dtype)
+    shape = property(lambda self: self._operator.shape)
+    nbytes = property(lambda self: self._operator.nbytes)
+    _part = property(lambda self: self._operator._part)
+
+    @property
+    def levels(self) -> list[HierarchyLevel]:
+        part = self._part
+        if getattr(self, "_levels_of", None) is not part:
+            self._levels = [HierarchyLevel(level, self._like) for level in part.levels]
+            self._levels_of = part
+        return self._levels
+
+    def aspreconditioner(self, cycle: str | None = None) -> Preconditioner:
+        """One cycle as a preconditioner: ``M=`` of `cg`, and of `fcg` for the K-cycle.
+
+        Parameters
+        ----------
+        cycle : {"V", "W", "F", "K"}, optional
+            The hierarchy's own by default.
+
+        Returns
+        -------
+        Preconditioner
+            A LinearOperator of A's library. It keeps the values it was made with when the hierarchy is
+            updated.
+        """
+        part = self._part.with_cycle(self._checked_cycle(cycle))
+        old = self._operator
+        array = part.levels[0].csr.data
+        return operator_of(part, old._pattern, old.dtype, old._setup, old._backend, array)
+
+    def solve(
+        self,
+        b: Any,
+        x0: Any = None,
+        tol: float = 1e-5,
+        maxiter: int = 100,
+        cycle: str | None = None,
+        accel: Any = None,
+        callback: Callable | None = None,
+        residuals: list | None = None,
+        return_info: bool = False,
+    ) -> Any:
+        """Solve A x = b, with the signature of PyAMG's hierarchies.
+
+        Parameters
+        ----------
+        b : (n,), (n, 1) or (n, k) array
+            The right-hand side, on A's device.
+        x0 : array, optional
+            Where to start, 0 by default.
+        tol : float
+            Solved where the residual's norm is at most ``tol * norm(b)``.
+        maxiter : int
+            The most cycles, or iterations of `accel`.
+        cycle : {"V", "W", "F", "K"}, optional
+            The hierarchy's own by default.
+        accel : str or function, optional
+            "cg", "fcg" or "bicgstab" of `linforest_precond.solvers`, or a function with their signature, for
+            which a cycle is the preconditioner; residuals are known of the former alone. None repeats cycles.
+        callback : function, optional
+            Called with x after each iteration.
+        residuals : list, optional
+            Gets the norms of the residuals, the first one included, in place of what it held.
+        return_info : bool
+            Whether to return the info of the solver, too: 0 where solved, else the iterations made.
+
+        A hierarchy of narrower numbers than A's (`dtype`) solves with A in these; for A itself, pass
+        `aspreconditioner` to a solver.
+
+        Returns
+        -------
+        x, or (x, info)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import linforest_precond as lf
+        >>> A = lf.matrices.poisson((60, 60))
+        >>> ml = lf.multilevel(A)
+        >>> residuals = []
+        >>> x = ml.solve(np.ones(3600), tol=1e-8, accel="fcg", residuals=residuals)
+        >>> residuals[-1] <= 1e-8 * residuals[0]
+        True
+        """
+        from linforest_precond import solvers
+        from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
+
+        M = self.aspreconditioner(cycle)
+        if accel is None:
+            x, info, norms = repeat_cycles(self._part.levels[0], M, b, x0, tol, maxiter, callback)
+        elif isinstance(accel, str) and accel not in ACCELERATORS:
+            names = ", ".join(f'"{name}"' for name in ACCELERATORS)
+            raise ValueError(f"accel must be None, {names} or a function, got {accel!r}")
+        else:
+            history = solvers.History()
+            options = {"x0": x0, "rtol": tol, "maxiter": maxiter, "M": M, "callback": callback}
+            if isinstance(accel, str):
+                accel, options["history"] = getattr(solvers, accel), history
+            x, info = accel(self.levels[0].A, b, **options)
+            norms = self._norms(history, b)
+        if residuals is not None:
+            residuals[:] = norms
+        return (x, info) if return_info else x
+
+    def update(self, A: Any) -> None:
+        """Take the values of another matrix of the same pattern; aggregates, weights of paths and lines stay.
+
+        As `Preconditioner.update`. Preconditioners made before keep their values.
+
+        Examples
+        --------
+        >>> import linforest_precond as lf
+        >>> A = lf.matrices.poisson((60, 60))
+        >>> ml = lf.multilevel(A)
+        >>> ml.update(2 * A)
+        """
+        self._operator.update(A)
+
+    def operator_complexity(self) -> float:
+        """Stored entries of all levels in terms of the finest one's."""
+        return _ratio([level.csr.nnz for level in self._part.levels])
+
+    def grid_complexity(self) -> float:
+        """Unknowns of all levels in terms of the finest one's."""
+        return _ratio([level.csr.n for level in self._part.levels])
+
+    def cycle_complexity(self, cycle: str | None = None) -> float:
+        """Entries that a cycle multiplies, as PyAMG counts them, in terms of the finest level's."""
+        kind = self._checked_cycle(cycle)
+        entries = [level.csr.nnz for level in self._part.levels]
+        last = len(entries) - 1
+        deepest = deepest_second_visit(kind, last)
+        visits = {"V": lambda i: 1, "F": lambda i: i + 1}.get(kind, lambda i: 2 ** min(i, deepest))
+        work = sum(2 * visits(i) * nnz for i, nnz in enumerate(entries[:-1]))
+        work += visits(max(last - 1, 0)) * entries[last]  # once for each visit above it
+        return work / max(entries[0], 1)
+
+    def to_pyamg(self) -> Any:
+        """The hierarchy as a `MultilevelSolver` of PyAMG, on the CPU.
+
+        Its smoothers are the ones here, its coarsest level is inverted by itself, and it has PyAMG's cycles.
+        """
+        from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
+
+        return pyamg_solver(self)
+
+    def __reduce__(self) -> Any:
+        like = self._like
+        if self._operator._backend.name == "cuda":  # it may come back without a GPU
+            like = getattr(like, "format", "dense")
+        return Hierarchy, (self._operator, like)
+
+    def __str__(self) -> str:
+        return str(self._operator)
+
+    __repr__ = __str__
+
+    def _checked_cycle(self, cycle: str | None) -> str:
+        from linforest_precond.precond.multigrid.multilevel import check_cycle
+
+        cycle = self.cycle if cycle is None else cycle
+        check_cycle(cycle)
+        return cycle
+
+    def _norms(self, history: Any, b: Any) -> list[float]:
+        from linforest_precond.solvers.problem import norms_of
+
+        xp = backend_of(b).xp
+        if not len(history):  # of a function that keeps none
+            return []
+        norms = norms_of(xp.asarray(b).reshape(self.shape[0], -1), None)
+        values = history.residuals.reshape(len(history), -1) * np.where(norms == 0, 1, norms)
+        return np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()
+
+
+def _empty_like(A: Any, backend: Any) -> Any:
+    """A small matrix of A's kind and format, or array; where A is a format's name, of the backend's kind."""
+    if isinstance(A, str):
+        array = backend.xp.zeros((1, 1))
+        arrays = array[0], backend.xp.zeros(1, np.int32), backend.xp.zeros(2, np.int32)
+        return array if A == "dense" else csr_like(array, *arrays, (1, 1)).asformat(A)
+    if not hasattr(A, "tocoo"):
+        return backend_of(A).xp.zeros((1, 1))
+    return type(A)((1, 1))
+
+
+def _ratio(numbers: list[int]) -> float:
+    return sum(numbers) / max(numbers[0], 1)

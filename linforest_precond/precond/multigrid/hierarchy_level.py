@@ -1,0 +1,66 @@
+"""One level of a hierarchy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import checked_csr
+from linforest_precond.precond.multigrid import grid_transfer, smoothers
+from linforest_precond.precond.operators import stored_array
+from linforest_precond.records import CSR
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A matrix, its smoother, and the way to the next level.
+
+    The last level has none, and its smoother is None where the matrix is inverted.
+    """
+
+    csr: CSR
+    smoother: Any
+    transfer: grid_transfer.Aggregates | grid_transfer.Interpolation | None = None
+
+    @cached_property
+    def matrix(self) -> Any:
+        csr = self.csr
+        return backend_of(csr.data).multigrid.vector_ops.Matrix(
+            csr.indptr, csr.indices, csr.data, csr.longest_row
+        )
+
+    @property
+    def held(self) -> list[Any]:
+        """What has arrays that last."""
+        return [self.csr, self.smoother, *([] if self.transfer is None else self.transfer.held)]
+
+    def transposed(self) -> Level:
+        """For the transposed matrix."""
+        transfer = None if self.transfer is None else self.transfer.conjugated()
+        arrays = self.csr.indptr, self.csr.indices, self.csr.data
+        csr = checked_csr(*backend_of(self.csr.data).matrix.entries.transposed(*arrays))
+        return replace(self, csr=csr, transfer=transfer)
+
+    def stored_in(self, dtype: np.dtype) -> Level:
+        """The same with numbers of another precision."""
+        if self.csr.data.dtype == dtype:
+            return self
+        data, diagonal = (stored_array(array, dtype) for array in (self.csr.data, self.csr.diagonal))
+        transfer = None if self.transfer is None else self.transfer.stored_in(dtype)
+        return replace(self, csr=replace(self.csr, data=data, diagonal=diagonal), transfer=transfer)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "csr": self.csr,
+            "smoother": None if self.smoother is None else self.smoother.state(),
+            "transfer": None if self.transfer is None else self.transfer.state(),
+        }
+
+    @classmethod
+    def from_state(cls, csr: CSR, smoother: Any, transfer: Any) -> Level:
+        smoother = None if smoother is None else smoothers.restored(smoother)
+        return cls(csr, smoother, None if transfer is None else grid_transfer.restored(transfer))

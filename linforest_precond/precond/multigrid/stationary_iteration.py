@@ -1,0 +1,45 @@
+"""Cycles repeated by themselves, without a Krylov method around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.solvers.problem import checked_vectors, norms_of
+
+
+def repeat_cycles(
+    level: Any, M: Any, b: Any, x0: Any, tol: float, maxiter: int, callback: Callable | None
+) -> tuple[Any, int, list[float]]:
+    """Add ``M @ (b - A x)`` to x until the residual's norm is at most ``tol * norm(b)``.
+
+    Returns x, 0 or the cycles made, and the norms of all residuals; several columns count as one vector.
+    """
+    backend = backend_of(level.csr.data)
+    n, dtype = level.csr.n, M.dtype
+    b = checked_vectors("b", b, n, backend)
+    dtype = np.result_type(dtype, b.dtype)
+    columns = b.reshape(n, 1 if b.ndim == 1 else b.shape[1]).astype(dtype)
+    x = backend.xp.zeros_like(columns)
+    if x0 is not None:
+        x[...] = checked_vectors("x0", x0, n, backend).reshape(x.shape)
+    r = backend.xp.empty_like(columns)
+    target = tol * (_norm(columns) or 1.0)
+    norms: list[float] = []
+    while True:
+        backend.multigrid.vector_ops.residual(level.matrix, columns, x, r)
+        norms.append(_norm(r))
+        if not norms[-1] > target or len(norms) > maxiter:
+            break
+        x += M @ r
+        if callback is not None:
+            callback(x.reshape(b.shape))
+    info = 0 if norms[-1] <= target else max(len(norms) - 1, 1)
+    return x.reshape(b.shape), info, norms
+
+
+def _norm(columns: Any) -> float:
+    return float(np.linalg.norm(norms_of(columns, None)))

@@ -1,0 +1,68 @@
+"""Where a matrix stores its entries, in a few words: what `update` compares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+
+# Formats whose own index arrays are their pattern; others are taken by their rows and columns.
+INDEX_ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """The pattern of a matrix as it was given: explicit zeros, unsorted entries and duplicates included.
+
+    Attributes
+    ----------
+    form, dtype, shape, entries
+        Format and type of the matrix, and how many entries it stores. A dense array stores what is not 0.
+    digest
+        128 bits that sum up the index arrays, in two words on the matrix's device.
+    """
+
+    form: str
+    dtype: str
+    shape: tuple[int, int]
+    entries: int
+    digest: Any
+
+    def require_same(self, other: Pattern) -> None:
+        """Raise a ValueError that says in what the other pattern differs."""
+        for field, name in (("form", "format"), ("dtype", "dtype"), ("shape", "shape")):
+            wanted, seen = getattr(self, field), getattr(other, field)
+            if wanted != seen:
+                raise ValueError(
+                    f"A must have the {name} of the matrix that the operator was made from ({wanted}), "
+                    f"got {seen}; make a new operator for another matrix"
+                )
+        if self.entries != other.entries or self.words != other.words:
+            raise ValueError(
+                "A must have the pattern of the matrix that the operator was made from: the same index "
+                f"arrays ({self.entries} entries), got others ({other.entries} entries); make a new operator"
+            )
+
+    @property
+    def words(self) -> list[int]:
+        """The digest on the host."""
+        digest = self.digest
+        return [int(word) for word in (digest.get() if hasattr(digest, "get") else digest)]  # stall: compared
+
+
+def pattern_of(A: Any) -> Pattern:
+    """The pattern of a matrix that has passed the gate."""
+    backend = backend_of(A)
+    if not hasattr(A, "tocoo"):
+        A = backend.xp.asarray(A)
+        form, arrays = "dense", backend.xp.nonzero(A)
+    else:
+        form = A.format
+        source = A if form in INDEX_ARRAYS else A.tocoo()
+        arrays = [getattr(source, name) for name in INDEX_ARRAYS.get(form, INDEX_ARRAYS["coo"])]
+    arrays = [array if array.dtype in (np.int32, np.int64) else array.astype(np.int64) for array in arrays]
+    digest = backend.matrix.pattern_digest.digest(arrays)
+    return Pattern(form, str(A.dtype), tuple(A.shape), int(arrays[1].size), digest)

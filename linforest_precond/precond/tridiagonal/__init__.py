@@ -1,0 +1,1 @@
+"""Tridiagonal and block tridiagonal preconditioners, and the solvers behind them."""

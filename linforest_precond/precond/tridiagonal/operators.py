@@ -1,0 +1,302 @@
+"""The preconditioners that solve a tridiagonal part of the matrix: along paths, or in a given order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linforest_precond import pipeline
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_pattern
+from linforest_precond.graph.forest.bands import copy_bands, extract_bands
+from linforest_precond.graph.forest.block_bands import copy_block_bands
+from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.graph.forest.pairs import check_block_options
+from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
+from linforest_precond.graph.reordering.permute import checked_order, ordering_of
+from linforest_precond.precond.operators import Preconditioner, held_bytes, set_up, stored_array
+from linforest_precond.precond.tridiagonal.solver import solver_of
+from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+
+ORDERINGS = "forest", "original", "rcm"
+
+
+def tridiagonal(
+    A: Any,
+    ordering: Any = "forest",
+    *,
+    dtype: Any = None,
+    seed: int = 0,
+    iterations: Any = "auto",
+    m: int = 5,
+    k_m: int = 0,
+    p: float = 0.5,
+) -> Preconditioner:
+    """Solve the tridiagonal part of A along heavy paths: AlgTriScalPrecond, or TriScalPrecond.
+
+    Section 6 of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted Graph on GPUs"
+    (2022), doi:10.1145/3545008.3545035. The rows are put into the order of a linear forest of A, so that
+    large entries come to lie beside the diagonal; what is tridiagonal then is factored, and solved in
+    every application. Where A is symmetric, the operator is; where its diagonal is positive too, the operator
+    is positive definite: if the tridiagonal part is not, its off-diagonal entries are made smaller.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy.
+    ordering : "forest", "original", "rcm", Forest or permutation
+        The order of the rows: that of a linear forest of A (AlgTriScalPrecond), A's own (TriScalPrecond), its
+        reverse Cuthill-McKee order, that of a forest at hand, on A's device, or any,
+        ``ordering[new] = old``.
+    dtype : dtype, optional
+        The precision to store and solve in, A's own by default: float32 inside a float64 solver is faster.
+    seed, iterations, m, k_m, p
+        Of the forest, as in `linforest_precond.linear_forest`.
+
+    Returns
+    -------
+    Preconditioner
+        A LinearOperator of A's library.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from scipy.sparse.linalg import cg
+    >>> A = lf.matrices.aniso(2, 50)
+    >>> M = lf.tridiagonal(A)
+    >>> x, info = cg(A, A.sum(axis=1), M=M)
+    >>> info, M.kind, round(M.coverage, 2)
+    (0, 'tridiagonal', 0.67)
+    """
+    options = {"seed": seed, "iterations": iterations, "m": m, "k_m": k_m, "p": p}
+    check_options(2, **options)
+    if isinstance(ordering, str) and ordering not in ORDERINGS:
+        raise ValueError(
+            f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
+        )
+    return set_up(A, dtype, lambda csr, stored: scalar_part(csr, stored, ordering, options))
+
+
+def block_tridiagonal(
+    A: Any,
+    block_size: int = 2,
+    *,
+    m: Any = "auto",
+    dtype: Any = None,
+    seed: int = 0,
+    iterations: Any = "auto",
+    k_m: int = 0,
+    p: float = 0.5,
+) -> Preconditioner:
+    """Solve the block tridiagonal part of A along heavy paths of small blocks: AlgTriBlockPrecond.
+
+    Section 6 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035. A [0,1]-factor pairs the vertices, the
+    pairs are the vertices of a coarser graph, and a linear forest of that one gives the order. Entries inside
+    pairs and between neighbouring pairs are kept: more of A than `tridiagonal` keeps, at a higher cost.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy.
+    block_size : int
+        2, or 4: pairs of pairs.
+    m : int, tuple of int or "auto"
+        As in `linforest_precond.graph.factor`, for all factors, or for each of them, pairings first; "auto"
+        tries 1 and 5, and pairs across neighbouring paths, and keeps what covers most of A's weight.
+    dtype : dtype, optional
+        The precision to store and solve in, A's own by default.
+    seed, iterations, k_m, p
+        Of the factors, as in `linforest_precond.graph.factor`.
+
+    Returns
+    -------
+    Preconditioner
+        A LinearOperator of A's library.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> M = lf.block_tridiagonal(lf.matrices.aniso(1, 50))
+    >>> M.bands.diagonal.shape[1:], M.forest.m
+    ((2, 2), (1, 1))
+    """
+    options = {"m": m, "iterations": iterations, "k_m": k_m, "p": p, "seed": seed}
+    check_block_options(block_size, **options)
+    return set_up(A, dtype, lambda csr, stored: block_part(csr, stored, block_size, options))
+
+
+@dataclass(frozen=True, eq=False)
+class TridiagonalPart:
+    """A factored (block) tridiagonal system, and which rows of A its rows are."""
+
+    kind: str
+    n: int
+    bands: Bands
+    forest: Forest | BlockForest | None
+    given: Ordering | None  # by the user, instead of a forest
+    own_forest: bool  # the forest was made from a matrix of this pattern, and its slots are A's
+    weights: tuple[float, float, float]  # off-diagonal, beside the diagonal, both times the scale
+    solver: Any
+
+    @classmethod
+    def of(cls, csr: CSR, stored: np.dtype, bands: Bands, **fields: Any) -> TridiagonalPart:
+        """Factor the bands of a matrix in the stored type."""
+        weights = csr.total_weight, csr.adjacent_weight, csr.scale
+        return cls.from_state(n=csr.n, bands=_stored_bands(bands, stored), weights=weights, **fields)
+
+    @classmethod
+    def from_state(cls, bands: Bands, **fields: Any) -> TridiagonalPart:
+        return cls(bands=bands, **fields, solver=solver_of(bands))
+
+    def state(self) -> dict[str, Any]:
+        fields = "kind", "n", "bands", "forest", "given", "own_forest", "weights"
+        return {name: getattr(self, name) for name in fields}
+
+    def refreshed(self, csr: CSR) -> TridiagonalPart:
+        if isinstance(self.forest, BlockForest):
+            bands = copy_block_bands(csr, self.forest)
+        elif self.forest is None:
+            bands = _bands_in_order(csr, self.given)
+        else:
+            slots = self.forest.slots if self.own_forest else None
+            slots = None if slots is None else slots.astype(csr.indices.dtype, copy=False)
+            bands = copy_bands(csr, self.forest, None, slots)
+        state = self.state()
+        del state["n"], state["bands"], state["weights"]
+        return self.of(csr, self.stored, bands, **state)
+
+    @property
+    def stored(self) -> np.dtype:
+        return self.bands.diagonal.dtype
+
+    @property
+    def ordering(self) -> Ordering | None:
+        return self.forest.ordering if isinstance(self.forest, Forest) else self.given
+
+    @property
+    def order(self) -> Any:
+        """The row of A that each row of the system is, -1 for a ghost; None for A's own order."""
+        source = self.forest if self.forest is not None else self.given
+        return None if source is None else source.order
+
+    def solve_into(self, b: Any, x: Any, transpose: bool) -> None:
+        self.solver.solve_into(b, x, self.order, transpose)
+
+    @property
+    def nbytes(self) -> int:
+        return held_bytes(self)
+
+    @property
+    def name(self) -> str:
+        if self.kind == "block_tridiagonal":
+            size = self.forest.block_size
+            return f"AlgTriBlockPrecond: the {size} x {size} block tridiagonal part along a linear forest"
+        if self.forest is not None:
+            return "AlgTriScalPrecond: the tridiagonal part along a linear forest"
+        return "TriScalPrecond: the tridiagonal part in " + (
+            "A's own order" if self.given is None else "a given order"
+        )
+
+    @cached_property
+    def coverage(self) -> float:
+        """Share of A's off-diagonal weight that the bands hold (Eq. 4)."""
+        total, _, scale = self.weights
+        if total == 0.0:
+            return 1.0
+        backend = backend_of(self.bands.diagonal)
+        bands = [self.bands.lower, self.bands.upper]
+        if self.bands.diagonal.ndim == 3:
+            beside_diagonal = 1 - backend.xp.eye(self.forest.block_size, dtype=self.stored)
+            bands.append(self.bands.diagonal * beside_diagonal)
+        magnitudes = (backend.matrix.entries.magnitudes(band.ravel()) for band in bands)
+        return min(1.0, sum(backend.matrix.sums.tree_sum(each, scale) for each in magnitudes) / total)
+
+    @property
+    def identity_coverage(self) -> float:
+        """Share of A's off-diagonal weight beside the diagonal in A's own order (Eq. 5)."""
+        total, adjacent, _ = self.weights
+        return 1.0 if total == 0.0 else min(1.0, adjacent / total)
+
+    @cached_property
+    def paths(self) -> tuple[int, int]:
+        """How many paths, and how long the longest is."""
+        if self.forest is not None:
+            return self.forest.n_paths, self.forest.longest_path
+        lower, upper = self.bands.lower, self.bands.upper
+        xp = backend_of(lower).xp
+        starts = xp.ones(self.n + 1, bool)  # and one behind the last path
+        starts[1:-1] = (lower[1:] == 0) & (upper[:-1] == 0)
+        lengths = xp.diff(xp.flatnonzero(starts))
+        return lengths.size, int(lengths.max()) if lengths.size else 0  # stall: for print
+
+    def described(self) -> list[tuple[str, str]]:
+        count, longest = self.paths
+        unit = "blocks" if self.kind == "block_tridiagonal" else "vertices"
+        covered = f"{self.coverage:.4f} of the off-diagonal weight (c_id {self.identity_coverage:.4f})"
+        return [
+            ("paths", f"{count:,}"),
+            ("longest path", f"{longest:,} {unit}"),
+            ("coverage", covered),
+            ("solved", "with pivoting" if self.solver.pivoted else "without pivoting"),
+            ("repairs", _repairs(self.solver)),
+        ]
+
+
+def _repairs(solver: Any) -> str:
+    found = []
+    if solver.clipped:
+        found.append("off-diagonal entries clipped to make it positive definite")
+    if solver.lifted:
+        found.append(f"{solver.lifted:,} pivots lifted")
+    if not solver.positive_definite:
+        found.append("not known to be positive definite: not for CG")
+    return "; ".join(found) or "none"
+
+
+def scalar_part(csr: CSR, stored: np.dtype, ordering: Any, options: dict[str, Any]) -> TridiagonalPart:
+    """The tridiagonal part of a checked matrix in an order, with checked options."""
+    forest = given = None
+    is_name = isinstance(ordering, str)
+    if is_name and ordering == "forest":
+        forest, bands = pipeline.tridiagonal_bands(csr, **options)
+    elif isinstance(ordering, Forest):
+        forest, bands = ordering, extract_bands(csr, ordering)
+    else:
+        given = _given_order(ordering, csr)
+        bands = _bands_in_order(csr, given)
+    fields = {"kind": "tridiagonal", "forest": forest, "given": given, "own_forest": is_name}
+    return TridiagonalPart.of(csr, stored, bands, **fields)
+
+
+def block_part(csr: CSR, stored: np.dtype, block_size: int, options: dict[str, Any]) -> TridiagonalPart:
+    """The block tridiagonal part of a checked matrix, with checked options."""
+    forest, bands = pipeline.block_tridiagonal_bands(csr, block_size, **options)
+    fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
+    return TridiagonalPart.of(csr, stored, bands, **fields)
+
+
+def _stored_bands(bands: Bands, stored: np.dtype) -> Bands:
+    return Bands(*(stored_array(band, stored) for band in (bands.lower, bands.diagonal, bands.upper)))
+
+
+def _given_order(ordering: Any, csr: CSR) -> Ordering | None:
+    """The order of the rows where it is not a forest's, None for A's own."""
+    if not isinstance(ordering, str):
+        return checked_order(ordering, csr.n, backend_of(csr.data), "ordering", csr.indices.dtype)
+    if ordering == "original":
+        return None
+    order = order_pattern(as_pattern(csr))[::-1].astype(csr.indices.dtype)
+    return ordering_of(order)
+
+
+def _bands_in_order(csr: CSR, ordering: Ordering | None) -> Bands:
+    """The sub-, main and superdiagonal of A in a given order, or its own."""
+    xp, index = backend_of(csr.data).xp, csr.indices.dtype
+    order = xp.arange(csr.n, dtype=index) if ordering is None else ordering.order.astype(index, copy=False)
+    neighbors = xp.full((csr.n, 2), -1, index)
+    neighbors[order[1:], 0] = order[:-1]
+    neighbors[order[:-1], 1] = order[1:]
+    return Bands(*backend_of(csr.data).forest.bands.extract(csr, neighbors, order, None, None))

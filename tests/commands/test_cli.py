@@ -1,0 +1,425 @@
+"""The command ``linforest``: what it prints and writes, and how it ends."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+import linforest_precond as lf
+from linforest_precond import cli
+from linforest_precond.commands import preconditioners, study
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def linforest(tmp_path, monkeypatch, capsys):
+    """Run a command in an empty folder; gives the exit code, what it printed, and its errors."""
+    monkeypatch.chdir(tmp_path)
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)  # small systems: on a busy machine, threads would mostly wait for each other
+
+    def run(*arguments):
+        capsys.readouterr()
+        code = cli.main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    yield run
+    numba.set_num_threads(threads)
+
+
+def written(A, name="A.mtx"):
+    """The matrix as a file in the current folder."""
+    scipy.io.mmwrite(name, sp.coo_array(A), symmetry="general")
+    return name
+
+
+def unsymmetric(n=200):
+    """Convection along a line, dominant and far from symmetric."""
+    return sp.diags_array([np.full(n - 1, -1.5), np.full(n, 3.0), np.full(n - 1, -0.5)], offsets=[-1, 0, 1])
+
+
+def one_line(text):
+    assert text.startswith("linforest: error: ") and text.count("\n") == 1, text
+    return text
+
+
+class TestUsage:
+    def test_version(self, capsys):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["--version"])
+        assert ended.value.code == 0
+        assert capsys.readouterr().out == f"linforest {lf.__version__}\n"
+
+    @pytest.mark.parametrize("command", [[], *([name] for name in cli.COMMANDS)])
+    def test_help_has_examples_and_exit_codes(self, command, capsys):
+        with pytest.raises(SystemExit) as ended:
+            cli.main([*command, "--help"])
+        text = capsys.readouterr().out
+        assert ended.value.code == 0
+        assert "exit codes:" in text and "130" in text
+        assert "examples:" in text or command == ["config"]
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            [],
+            ["nonsense"],
+            ["solve"],
+            ["solve", "A.mtx", "--precond", "ilu"],
+            ["solve", "A.mtx", "--rtol", "small"],
+            ["solve", "A.mtx", "--out", "x.npy", "--no-out"],
+            ["study", "--quick", "--full"],
+            ["study", "--only", "coverage,colours"],
+            ["study", "--only", ","],
+        ],
+    )
+    def test_wrong_usage_is_one_line(self, linforest, arguments):
+        code, out, err = linforest(*arguments)
+        assert (code, out) == (2, "")
+        assert "--help" in one_line(err)
+
+    def test_config(self, linforest):
+        code, out, err = linforest("config")
+        assert code == 0 and "backend cpu" in out and err == ""
+
+    def test_module_is_the_command(self, tmp_path):
+        command = [sys.executable, "-m", "linforest_precond", "solve", "missing.mtx", "--no-out"]
+        places = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PYTHONPATH": places}
+        process = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert process.returncode == 3, process.stderr
+        assert "missing.mtx" in one_line(process.stderr)
+
+    @pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="tests run outside a source tree")
+    def test_entry_point(self):
+        scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+        assert scripts == {"linforest": "linforest_precond.cli:main"}
+
+
+class TestErrors:
+    def test_unknown_matrix(self, linforest):
+        code, _, err = linforest("info", "no_such_matrix_anywhere", "--offline")
+        assert code == 3 and "no_such_matrix_anywhere" in one_line(err)
+
+    def test_missing_file(self, linforest):
+        code, _, err = linforest("solve", "missing.mtx")
+        assert code == 3 and "missing.mtx" in one_line(err)
+
+    def test_broken_file(self, linforest):
+        Path("broken.mtx").write_text("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1.0\n")
+        code, _, err = linforest("info", "broken.mtx")
+        assert code == 2 and "broken.mtx" in one_line(err)
+
+    def test_rectangular_matrix(self, linforest):
+        written(np.ones((3, 4)))
+        code, _, err = linforest("solve", "A.mtx")
+        assert code == 2 and "square" in one_line(err)
+        assert os.listdir() == ["A.mtx"]
+
+    def test_gpu_that_is_not_there(self, linforest, monkeypatch):
+        monkeypatch.setattr("linforest_precond.commands.inputs.cuda_status", lambda: (False, "none is there"))
+        code, _, err = linforest("solve", "aniso1:10", "--device", "cuda")
+        assert code == 2 and "none is there" in one_line(err)
+
+    def test_debug_shows_the_exception(self, linforest):
+        with pytest.raises(Exception, match="missing.mtx"):
+            linforest("solve", "missing.mtx", "--debug")
+        with pytest.raises(Exception, match="missing.mtx"):
+            linforest("--debug", "solve", "missing.mtx")
+
+    @pytest.mark.parametrize(
+        ("error", "code", "text"),
+        [
+            (KeyboardInterrupt(), 130, "linforest: interrupted\n"),
+            (RuntimeError("two\nlines"), 2, "linforest: error: two lines\n"),
+            (KeyError("key"), 2, "linforest: error: KeyError: 'key'\n"),
+            (MemoryError(), 2, "linforest: error: MemoryError: \n"),
+            (BrokenPipeError(), 141, ""),
+        ],
+    )
+    def test_every_exception_has_a_code(self, linforest, monkeypatch, error, code, text):
+        def fail(name, offline):
+            raise error
+
+        monkeypatch.setattr(lf.matrices, "load", fail)
+        monkeypatch.setattr(cli, "_discard_output", lambda: None)
+        ended, _, err = linforest("info", "aniso1:10")
+        assert (ended, err) == (code, text)
+
+    def test_a_reader_that_goes_away(self, tmp_path):
+        script = "import sys; from linforest_precond.cli import main; sys.exit(main(['config']))"
+        process = subprocess.Popen(
+            [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+        )
+        process.stdout.close()
+        message = process.stderr.read().decode()
+        process.stderr.close()
+        assert process.wait() == 141 and message == ""
+
+
+class TestSolve:
+    def test_solves_and_writes(self, linforest):
+        A = lf.matrices.aniso(2, 20)
+        written(A)
+        code, out, err = linforest("solve", "A.mtx", "--rhs", "sine", "--history", "h.csv", "--rtol", "1e-10")
+        assert (code, err) == (0, "")
+        x = np.load("A.x.npy")
+        assert np.abs(x - np.sin(16 * np.pi * np.arange(400) / 400)).max() < 1e-7
+        assert "history of cg" in out and "converged" in out and "error" in out and "A.x.npy" in out
+        history = np.genfromtxt("h.csv", delimiter=",", names=True)
+        assert history["residual"][-1] <= 1e-10 and history["error"][0] == pytest.approx(1)
+
+    def test_no_file_is_overwritten(self, linforest):
+        written(lf.matrices.poisson((8, 8)))
+        Path("A.x.npy").write_text("precious")
+        code, _, err = linforest("solve", "A.mtx")
+        assert code == 2 and "--force" in one_line(err) and Path("A.x.npy").read_text() == "precious"
+        Path("h.csv").write_text("precious")
+        code, _, err = linforest("solve", "A.mtx", "--no-out", "--history", "h.csv")
+        assert code == 2 and "h.csv" in one_line(err)
+        assert linforest("solve", "A.mtx", "--force")[0] == 0
+        assert np.load("A.x.npy").shape == (64,)
+
+    def test_nothing_else_is_written(self, linforest):
+        assert linforest("solve", "poisson2d:8", "--no-out")[0] == 0
+        assert os.listdir() == []
+        assert linforest("solve", "poisson2d:8")[0] == 0
+        assert os.listdir() == ["poisson2d-8.x.npy"]
+
+    @pytest.mark.parametrize("suffix", ["npy", "mtx", "txt"])
+    def test_vectors_come_from_files_and_go_to_files(self, linforest, suffix):
+        A = sp.csr_array(unsymmetric())
+        x_true = np.random.default_rng(1).standard_normal(200)
+        written(A)
+        write = {"npy": np.save, "mtx": lambda f, x: scipy.io.mmwrite(f, x[:, None]), "txt": np.savetxt}
+        write[suffix](f"b.{suffix}", A @ x_true)
+        code, out, _ = linforest(
+            "solve", "A.mtx", "--rhs", f"b.{suffix}", "--out", f"x.{suffix}", "--rtol", "1e-12"
+        )
+        assert code == 0 and "history of bicgstab" in out
+        read = {"npy": np.load, "mtx": lambda f: scipy.io.mmread(f)[:, 0], "txt": np.loadtxt}
+        assert np.abs(read[suffix](f"x.{suffix}") - x_true).max() < 1e-9
+
+    def test_goes_on_where_it_stopped(self, linforest):
+        common = ["solve", "poisson2d:20", "--rhs", "random", "--seed", "3"]
+        code, out, _ = linforest(*common, "--maxiter", "5", "--out", "x.npy")
+        assert code == 1 and "maxiter: " in out and "Raise maxiter" in out
+        code, out, _ = linforest(*common, "--x0", "x.npy", "--no-out")
+        first = next(line for line in out.splitlines() if "first residual" in line)
+        assert code == 0 and float(first.split()[-1]) < 1.0
+
+    def test_several_columns(self, linforest):
+        np.save("b.npy", np.random.default_rng(0).standard_normal((100, 3)))
+        code, out, _ = linforest("solve", "poisson2d:10", "--rhs", "b.npy", "--out", "x.npy")
+        assert code == 0 and "3 systems" in out and np.load("x.npy").shape == (100, 3)
+
+    @pytest.mark.parametrize("precond", ["none", *preconditioners.CHOICES])
+    def test_preconditioners(self, linforest, precond):
+        code, out, _ = linforest("solve", "aniso2:16", "--precond", precond, "--no-out")
+        names = {
+            "none": "nothing",
+            **{name: choice.title for name, choice in preconditioners.CHOICES.items()},
+        }
+        assert code == 0 and names[precond] in out
+
+    @pytest.mark.parametrize("solver", ["cg", "bicgstab", "fcg"])
+    def test_solvers(self, linforest, solver):
+        code, out, _ = linforest("solve", "aniso1:16", "--solver", solver, "--no-out")
+        assert code == 0 and f"history of {solver}" in out
+
+    def test_auto_takes_bicgstab_where_the_diagonal_is_not_positive(self, linforest):
+        written(-lf.matrices.poisson((8, 8)))
+        assert "history of bicgstab" in linforest("solve", "A.mtx", "--no-out")[1]
+
+    def test_a_breakdown_is_told_once(self, linforest):
+        A = sp.csr_array(np.array([[1.0, 2.0], [2.0, 1.0]]))
+        np.save("b.npy", np.array([1.0, -1.0]))
+        options = ["--solver", "cg", "--precond", "none", "--rhs", "b.npy"]
+        code, out, err = linforest("solve", written(A), *options)
+        assert (code, err) == (1, "") and "indefinite: " in out
+
+    def test_warnings_are_one_line(self, linforest):
+        A = lf.matrices.poisson((6, 6)).tolil()
+        A[0, 0] = 0.0
+        code, _, err = linforest("solve", written(A), "--precond", "jacobi", "--no-out")
+        assert code in (0, 1)
+        assert err.startswith("linforest: warning: ") and ".py" not in err and err.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (["--rhs", "b.dat"], ".npy, .mtx, .txt"),
+            (["--rhs", "none.npy"], "none.npy"),
+            (["--rhs", "text.npy"], "text.npy"),
+            (["--rhs", "short.npy"], "b must have the shape (64,)"),
+            (["--x0", "short.npy"], "x0 must have the shape (64,)"),
+            (["--out", "x.dat"], "x.dat"),
+            (["--out", "nowhere/x.npy"], "nowhere"),
+            (["--no-out", "--plot", "p.doc"], "p.doc"),
+            (["--rtol", "-1"], "rtol"),
+            (["--maxiter", "-1"], "maxiter"),
+        ],
+    )
+    def test_bad_input(self, linforest, options, words):
+        Path("text.npy").write_text("no array")
+        np.save("short.npy", np.ones(3))
+        before = sorted(os.listdir())
+        code, _, err = linforest("solve", "poisson2d:8", *options)
+        assert code == 2 and words in one_line(err)
+        assert sorted(os.listdir()) == before
+
+    def test_a_pickle_is_no_vector(self, linforest):
+        np.save("b.npy", np.array([{}], dtype=object), allow_pickle=True)
+        code, _, err = linforest("solve", "poisson2d:8", "--rhs", "b.npy", "--no-out")
+        assert code == 2 and "b.npy" in one_line(err)
+
+    @pytest.mark.parametrize(("name", "beginning"), [("p.svg", b"<?xml"), ("p.png", b"\x89PNG")])
+    def test_picture(self, linforest, name, beginning):
+        pytest.importorskip("matplotlib")
+        code, _, _ = linforest("solve", "poisson2d:8", "--no-out", "--plot", name)
+        assert code == 0 and Path(name).read_bytes().startswith(beginning)
+
+    def test_picture_without_matplotlib(self, linforest, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+        code, _, err = linforest("solve", "poisson2d:8", "--no-out", "--plot", "p.svg")
+        assert code == 2 and "linforest-precond[study]" in one_line(err)
+
+    @pytest.mark.gpu
+    def test_on_the_gpu(self, linforest, cuda):
+        code, out, _ = linforest("solve", "aniso2:30", "--rhs", "sine", "--device", "cuda", "--out", "x.npy")
+        assert code == 0 and "on cuda" in out
+        assert linforest("solve", "aniso2:30", "--rhs", "sine", "--out", "y.npy")[0] == 0
+        assert np.abs(np.load("x.npy") - np.load("y.npy")).max() < 1e-6
+
+
+class TestInfo:
+    def test_a_table_and_advice(self, linforest):
+        code, out, err = linforest("info", "aniso2:30")
+        assert (code, err) == (0, "")
+        for name in preconditioners.CHOICES:
+            assert f"\n{name} " in out
+        assert "take tridiagonal" in out and "Use cg" in out and "dominant rows  all" in out
+
+    def test_json_says_what_the_library_says(self, linforest):
+        A = lf.matrices.aniso(2, 30)
+        code, out, _ = linforest("info", written(A), "--json")
+        report = json.loads(out)
+        rows = report["preconditioners"]
+        assert code == 0 and report["properties"]["entries"] == A.nnz
+        assert rows["original"]["coverage"] == pytest.approx(lf.graph.identity_coverage(A))
+        assert rows["tridiagonal"]["coverage"] == pytest.approx(lf.linear_forest(A).coverage)
+        assert rows["block"]["coverage"] == pytest.approx(lf.block_tridiagonal(A).coverage)
+        assert rows["block"]["operator_bytes"] == lf.memory_estimate(A, "block_tridiagonal").operator
+        spmv = report["spmv_milliseconds"]
+        assert rows["jacobi"]["apply_spmv"] == pytest.approx(rows["jacobi"]["apply_milliseconds"] / spmv)
+
+    def test_tells_whose_a_matrix_is(self, linforest):
+        A = sp.coo_array(lf.matrices.poisson((4, 4)))
+        scipy.io.mmwrite("A.mtx", A, comment=" author: A. Nonymous", symmetry="general")
+        code, out, _ = linforest("info", "A.mtx")
+        assert code == 0 and "author " in out and "A. Nonymous" in out
+        assert json.loads(linforest("info", "A.mtx", "--json")[1])["origin"]["author"] == "A. Nonymous"
+
+    @pytest.mark.parametrize(
+        ("A", "words"),
+        [
+            (sp.diags_array([1.0, 2.0, 3.0]), "diagonal: jacobi"),
+            (sp.csr_array(np.ones((2, 3))), "not square"),
+            (sp.csr_array((0, 0)), "no rows"),
+            (unsymmetric(), "take original"),
+            (sp.csr_array(np.zeros((4, 4))), "jacobi"),
+        ],
+    )
+    def test_odd_matrices(self, linforest, A, words):
+        code, out, _ = linforest("info", written(A))
+        assert code == 0 and words in out
+
+    @pytest.mark.gpu
+    def test_on_the_gpu(self, linforest, cuda):
+        printed = [linforest("info", "aniso2:30", "--json", "--device", name)[1] for name in ("cpu", "cuda")]
+        reports = [json.loads(text) for text in printed]
+        coverages = [[row["coverage"] for row in report["preconditioners"].values()] for report in reports]
+        assert coverages[0] == pytest.approx(coverages[1])
+
+
+def stand_in(folder, cases, interrupted=False):
+    """A run_study that writes what is given, and notes how it was called."""
+
+    def run_study(names=None, **options):
+        run_study.called = names, options
+        folder.mkdir()
+        (folder / "study.json").write_text(json.dumps({"cases": cases, "interrupted": interrupted}))
+        return folder / "report.html"
+
+    return run_study
+
+
+class TestStudy:
+    def called(self, linforest, monkeypatch, arguments, cases, **options):
+        run_study = stand_in(Path("out"), cases, **options)
+        monkeypatch.setattr(study, "run_study", run_study)
+        return linforest("study", *arguments), run_study
+
+    def test_options_arrive(self, linforest, monkeypatch):
+        arguments = ["aniso2:20", "--out", "out", "--rtol", "1e-6", "--maxiter", "9", "--permutations", "3"]
+        arguments += ["--offline", "--resume", "--full", "--only", "coverage, convergence", "--quiet"]
+        cases = [{"name": "aniso2:20", "status": "done", "error": None}]
+        (code, out, err), run_study = self.called(linforest, monkeypatch, arguments, cases)
+        assert (code, err) == (0, "")
+        assert run_study.called == (
+            ["aniso2:20"],
+            {
+                "full": True,
+                "device": "cpu",
+                "out": "out",
+                "offline": True,
+                "resume": True,
+                "rtol": 1e-6,
+                "maxiter": 9,
+                "permutations": 3,
+                "parts": ("coverage", "convergence"),
+                "progress": False,
+            },
+        )
+        assert "cases: 1 done\n" in out and (Path.cwd() / "out" / "report.html").as_uri() in out
+
+    def test_defaults(self, linforest, monkeypatch):
+        _, run_study = self.called(linforest, monkeypatch, [], [])
+        names, options = run_study.called
+        assert names is None and options["out"] == "linforest-study" and options["parts"] == study.PARTS
+        assert not options["full"] and options["rtol"] == 1e-10 and options["permutations"] is None
+
+    def test_failed_cases(self, linforest, monkeypatch):
+        cases = [
+            {"name": "good", "status": "done", "error": None},
+            {"name": "bad", "status": "failed", "error": "it was too hard"},
+            {"name": "far", "status": "missing", "error": "offline"},
+        ]
+        (code, out, _), _ = self.called(linforest, monkeypatch, [], cases)
+        assert code == 1 and "cases: 1 done, 1 failed, 1 not at hand" in out and "it was too hard" in out
+
+    @pytest.mark.parametrize(("named", "expected"), [([], 0), (["far"], 3)])
+    def test_a_matrix_that_was_named_must_be_there(self, linforest, monkeypatch, named, expected):
+        cases = [{"name": "far", "status": "missing", "error": "put it there"}]
+        (code, out, _), _ = self.called(linforest, monkeypatch, named, cases)
+        assert code == expected and "put it there" in out
+
+    def test_interrupted(self, linforest, monkeypatch):
+        (code, out, _), _ = self.called(linforest, monkeypatch, [], [], interrupted=True)
+        assert code == 130 and "report.html" in out
+
+    def test_the_real_one(self, linforest):
+        pytest.importorskip("matplotlib")
+        code, out, _ = linforest("study", "aniso2:20", "--offline", "--quiet", "--permutations", "1")
+        report = Path("linforest-study", "report.html")
+        assert code == 0 and report.is_file() and report.resolve().as_uri() in out

@@ -1,0 +1,532 @@
+"""The benchmark program runs, its results keep to their schema, and README shows them."""
+
+import copy
+import importlib
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linforest_precond.backends.cuda.forest import factor
+from linforest_precond.backends.cuda.programs import PROGRAMS
+from linforest_precond.precond.tridiagonal.solver import solver_of
+from linforest_precond.records import Bands
+from linforest_precond.study import recording, timing
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+
+pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree")
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """Imports a module of the benchmarks by name."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module
+
+
+def run_quick(out, device):
+    """What the program prints, and what it leaves in `out`."""
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": paths, "LINFOREST_COMMIT": "c0ffee"}
+    command = [sys.executable, BENCHMARKS / "run.py", "--quick", "--device", device, "--out", out]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, json.loads(out.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    return run_quick(tmp_path_factory.mktemp("benchmarks") / "new" / "quick.json", "cpu")
+
+
+@pytest.fixture
+def document(quick):
+    return copy.deepcopy(quick[1])
+
+
+def test_the_program_measures_the_cpu(quick, document, module):
+    module("results").check(document)
+    assert "whole chain on the CPU" in quick[0] and "whole chain, " in quick[0]
+    assert document["commit"] == "c0ffee" and document["quick"] and not document["failures"]
+    assert document["sha256"] == module("machine").code_hashes()
+    assert {row["backend"] for row in document["rows"]} == {"cpu"}
+    sections = ("cpu", "cpu solves", "cpu iterations", "cpu orders", "cpu batches", "cpu graphs")
+    of_sections = [[row for row in document["rows"] if row["section"] == section] for section in sections]
+    assert sum(map(len, of_sections)) == len(document["rows"])
+    chain, solves, iterations, orders, batches, kernels = of_sections
+    assert {row["peer"] for row in kernels} == {"SciPy", "PyAMG"} and len(kernels) == 11
+    assert {row["peer"].partition(",")[0] for row in orders} == {"SciPy"} and len(orders) == 6
+    assert {row["judged"] for row in batches} == {"speedup"} and len(batches) == 6
+    assert chain and all(row["unit"] == "s" and "thread" in row["name"] for row in chain)
+    beside = {(row["case"], row["peer"]) for row in solves}
+    assert beside == {
+        ("5-point 60² along its paths", "LAPACK pttrs"),
+        ("5-point 60² along its paths", "LAPACK gttrs"),
+        ("one path (-1, 2, -1)", "LAPACK pttrs"),
+        ("one path (-1, 2, -1)", "LAPACK gttrs"),
+        ("random bands", "LAPACK gttrs"),
+    }
+    assert [row["case"] for row in solves if "with pivoting" in row["name"]] == ["random bands"]
+    assert {(row["case"], row["peer"]) for row in iterations} == {
+        (case, peer) for case in ("5-point 20²", "5-point 25 × 40") for peer in ("SciPy cg", "SciPy bicgstab")
+    }
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+def test_the_program_measures_the_gpu(cuda, tmp_path, module):
+    output, document = run_quick(tmp_path / "gpu.json", "cuda")
+    module("results").check(document)
+    assert not document["failures"], output
+    assert {row["section"] for row in document["rows"]} == set(module("table").SECTIONS)
+    solves = [row for row in document["rows"] if row["section"] == "solves"]
+    assert {row["peer"] for row in solves} >= {"cuSPARSE gtsv2", "cuSPARSE gtsv2_nopivot"}
+    assert all(row["judged"] == "speedup" and "backward error" in row["note"] for row in solves)
+    solutions = [row for row in document["rows"] if row["section"] == "solution"]
+    assert len(solutions) == 15 and not any("not solved" in row["note"] for row in solutions)
+    parts = {row["name"] for row in document["rows"] if row["section"] == "breakdown"}
+    assert "other kernels" not in parts
+    assert {"gate", "proposals", "confirmations", "path scan", "ordering", "extraction", "rest"} <= parts
+    assert all(min(row["samples"]) > 0 for row in document["rows"] if row["section"] == "speed")
+
+
+def test_without_a_gpu_the_device_cuda_is_refused(module, capsys, monkeypatch):
+    run = module("run")
+    monkeypatch.setattr(run, "cuda_status", lambda: (False, "no device"))
+    assert run.main(["--device", "cuda"]) == 2
+    assert "no device" in capsys.readouterr().err
+
+
+def test_a_failure_does_not_take_the_rest_along(module, monkeypatch, capsys):
+    run, row = module("run"), module("results").Row("cpu", "works", "a case", [1.0])
+
+    def breaks():
+        yield row
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(run, "measurements", lambda *_: [("first", breaks), ("second", lambda: [row])])
+    *_, (rows, failures) = run.measure("cpu", None)
+    assert rows == [row, row] and failures == ["first: RuntimeError: out of luck"]
+    assert "out of luck" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda document: document.pop("commit"),
+        lambda document: document.update(schema=0),
+        lambda document: document.update(extra=1),
+        lambda document: document["sha256"].pop("cuda"),
+        lambda document: document["rows"][0].pop("samples"),
+        lambda document: document["rows"][0].update(samples=[]),
+        lambda document: document["rows"][0].update(median=1e9),
+        lambda document: document["rows"][0].update(met="yes"),
+        lambda document: document["rows"][0].update(peer=None),
+        lambda document: document["rows"][0].update(backend="abacus"),
+        lambda document: document["rows"][0].update(judged="luck"),
+    ],
+)
+def test_the_schema_sees_damage(document, damage, module):
+    damage(document)
+    with pytest.raises(ValueError, match="document|row 0"):
+        module("results").check(document)
+
+
+def test_results_are_written_whole_or_not_at_all(document, module, tmp_path):
+    results = module("results")
+    path = tmp_path / "kept.json"
+    results.write(path, document)
+    assert results.read_all(tmp_path) == [document]
+    with pytest.raises(TypeError):
+        results.write(path, {**document, "machine": {"cpu": object()}})
+    assert results.read(path) == document
+    assert os.listdir(tmp_path) == ["kept.json"]
+
+
+def test_a_broken_file_is_named(module, tmp_path):
+    (tmp_path / "cut.json").write_text('{"schema": 1,')
+    with pytest.raises(ValueError, match="cut.json"):
+        module("results").read_all(tmp_path)
+
+
+def test_the_table_marks_older_code(document, module):
+    table, hashes = module("table"), module("machine").code_hashes()
+    assert table.OLDER not in table.markdown([document], hashes)
+    assert "whole chain, " in table.markdown([document], hashes)
+    assert table.OLDER in table.markdown([document], {**hashes, "cpu": "another"})
+    # CPU rows do not depend on the kernels of the GPU, nor on the program's own text.
+    assert table.OLDER not in table.markdown(
+        [document], {**hashes, "cuda": "another", "benchmarks": "another"}
+    )
+
+
+def test_the_table_shows_goals(document, module):
+    table, Row = module("table"), module("results").Row  # noqa: N806
+    peer = {"peer": "SpMV", "peer_samples": [1.0, 2.0, 3.0]}
+    rows = [
+        Row("speed", "kept", "a matrix", [2.0], goal=1.0, **peer),
+        Row("speed", "missed", "a matrix", [5.0], goal=2.0, dream=1.0, **peer),
+        Row("speed", "dreamt", "a matrix", [2.0], goal=2.0, dream=1.0, **peer),
+        Row("speed", "bare", "a matrix", [0.25]),
+    ]
+    document["rows"] = [row.as_dict() for row in rows]
+    text = table.markdown([module("results").check(document)], document["sha256"])
+    assert "| kept | 1.00 (goal 1) |" in text
+    assert "| missed | 2.50 (goal 2 **missed**, aim 1) |" in text
+    assert "| dreamt | 1.00 (goal 2, aim 1 reached) |" in text
+    assert "| bare | 0.250 ms |" in text
+    assert "MISSED" in table.plain(document)
+
+
+def test_speed_is_judged_by_the_least(document, module):
+    table, results = module("table"), module("results")
+    row = partial(results.Row, "solves", case="a path", peer="copy", peer_samples=[3.0], judged="speedup")
+    rows = [
+        row("fast", samples=[4.0], goal=0.75, dream=0.75),
+        row("slow", samples=[4.0], goal=0.8, dream=0.85),
+        row("unjudged", samples=[1.5]),
+    ]
+    assert [row.met for row in rows] == [True, False, None]
+    document["rows"] = [row.as_dict() for row in rows]
+    text = table.markdown([results.check(document)], document["sha256"])
+    assert "| a path: fast | 0.750, 4.00 ms (goal ≥ 0.75, aim ≥ 0.75 reached) |" in text
+    assert "| a path: slow | 0.750, 4.00 ms (goal ≥ 0.8 **missed**, aim ≥ 0.85) |" in text
+    assert "| a path: unjudged | 2.00, 1.50 ms |" in text
+    fast, slow, unjudged = table.plain(document).splitlines()[1:]
+    assert fast.split()[-5:] == ["≥", "0.750", "≥", "0.750", "met"] and " 0.750 " in fast
+    assert slow.endswith("MISSED") and unjudged.endswith("2.00")
+
+
+def test_every_work_has_a_place_of_its_own(module):
+    """Two rows of the same place would hide each other."""
+    Row = module("results").Row  # noqa: N806
+    rows = [
+        Row("solves", "solve", case, [1.0], dtype).as_dict()
+        for case in ("a path", "a forest")
+        for dtype in ("float32", "float64")
+    ]
+    assert len({module("table")._place(row) for row in rows}) == 4
+    assert set(module("table").BY_TYPE) | set(module("table").BY_MATRIX) <= set(module("table").SECTIONS)
+
+
+def test_the_table_shows_the_notes_of_solutions(document, module):
+    table, results = module("table"), module("results")
+    row = results.Row("solution", "AlgTriScal", "a grid", [934.0], note="setup 3.2 ms, 812 iterations")
+    document["rows"] = [row.as_dict()]
+    text = table.markdown([results.check(document)], document["sha256"])
+    assert "| AlgTriScal | 934 ms (setup 3.2 ms, 812 iterations) |" in text
+    assert set(table.NOTED) <= set(table.SECTIONS)
+
+
+def solver_of_steps(clock, factor=2.0, end=math.inf):
+    """A solver that halves the error, at two ticks of the clock an iteration and five a solve."""
+
+    def solver(A, b, *, rtol, atol, maxiter, M):
+        done = min(maxiter, end)
+        clock[0] += 5 + 2 * done
+        return b * (1 - factor**-done), done if done == maxiter else 0
+
+    return solver
+
+
+def test_an_iteration_is_timed_without_start_and_end(module):
+    steps, now = module("steps"), [0.0]
+
+    def ticking(call):
+        start = now[0]
+        answer = call()
+        return now[0] - start, answer
+
+    system = steps.Steps(None, np.ones(3), more=4, clock=ticking)
+    solver = solver_of_steps(now)
+    assert system.samples((solver, solver), 3) == [[2.0] * 3] * 2
+    system.check(solver, solver_of_steps(now))
+    with pytest.raises(RuntimeError, match="off its peer"):
+        system.check(solver, solver_of_steps(now, factor=3.0))
+    with pytest.raises(RuntimeError, match="info 0 where 20 iterations"):
+        system.samples((solver_of_steps(now, end=18),), 1)
+
+
+def test_times_below_zero_meet_no_goal(module):
+    reached = module("results").reached
+    assert reached("ratio", 1.0, 0.5, 1.0) and reached("speedup", 1.0, 0.5, 2.0)
+    assert not reached("ratio", -1.5, -2.1, 1.0) and not reached("median", -1.5, None, 1.0)
+    assert not reached("speedup", 1.0, 0.0, 8.0)
+
+
+def test_words_are_counted(module):
+    words = module("words")
+    assert words.held_words(rows=10, block=1) == 5 * 10
+    assert words.held_words(rows=10, block=2) == 8 * 20
+    moved = partial(words.moved_words, rows=1000, symmetric=True, tile=100)
+    assert moved(block=1, halo=0, passes=2) == 7 * 1000
+    assert moved(block=1, halo=0, passes=3) == 10 * 1000
+    assert moved(block=1, halo=10) == 3 * 1250 + 1000
+    assert moved(block=1, halo=0, passes=2, symmetric=False) == 9 * 1000
+    # Two blocks of four words, two of the right-hand side, a quarter more for the halos; two of the solution.
+    assert moved(block=2, halo=10) == 10 * 1250 + 2 * 1000
+
+
+@pytest.mark.parametrize("block", [1, 2])
+def test_the_backward_error_tells_right_from_wrong(module, block):
+    cases = module("cases")
+    random = np.random.default_rng(3)
+    blocks = random.standard_normal((3, 7, block, block))
+    blocks[0, 0] = blocks[2, -1] = 0
+    T = np.zeros((7 * block, 7 * block))
+    for i, (lower, diagonal, upper) in enumerate(zip(*blocks)):
+        row, columns = slice(i * block, (i + 1) * block), (i - 1, i, i + 1)
+        for j, entries in zip(columns, (lower, diagonal, upper)):
+            if 0 <= j < 7:
+                T[row, j * block : (j + 1) * block] = entries
+    x = random.standard_normal((7 * block, 1))
+    bands = Bands(*(blocks if block > 1 else blocks.reshape(3, 7)))
+    assert cases.backward_error(bands, T @ x, x) < 1e-15
+    wrong = x.copy()
+    wrong[3] += 0.5
+    size = abs(T).sum(axis=1).max() * abs(wrong).max() + abs(T @ x).max()
+    expected = abs(T @ (wrong - x)).max() / size
+    assert cases.backward_error(bands, T @ x, wrong) == pytest.approx(expected)
+
+
+def test_the_systems_are_what_they_say(module):
+    cases = module("cases")
+    _, path = cases.one_path(500, "float64")
+    _, random = cases.needs_pivoting(500, "float32")
+    assert solver_of(path).positive_definite and not solver_of(path).pivoted
+    assert solver_of(random).pivoted and random.diagonal.dtype == np.float32
+    for bands in (path, random):
+        assert bands.lower[0] == bands.upper[-1] == 0
+        assert np.count_nonzero(bands.lower) == np.count_nonzero(bands.upper) == 499
+
+
+def test_lapack_solves_the_same_systems(module):
+    cases, cpu = module("cases"), module("cpu")
+    b = cases.right_sides(500, 1, "float64")
+    for (_, bands), peers in (
+        (cases.one_path(500, "float64"), (cpu.pttrs, cpu.gttrs)),
+        (cases.needs_pivoting(500, "float64"), (cpu.gttrs,)),
+    ):
+        for peer in peers:
+            x, info = peer(bands)(b)
+            assert info == 0 and cases.backward_error(bands, b, x) < 1e-14
+    with pytest.raises(RuntimeError, match="not positive definite"):
+        cpu.pttrs(cases.needs_pivoting(500, "float64")[1])
+
+
+@pytest.mark.gpu
+def test_what_comes_before_a_sample_is_not_timed(cuda):
+    calls = []
+    samples = timing.device_samples(
+        lambda: calls.append("timed"), 4, queued=True, before=lambda: calls.append("before")
+    )
+    assert len(samples) == 4 and calls == ["before", "timed"] * (len(calls) // 2)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("pivoting", [False, True])
+def test_cusparse_solves_the_same_system(cuda, module, dtype, pivoting):
+    cases = module("cases")
+    make = cases.needs_pivoting if pivoting else cases.one_path
+    _, bands = make(1000, dtype, cuda.xp)
+    b = cuda.array(cases.right_sides(1000, 1, dtype))
+    x = b.copy()
+    module("gtsv2").Gtsv2(bands, pivoting).solve_in_place(x)
+    assert cases.backward_error(bands, b, x, cuda.xp) < 1e3 * np.finfo(dtype).eps
+
+
+def test_the_table_replaces_what_is_between_the_markers(module):
+    table = module("table")
+    readme = f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n"
+    assert table.updated(readme, "new") == f"before\n{table.BEGIN}\nnew\n{table.END}\nafter\n"
+    with pytest.raises(ValueError, match="markers"):
+        table.updated("nothing", "new")
+
+
+def test_without_results_the_table_says_so(module):
+    assert module("table").markdown([], {}) == module("table").NOTHING
+
+
+def test_readme_shows_the_results(module):
+    table = module("table")
+    text = table.markdown(module("results").read_all(), module("machine").code_hashes())
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme == table.updated(readme, text), "run python benchmarks/table.py --write"
+
+
+def test_stored_results_are_of_full_size(module):
+    assert not any(document["quick"] for document in module("results").read_all())
+
+
+def test_hashes_follow_names_and_contents(module, tmp_path):
+    hash_of = module("machine").hash_of
+    (tmp_path / "kernels").mkdir()
+    source = tmp_path / "kernels" / "one.cu"
+    source.write_text("a")
+    first = hash_of(tmp_path)
+    (tmp_path / "notes.txt").write_text("not code")
+    assert hash_of(tmp_path) == first
+    source.write_text("b")
+    second = hash_of(tmp_path)
+    source.rename(tmp_path / "kernels" / "two.cu")
+    assert len({first, second, hash_of(tmp_path)}) == 3
+
+
+def test_edited_solvers_are_other_code_of_both_backends(module, tmp_path, monkeypatch):
+    machine = module("machine")
+    before = machine.code_hashes()
+    assert set(before) == set(module("results").HASHED)
+    solvers = shutil.copytree(machine.SOLVERS, tmp_path / "solvers")
+    monkeypatch.setattr(machine, "SOLVERS", solvers)
+    assert machine.code_hashes() == before
+    with open(solvers / "cg.py", "a", encoding="utf-8") as source:
+        source.write("# edited\n")
+    after = machine.code_hashes()
+    assert {part for part in before if before[part] != after[part]} == {"cuda", "cpu"}
+
+
+def test_what_is_shared_with_the_study_is_the_benchmarks_code_too(module, tmp_path, monkeypatch):
+    machine = module("machine")
+    before = machine.code_hashes()
+    copies = tuple(Path(shutil.copy(source, tmp_path)) for source in machine.SHARED)
+    monkeypatch.setattr(machine, "SHARED", copies)
+    assert machine.code_hashes() == before
+    with open(copies[-1], "a", encoding="utf-8") as source:
+        source.write("# edited\n")
+    after = machine.code_hashes()
+    assert {part for part in before if before[part] != after[part]} == {"benchmarks"}
+
+
+def test_every_kernel_has_a_file():
+    files = recording.kernel_files()
+    assert set(files.values()) == set(PROGRAMS)
+    assert files["propose_factor"] == "forest/factor" and files["scan_entries"] == "matrix/entries"
+    sources = sorted(recording.KERNELS.rglob("*.cu"))
+    assert len(files) == sum(source.read_text().count('extern "C" __global__') for source in sources)
+
+
+# A log as `launch.recording` leaves it, with numbers for events: a launch lasts from the first to the second.
+COLUMNS = ("active", "confirmed", "proposed", "started_at", "proposed_at", "confirmed_at")
+FILES = {
+    "scan_entries": "matrix/entries",
+    "propose_factor": "forest/factor",
+    "rank_paths": "forest/linear_forest",
+    "cut_cycles": "forest/linear_forest",
+}
+FILES |= {"place_vertices": "ordering", "copy_bands": "bands"}
+
+
+def log_of_a_chain():
+    iterations = np.zeros((4, len(COLUMNS)), np.uint64)
+    iterations[0] = 9, 4, 1, 1_000_000, 3_000_000, 4_000_000
+    iterations[1] = 5, 2, 1, 4_000_000, 4_500_000, 4_750_000
+    return [
+        ("scan_entries", 0.0, 1.0),
+        ("propose_factor", 1.0, 6.0),
+        ("iterations", iterations, None),
+        ("rank_paths", 6.0, 7.0),
+        ("cut_cycles", 7.0, 7.5),
+        ("rank_paths", 8.0, 8.25),
+        ("place_vertices", 9.5, 10.0),
+        ("ordering", 9.0, 10.0),
+        ("copy_bands", 10.0, 10.5),
+        ("unheard_of", 10.5, 10.625),
+    ]
+
+
+def read(log, columns=COLUMNS):
+    return recording.read(log, columns, lambda first, second: second - first, np.asarray)
+
+
+def test_the_breakdown_adds_up():
+    parts = recording.breakdown(read(log_of_a_chain()), 12.0, FILES)
+    assert parts == {
+        "gate": 1.0,
+        "proposals": 2.5,
+        "confirmations": 1.25,
+        "path scan": 1.0,
+        "cycle scan": 0.75,
+        "ordering": 1.0,
+        "extraction": 0.5,
+        "other kernels": 0.125,
+        "rest": 3.875,
+    }
+    assert sum(parts.values()) == 12.0
+
+
+def test_a_proposition_is_timed_by_the_kernel():
+    log = log_of_a_chain()[:3]
+    log[2][1][1] = 0
+    assert recording.first_proposition(read(log)) == 2.0
+    # Without its start, all of the launch but the confirmation counts.
+    log[2] = ("iterations", np.delete(log[2][1], COLUMNS.index("started_at"), axis=1), None)
+    columns = tuple(column for column in COLUMNS if column != "started_at")
+    assert recording.first_proposition(read(log, columns)) == 4.0
+
+
+def test_the_kernel_keeps_the_counters_that_are_read():
+    assert {"proposed_at", "confirmed_at"} <= set(factor.RECORD)
+
+
+def test_peak_memory_counts_what_is_held_at_once(module):
+    balance = module("memory")._Balance()
+    balance.malloc_postprocess(mem_size=512, mem_ptr=1, size=3, device_id=0)
+    balance.malloc_postprocess(mem_size=1024, mem_ptr=2, size=3, device_id=0)
+    balance.free_postprocess(mem_size=512, mem_ptr=1, device_id=0)
+    balance.free_postprocess(mem_size=4096, mem_ptr=7, device_id=0)  # handed out before
+    balance.malloc_postprocess(mem_size=256, mem_ptr=3, size=3, device_id=0)
+    assert (balance.used, balance.peak) == (1280, 1536)
+
+
+def test_the_flow_is_no_symmetric_matrix(module):
+    cases = module("cases")
+    (_, flow), (_, cube) = cases.flow(cases.QUICK), cases.solved_cube(cases.QUICK)
+    assert (flow != flow.T).nnz and abs((flow + flow.T) / 2 - cube).max() < 1e-15
+    (_, small) = cases.thousand_rows(cases.QUICK)
+    assert small.shape == (1000, 1000)
+
+
+def test_the_graph_drawn_on_a_device_is_skewed_and_symmetric(module):
+    A = module("device_graphs").rmat_on("cpu", 9, 16)
+    assert A.shape == (512, 512) and (A != A.T).nnz == 0 and not A.diagonal().any()
+    assert A.has_canonical_format and set(A.data) == {1}
+    lengths = np.diff(A.indptr)
+    assert 5 * 512 < A.nnz < 32 * 512 and lengths.max() > 5 * lengths.mean()
+
+
+def test_the_graphs_are_what_they_say(module):
+    cases = module("cases")
+    made = {name: case(cases.QUICK)[1] for name, (case, _) in cases.GRAPH_CASES.items()}
+    symmetric = {name for name, A in made.items() if (A != A.T).nnz == 0}
+    assert symmetric == {"R-MAT", "cube", "weighted cube"}
+    assert np.unique(made["weighted cube"].data).size == made["weighted cube"].nnz // 2
+    assert {kernel for name, kernel in cases.GRAPH_PRODUCTS if name in made} <= set(cases.ON_ALL)
+
+
+def test_the_long_row_has_as_many_entries_as_the_regular_graph(module):
+    cases = module("cases")
+    (_, hub), (_, regular) = cases.hub(cases.QUICK), cases.regular(cases.QUICK)
+    lengths = np.diff(hub.indptr)
+    assert hub.shape[0] == cases.QUICK.hub_grid**2 + 1
+    assert lengths.max() == lengths[-1] == hub.shape[0] and lengths[:-1].max() == 6
+    assert regular.nnz == pytest.approx(hub.nnz, rel=0.05)
+    assert (hub != hub.T).nnz == 0
+
+
+def test_the_nonsymmetric_cases_are_what_they_say(module):
+    cases = module("cases")
+    _, convection = cases.convection(cases.QUICK)
+    _, upwind = cases.upwind(cases.QUICK)
+    same_pattern = [((A != 0) != (A.T != 0)).nnz == 0 for A in (convection, upwind)]
+    assert same_pattern == [True, False]
+    assert (abs(convection) != abs(convection.T)).nnz

@@ -1,0 +1,147 @@
+"""The program that counts iterations counts right, and its document is whole."""
+
+import importlib
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import load_real, manifest
+from scipy.sparse.linalg import bicgstab, cg
+
+import linforest_precond as lf
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCHMARKS, DOCUMENT = ROOT / "benchmarks", ROOT / "docs" / "iterations.md"
+
+PROMISED = ("ANISO1 300²", "ANISO2 300²", "bcsstk13", "bcsstk14")
+
+pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree")
+
+
+@pytest.fixture
+def program(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("iterations")
+
+
+def rows_of(text):
+    """{first cell: all cells} of the tables in a text, the first line of each name."""
+    lines = re.findall(r"^\| (.*) \|$", text, re.MULTILINE)
+    rows = [[cell.strip() for cell in line.split("|")] for line in lines]
+    return {row[0]: row for row in reversed(rows)}
+
+
+def test_iterations_of_cg_are_those_that_its_callback_sees(program):
+    A = lf.matrices.aniso(2, 20)
+    b = program.right_side(A)
+    seen = []
+    cg(A, b, rtol=program.RTOL, callback=seen.append)
+    assert program.iterations(cg, A, b, None, products=1) == len(seen)
+
+
+def test_half_iterations_of_bicgstab_count(program):
+    # The first half step solves this system; the callback never comes.
+    A = sp.csr_array(2.0 * sp.eye_array(5))
+    assert program.iterations(bicgstab, A, np.ones(5), None, products=2) == 1
+
+
+def test_what_is_not_solved_has_no_count(program, monkeypatch):
+    A = lf.matrices.aniso(2, 20)
+    b = program.right_side(A)
+    monkeypatch.setattr(program, "MOST_ITERATIONS", 3)
+    assert program.iterations(cg, A, b, None, products=1) == math.inf
+    # A solver that claims what is not so.
+    assert program.iterations(lambda *_, **__: (np.zeros_like(b), 0), A, b, None, products=1) == math.inf
+
+
+def test_definite_matrices_are_told_apart(program):
+    A = lf.matrices.poisson((6, 6))
+    assert program.is_positive_definite(A)
+    assert not program.is_positive_definite(-A)
+    assert not program.is_positive_definite(sp.csr_array(sp.triu(A)))
+    assert not program.is_positive_definite(sp.csr_array(np.ones((4, 4))))
+    # The 2 x 2 minors are positive here, the eigenvalue 1 - 2 * 0.9 is not.
+    C = np.full((3, 3), -0.9) + 1.9 * np.eye(3)
+    assert not program.is_positive_definite(sp.csr_array(C))
+    assert not program.is_positive_definite(sp.csr_array(np.ones((4, 4))), known=True)
+
+
+def test_a_definite_matrix_is_solved_by_cg(program):
+    line = program.measured("grid", A=lf.matrices.aniso(2, 30))
+    assert line.solver == "CG" and line.rows == 900
+    assert line.iterations["AlgTriScal"] < 0.7 * line.iterations["Jacobi"]
+    assert line.coverages[0] < 0.2 and line.coverages[1] > 0.6
+    assert "| grid | 900 | 7,744 | CG | 0.14 |" in program.table([line])
+
+
+def test_another_matrix_is_solved_by_bicgstab(program):
+    A = lf.matrices.stencil((12, 12), [[0, -1, 0], [-1.5, 4.5, -0.5], [0, -1, 0]])
+    line = program.measured("flow", A=A)
+    assert line.solver == "BiCGStab" and all(map(math.isfinite, line.iterations.values()))
+    assert line.iterations["TriScal"] < line.iterations["Jacobi"]
+
+
+def test_a_permuted_matrix_keeps_the_order_of_triscal(program):
+    A = lf.matrices.aniso(1, 12)
+    order = np.random.default_rng(0).permutation(A.shape[0])
+    permuted = sp.csr_array(A[order][:, order])
+    r = np.random.default_rng(1).standard_normal(A.shape[0])
+    one = program.KINDS["TriScal"](A, "original") @ r
+    other = program.KINDS["TriScal"](permuted, np.argsort(order)) @ r[order]
+    np.testing.assert_allclose(other, one[order])
+
+
+def test_zeros_on_the_diagonal_are_left_out(program):
+    assert program.measured("holes", A=sp.csr_array(np.array([[1.0, 2.0], [2.0, 0.0]]))) is None
+
+
+def test_the_document_has_all_matrices():
+    if not manifest():
+        pytest.skip("LINFOREST_MATRICES names no folder with a MANIFEST.tsv")
+    rows, text = rows_of(DOCUMENT.read_text(encoding="utf-8")), DOCUMENT.read_text(encoding="utf-8")
+    left_out = re.search("Left out, for zeros on the diagonal: (.*)\\.", text)[1].split(", ")
+    assert set(manifest()) == {name for name in rows if name in manifest()} | set(left_out)
+    assert not set(rows) & set(left_out)
+
+
+def test_the_document_keeps_its_promises():
+    """Beside the paper's grids and the structural problems whose repair was designed for them."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    rows = rows_of(text)
+    counts = {name: [int(cell.replace(",", "")) for cell in rows[name][7:]] for name in PROMISED}
+    assert counts["ANISO1 300²"][:3] == pytest.approx((564, 337, 337), rel=0.03)
+    assert counts["ANISO2 300²"][:3] == pytest.approx((511, 512, 282), rel=0.03)
+    for name in ("ANISO1 300²", "ANISO2 300²"):
+        assert counts[name][3] < counts[name][2]
+    for name in ("bcsstk13", "bcsstk14"):
+        assert max(counts[name][2:]) < counts[name][0]
+    bicgstab_row = re.search(r"^\| ANISO2 300² .* BiCGStab .*$", text, re.MULTILINE)[0]
+    jacobi, _, algtriscal, _ = map(int, re.findall(r"\| (\d+)(?= \|)", bicgstab_row)[-4:])
+    assert algtriscal < 0.65 * jacobi
+
+
+def test_readme_quotes_the_document():
+    document, readme = (path.read_text(encoding="utf-8") for path in (DOCUMENT, ROOT / "README.md"))
+    rows = rows_of(document)
+    quoted = rows_of(readme.partition("## Iterations")[2])
+    quoted = {name: cells for name, cells in quoted.items() if name in rows and name not in ("matrix", "---")}
+    assert len(quoted) > 5
+    for name, cells in quoted.items():
+        assert cells == [rows[name][0], rows[name][3], *rows[name][7:]], name
+    summary = next(line for line in document.splitlines() if "needs fewer iterations" in line)
+    assert summary in " ".join(readme.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["494_bus", "bcsstk14", "nos7"])
+def test_the_document_is_reproduced(program, name):
+    if name not in manifest():
+        pytest.skip("the matrix is not at hand")
+    row = rows_of(DOCUMENT.read_text(encoding="utf-8"))[name]
+    line = program.measured(name, A=load_real(name))
+    assert [line.name, f"{line.rows:,}", f"{line.entries:,}", line.solver] == row[:4]
+    for count, cell in zip(line.iterations.values(), row[7:], strict=True):
+        assert count == pytest.approx(int(cell.replace(",", "")), rel=0.05)

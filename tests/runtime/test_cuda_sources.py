@@ -1,0 +1,183 @@
+"""Every CUDA program compiles, without a GPU, with the loader's exact text and options."""
+
+import concurrent.futures
+import ctypes
+import ctypes.util
+import functools
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linforest_precond.backends.cuda.programs import PROGRAMS
+from linforest_precond.backends.cuda.runtime import loader, structs
+
+# What CuPy adds to a program's own options.
+CUPY_OPTIONS = ("-ftz=true",)
+# Combinations of macros that are not all compiled in a quick run.
+MANY = 12
+
+
+def _nvrtc_candidates():
+    """Where NVRTC may lie: a wheel's folder, a toolkit, the system's own search."""
+    for folder in map(Path, sys.path):
+        yield from sorted(folder.glob("nvidia/*/lib/libnvrtc.so.*"), reverse=True)
+        yield from sorted(folder.glob("nvidia/*/bin/**/nvrtc64_*.dll"), reverse=True)
+    for variable in ("CUDA_PATH", "CUDA_HOME"):
+        if variable in os.environ:
+            yield from sorted(Path(os.environ[variable]).glob("lib*/libnvrtc.so.*"), reverse=True)
+    yield from sorted(Path("/usr/local").glob("cuda*/lib64/libnvrtc.so.*"), reverse=True)
+    yield ctypes.util.find_library("nvrtc")
+
+
+@functools.cache
+def nvrtc():
+    for candidate in filter(None, _nvrtc_candidates()):
+        try:
+            return ctypes.CDLL(str(candidate))
+        except OSError:
+            continue
+    pytest.fail("NVRTC was not found: install the package nvidia-cuda-nvrtc (it is in the extra `test`)")
+
+
+def compile_log(text, options):
+    """Compile `text`; return NVRTC's log and whether it compiled."""
+    library = nvrtc()
+    handle = ctypes.c_void_p()
+    status = library.nvrtcCreateProgram(ctypes.byref(handle), text.encode(), b"program.cu", 0, None, None)
+    assert status == 0
+    encoded = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    status = library.nvrtcCompileProgram(handle, len(options), encoded)
+    size = ctypes.c_size_t()
+    library.nvrtcGetProgramLogSize(handle, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetProgramLog(handle, log)
+    library.nvrtcDestroyProgram(ctypes.byref(handle))
+    return log.value.decode(), status == 0
+
+
+def test_every_source_file_is_a_program_or_part_of_one():
+    files = {f"{room.name}/{file.name}" for room in loader.KERNELS.iterdir() for file in room.iterdir()}
+    assert {file for file in files if file.endswith(".cu")} == {f"{name}.cu" for name in PROGRAMS}
+    text = "".join(loader.program(name)[0] for name in PROGRAMS)
+    assert all(f'kernels/{file}"' in text for file in files)
+
+
+def some_cases(name):
+    """All combinations of macros, or, where these are many, some that meet every choice there is."""
+    cases = PROGRAMS[name]
+    return cases if len(cases) <= MANY else cases[::5]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_compiles(name):
+    assert_compiles(name, some_cases(name), "compute_90")
+
+
+@pytest.mark.parametrize("macro", ["VALUE", "WEIGHT", "INDEX", "DEGREE", "BLOCK", "KIND", "LONG"])
+def test_every_choice_is_compiled(macro):
+    for name, cases in PROGRAMS.items():
+        if macro in cases[0]:
+            assert {case[macro] for case in some_cases(name)} == {case[macro] for case in cases}
+
+
+# The assembler takes as long again.
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_assembles_for_every_type(name, architecture):
+    assert_compiles(name, PROGRAMS[name], architecture)
+
+
+def assert_compiles(name, cases, architecture):
+    def failure(macros):
+        text, options = loader.program(name, **macros)
+        log, compiled = compile_log(text, (*options, *CUPY_OPTIONS, f"--gpu-architecture={architecture}"))
+        return None if compiled else f"{name} {options} {architecture}\n{log}"
+
+    nvrtc()  # found before the threads ask for it
+    # The compiler runs outside Python's lock.
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        failures = list(filter(None, pool.map(failure, cases)))
+    assert len(cases) >= 2
+    assert not failures, "\n".join(failures)
+
+
+def test_options_carry_the_types():
+    assert loader.macro_options(VALUE=np.complex64, INDEX="int64", DEGREE=2) == (
+        "-DDEGREE=2",
+        "-DINDEX=long long",
+        "-DVALUE=Complex64",
+        "-DWEIGHT=float",
+    )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_only_solutions_may_differ_in_rounding(name):
+    options = loader.program(name)[1]
+    solving = "tridiagonal/sweeps", "tridiagonal/pivoting", "tridiagonal/refinement"
+    fused = *solving, "krylov/updates", "krylov/spmv", "multigrid/vector_ops"
+    assert ("--fmad=false" in options) == (name not in fused)
+
+
+def test_every_struct_is_checked_where_it_is_defined():
+    texts = [loader.program(name)[0] for name in PROGRAMS]
+    assert sum(map(len, structs.MIRRORS.values())) > 30
+    for file, found in structs.MIRRORS.items():
+        for mirror in found:
+            check = f"static_assert(sizeof({mirror.name}) == {mirror.size}"
+            including = [text for text in texts if f'kernels/{file}"' in text]
+            assert including and all(check in text for text in including), (file, mirror.name)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"at": "P", "count": "i"}, {"count": "q", "at": "P"}, {"at": "P", "size": "q"}, {"at": "P"}]
+)
+def test_a_mirror_that_differs_does_not_compile(sources, monkeypatch, fields):
+    monkeypatch.setattr(structs, "MIRRORS", {})
+    sources["tool.cu"] = "struct Part { double* at; long long count; };\n"
+    structs.Struct("Part", "tool.cu", at="P", count="q")
+    log, compiled = compile_log(loader._text("tool"), ())
+    assert compiled, log
+    monkeypatch.setattr(structs, "MIRRORS", {})
+    structs.Struct("Part", "tool.cu", **fields)
+    loader._text.cache_clear()
+    log, compiled = compile_log(loader._text("tool"), ())
+    assert not compiled and ("Part" in log or "size" in log)
+
+
+@pytest.fixture
+def sources(monkeypatch):
+    """A folder of sources in memory instead of the package's own."""
+    files = {}
+    monkeypatch.setattr(loader, "_read", files.__getitem__)
+    loader._text.cache_clear()
+    yield files
+    loader._text.cache_clear()
+
+
+def test_compiler_messages_point_at_the_real_lines(sources):
+    sources["common.cuh"] = "#pragma once\n__device__ INDEX twice(INDEX x) { return 2 * x; }\n"
+    sources["tool.cu"] = (
+        '// A tool.\n#include "common.cuh"\n'
+        'extern "C" __global__ void tool(INDEX* x) { *x = twice(*x); }\nbroken line;\n'
+    )
+    options = loader.macro_options(INDEX=np.int64)
+    log, compiled = compile_log(loader._text("tool"), options)
+    assert not compiled
+    assert "kernels/tool.cu(4): error" in log
+    sources["tool.cu"] = sources["tool.cu"].replace("broken line;\n", "")
+    sources["common.cuh"] += "broken header;\n"
+    loader._text.cache_clear()
+    assert "kernels/common.cuh(3): error" in compile_log(loader._text("tool"), options)[0]
+
+
+def test_the_header_stands_in_the_text(sources):
+    sources["common.cuh"] = "#pragma once\nusing Vertex = INDEX;\n"
+    sources["tool.cu"] = '#include "common.cuh"\nextern "C" __global__ void tool(Vertex* x) { *x = 1; }\n'
+    assert "#include" not in loader._text("tool")
+    for index in (np.int32, np.int64):
+        log, compiled = compile_log(loader._text("tool"), loader.macro_options(INDEX=index))
+        assert compiled, log

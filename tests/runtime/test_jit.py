@@ -1,0 +1,278 @@
+"""The Numba decorators: their cache, forks and threads, each tried in a process of its own."""
+
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linforest_precond.backends.cpu.runtime import jit
+
+HELPER = """
+from ..runtime.jit import helper
+
+@helper
+def step(x):
+    return x + 1
+"""
+
+KERNELS = """
+from numba import prange
+
+from ..runtime.jit import kernel
+from ..helpers.tools import step
+
+@kernel
+def serial(x):
+    total = x.dtype.type(0)
+    for i in range(x.size):
+        total += step(x[i])
+    return total
+
+@kernel(parallel=True)
+def parallel(x, out):
+    for i in prange(x.size):
+        out[i] = step(x[i])
+"""
+
+# What every script below begins with.
+PROLOGUE = """
+import os, sys
+import numpy as np
+from tiny.runtime import jit
+from tiny.kernels.steps import parallel, serial
+
+def stepped(count):
+    x, out = np.arange(count, dtype=np.float64), np.empty(count)
+    parallel(x, out)
+    return out.tolist()
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A package with three rooms: a copy of jit.py, a helper, and kernels that call it."""
+    package = tmp_path / "site" / "tiny"
+    for room in (package, *(package / name for name in ("runtime", "helpers", "kernels"))):
+        room.mkdir(parents=True)
+        (room / "__init__.py").touch()
+    (package / "helpers" / "tools.py").write_text(HELPER)
+    (package / "kernels" / "steps.py").write_text(KERNELS)
+    shutil.copy(jit.__file__, package / "runtime" / "jit.py")
+    return package
+
+
+def run(tiny, script, **environment):
+    """Run `script` with the package `tiny` on the path; return the finished process."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("NUMBA_", "XDG_", "PYTHONDONTWRITE", "PYTHONPYCACHE", "OMP_"))
+    }
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROLOGUE + textwrap.dedent(script)],
+        env=kept | {"PYTHONPATH": str(tiny.parent)} | environment,
+        cwd=tiny.parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def output(tiny, script, **environment):
+    process = run(tiny, script, **environment)
+    assert process.returncode == 0, process.stderr
+    return process.stdout.strip()
+
+
+def compiled_files(folder):
+    return sorted(path.name for path in Path(folder).rglob("*.nbc"))
+
+
+SERIAL = "print(serial(np.arange(3.0)), sum(serial.stats.cache_hits.values()), jit.cache_folder(jit_folder))"
+SERIAL = "jit_folder = os.path.dirname(serial.py_func.__code__.co_filename)\n" + SERIAL
+
+
+def block(folder):
+    """Make a folder that cannot be made: a file lies in its place. (Permissions do not bind root.)"""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("in the way")
+
+
+def test_cache_is_used_by_the_next_process(tiny):
+    here = str(tiny / "kernels" / "__pycache__")
+    assert output(tiny, SERIAL) == f"6.0 0 {here}"
+    assert output(tiny, SERIAL) == f"6.0 1 {here}"
+
+
+def test_configured_cache_folder(tiny, tmp_path):
+    cache = tmp_path / "cache"
+    assert output(tiny, SERIAL, NUMBA_CACHE_DIR=str(cache)).startswith(f"6.0 0 {cache}")
+    assert output(tiny, SERIAL, NUMBA_CACHE_DIR=str(cache)).startswith("6.0 1 ")
+    assert compiled_files(cache)
+    assert not compiled_files(tiny)
+
+
+@pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "HOME"])
+def test_read_only_install_uses_the_user_cache(tiny, tmp_path, variable):
+    block(tiny / "kernels" / "__pycache__")
+    home = tmp_path / "home"
+    user = home if variable == "XDG_CACHE_HOME" else home / ".cache"
+    cache = user / "linforest_precond" / "numba"
+    assert output(tiny, SERIAL, **{variable: str(home)}).startswith(f"6.0 0 {cache}")
+    assert output(tiny, SERIAL, **{variable: str(home)}).startswith("6.0 1 ")
+    assert compiled_files(cache)
+
+
+def test_read_only_install_without_a_home_does_without_cache(tiny, tmp_path):
+    block(tiny / "kernels" / "__pycache__")
+    block(tmp_path / "home")
+    nowhere = str(tmp_path / "home")
+    assert output(tiny, SERIAL, HOME=nowhere, NUMBA_CACHE_DIR=nowhere + "/numba") == "6.0 0 None"
+    assert output(tiny, "print(stepped(3))", HOME=nowhere) == "[1.0, 2.0, 3.0]"
+    assert not compiled_files(tmp_path)
+
+
+def test_edited_helper_of_another_file_is_noticed(tiny):
+    assert output(tiny, SERIAL).startswith("6.0 0 ")
+    before = (tiny / "kernels" / "steps.py").stat()
+    tools = tiny / "helpers" / "tools.py"
+    times = tools.stat()
+    tools.write_text(HELPER.replace("x + 1", "x + 5"))
+    # Same size, same time: nothing but the content tells. Python's own bytecode cache would be fooled.
+    os.utime(tools, ns=(times.st_atime_ns, times.st_mtime_ns))
+    for bytecode in (tiny / "helpers" / "__pycache__").glob("tools.*.pyc"):
+        bytecode.unlink()
+    assert output(tiny, SERIAL).startswith("18.0 0 ")
+    after = (tiny / "kernels" / "steps.py").stat()
+    assert (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+    assert output(tiny, SERIAL).startswith("18.0 1 ")
+
+
+def test_full_disk_and_broken_index_cost_a_compilation_only(tiny):
+    assert output(tiny, SERIAL).startswith("6.0 0 ")
+    for index in (tiny / "kernels" / "__pycache__").glob("*.nbi"):
+        index.write_bytes(b"")
+    assert output(tiny, SERIAL).startswith("6.0 0 ")
+    assert output(tiny, SERIAL).startswith("6.0 1 ")
+    full_disk = """
+        def refuse(*_):
+            raise OSError(28, "No space left on device")
+        jit._CacheFiles._save_data = refuse
+        print(serial(np.arange(3, dtype=np.float32)))
+    """
+    assert output(tiny, full_disk) == "6.0"
+
+
+def test_signatures_never_share_a_data_file(tiny):
+    """Two processes that compile at once may both see an empty index."""
+    blind = "jit._CacheFiles._load_index = lambda self: {}\nprint(serial(np.arange(3, dtype=np.%s)))"
+    output(tiny, blind % "float64")
+    output(tiny, blind % "float32")
+    names = [name for name in compiled_files(tiny) if "serial" in name]
+    assert len(names) == len(set(names)) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_fork_after_openmp_gives_a_readable_error(tiny):
+    script = """
+        import warnings
+        warnings.simplefilter("ignore")  # newer Pythons warn about any fork beside threads
+        before = stepped(3)
+        child = os.fork()
+        if child == 0:
+            try:
+                stepped(3)
+            except RuntimeError as error:
+                print(error, flush=True)
+                os._exit(7)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), stepped(3) == before)
+    """
+    process = run(tiny, script, NUMBA_THREADING_LAYER="omp")
+    if "threading layer" in process.stderr:
+        pytest.skip("Numba has no OpenMP layer here")
+    assert process.returncode == 0, process.stderr
+    assert f"{-signal.SIGTERM} " not in process.stdout, "the child was killed"
+    assert process.stdout.endswith(("7 True\n", "0 True\n")), process.stdout + process.stderr
+    if _openmp_is_gnu():
+        assert "'spawn' or 'forkserver'" in process.stdout.replace("get_context('spawn')", "'spawn'")
+        assert "tbb" in process.stdout
+
+
+def _openmp_is_gnu():
+    from numba.np.ufunc import omppool
+
+    return omppool.openmp_vendor == "GNU"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize(
+    ("parent", "layer"),
+    [("serial(np.ones(3))", "omp"), ("stepped(3)", "workqueue")],
+    ids=["serial", "workqueue"],
+)
+def test_harmless_forks_still_compute(tiny, parent, layer):
+    script = f"""
+        import warnings
+        warnings.simplefilter("ignore")
+        {parent}
+        child = os.fork()
+        if child == 0:
+            os._exit(stepped(3) != [1.0, 2.0, 3.0])
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    assert output(tiny, script, NUMBA_THREADING_LAYER=layer) == "0"
+
+
+@pytest.mark.parametrize("layer", ["omp", "workqueue"])
+def test_python_threads(tiny, layer):
+    """Workqueue ends the process when two threads are inside parallel functions at once."""
+    script = """
+        from concurrent.futures import ThreadPoolExecutor
+        sys.setswitchinterval(1e-5)
+        expected = stepped(20_000)
+        with ThreadPoolExecutor(8) as pool:
+            print(all(answer == expected for answer in pool.map(stepped, [20_000] * 100)))
+    """
+    assert output(tiny, script, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="2") == "True"
+
+
+def test_plain_python_when_numba_is_disabled(tiny):
+    script = "print(serial(np.arange(3.0)), stepped(2))"
+    assert output(tiny, script, NUMBA_DISABLE_JIT="1") == "6.0 [1.0, 2.0]"
+
+
+def test_kernels_show_their_python_function_and_signatures():
+    def double(x):
+        for i in range(x.size):
+            x[i] *= 2
+
+    for parallel in (False, True):
+        compiled = jit.kernel(parallel=parallel)(double)
+        assert compiled.py_func is double
+        assert compiled.__name__ == "double"
+        assert list(compiled.signatures) == []
+
+
+def test_options_keep_the_answer_exact():
+    @jit.helper
+    def ratio(x, y):
+        return x / y
+
+    assert ratio(1.0, 0.0) == np.inf
+    assert not ratio.targetoptions["fastmath"]
+    assert not ratio.targetoptions["nogil"]
+
+
+def test_cache_key_has_a_stable_number():
+    key = ("signature", (1, 2), "hash")
+    assert jit._number_of(key) == jit._number_of(pickle.loads(pickle.dumps(key)))

@@ -1,0 +1,70 @@
+"""The device memory the whole chain needs beyond the matrix, in units of the matrix itself."""
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linforest_precond as lf
+from linforest_precond.gate import as_csr, as_graph
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+SIDE = 700  # vertices along a side of the grid
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.slow,
+    pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree"),
+]
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """Imports a module of the benchmarks by name."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module
+
+
+@pytest.fixture
+def extra_memory(module):
+    """Peak bytes of a chain, results included, over the bytes of the matrix."""
+    memory = module("memory")
+
+    def measure(A):
+        lf.pipeline.tridiagonal_bands(A)  # compiles, and fills what CuPy keeps for itself
+        return memory.peak_bytes(lambda: lf.pipeline.tridiagonal_bands(A)) / memory.matrix_bytes(A)
+
+    return measure
+
+
+def without_some_of_the_upper_triangle(A):
+    """Every eighth row loses its entries right of the diagonal: 8.5 of 9 entries a row stay."""
+    coo = A.tocoo()
+    keep = (coo.col <= coo.row) | (coo.row % 8 != 0)
+    coo.coords = tuple(array[keep] for array in coo.coords)
+    coo.data = coo.data[keep]
+    return coo.tocsr()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+class TestPeak:
+    def test_symmetric(self, cuda, extra_memory, dtype):
+        A = lf.matrices.aniso(2, SIDE, dtype=dtype, device="cuda")
+        assert as_csr(A).symmetric
+        assert extra_memory(A) <= 1.5
+
+    def test_nonsymmetric_values(self, cuda, extra_memory, module, dtype):
+        cases = module("cases")
+        _, A = cases.convection(cases.Plan(aniso=SIDE), dtype=dtype, device="cuda")
+        graph = as_graph(A)
+        assert graph.slots_are_matrix and not graph.values_are_matrix
+        del graph
+        assert extra_memory(A) <= 4.0
+
+    def test_nonsymmetric_pattern(self, cuda, extra_memory, dtype):
+        A = without_some_of_the_upper_triangle(lf.matrices.aniso(2, SIDE, dtype=dtype))
+        assert 8.4 < A.nnz / A.shape[0] < 8.6
+        A = cuda.csr(A)
+        assert not as_graph(A).slots_are_matrix
+        assert extra_memory(A) <= 4.0
