@@ -39,7 +39,7 @@ def matching_rows(plan, case):
     row = partial(Row, "matchings", case=title, note=note)
     graph, unit = as_graph(A), operators.unit(plan, A)
     for method, goal in cases.MATCHINGS.items():
-        match = partial(getattr(backend_of(A), method).match, graph, tie_key_of(0))
+        match = partial(getattr(backend_of(A).matching, method).match, graph, tie_key_of(0))
         samples = timing.device_samples(match, plan.chain_repeats)
         yield row(f"{method}, of a graph on the device", samples=samples, **unit, **goal)
     del graph

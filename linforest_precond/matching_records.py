@@ -9,7 +9,7 @@ from typing import Any
 
 from linforest_precond.backends import backend_of
 from linforest_precond.printing import as_table
-from linforest_precond.records import Array, ChosenEdges
+from linforest_precond.records import Array, ChosenEdges, ratio_to_finest
 from linforest_precond.sparse_output import csr_like
 
 
@@ -135,7 +135,7 @@ class CoarseningHierarchy(Sequence):
 
     def __str__(self) -> str:
         levels = [(A.shape[0], A.nnz) for A in self.levels]
-        unknowns, entries = (sum(column) / max(column[0], 1) for column in zip(*levels))
+        unknowns, entries = map(ratio_to_finest, zip(*levels))
         return as_table(
             "coarsening hierarchy" + (", stalled" if self.stalled else ""),
             *((f"level {i}", f"{n:,} unknowns, {nnz:,} entries") for i, (n, nnz) in enumerate(levels)),

@@ -10,7 +10,7 @@ from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.forest.pairs import best_block_forest, check_block_options
-from linforest_precond.records import Bands, BlockForest, Forest
+from linforest_precond.records import CSR, Bands, BlockForest, Forest
 
 
 def tridiagonal_bands(
@@ -28,7 +28,11 @@ def tridiagonal_bands(
     (400, True)
     """
     options = check_options(2, iterations, m, k_m, p, seed)
-    csr = as_csr(A)
+    return bands_along_forest(as_csr(A), options)
+
+
+def bands_along_forest(csr: CSR, options: dict[str, Any]) -> tuple[Forest, Bands]:
+    """The same for a checked matrix and checked options: graph, factor, forest with its ordering, bands."""
     graph = as_graph(csr)
     factor = propose_factor(graph, **options)
     forest = break_cycles(factor, in_place=True)
@@ -73,6 +77,10 @@ def block_tridiagonal_bands(
     ((2, 2), 0.8, (1, 1), 'paths')
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
-    csr = as_csr(A)
+    return bands_along_block_forest(as_csr(A), candidates)
+
+
+def bands_along_block_forest(csr: CSR, candidates: Any) -> tuple[BlockForest, Bands]:
+    """The same for a checked matrix and the options that `check_block_options` gives."""
     forest = best_block_forest(as_graph(csr), candidates)
     return forest, copy_block_bands(csr, forest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -115,6 +116,11 @@ def covered_share(kept: tuple[Array, ...], total_weight: float, scale: float) ->
         return 1.0
     weight = sum(backend_of(values).matrix.sums.tree_sum(values, scale) for values in kept)
     return min(1.0, weight / total_weight)
+
+
+def ratio_to_finest(numbers: Sequence[int]) -> float:
+    """The sum over the levels of a hierarchy divided by the finest level's number: a complexity."""
+    return sum(numbers) / max(numbers[0], 1)
 
 
 class ChosenEdges:

@@ -8,9 +8,10 @@ import numpy as np
 
 from linforest_precond.backends.returns import Running
 from linforest_precond.user_warnings import tell
+from linforest_precond.vectors import norms_of
 
 from .history import History
-from .problem import LARGEST_GROWTH, Problem, norms_of
+from .problem import LARGEST_GROWTH, Problem
 from .status import Status
 
 # Two sums of the same squares differ by so much at most.

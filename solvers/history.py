@@ -9,8 +9,8 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.printing import as_table
+from linforest_precond.vectors import checked_vectors
 
-from .problem import checked_vectors
 from .status import Status
 
 

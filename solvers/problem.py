@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr, value_dtype
-from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.vectors import InPlaceOperator, checked_vectors, norms_of, type_name
 
 # Residuals that grow so many times diverge.
 LARGEST_GROWTH = 1e10
@@ -57,7 +56,7 @@ def checked(A, b, x0, rtol, atol, maxiter, M, callback, inner) -> Problem:
     if M is not None and _checked_rows("M", M) != n:
         raise ValueError(f"M must have A's shape {(n, n)}, got {M.shape}")
     if M is not None and backend_of(M) is not backend:
-        raise TypeError(f"M must be on {backend.name} like A, got a {_name_of(M)}")
+        raise TypeError(f"M must be on {backend.name} like A, got a {type_name(M)}")
     for name, function in (("inner", inner), ("callback", callback)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be None or a function, got a {type(function).__name__}")
@@ -67,8 +66,10 @@ def checked(A, b, x0, rtol, atol, maxiter, M, callback, inner) -> Problem:
     norms = norms_of(columns, inner)
     return Problem(
         backend=backend,
-        product=backend.krylov.spmv.Product(A if csr is None else csr, dtype),
-        preconditioning=backend.krylov.spmv.Preconditioning(M, dtype, ours=isinstance(M, Preconditioner)),
+        product=backend.krylov.spmv.Product(A if csr is None else csr, dtype, is_csr=csr is not None),
+        preconditioning=backend.krylov.spmv.Preconditioning(
+            M, dtype, in_place=isinstance(M, InPlaceOperator)
+        ),
         b=columns,
         x0=None if x0 is None else _as_columns(x0).astype(dtype, copy=False),
         norms=norms,
@@ -81,19 +82,6 @@ def checked(A, b, x0, rtol, atol, maxiter, M, callback, inner) -> Problem:
 
 def _as_columns(vectors):
     return vectors.reshape(-1, 1) if vectors.ndim == 1 else vectors
-
-
-def norms_of(columns, inner) -> np.ndarray:
-    """The norms of the columns, on the host."""
-    xp = backend_of(columns).xp
-    if not columns.size:
-        return np.zeros(columns.shape[1])
-    if inner is not None:
-        return np.array([math.sqrt(abs(complex(inner(column, column)))) for column in columns.T])
-    sizes = abs(columns.astype(np.promote_types(columns.dtype, np.float64), copy=False))
-    largest = xp.maximum(sizes.max(axis=0), np.finfo(float).tiny)
-    norms = largest * xp.sqrt(((sizes / largest) ** 2).sum(axis=0))
-    return norms if xp is np else norms.get()  # stall: tolerances are relative to it
 
 
 def _checked_tolerance(name, value):
@@ -123,24 +111,6 @@ def _checked_rows(name, matrix):
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(f"{name} must be square, got the shape {tuple(shape)}")
     return shape[0]
-
-
-def _name_of(thing):
-    return f"{type(thing).__module__}.{type(thing).__qualname__}"
-
-
-def checked_vectors(name, vectors, n, backend):
-    """One or several vectors of n finite numbers on the backend."""
-    if backend_of(vectors) is not backend:
-        raise TypeError(f"{name} must be on {backend.name} like A, got a {_name_of(vectors)}")
-    xp = backend.xp
-    vectors = xp.asarray(vectors)
-    if vectors.ndim not in (1, 2) or vectors.shape[0] != n:
-        raise ValueError(f"{name} must have the shape ({n},) or ({n}, k), got {tuple(vectors.shape)}")
-    value_dtype(name, vectors.dtype)
-    if not bool(xp.isfinite(vectors).all()):  # stall: nothing is done with numbers that are none
-        raise ValueError(f"{name} must be finite, got nan or inf")
-    return vectors
 
 
 def _working_dtype(*arrays):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.precond.operators import Preconditioner, held_bytes, set_up, stored_array
+from linforest_precond.precond.operators import Preconditioner, Setup, part_of_kind
+from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.records import CSR
 from linforest_precond.user_warnings import tell
 
@@ -41,7 +42,8 @@ def jacobi(A: Any, *, dtype: Any = None) -> Preconditioner:
     >>> M @ np.array([1.0, 1.0])
     array([0.5 , 0.25])
     """
-    return set_up(A, dtype, lambda csr, stored: JacobiPart.of(csr, stored, 1, "jacobi"))
+    setup = Setup(A, dtype)
+    return setup.operator(JacobiPart.of(setup.csr, setup.stored, 1, "jacobi"))
 
 
 def block_jacobi(A: Any, block_size: int = 2, *, dtype: Any = None) -> Preconditioner:
@@ -78,9 +80,11 @@ def block_jacobi(A: Any, block_size: int = 2, *, dtype: Any = None) -> Precondit
         raise TypeError(f"block_size must be an integer, got {block_size!r}") from None
     if not 1 <= block_size <= LARGEST_BLOCK:
         raise ValueError(f"block_size must lie in [1, {LARGEST_BLOCK}], got {block_size}")
-    return set_up(A, dtype, lambda csr, stored: JacobiPart.of(csr, stored, block_size, "block_jacobi"))
+    setup = Setup(A, dtype)
+    return setup.operator(JacobiPart.of(setup.csr, setup.stored, block_size, "block_jacobi"))
 
 
+@part_of_kind("jacobi", "block_jacobi")
 @dataclass(frozen=True, eq=False)
 class JacobiPart:
     """The inverses of the blocks on A's diagonal."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import LARGEST_INT32_COUNT, value_dtype
-from linforest_precond.precond.operators import stored_dtype
+from linforest_precond.precond.stored import stored_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import Forest
 

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import functools
 import importlib
+import warnings
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
-from linforest_precond.gate import VALUE_DTYPES, as_csr
-from linforest_precond.precond.pattern_digest import Pattern, pattern_of
+from linforest_precond.backends import backend_of, cuda_status
+from linforest_precond.gate import as_csr
+from linforest_precond.precond.packing import pack, unpack
+from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+from linforest_precond.precond.stored import result_dtype, stored_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import CSR
+from linforest_precond.user_warnings import tell
+from linforest_precond.vectors import InPlaceOperator
 
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
+
+# The class of the part that each kind of preconditioner has, filled by `part_of_kind`.
+PARTS: dict[str, Any] = {}
 
 # The combinations of kind, backend and types that this process has set up before: the first one compiles.
 _seen: set[tuple[str, ...]] = set()
@@ -62,8 +71,18 @@ class Part(Protocol):
         """Lines for print."""
 
 
-class Setup:
-    """How long a setup took, found out when asked, and whether it was the first of its kind here."""
+def part_of_kind(*kinds: str) -> Callable[[type], type]:
+    """Let preconditioners of these kinds be restored with a class of parts."""
+
+    def register(part: type) -> type:
+        PARTS.update(dict.fromkeys(kinds, part))
+        return part
+
+    return register
+
+
+class SetupTime:
+    """How long a setup took, read from the stopwatch on demand, and whether compilation is in it."""
 
     def __init__(self, watch: Any, first: bool):
         self._watch = watch
@@ -129,7 +148,7 @@ class _View(_Products):
         return _view_of, (self.operator, *self.flags)
 
 
-class Preconditioner(_Products):
+class Preconditioner(_Products, InPlaceOperator):
     """An approximate inverse of a matrix A, to be passed as ``M=`` to the solvers of A's own library.
 
     Made by `linforest_precond.tridiagonal`, `block_tridiagonal`, `jacobi` and `block_jacobi`. It is a
@@ -155,7 +174,7 @@ class Preconditioner(_Products):
     """
 
     def __init__(
-        self, part: Part, pattern: Pattern, dtype: np.dtype, setup: Setup, backend: Any, device: Any
+        self, part: Part, pattern: PatternDigest, dtype: np.dtype, setup: SetupTime, backend: Any, device: Any
     ):
         super().__init__(dtype, (part.n, part.n))
         self._part, self._pattern, self._setup = part, pattern, setup
@@ -195,11 +214,11 @@ class Preconditioner(_Products):
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch = self._backend.runtime.stopwatch.Stopwatch()
         csr = as_csr(A)
-        pattern = pattern_of(A)
+        pattern = pattern_digest(A)
         self._pattern.require_same(pattern)
         part = self._part.refreshed(csr)
         watch.stop()
-        self._part, self._setup = part, Setup(watch, False)
+        self._part, self._setup = part, SetupTime(watch, False)
 
     def _apply(self, r, transpose, conjugate):
         """One product. Where r has the result's type, only the result is allocated.
@@ -214,11 +233,11 @@ class Preconditioner(_Products):
         conjugate = conjugate and part.stored.kind == "c"
         given = r.astype(result, copy=False)
         given = given.conj() if conjugate else given
-        self._solve(*(array.reshape(part.n, -1) for array in (given, x)), transpose)
+        self.apply_into(*(array.reshape(part.n, -1) for array in (given, x)), transpose)
         return xp.conj(x, out=x) if conjugate else x
 
-    def _solve(self, b, x, transpose):
-        """Apply the part to the columns of b, in types that it takes."""
+    def apply_into(self, b: Any, x: Any, transpose: bool) -> None:
+        """Apply the part to the columns of b, converted to types that it takes; shapes are not checked."""
         part, xp = self._part, self._backend.xp
         if b.dtype.kind == "c" and part.stored.kind != "c":  # a complex column is two real ones
             real = b.real.dtype
@@ -254,8 +273,6 @@ class Preconditioner(_Products):
         return _view_of(self, transpose, conjugate) if transpose or conjugate else self
 
     def __reduce__(self):
-        from linforest_precond.precond.storage import packed, restore
-
         return restore, (self.kind, packed(self))
 
     def __str__(self) -> str:
@@ -285,70 +302,79 @@ def _view_of(operator: Preconditioner, transpose: bool, conjugate: bool) -> Any:
     return _class(_View, operator._backend.name)(operator, transpose, conjugate)
 
 
-def operator_of(part: Part, pattern: Pattern, dtype: np.dtype, setup: Setup, backend: Any, array: Any) -> Any:
+def operator_of(
+    part: Part, pattern: PatternDigest, dtype: np.dtype, setup: SetupTime, backend: Any, array: Any
+) -> Any:
     """Put an operator together; `array` is any of its arrays, and tells the device."""
     device = getattr(array, "device", None)
     return _class(Preconditioner, backend.name)(part, pattern, dtype, setup, backend, device)
 
 
-def set_up(A: Any, dtype: Any, make_part: Any) -> Any:
-    """The operator for A with the part that `make_part(csr, stored dtype)` gives."""
-    backend = backend_of(A)
-    watch = backend.runtime.stopwatch.Stopwatch()
-    csr = as_csr(A)
-    stored = stored_dtype(dtype, csr.data.dtype)
-    part = make_part(csr, stored)
-    pattern = pattern_of(A)
-    watch.stop()
-    types = part.name, backend.name, str(stored), str(csr.data.dtype), str(csr.indices.dtype)
-    first = types not in _seen
-    _seen.add(types)
-    return operator_of(part, pattern, csr.data.dtype, Setup(watch, first), backend, csr.data)
+class Setup:
+    """The setup of a preconditioner: A passes the gate, becomes a part, and the part becomes an operator.
+
+    Attributes
+    ----------
+    csr : CSR
+        The checked matrix.
+    stored : dtype
+        The type to store numbers in.
+    """
+
+    def __init__(self, A: Any, dtype: Any):
+        self._matrix, self._backend = A, backend_of(A)
+        self._watch = self._backend.runtime.stopwatch.Stopwatch()
+        self.csr = as_csr(A)
+        self.stored = stored_dtype(dtype, self.csr.data.dtype)
+
+    def operator(self, part: Part) -> Any:
+        """The operator that applies the part; the setup's time ends here."""
+        csr, backend = self.csr, self._backend
+        pattern = pattern_digest(self._matrix)
+        self._watch.stop()
+        types = part.name, backend.name, str(self.stored), str(csr.data.dtype), str(csr.indices.dtype)
+        time = SetupTime(self._watch, first=types not in _seen)
+        _seen.add(types)
+        return operator_of(part, pattern, csr.data.dtype, time, backend, csr.data)
 
 
-def stored_dtype(dtype: Any, of_matrix: np.dtype) -> np.dtype:
-    """The type to store numbers in: the matrix's own, or the one asked for."""
-    if dtype is None:
-        return of_matrix
-    stored = np.dtype(dtype)
-    if stored not in VALUE_DTYPES or stored.kind != of_matrix.kind:
-        choices = ", ".join(str(value) for value in VALUE_DTYPES if value.kind == of_matrix.kind)
-        raise TypeError(f"dtype must be None or one of {choices} for a matrix of {of_matrix}, got {stored}")
-    return stored
+def packed(M: Preconditioner) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """A preconditioner as plain values and host arrays."""
+    arrays: dict[str, np.ndarray] = {}
+    header = {
+        "backend": M._backend.name,
+        "dtype": str(M.dtype),
+        "setup": [M._setup.milliseconds, M._setup.first],
+        "pattern": pack(M._pattern, "pattern", arrays),
+        "part": pack(M._part.state(), "part", arrays),
+    }
+    return header, arrays
 
 
-def stored_array(array: Any, dtype: np.dtype) -> Any:
-    """The array in the stored type; where that is narrower, its numbers must stay finite."""
-    if array.dtype == dtype:
-        return array
-    with np.errstate(over="ignore"):
-        stored = array.astype(dtype)
-    # stall: asked of narrower types alone
-    if dtype.itemsize < array.dtype.itemsize and not bool(backend_of(array).xp.isfinite(stored).all()):
-        raise ValueError(
-            f"A has entries too large for dtype {dtype}; scale A or leave dtype at {array.dtype}"
-        )
-    return stored
+def restore(kind: str, state: tuple[dict[str, Any], dict[str, np.ndarray]]) -> Preconditioner:
+    """The preconditioner that was packed, on the GPU if it was there and one is usable."""
+    header, arrays = state
+    backend = _restored_backend(header["backend"])
+    pattern, fields_of_part = (unpack(header[name], arrays, backend.xp) for name in ("pattern", "part"))
+    with warnings.catch_warnings():  # told when it was made
+        warnings.simplefilter("ignore", RuntimeWarning)
+        part = PARTS[kind].from_state(**fields_of_part)
+    milliseconds, first = header["setup"]
+    dtype = np.dtype(header["dtype"])
+    return operator_of(part, pattern, dtype, SetupTime(_Told(milliseconds), first), backend, pattern.digest)
 
 
-def held_bytes(*things: Any) -> int:
-    """The bytes of all arrays in records, objects of this package and tuples, each counted once."""
-    arrays, waiting = {}, list(things)
-    while waiting:
-        thing = waiting.pop()
-        if isinstance(thing, np.ndarray) or hasattr(thing, "__cuda_array_interface__"):
-            address = thing.ctypes.data if isinstance(thing, np.ndarray) else thing.data.ptr
-            arrays[address] = max(thing.nbytes, arrays.get(address, 0))
-        elif isinstance(thing, tuple | list):
-            waiting += thing
-        elif type(thing).__module__.startswith("linforest_precond"):
-            waiting += getattr(thing, "__dict__", {}).values()
-    return sum(arrays.values())
+class _Told:
+    """A stopwatch that was read before."""
+
+    def __init__(self, milliseconds: float):
+        self.milliseconds = lambda: milliseconds
 
 
-@functools.cache
-def result_dtype(of_operator: np.dtype, of_vector: np.dtype) -> np.dtype:
-    """The type of a product."""
-    if of_vector.kind not in "biufc" or np.promote_types(of_operator, of_vector) not in VALUE_DTYPES:
-        raise TypeError(f"r must hold numbers of at most double precision, got {of_vector}")
-    return np.promote_types(of_operator, of_vector)
+def _restored_backend(name: str) -> Any:
+    if name == "cuda":
+        usable, reason = cuda_status()
+        if usable:
+            return importlib.import_module("linforest_precond.backends.cuda")
+        tell(f"the preconditioner was made on a GPU and is restored on the CPU: {reason}")
+    return backend_of(np.empty(0))

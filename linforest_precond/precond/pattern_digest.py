@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
+from linforest_precond.precond.packing import packable
 
 # Formats whose own index arrays are their pattern; others are taken by their rows and columns.
 INDEX_ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
 
 
+@packable("Pattern")
 @dataclass(frozen=True, eq=False)
-class Pattern:
+class PatternDigest:
     """The pattern of a matrix as it was given: explicit zeros, unsorted entries and duplicates included.
 
     Attributes
@@ -31,7 +33,7 @@ class Pattern:
     entries: int
     digest: Any
 
-    def require_same(self, other: Pattern) -> None:
+    def require_same(self, other: PatternDigest) -> None:
         """Raise a ValueError that says in what the other pattern differs."""
         for field, name in (("form", "format"), ("dtype", "dtype"), ("shape", "shape")):
             wanted, seen = getattr(self, field), getattr(other, field)
@@ -53,7 +55,7 @@ class Pattern:
         return [int(word) for word in (digest.get() if hasattr(digest, "get") else digest)]  # stall: compared
 
 
-def pattern_of(A: Any) -> Pattern:
+def pattern_digest(A: Any) -> PatternDigest:
     """The pattern of a matrix that has passed the gate."""
     backend = backend_of(A)
     if not hasattr(A, "tocoo"):
@@ -65,4 +67,4 @@ def pattern_of(A: Any) -> Pattern:
         arrays = [getattr(source, name) for name in INDEX_ARRAYS.get(form, INDEX_ARRAYS["coo"])]
     arrays = [array if array.dtype in (np.int32, np.int64) else array.astype(np.int64) for array in arrays]
     digest = backend.matrix.pattern_digest.digest(arrays)
-    return Pattern(form, str(A.dtype), tuple(A.shape), int(arrays[1].size), digest)
+    return PatternDigest(form, str(A.dtype), tuple(A.shape), int(arrays[1].size), digest)

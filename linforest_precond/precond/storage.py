@@ -5,40 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import warnings
 import zipfile
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import cpu as cpu_backend
-from linforest_precond.backends import cuda_status
-from linforest_precond.precond.jacobi import JacobiPart
-from linforest_precond.precond.multigrid.coarsest import Coarsest
-from linforest_precond.precond.multigrid.multilevel import MultilevelPart
-from linforest_precond.precond.multigrid.prolongation import Rectangle
-from linforest_precond.precond.operators import Preconditioner, Setup, operator_of
-from linforest_precond.precond.pattern_digest import Pattern
-from linforest_precond.precond.tridiagonal.operators import TridiagonalPart
-from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
-from linforest_precond.user_warnings import tell
+from linforest_precond.precond.operators import Preconditioner, packed, restore
 
 FORMAT = "linforest_precond preconditioner"
 VERSION = 1
 HEADER = "header"
-
-PARTS = {
-    "tridiagonal": TridiagonalPart,
-    "block_tridiagonal": TridiagonalPart,
-    "jacobi": JacobiPart,
-    "block_jacobi": JacobiPart,
-    "multilevel": MultilevelPart,
-}
-RECORDS = {
-    record.__name__: record
-    for record in (Bands, BlockForest, CSR, Coarsest, Forest, Ordering, Pattern, Rectangle)
-}
 
 
 def save_preconditioner(M: Preconditioner, path: Any) -> None:
@@ -113,78 +89,6 @@ def load_preconditioner(path: Any) -> Preconditioner:
             f"{path} has format version {header['version']}, and this linforest_precond reads {VERSION}"
         )
     return restore(header["kind"], (header, arrays))
-
-
-def packed(M: Preconditioner) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """A preconditioner as plain values and host arrays."""
-    arrays: dict[str, np.ndarray] = {}
-    header = {
-        "backend": M._backend.name,
-        "dtype": str(M.dtype),
-        "setup": [M._setup.milliseconds, M._setup.first],
-        "pattern": _pack(M._pattern, "pattern", arrays),
-        "part": _pack(M._part.state(), "part", arrays),
-    }
-    return header, arrays
-
-
-def restore(kind: str, state: tuple[dict[str, Any], dict[str, np.ndarray]]) -> Preconditioner:
-    """The preconditioner that was packed, on the GPU if it was there and one is usable."""
-    header, arrays = state
-    backend = _backend(header["backend"])
-    pattern, fields_of_part = (_unpack(header[name], arrays, backend.xp) for name in ("pattern", "part"))
-    with warnings.catch_warnings():  # told when it was made
-        warnings.simplefilter("ignore", RuntimeWarning)
-        part = PARTS[kind].from_state(**fields_of_part)
-    milliseconds, first = header["setup"]
-    dtype = np.dtype(header["dtype"])
-    return operator_of(part, pattern, dtype, Setup(_Told(milliseconds), first), backend, pattern.digest)
-
-
-class _Told:
-    """A stopwatch that was read before."""
-
-    def __init__(self, milliseconds: float):
-        self.milliseconds = lambda: milliseconds
-
-
-def _backend(name: str) -> Any:
-    if name == "cuda":
-        usable, reason = cuda_status()
-        if usable:
-            from linforest_precond.backends import cuda
-
-            return cuda
-        tell(f"the preconditioner was made on a GPU and is restored on the CPU: {reason}")
-    return cpu_backend
-
-
-def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """A value as JSON can hold it; arrays are put aside under names that say where they belong."""
-    if is_dataclass(value):
-        own = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {"record": type(value).__name__, "fields": _pack(own, name, arrays)}
-    if isinstance(value, dict):
-        return {key: _pack(item, f"{name}.{key}", arrays) for key, item in value.items()}
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
-        # stall: it leaves the device
-        arrays[name] = value.get() if hasattr(value, "get") else np.asarray(value)
-        return {"array": name}
-    if isinstance(value, tuple | list):
-        return [_pack(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
-    return value
-
-
-def _unpack(value: Any, arrays: dict[str, np.ndarray], xp: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_unpack(item, arrays, xp) for item in value)
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        return xp.asarray(arrays[value["array"]])
-    if "record" in value:
-        return RECORDS[value["record"]](**_unpack(value["fields"], arrays, xp))
-    return {key: _unpack(item, arrays, xp) for key, item in value.items()}
 
 
 @contextlib.contextmanager

@@ -75,5 +75,5 @@ def connected_components(
     backend = backend_of(pattern.indptr)
     count, labels = 0, backend.xp.empty(0, np.int32)
     if pattern.n:
-        count, labels = getattr(backend, METHODS[method]).weak_components(pattern)
+        count, labels = getattr(backend.csgraph, METHODS[method]).weak_components(pattern)
     return (count, labels) if return_labels else count

@@ -135,7 +135,7 @@ def match_graph(
     if method == "paz_schwartzman":
         return backend.matching.paz_schwartzman.match(graph, epsilon)
     module = {"greedy": "greedy_matching"}.get(method, method)
-    return getattr(backend, module).match(graph, tie_key_of(seed))
+    return getattr(backend.matching, module).match(graph, tie_key_of(seed))
 
 
 def tie_key_of(seed: int) -> Any:

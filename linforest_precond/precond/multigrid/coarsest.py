@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.precond.operators import stored_array
+from linforest_precond.precond.packing import packable
+from linforest_precond.precond.stored import stored_array
 from linforest_precond.records import CSR, Array
 
 # Matrices with more rows are smoothed instead, so often.
@@ -16,6 +17,7 @@ LARGEST_DENSE = 4000
 SWEEPS = 8
 
 
+@packable("Coarsest")
 @dataclass(frozen=True, eq=False)
 class Coarsest:
     """The pseudo-inverse of a matrix, dense, and its rank."""

@@ -17,7 +17,7 @@ from linforest_precond.precond.multigrid.prolongation import (
     triple_product,
 )
 from linforest_precond.precond.multigrid.smoothers import jacobi_damping
-from linforest_precond.precond.operators import stored_array
+from linforest_precond.precond.stored import stored_array
 from linforest_precond.records import CSR, Array
 
 

@@ -8,10 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond import solvers
 from linforest_precond.backends import backend_of
-from linforest_precond.precond.multigrid.multigrid_cycle import deepest_second_visit
+from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, deepest_second_visit
+from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
+from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
 from linforest_precond.precond.operators import Preconditioner, operator_of
+from linforest_precond.records import ratio_to_finest
 from linforest_precond.sparse_output import csr_like
+from linforest_precond.vectors import norms_of
 
 ACCELERATORS = "cg", "fcg", "bicgstab"
 
@@ -153,9 +158,6 @@ class Hierarchy:
         >>> residuals[-1] <= 1e-8 * residuals[0]
         True
         """
-        from linforest_precond import solvers
-        from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
-
         M = self.aspreconditioner(cycle)
         if accel is None:
             x, info, norms = repeat_cycles(self._part.levels[0], M, b, x0, tol, maxiter, callback)
@@ -189,11 +191,11 @@ class Hierarchy:
 
     def operator_complexity(self) -> float:
         """Stored entries of all levels in terms of the finest one's."""
-        return _ratio([level.csr.nnz for level in self._part.levels])
+        return ratio_to_finest([level.csr.nnz for level in self._part.levels])
 
     def grid_complexity(self) -> float:
         """Unknowns of all levels in terms of the finest one's."""
-        return _ratio([level.csr.n for level in self._part.levels])
+        return ratio_to_finest([level.csr.n for level in self._part.levels])
 
     def cycle_complexity(self, cycle: str | None = None) -> float:
         """Entries that a cycle multiplies, as PyAMG counts them, in terms of the finest level's."""
@@ -211,8 +213,6 @@ class Hierarchy:
 
         Its smoothers are the ones here, its coarsest level is inverted by itself, and it has PyAMG's cycles.
         """
-        from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
-
         return pyamg_solver(self)
 
     def __reduce__(self) -> Any:
@@ -227,15 +227,11 @@ class Hierarchy:
     __repr__ = __str__
 
     def _checked_cycle(self, cycle: str | None) -> str:
-        from linforest_precond.precond.multigrid.multilevel import check_cycle
-
         cycle = self.cycle if cycle is None else cycle
         check_cycle(cycle)
         return cycle
 
     def _norms(self, history: Any, b: Any) -> list[float]:
-        from linforest_precond.solvers.problem import norms_of
-
         xp = backend_of(b).xp
         if not len(history):  # of a function that keeps none
             return []
@@ -253,7 +249,3 @@ def _empty_like(A: Any, backend: Any) -> Any:
     if not hasattr(A, "tocoo"):
         return backend_of(A).xp.zeros((1, 1))
     return type(A)((1, 1))
-
-
-def _ratio(numbers: list[int]) -> float:
-    return sum(numbers) / max(numbers[0], 1)

@@ -11,7 +11,7 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import checked_csr
 from linforest_precond.precond.multigrid import grid_transfer, smoothers
-from linforest_precond.precond.operators import stored_array
+from linforest_precond.precond.stored import stored_array
 from linforest_precond.records import CSR
 
 

@@ -30,6 +30,11 @@ def deepest_second_visit(kind: str, last: int) -> int:
     return min(most, max(KRYLOV_LEVELS, last - PLAIN_LEVELS)) if kind == "K" else most
 
 
+def check_cycle(cycle: Any) -> None:
+    if cycle not in CYCLES:
+        raise ValueError(f"cycle must be one of {', '.join(map(repr, CYCLES))}, got {cycle!r}")
+
+
 class Space:
     """The vectors of one level for k columns, and what works on them."""
 

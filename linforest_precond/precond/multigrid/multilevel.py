@@ -15,12 +15,13 @@ from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE, Coarsest
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy
 from linforest_precond.precond.multigrid.hierarchy_level import Level
-from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES, Cycle
+from linforest_precond.precond.multigrid.multigrid_cycle import Cycle, check_cycle
 from linforest_precond.precond.multigrid.pairwise_aggregation import WEIGHTS, paired
 from linforest_precond.precond.multigrid.path_coarsening import halved
 from linforest_precond.precond.multigrid.smoothers import LINES, SMOOTHERS, smoother_of
-from linforest_precond.precond.operators import held_bytes, set_up
-from linforest_precond.records import CSR
+from linforest_precond.precond.operators import Setup, part_of_kind
+from linforest_precond.precond.stored import held_bytes
+from linforest_precond.records import CSR, ratio_to_finest
 from linforest_precond.user_warnings import tell
 
 COARSENINGS = "auto", "matching", "paths"
@@ -123,12 +124,9 @@ def multilevel(
         postsmooth=postsmooth, weights=weights, strength=strength, seed=seed,
     )  # fmt: skip
     check_cycle(cycle)
-    return Hierarchy(set_up(A, dtype, lambda csr, stored: MultilevelPart.of(csr, stored, cycle, options)), A)
-
-
-def check_cycle(cycle: Any) -> None:
-    if cycle not in CYCLES:
-        raise ValueError(f"cycle must be one of {', '.join(map(repr, CYCLES))}, got {cycle!r}")
+    setup = Setup(A, dtype)
+    part = MultilevelPart.of(setup.csr, setup.stored, cycle, options)
+    return Hierarchy(setup.operator(part), A)
 
 
 def _checked_options(**given: Any) -> dict[str, Any]:
@@ -158,6 +156,7 @@ def _checked_options(**given: Any) -> dict[str, Any]:
     return options
 
 
+@part_of_kind("multilevel")
 @dataclass(frozen=True, eq=False)
 class MultilevelPart:
     """The levels of a hierarchy, and the cycle that the operator makes."""
@@ -278,13 +277,14 @@ class MultilevelPart:
             (f"level {i}", f"{n:,} unknowns, {nnz:,} entries")
             for i, (n, nnz) in enumerate(zip(unknowns, entries))
         ]
+        of_entries, of_unknowns = ratio_to_finest(entries), ratio_to_finest(unknowns)
         if self.coarsest is None:
             how = f"smoothed, as it has more than {LARGEST_DENSE:,} unknowns"
         else:
             how = f"inverted, of rank {self.coarsest.rank:,}"
         return [
             *lines,
-            ("complexity", f"{ratio(entries):.2f} x the entries, {ratio(unknowns):.2f} x the unknowns"),
+            ("complexity", f"{of_entries:.2f} x the entries, {of_unknowns:.2f} x the unknowns"),
             ("coarsening", self.options["coarsening"]),
             ("smoother", self._smoothing()),
             ("coarsest", how + (", stalled" if self.stalled else "")),
@@ -310,11 +310,6 @@ def _advice(unknowns: int, left: int, options: dict[str, Any]) -> str:
     if options["weights"] == "magnitude":
         return found
     return found + '; try weights="magnitude", or a smaller strength'
-
-
-def ratio(numbers: list[int]) -> float:
-    """The sum in terms of the first."""
-    return sum(numbers) / max(numbers[0], 1)
 
 
 def _facts(csr: CSR) -> dict[str, bool]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linforest_precond.backends import backend_of
+from linforest_precond.precond.packing import packable
 from linforest_precond.records import CSR, Array
 
 
+@packable("Rectangle")
 @dataclass(frozen=True, eq=False)
 class Rectangle:
     """The CSR arrays of a matrix of any shape, columns ascending."""

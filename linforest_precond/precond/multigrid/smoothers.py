@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
+from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.multigrid.eigenvalue_estimates import gershgorin, largest_eigenvalue
-from linforest_precond.precond.operators import stored_array
+from linforest_precond.precond.stored import stored_array
 from linforest_precond.precond.tridiagonal.operators import TridiagonalPart, block_part, scalar_part
 from linforest_precond.records import CSR, Array, Bands
 
@@ -101,9 +103,9 @@ class Lines:
     @classmethod
     def of(cls, csr: CSR, stored: np.dtype, kind: str, definite: bool, seed: int) -> Lines | Relaxation:
         if kind == "tridiagonal":
-            part = scalar_part(csr, stored, "forest", {**FORESTS, "seed": seed})
+            part = scalar_part(csr, stored, "forest", check_options(2, **FORESTS, seed=seed))
         else:
-            part = block_part(csr, stored, 2, {**BLOCK_FORESTS, "seed": seed})
+            part = block_part(csr, stored, check_block_options(2, **BLOCK_FORESTS, seed=seed))
         return cls._damped(csr, kind, part, definite)
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.solvers.problem import checked_vectors, norms_of
+from linforest_precond.vectors import checked_vectors, norms_of
 
 
 def repeat_cycles(

@@ -17,7 +17,8 @@ from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
-from linforest_precond.precond.operators import Preconditioner, held_bytes, set_up, stored_array
+from linforest_precond.precond.operators import Preconditioner, Setup, part_of_kind
+from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.solver import solver_of
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 
@@ -71,13 +72,14 @@ def tridiagonal(
     >>> info, M.kind, round(M.coverage, 2)
     (0, 'tridiagonal', 0.67)
     """
-    options = {"seed": seed, "iterations": iterations, "m": m, "k_m": k_m, "p": p}
-    check_options(2, **options)
+    options = check_options(2, iterations, m, k_m, p, seed)
     if isinstance(ordering, str) and ordering not in ORDERINGS:
         raise ValueError(
             f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
         )
-    return set_up(A, dtype, lambda csr, stored: scalar_part(csr, stored, ordering, options))
+    setup = Setup(A, dtype)
+    part = scalar_part(setup.csr, setup.stored, ordering, options)
+    return setup.operator(part)
 
 
 def block_tridiagonal(
@@ -123,11 +125,13 @@ def block_tridiagonal(
     >>> M.bands.diagonal.shape[1:], M.forest.m
     ((2, 2), (1, 1))
     """
-    options = {"m": m, "iterations": iterations, "k_m": k_m, "p": p, "seed": seed}
-    check_block_options(block_size, **options)
-    return set_up(A, dtype, lambda csr, stored: block_part(csr, stored, block_size, options))
+    candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
+    setup = Setup(A, dtype)
+    part = block_part(setup.csr, setup.stored, candidates)
+    return setup.operator(part)
 
 
+@part_of_kind("tridiagonal", "block_tridiagonal")
 @dataclass(frozen=True, eq=False)
 class TridiagonalPart:
     """A factored (block) tridiagonal system, and which rows of A its rows are."""
@@ -261,7 +265,7 @@ def scalar_part(csr: CSR, stored: np.dtype, ordering: Any, options: dict[str, An
     forest = given = None
     is_name = isinstance(ordering, str)
     if is_name and ordering == "forest":
-        forest, bands = pipeline.tridiagonal_bands(csr, **options)
+        forest, bands = pipeline.bands_along_forest(csr, options)
     elif isinstance(ordering, Forest):
         forest, bands = ordering, extract_bands(csr, ordering)
     else:
@@ -271,9 +275,9 @@ def scalar_part(csr: CSR, stored: np.dtype, ordering: Any, options: dict[str, An
     return TridiagonalPart.of(csr, stored, bands, **fields)
 
 
-def block_part(csr: CSR, stored: np.dtype, block_size: int, options: dict[str, Any]) -> TridiagonalPart:
-    """The block tridiagonal part of a checked matrix, with checked options."""
-    forest, bands = pipeline.block_tridiagonal_bands(csr, block_size, **options)
+def block_part(csr: CSR, stored: np.dtype, candidates: Any) -> TridiagonalPart:
+    """The block tridiagonal part of a checked matrix, with the options that `check_block_options` gives."""
+    forest, bands = pipeline.bands_along_block_forest(csr, candidates)
     fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
     return TridiagonalPart.of(csr, stored, bands, **fields)
 

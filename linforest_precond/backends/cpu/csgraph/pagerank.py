@@ -8,8 +8,8 @@ are folded in halves. Sums over all vertices are those of `sums`.
 import numpy as np
 from numba import prange
 
-from ..krylov.spmv import row_shares
 from ..matrix.entries import readonly, transposed
+from ..matrix.row_shares import row_shares
 from ..matrix.sums import CHUNK, fold, fold_lanes, tree_sum
 from ..runtime.jit import helper, kernel
 

@@ -5,6 +5,7 @@ from numba import prange
 
 from ..matrix.entries import readonly
 from ..runtime.jit import helper, kernel
+from ..runtime.sorting import shell_sort
 from .factor import NO_VERTEX
 
 # Coarse rows that one thread takes at a time.
@@ -86,25 +87,8 @@ def merge_rows(indptr, indices, values, members, places, starts, longest, larges
                         # The column's pair, which of its members, and which of the row's.
                         keys[count], found[count] = 2 * place + side, weight
                         count += 1
-            sort(keys, found, count)
+            shell_sort(keys, found, count)
             counts[pair + 1] = merge(keys, found, count, largest, columns, weights, starts[pair])
-
-
-# Sort the first `count` keys, all different, and take the weights along: by insertion over shrinking gaps.
-@helper
-def sort(keys, weights, count):
-    gap = 1
-    while gap < count // 9:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, count):
-            key, weight = keys[i], weights[i]
-            place = i
-            while place >= gap and keys[place - gap] > key:
-                keys[place], weights[place] = keys[place - gap], weights[place - gap]
-                place -= gap
-            keys[place], weights[place] = key, weight
-        gap //= 3
 
 
 # Add up the entries of each column pair, by a formula that is the same seen from either; how many there are.

@@ -4,12 +4,9 @@ import numpy as np
 from numba import prange
 from scipy.sparse.linalg import LinearOperator
 
-from linforest_precond.records import CSR
-
 from ..matrix.entries import readonly
+from ..matrix.row_shares import row_shares
 from ..runtime.jit import helper, kernel
-
-ENTRIES_AT_ONCE = 16384  # entries of a matrix, about, that one thread takes at a time
 
 
 class Operator:
@@ -61,10 +58,10 @@ class Operator:
 class Product(Operator):
     """How A is multiplied: a `CSR` record, or anything that knows `@`."""
 
-    def __init__(self, A, dtype):
+    def __init__(self, A, dtype, is_csr):
         super().__init__("A", A)
         self.arrays = None
-        if isinstance(A, CSR):
+        if is_csr:
             starts = row_shares(A.indptr)
             self.arrays = tuple(readonly(array) for array in (starts, A.indptr, A.indices, A.data))
             self.one, self.many = multiply_column, multiply_columns
@@ -80,26 +77,18 @@ class Product(Operator):
 
 
 class Preconditioning(Operator):
-    """How M is multiplied: in place where it is one of `ours`, anything that knows `@`, or None."""
+    """How M is multiplied: in place where it can be, anything that knows `@`, or None."""
 
-    def __init__(self, M, dtype, ours):
+    def __init__(self, M, dtype, in_place):
         super().__init__("M", M)
         self.is_identity = M is None
-        self._in_place = ours and not (M.dtype.kind == "c" and np.dtype(dtype).kind != "c")
+        self._in_place = in_place and not (M.dtype.kind == "c" and np.dtype(dtype).kind != "c")
 
     def into(self, space, source, target):
         if self._in_place:
-            self.matrix._solve(space[source], space[target], False)
+            self.matrix.apply_into(space[source], space[target], False)
         else:
             super().into(space, source, target)
-
-
-def row_shares(indptr):
-    """Where the rows begin that one thread takes at a time, and the last end."""
-    nnz = int(indptr[-1])
-    parts = max(-(-nnz // ENTRIES_AT_ONCE), 1)
-    shares = np.arange(1, parts) * (nnz // parts)
-    return np.array([0, *np.searchsorted(indptr, shares), indptr.size - 1], np.int64)
 
 
 # The product of a matrix and a vector; a thread takes rows with about so many entries.

@@ -4,5 +4,6 @@ from . import diagonal_blocks as diagonal_blocks
 from . import entries as entries
 from . import pattern_digest as pattern_digest
 from . import pattern_scan as pattern_scan
+from . import row_shares as row_shares
 from . import sparse_products as sparse_products
 from . import sums as sums

@@ -4,8 +4,8 @@ import numba
 import numpy as np
 from numba import prange
 
-from ..forest.pairs import sort
 from ..runtime.jit import kernel
+from ..runtime.sorting import shell_sort
 from .entries import readonly
 
 # Parts at most: each has arrays as long as a row of the product.
@@ -68,4 +68,4 @@ def add_entries(
                         end += 1
                     else:
                         data[places[column]] += term
-            sort(indices[begin:end], data[begin:end], end - begin)
+            shell_sort(indices[begin:end], data[begin:end], end - begin)

@@ -4,9 +4,9 @@ import numba
 import numpy as np
 from numba import prange
 
-from ..forest.pairs import sort
 from ..matrix.entries import readonly
 from ..runtime.jit import kernel
+from ..runtime.sorting import shell_sort
 
 # Parts at most: each has an array as long as the coarse matrix.
 MOST_PARTS = 16
@@ -91,7 +91,7 @@ def merge_rows(
                         end += 1
                     else:
                         sums[place] += data[slot]
-            sort(columns[begin:end], sums[begin:end], end - begin)
+            shell_sort(columns[begin:end], sums[begin:end], end - begin)
             counts[row + 1] = end - begin
 
 

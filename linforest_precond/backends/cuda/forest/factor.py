@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..matching.best_edges import STAGED_MEAN, lanes_to_a_row, staged_entries
+from ..matrix.row_staging import STAGED_MEAN, lanes_to_a_row, staged_entries
 from ..runtime.launch import launch, note
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels

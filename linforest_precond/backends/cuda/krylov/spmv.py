@@ -4,13 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.records import CSR
-
+from ..matrix.row_products import LONGEST_ROW
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
 
-# Rows up to this length are multiplied by our own kernel, one thread a row.
-LONGEST_ROW = 256
 # cuSPARSE's algorithm of that name, which gives the same bits every time.
 CSR_ALG2 = 3
 
@@ -46,8 +43,7 @@ class Product(Operator):
     Only our own kernels are `capturable`: CuPy refuses to capture cuSPARSE's calls.
     """
 
-    def __init__(self, A, dtype):
-        is_csr = isinstance(A, CSR)
+    def __init__(self, A, dtype, is_csr):
         super().__init__("A", None if is_csr else A)
         self.own = self.capturable = is_csr and A.longest_row <= LONGEST_ROW
         self._csr = (A.indptr, A.indices, A.data.astype(dtype, copy=False)) if is_csr else None
@@ -77,19 +73,21 @@ class Product(Operator):
 
 
 class Preconditioning(Operator):
-    """How M is multiplied: in place where it is one of `ours`, anything that knows `@`, or None."""
+    """How M is multiplied: in place where it can be, anything that knows `@`, or None."""
 
-    def __init__(self, M, dtype, ours):
+    def __init__(self, M, dtype, in_place):
         super().__init__("M", M)
         self.is_identity = M is None
         self._in_place = (
-            ours and np.promote_types(dtype, M.dtype) == dtype and dtype.itemsize >= M.stored_dtype.itemsize
+            in_place
+            and np.promote_types(dtype, M.dtype) == dtype
+            and dtype.itemsize >= M.stored_dtype.itemsize
         )
         self.capturable = self.is_identity or self._in_place
 
     def into(self, space, source, target):
         if self._in_place:
-            self.matrix._solve(space[source], space[target], False)
+            self.matrix.apply_into(space[source], space[target], False)
         else:
             super().into(space, source, target)
 

@@ -2,13 +2,10 @@
 
 import numpy as np
 
-from ..runtime.launch import BLOCK
+from ..matrix.row_staging import STAGED_MEAN, lanes_to_a_row, staged_entries
 from ..runtime.lazy_cupy import cupy
 from ..runtime.structs import Struct
 
-# Rows of this mean length at most are staged in shared memory, a thread to a row.
-STAGED_MEAN = 16
-STAGED_BYTES = 40 * 1024
 # Rows beyond this, and beyond LONG_FACTOR times the mean, are cut into pieces.
 LONG_ROW = 128
 LONG_FACTOR = 4
@@ -67,15 +64,3 @@ def round_words():
     """The counts of three rounds and the words for a barrier, all zero."""
     words = cupy.zeros(3 * len(COUNT) + 1, np.uint64)
     return words, words[3 * len(COUNT) :]
-
-
-def staged_entries(mean, entry_bytes):
-    """Entries that a block stages: those of its rows, and some more where rows differ.
-
-    A multiple of 32, so that wide indices behind as many narrow weights are aligned.
-    """
-    return 32 * min(STAGED_BYTES // entry_bytes // 32, int(np.ceil(BLOCK * mean * 1.1 / 32)) + 1)
-
-
-def lanes_to_a_row(mean):
-    return next(width for width in (8, 16, 32) if width == 32 or 2.5 * width >= mean)

@@ -5,5 +5,7 @@ from . import entries as entries
 from . import pattern_digest as pattern_digest
 from . import pattern_scan as pattern_scan
 from . import row_merging as row_merging
+from . import row_products as row_products
+from . import row_staging as row_staging
 from . import sparse_products as sparse_products
 from . import sums as sums

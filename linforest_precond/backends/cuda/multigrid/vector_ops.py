@@ -5,7 +5,7 @@ Vectors are contiguous (n, k) arrays. Nothing is allocated and nothing read back
 
 import numpy as np
 
-from ..krylov.spmv import LONGEST_ROW
+from ..matrix.row_products import LONGEST_ROW
 from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type

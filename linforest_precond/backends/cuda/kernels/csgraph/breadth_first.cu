@@ -65,8 +65,8 @@ __device__ __forceinline__ Span take_vertex(const Search& s, u32 vertex, u32 par
 
 // Appends the `own` pieces of each thread's row to the queue: from *tail on, which counts them up, moved by `offset`, or
 // without a tail at `offset`. All threads of the block must come; returns how many it appended.
-__device__ __forceinline__ u32 append_rows(const Search& s, Sums& sums, u32 own, const Span& span, int vertex, u32* tail,
-                                           u32 offset) {
+__device__ __forceinline__ u32 append_rows(const Search& s, Sums& sums, u32 own, const Span& span, int vertex,
+                                           u32* tail, u32 offset) {
     const u32 warp = threadIdx.x / 32;
     u64 warp_total;
     const u64 before = counts_before(own ? CHILD + own : 0, warp_total);
@@ -88,10 +88,12 @@ __device__ __forceinline__ u32 append_rows(const Search& s, Sums& sums, u32 own,
     if (own == 1) store_item(items, span.begin, vertex, (u32)span.length);
     for (u32 left = __ballot_sync(FULL_WARP, own > 1); left; left &= left - 1) {
         const int source = __ffs(left) - 1, owner = __shfl_sync(FULL_WARP, vertex, source);
-        const i64 begin = __shfl_sync(FULL_WARP, span.begin, source), length = __shfl_sync(FULL_WARP, span.length, source);
+        const i64 begin = __shfl_sync(FULL_WARP, span.begin, source),
+                  length = __shfl_sync(FULL_WARP, span.length, source);
         Item* const target = (Item*)__shfl_sync(FULL_WARP, (u64)items, source);
         const u32 count = pieces(length);
-        for (u32 piece = threadIdx.x % 32; piece < count; piece += 32) store_piece(target, piece, begin, length, owner, 0);
+        for (u32 piece = threadIdx.x % 32; piece < count; piece += 32)
+            store_piece(target, piece, begin, length, owner, 0);
     }
     return total;
 }
@@ -129,7 +131,8 @@ __device__ __forceinline__ void look_ahead(const Search& s, Sums& sums, Level& l
     ++level.number;
 }
 
-__device__ __forceinline__ bool looks_back(const Search& s, const Level& level, const Widths& widths, const Back& back) {
+__device__ __forceinline__ bool looks_back(const Search& s, const Level& level, const Widths& widths,
+                                           const Back& back) {
     if (!s.most_items || !level.number || level.items <= widths.wide) return false;
     const u64 items = level.items, left = (u64)s.most_items - (u32)level.placed - back.skipped;
     return items * ITEMS_TO_ONE > left && items * VERTICES_TO_ONE > (u64)s.n;
@@ -188,7 +191,8 @@ __device__ __forceinline__ void look_at_leftovers(const Search& s, u32 count, u3
         const u32 neighbour = __ldg(s.neighbours + piece.begin + lane) & VERTEX;
         if (__ldcg(s.levels + neighbour) != (int)number - 1) continue;
         take_parent(s, vertex, neighbour);
-        if (atomicCAS(s.levels + vertex, -1, (int)number) == -1) items += items_of_row(s, load_span(s.spans, vertex), number);
+        if (atomicCAS(s.levels + vertex, -1, (int)number) == -1)
+            items += items_of_row(s, load_span(s.spans, vertex), number);
     }
 }
 
@@ -268,7 +272,8 @@ extern "C" __global__ void find_deepest(const int* __restrict__ levels, const in
         u64 candidate = level < 0 ? 0 : (u64)(level + 1) << 32 | ~(u32)ranks[v];
         const int first_label = __shfl_sync(FULL_WARP, label, 0);
         if (__all_sync(FULL_WARP, v >= n || label == first_label)) {
-            for (int half = 16; half > 0; half /= 2) candidate = max(candidate, __shfl_xor_sync(FULL_WARP, candidate, half));
+            for (int half = 16; half > 0; half /= 2)
+                candidate = max(candidate, __shfl_xor_sync(FULL_WARP, candidate, half));
             if (threadIdx.x % 32) candidate = 0;
         }
         if (candidate) take_most(deepest + label, candidate);
@@ -277,8 +282,8 @@ extern "C" __global__ void find_deepest(const int* __restrict__ levels, const in
 
 // A round of the search for starts: a component whose search went deeper than the one before goes on from the vertex
 // that was found there, the others keep the source they had. `report` counts those that go on and holds the greatest depth.
-extern "C" __global__ void judge(u64* deepest, const int* __restrict__ by_rank, int components, int* starts, int* sources,
-                                 int* depths, u32* report) {
+extern "C" __global__ void judge(u64* deepest, const int* __restrict__ by_rank, int components, int* starts,
+                                 int* sources, int* depths, u32* report) {
     for (int base = blockIdx.x * blockDim.x; base < components; base += gridDim.x * blockDim.x) {
         const int c = base + threadIdx.x;
         int depth = -1;

@@ -14,7 +14,8 @@ __device__ __forceinline__ int parent_of(const int* parents, int v) {
 // are left alone, since many would write to the same few. Only vertices that are no roots are written to.
 __device__ __forceinline__ int find_root(int* parents, int v) {
     int parent = parent_of(parents, v);
-    for (int above; parent > (above = parent_of(parents, parent)); parent = above) *(volatile int*)(parents + v) = above;
+    for (int above; parent > (above = parent_of(parents, parent)); parent = above)
+        *(volatile int*)(parents + v) = above;
     return parent;
 }
 
@@ -55,8 +56,8 @@ __device__ __forceinline__ void find_all_roots(int* parents, int n) {
 // 2018): two neighbours of each vertex join nearly all vertices of a large component; of a symmetric pattern, the rows
 // of its vertices need not be looked at again, because an edge that leads out of it is stored in another row too.
 extern "C" __global__ void __launch_bounds__(1024)
-    connect(const INDEX* __restrict__ indptr, const int* __restrict__ indices, int n, i64 nnz, int symmetric, int* parents,
-            int* is_root, u32* barrier, int* largest) {
+    connect(const INDEX* __restrict__ indptr, const int* __restrict__ indices, int n, i64 nnz, int symmetric,
+            int* parents, int* is_root, u32* barrier, int* largest) {
     const int first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
     u32 generation = 0;
     // The lowest neighbour, if that is below the vertex; columns ascend.

@@ -36,7 +36,9 @@ struct Level {
 };
 
 // A block's share of `count` items.
-__device__ __forceinline__ u32 share_begin(u32 count, u32 block, u32 blocks) { return (u32)((u64)count * block / blocks); }
+__device__ __forceinline__ u32 share_begin(u32 count, u32 block, u32 blocks) {
+    return (u32)((u64)count * block / blocks);
+}
 
 // A word that is its own flag: the time in the upper half tells whether the number below is the one waited for.
 __device__ __forceinline__ void tell(u64* word, u32 time, u32 number) {
@@ -65,7 +67,8 @@ __device__ __forceinline__ u32 items_of(u64 counts) { return (u32)counts; }
 __device__ __forceinline__ u64 counts_before(u64 counts, u64& total) {
     const u32 lane = threadIdx.x % 32;
     if (!__any_sync(FULL_WARP, items_of(counts) > 1 || children_of(counts) > 1)) {
-        const u32 children = __ballot_sync(FULL_WARP, counts != 0), items = __ballot_sync(FULL_WARP, items_of(counts) != 0);
+        const u32 children = __ballot_sync(FULL_WARP, counts != 0),
+                  items = __ballot_sync(FULL_WARP, items_of(counts) != 0);
         const u32 lower = (1u << lane) - 1;
         total = (u64)__popc(children) << 32 | __popc(items);
         return (u64)__popc(children & lower) << 32 | __popc(items & lower);

@@ -69,7 +69,9 @@ struct View {
     }
 };
 
-__device__ __forceinline__ View view_of(const Selection& s) { return {s.indices, s.states, (u32)iteration_key(s.seed, 2)}; }
+__device__ __forceinline__ View view_of(const Selection& s) {
+    return {s.indices, s.states, (u32)iteration_key(s.seed, 2)};
+}
 
 // Leaves out all neighbours of a new member, for lanes whose part is `wanted`.
 __device__ __forceinline__ void leave_out(const Selection& s, const Part& part, bool wanted) {

@@ -18,7 +18,8 @@ __device__ __forceinline__ int row_of_entry(const INDEX* __restrict__ indptr, in
 
 // Calls visit(row, place) for every entry of the rows that wanted(row) names. All threads of the grid must come.
 template <typename Wanted, typename Visit>
-__device__ __forceinline__ void for_each_entry(const INDEX* __restrict__ indptr, int n, i64 nnz, Wanted wanted, Visit visit) {
+__device__ __forceinline__ void for_each_entry(const INDEX* __restrict__ indptr, int n, i64 nnz, Wanted wanted,
+                                               Visit visit) {
     const u32 lane = threadIdx.x % 32;
     const i64 warps = (i64)gridDim.x * blockDim.x / 32;
     for (i64 tile = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; tile * TILE < nnz; tile += warps) {

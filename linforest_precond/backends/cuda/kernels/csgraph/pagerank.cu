@@ -88,7 +88,8 @@ __device__ void add_rows(const Matrix& m, i64 n, const double* vector, double* s
 
 // Adds up two rows of values over a block's chunk: `value(place, two values)`; the sums go to *first and *second.
 template <typename Value>
-__device__ __forceinline__ void sum_chunk(i64 chunk, i64 count, double* lanes, double* first, double* second, Value value) {
+__device__ __forceinline__ void sum_chunk(i64 chunk, i64 count, double* lanes, double* first, double* second,
+                                          Value value) {
     double sums[2] = {0.0, 0.0};
 #pragma unroll
     for (int j = 0; j < CHUNK; j += LANES) {
@@ -105,7 +106,8 @@ __device__ __forceinline__ void sum_chunk(i64 chunk, i64 count, double* lanes, d
 }
 
 // The sums of all chunks, by the same tree in every block.
-__device__ __forceinline__ void sum_chunks(const Ranking& r, double* lanes, double* totals, u32* barrier, u32& generation) {
+__device__ __forceinline__ void sum_chunks(const Ranking& r, double* lanes, double* totals, u32* barrier,
+                                           u32& generation) {
     double* values = r.chunk_sums;
     i64 count = (r.n + CHUNK - 1) / CHUNK;
     const auto value = [&](i64 place, double (&two)[2]) {
@@ -127,8 +129,8 @@ __device__ __forceinline__ void sum_chunks(const Ranking& r, double* lanes, doub
 
 // Every vertex takes its new rank, `rank(vertex)`; gives the sum of changes and of what vertices without edges spread.
 template <typename Rank>
-__device__ __forceinline__ void take_ranks(const Ranking& r, double* lanes, double* totals, u32* barrier, u32& generation,
-                                           Rank rank) {
+__device__ __forceinline__ void take_ranks(const Ranking& r, double* lanes, double* totals, u32* barrier,
+                                           u32& generation, Rank rank) {
     const i64 chunks = (r.n + CHUNK - 1) / CHUNK;
     for (i64 chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x)
         sum_chunk(chunk, r.n, lanes, r.chunk_sums + chunk, r.chunk_sums + r.room + chunk, [&](i64 v, double (&two)[2]) {

@@ -10,7 +10,8 @@ __device__ __forceinline__ int rank_in_row(const int* __restrict__ ranks, int ro
 
 // Where each row of neighbours begins and how many it has: its degree, so that the diagonal, behind them, is left out, or
 // without degrees all that is stored.
-extern "C" __global__ void find_spans(const INDEX* __restrict__ indptr, const int* __restrict__ degrees, int n, Span* spans) {
+extern "C" __global__ void find_spans(const INDEX* __restrict__ indptr, const int* __restrict__ degrees, int n,
+                                      Span* spans) {
     for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
         spans[v] = {indptr[v], degrees ? (INDEX)degrees[v] : indptr[v + 1] - indptr[v]};
 }

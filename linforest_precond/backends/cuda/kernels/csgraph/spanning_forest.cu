@@ -22,7 +22,7 @@ struct __align__(16) Edge {
 struct Trees {
     int *roots, *parents;
     u64 *lightest, *first_edges;
-    u32* taken;  // a bit for every entry
+    u32* taken;   // a bit for every entry
     Edge* edges;  // each block has room for `capacity`
     i64 capacity;
 };

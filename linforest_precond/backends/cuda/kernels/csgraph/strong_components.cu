@@ -41,7 +41,9 @@ __device__ __forceinline__ u32 before(u64 signature) { return (u32)signature; }
 __device__ __forceinline__ u32 after(u64 signature) { return (u32)(signature >> 32); }
 __device__ __forceinline__ bool is_settled(u64 signature) { return before(signature) == after(signature); }
 __device__ __forceinline__ bool lower_before(u64* signature, u32 key) { return atomicMin((u32*)signature, key) > key; }
-__device__ __forceinline__ bool lower_after(u64* signature, u32 key) { return atomicMin((u32*)signature + 1, key) > key; }
+__device__ __forceinline__ bool lower_after(u64* signature, u32 key) {
+    return atomicMin((u32*)signature + 1, key) > key;
+}
 
 // Takes the keys along an edge, those before to its head and those after to its tail.
 __device__ __forceinline__ bool relax(u64* signatures, int tail, int head) {
@@ -70,13 +72,14 @@ __device__ __forceinline__ bool shortcut(u64* signatures, int v, u32 salt) {
 template <typename Visit>
 __device__ __forceinline__ void for_each_share(i64 count, bool backwards, Visit visit) {
     const i64 items = (i64)AT_ONCE * blockDim.x, shares = (count + items - 1) / items;
-    for (i64 share = blockIdx.x; share < shares; share += gridDim.x) visit((backwards ? shares - 1 - share : share) * items);
+    for (i64 share = blockIdx.x; share < shares; share += gridDim.x)
+        visit((backwards ? shares - 1 - share : share) * items);
 }
 
 // Sweeps over all edges and vertices until no key moves; every second one from the last to the first.
 template <typename Tails>
-__device__ void spread_keys(const Search& s, const Tails* tails, const int* heads, i64 edges, const int* vertices, i64 count,
-                            u32 salt, u32& sweeps, u32& generation) {
+__device__ void spread_keys(const Search& s, const Tails* tails, const int* heads, i64 edges, const int* vertices,
+                            i64 count, u32 salt, u32& sweeps, u32& generation) {
     for (bool going = true; going; ++sweeps) {
         bool any = false;
         for_each_share(edges, sweeps % 2, [&](i64 base) {
@@ -135,8 +138,8 @@ __device__ void settle_vertices(const Search& s, const int* vertices, i64 count,
 
 // An edge between vertices of different signatures is on no cycle, and one inside a component has served.
 template <typename Tails>
-__device__ void keep_edges(const Search& s, const Tails* tails, const int* heads, i64 edges, int* left_tails, int* left_heads,
-                           u64* left_count) {
+__device__ void keep_edges(const Search& s, const Tails* tails, const int* heads, i64 edges, int* left_tails,
+                           int* left_heads, u64* left_count) {
     for_each_share(edges, false, [&](i64 base) {
         int tail[AT_ONCE], head[AT_ONCE];
         u32 wanted = 0;
@@ -147,7 +150,8 @@ __device__ void keep_edges(const Search& s, const Tails* tails, const int* heads
             tail[i] = (int)tails[edge];
             head[i] = heads[edge];
             const u64 signature = __ldcg(s.signatures + tail[i]);
-            if (tail[i] != head[i] && !is_settled(signature) && signature == __ldcg(s.signatures + head[i])) wanted |= 1u << i;
+            if (tail[i] != head[i] && !is_settled(signature) && signature == __ldcg(s.signatures + head[i]))
+                wanted |= 1u << i;
         }
         u64 places[AT_ONCE];
         append_places(wanted, left_count, places);
@@ -209,7 +213,8 @@ extern "C" __global__ void __launch_bounds__(1024) cut_cycles_apart(Search s) {
     bool going = cut(s, s.rows, s.columns, (const int*)0, 0, busiest, sweeps, generation);
     for (u32 round = 1; going; ++round) {
         const u32 list = (round - 1) % 2;
-        going = cut(s, s.tails[list], s.heads[list], s.vertices[list], round, mix32(busiest + round), sweeps, generation);
+        going =
+            cut(s, s.tails[list], s.heads[list], s.vertices[list], round, mix32(busiest + round), sweeps, generation);
     }
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < s.n; v += (i64)gridDim.x * blockDim.x) {
         const int root = __ldcg(s.lowest + __ldcg(s.members + v));

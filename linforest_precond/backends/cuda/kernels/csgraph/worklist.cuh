@@ -60,7 +60,8 @@ __device__ __forceinline__ Sight look_together(const Problem& problem, const Par
 
 // A warp looks through the parts of its lanes from their offsets on. All lanes must come.
 template <typename Problem>
-__device__ __forceinline__ Sight look_through(const Problem& problem, const Part& part, u64 own, bool wanted, int& offset) {
+__device__ __forceinline__ Sight look_through(const Problem& problem, const Part& part, u64 own, bool wanted,
+                                              int& offset) {
     Sight sight = wanted ? look_alone(problem, part, own, offset) : PASSED;
     for (u32 left = __ballot_sync(FULL_WARP, sight == UNDONE); left; left &= left - 1) {
         const int lane = __ffs(left) - 1;
@@ -86,7 +87,8 @@ struct Worklist {
 // Works off `count` items in rounds: `examine(item)`, by all lanes of a warp, says whether the item stays. A cooperative
 // launch; blocks meet at the end.
 template <typename Examine>
-__device__ __forceinline__ void work_off(const Worklist& work, u64 count, u32* barrier, u32& generation, Examine examine) {
+__device__ __forceinline__ void work_off(const Worklist& work, u64 count, u32* barrier, u32& generation,
+                                         Examine examine) {
     for (u32 round = 0; count; ++round) {
         const bool alone = count <= FEW;
         if (alone && blockIdx.x) break;

@@ -4,8 +4,8 @@
 // blocks before and after it on the path. Blocks have 2^bits rows; a ghost's diagonal is that of the block's first vertex,
 // `one` where that is 0.
 extern "C" __global__ void copy_blocks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                       const VALUE* __restrict__ data, const VALUE* __restrict__ matrix_diagonal, VALUE one,
-                                       const INDEX* __restrict__ members,
+                                       const VALUE* __restrict__ data, const VALUE* __restrict__ matrix_diagonal,
+                                       VALUE one, const INDEX* __restrict__ members,
                                        const bool* __restrict__ starts_path, i64 blocks, int bits,
                                        VALUE* __restrict__ lower, VALUE* __restrict__ diagonal,
                                        VALUE* __restrict__ upper) {

@@ -7,19 +7,19 @@
 #define CLOSED 0x20
 
 // Stands in the last place of a row whose vertex is not full but has no free neighbour left.
-#define EXHAUSTED ((INDEX)-2)
+#define EXHAUSTED ((INDEX) - 2)
 
 // What is asked of one launch.
 struct Options {
     u64 seed, threshold;
-    i64 first, last;     // the iterations to make
-    i64 long_row;        // longer rows are cut into pieces
-    i64 fewest_dense;    // from this many active vertices on, all rows are gone through
+    i64 first, last;   // the iterations to make
+    i64 long_row;      // longer rows are cut into pieces
+    i64 fewest_dense;  // from this many active vertices on, all rows are gone through
     int m, k_m;
-    int automatic;       // whether to stop when few edges are confirmed
-    int short_rows;      // whether a block's rows fit into shared memory
-    int capacity;        // entries that fit into shared memory
-    int width;           // lanes to a row of the active list
+    int automatic;   // whether to stop when few edges are confirmed
+    int short_rows;  // whether a block's rows fit into shared memory
+    int capacity;    // entries that fit into shared memory
+    int width;       // lanes to a row of the active list
 };
 
 // One iteration.
@@ -31,7 +31,9 @@ struct Iteration {
     u64 next_charge_key;
 };
 
-__device__ __forceinline__ u64 charge_key(const Options& options, i64 k) { return iteration_key(options.seed, 2 * k + 1); }
+__device__ __forceinline__ u64 charge_key(const Options& options, i64 k) {
+    return iteration_key(options.seed, 2 * k + 1);
+}
 
 struct Candidate {
     WEIGHT value;  // as stored in the graph; its magnitude counts
@@ -78,8 +80,8 @@ struct Best {
 struct Problem {
     const INDEX* __restrict__ indptr;
     const INDEX* __restrict__ indices;
-    const WEIGHT* __restrict__ values;   // their magnitudes are the weights
-    INDEX* neighbors;                    // rows of DEGREE, ascending, empty places last
+    const WEIGHT* __restrict__ values;  // their magnitudes are the weights
+    INDEX* neighbors;                   // rows of DEGREE, ascending, empty places last
     WEIGHT* edge_values;
     INDEX* slots;
     u8* state;
@@ -96,8 +98,7 @@ struct Seeker {
         vertex = v;
         state = fresh ? 0 : problem.state[v];
 #pragma unroll
-        for (int i = 0; i < DEGREE; ++i)
-            held[i] = state >> i & 1 ? problem.neighbors[v * DEGREE + i] : NO_VERTEX;
+        for (int i = 0; i < DEGREE; ++i) held[i] = state >> i & 1 ? problem.neighbors[v * DEGREE + i] : NO_VERTEX;
     }
     __device__ __forceinline__ bool holds(INDEX column) const {
         bool found = false;
@@ -192,8 +193,8 @@ __device__ __forceinline__ bool consider_entries(Best& best, const Problem& prob
                                                  const Iteration& it, i64 begin, i64 end, int stride) {
     const u32 key = it.tie_key;
     switch (mode_of(it)) {
-        case FRESH: return consider_entries<FRESH>(best, problem, seeker, key, begin, end, stride);
-        case UNCHARGED: return consider_entries<UNCHARGED>(best, problem, seeker, key, begin, end, stride);
-        default: return consider_entries<CHARGED>(best, problem, seeker, key, begin, end, stride);
+    case FRESH: return consider_entries<FRESH>(best, problem, seeker, key, begin, end, stride);
+    case UNCHARGED: return consider_entries<UNCHARGED>(best, problem, seeker, key, begin, end, stride);
+    default: return consider_entries<CHARGED>(best, problem, seeker, key, begin, end, stride);
     }
 }

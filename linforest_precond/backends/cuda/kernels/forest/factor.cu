@@ -5,9 +5,9 @@
 
 // Counters of one iteration, zero at first.
 struct Record {
-    u64 active;     // vertices that propose in it
-    u64 confirmed;  // directed edges that it confirmed
-    u64 proposed;   // 1 when anything was proposed
+    u64 active;                                 // vertices that propose in it
+    u64 confirmed;                              // directed edges that it confirmed
+    u64 proposed;                               // 1 when anything was proposed
     u64 started_at, proposed_at, confirmed_at;  // when it began and its two halves were done, in nanoseconds
 };
 

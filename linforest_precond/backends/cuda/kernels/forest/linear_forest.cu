@@ -47,7 +47,8 @@ __device__ void name_cycles(const Paths& paths, u32 half_edges, Rounds& rounds, 
     u64* const links = &top.links[0].link[0];
     for (u32 own = blockIdx.x * blockDim.x + threadIdx.x; own < half_edges; own += gridDim.x * blockDim.x) {
         const u64 link = links[own];
-        if (!is_end(link)) __stcg(links + own, word(upper(link), min(top.origin[own / 2], top.origin[upper(link) / 2])));
+        if (!is_end(link))
+            __stcg(links + own, word(upper(link), min(top.origin[own / 2], top.origin[upper(link) / 2])));
     }
     grid_barrier(rounds.barrier, generation);
     for (;; ++rounds.news) {
@@ -184,8 +185,8 @@ __device__ __forceinline__ void take_least(u64* place, u64 candidate) {
 
 // Cuts every cycle at its weakest edge, the least by (weight, smaller end, larger end). Weights are not
 // negative, so that their bits are ordered as they are. A cooperative launch; `slots` may be null.
-extern "C" __global__ void __launch_bounds__(512, 3) cut_cycles(Paths paths, WEIGHT* values, INDEX* slots,
-                                                                Weakest weakest, u32* barrier) {
+extern "C" __global__ void __launch_bounds__(512, 3)
+    cut_cycles(Paths paths, WEIGHT* values, INDEX* slots, Weakest weakest, u32* barrier) {
     u32 generation = 0;
     const i64 own = (i64)blockIdx.x * blockDim.x + threadIdx.x, stride = (i64)gridDim.x * blockDim.x;
     const i64 items = (i64)paths.counters[CYCLIC];

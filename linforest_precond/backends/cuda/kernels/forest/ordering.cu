@@ -6,8 +6,8 @@
 // Each vertex goes to its position behind all paths with smaller ids; `path_ends` are the running sums of
 // the paths' lengths by id.
 extern "C" __global__ void place_vertices(const INDEX* __restrict__ path_id, const INDEX* __restrict__ position,
-                                          i64 vertices, const INDEX* __restrict__ path_ends,
-                                          INDEX* __restrict__ order, INDEX* __restrict__ rank) {
+                                          i64 vertices, const INDEX* __restrict__ path_ends, INDEX* __restrict__ order,
+                                          INDEX* __restrict__ rank) {
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x; first < vertices; first += AT_ONCE * stride) {
         INDEX places[AT_ONCE];

@@ -68,7 +68,9 @@ struct PairRow {
     i64 begin[2];
     int length[2];
 
-    __device__ __forceinline__ i64 slot(int i) const { return i < length[0] ? begin[0] + i : begin[1] + (i - length[0]); }
+    __device__ __forceinline__ i64 slot(int i) const {
+        return i < length[0] ? begin[0] + i : begin[1] + (i - length[0]);
+    }
     __device__ __forceinline__ int count() const { return length[0] + length[1]; }
 };
 
@@ -231,7 +233,8 @@ __device__ __forceinline__ void write_tile(const Fine& fine, const Coarse& coars
         PairRow row;
         if (!staged) row = load_row(fine, first + r);
         for (int i = threadIdx.x % STAGING_LANES; i < tile.counts[r]; i += STAGING_LANES) {
-            coarse.indices[out + i] = staged ? (INDEX)stage.tile.keys[tile.at[r] + i] : coarse.long_indices[row.slot(i)];
+            coarse.indices[out + i] =
+                staged ? (INDEX)stage.tile.keys[tile.at[r] + i] : coarse.long_indices[row.slot(i)];
             coarse.values[out + i] = staged ? stage.tile.weights[tile.at[r] + i] : coarse.long_values[row.slot(i)];
         }
     }

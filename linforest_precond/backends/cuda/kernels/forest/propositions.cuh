@@ -75,7 +75,8 @@ __device__ bool propose_dense(const Problem& problem, const Iteration& it, const
     for (i64 first = (i64)blockIdx.x * ROWS; first < problem.rows; first += (i64)gridDim.x * ROWS) {
         const i64 last = first + ROWS < problem.rows ? first + ROWS : problem.rows;
         if (mode == FRESH) proposed |= propose_block<FRESH>(problem, it, stage, first, last, options.long_row);
-        else if (mode == UNCHARGED) proposed |= propose_block<UNCHARGED>(problem, it, stage, first, last, options.long_row);
+        else if (mode == UNCHARGED)
+            proposed |= propose_block<UNCHARGED>(problem, it, stage, first, last, options.long_row);
         else proposed |= propose_block<CHARGED>(problem, it, stage, first, last, options.long_row);
         __syncthreads();
     }
@@ -125,9 +126,8 @@ __device__ bool propose_listed(const Problem& problem, const Iteration& it, cons
     const Stage stage = stage_of(options);
     bool proposed = false;
     for (i64 first = (i64)blockIdx.x * ROWS; first < it.active; first += (i64)gridDim.x * ROWS) {
-        proposed |= it.charged
-                        ? propose_listed_block<CHARGED>(problem, it, stage, list, first, options.long_row)
-                        : propose_listed_block<UNCHARGED>(problem, it, stage, list, first, options.long_row);
+        proposed |= it.charged ? propose_listed_block<CHARGED>(problem, it, stage, list, first, options.long_row)
+                               : propose_listed_block<UNCHARGED>(problem, it, stage, list, first, options.long_row);
         __syncthreads();
     }
     return proposed;
@@ -135,8 +135,7 @@ __device__ bool propose_listed(const Problem& problem, const Iteration& it, cons
 
 // The vertices of the active list (all vertices in the first iteration) propose along their heaviest free
 // edges, for longer rows: a generalized sparse matrix-vector product with `width` lanes to a row.
-__device__ bool propose_sparse(const Problem& problem, const Iteration& it, const Options& options,
-                               const INDEX* list) {
+__device__ bool propose_sparse(const Problem& problem, const Iteration& it, const Options& options, const INDEX* list) {
     const int width = options.width, lane = threadIdx.x % width;
     const i64 rows_at_once = (i64)gridDim.x * blockDim.x / width;
     const i64 own = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / width;

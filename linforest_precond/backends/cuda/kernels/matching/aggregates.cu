@@ -13,7 +13,8 @@ struct Edge {
 
 // The first of a vertex's edges to paired vertices, found by WIDTH lanes together.
 __device__ __forceinline__ Edge heaviest_paired(const INDEX* __restrict__ indices, const WEIGHT* __restrict__ values,
-                                                const INDEX* __restrict__ mate, i64 begin, i64 end, i64 v, u32 tie_key) {
+                                                const INDEX* __restrict__ mate, i64 begin, i64 end, i64 v,
+                                                u32 tie_key) {
     Edge best = {0, ~0u, NO_VERTEX};
     for (i64 slot = begin + threadIdx.x % WIDTH; slot < end; slot += WIDTH) {
         const INDEX column = indices[slot];

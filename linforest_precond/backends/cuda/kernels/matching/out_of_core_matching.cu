@@ -40,9 +40,9 @@ extern "C" __global__ void __launch_bounds__(256, 5)
 
 // What a round leaves, zero at first.
 struct Report {
-    u64 matched;   // 1 when anything was matched
-    u64 entries;   // in the rows of the vertices that are left
-    u64 open[1];   // for each batch, 1 when a vertex in it has to point anew
+    u64 matched;  // 1 when anything was matched
+    u64 entries;  // in the rows of the vertices that are left
+    u64 open[1];  // for each batch, 1 when a vertex in it has to point anew
 };
 
 // Matches the edges that both ends point along, and tells what is left. `ends` are those of the batches.

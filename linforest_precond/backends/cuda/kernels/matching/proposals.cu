@@ -11,7 +11,7 @@
 #define OUT 2
 
 // The choice of a vertex all of whose neighbours are out.
-#define DEAD ((INDEX)-2)
+#define DEAD ((INDEX) - 2)
 
 // What is asked for.
 struct Options {

@@ -94,8 +94,9 @@ extern "C" __global__ void __launch_bounds__(256, 5)
         search_pieces(search, task, round.pieces, pieces, crew.blocks);
         if (number == 0) {
             crew.meet();
-            sift(search, round, true, crew.blocks, [=](INDEX v) { return choice_of(choices, v); },
-                 [&](INDEX& v, int choice) { return court_choice(suitors, choices, v, choice); });
+            sift(
+                search, round, true, crew.blocks, [=](INDEX v) { return choice_of(choices, v); },
+                [&](INDEX& v, int choice) { return court_choice(suitors, choices, v, choice); });
         } else {
             task.hand_on();
         }

@@ -5,8 +5,8 @@
 
 // Each row copies what it stores inside its diagonal block; a short last block is filled up with the identity.
 extern "C" __global__ void copy_diagonal_blocks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                       const VALUE* __restrict__ data, i64 rows, int size, i64 count,
-                                       VALUE* __restrict__ blocks) {
+                                                const VALUE* __restrict__ data, i64 rows, int size, i64 count,
+                                                VALUE* __restrict__ blocks) {
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < count * size; row += stride) {
         VALUE* own = blocks + row * size;

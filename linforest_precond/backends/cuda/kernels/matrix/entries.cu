@@ -18,8 +18,8 @@ extern "C" __global__ void chunk_rows(const INDEX* __restrict__ indptr, i64 rows
 // A number that an edge {low, high} of this weight has and hardly another: both halves of a 128-bit
 // product. Only whether the numbers above and below the diagonal cancel is ever seen.
 __device__ __forceinline__ u64 edge_hash(INDEX low, INDEX high, u64 weight_bits) {
-    const u64 pair = sizeof(INDEX) == 4 ? (u64)(u32)high << 32 | (u32)low
-                                        : (u64)high * 0x9E3779B97F4A7C15ull + (u64)low;
+    const u64 pair =
+        sizeof(INDEX) == 4 ? (u64)(u32)high << 32 | (u32)low : (u64)high * 0x9E3779B97F4A7C15ull + (u64)low;
     const u64 a = pair ^ 0xD6E8FEB86659FD93ull, b = weight_bits ^ 0xC2B2AE3D27D4EB4Full;
     return a * b ^ __umul64hi(a, b);
 }
@@ -108,10 +108,10 @@ __device__ __forceinline__ bool stage(const Chunk& chunk, const INDEX* __restric
 // One pass over all entries: are they finite, in range, sorted, symmetric, what do they weigh, and what is
 // on the diagonal (zeroed before)? A block takes a chunk of entries at a time into shared memory, looks at
 // each entry by itself, then at the rows, then adds up the weights: all of them, and those beside the diagonal.
-extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6) scan_entries(
-    const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data, i64 rows,
-    i64 entries, double scale, const INDEX* __restrict__ chunk_row, double* __restrict__ chunk_sums,
-    VALUE* __restrict__ diagonal, u64* report) {
+extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
+    scan_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
+                 i64 rows, i64 entries, double scale, const INDEX* __restrict__ chunk_row,
+                 double* __restrict__ chunk_sums, VALUE* __restrict__ diagonal, u64* report) {
     __shared__ WEIGHT weights[CHUNK];
     __shared__ INDEX columns[CHUNK];
     __shared__ double lanes[2 * LANES];
@@ -146,7 +146,8 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6) s
 }
 
 // The row of every entry, `width` threads to a row.
-extern "C" __global__ void fill_rows(const INDEX* __restrict__ indptr, i64 rows, int width, INDEX* __restrict__ row_of) {
+extern "C" __global__ void fill_rows(const INDEX* __restrict__ indptr, i64 rows, int width,
+                                     INDEX* __restrict__ row_of) {
     const i64 groups = (i64)gridDim.x * blockDim.x / width;
     for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / width; row < rows; row += groups)
         for (i64 slot = indptr[row] + threadIdx.x % width; slot < indptr[row + 1]; slot += width) row_of[slot] = row;
@@ -197,7 +198,8 @@ extern "C" __global__ void merge_entries(const INDEX* __restrict__ row_of, const
                                          const INDEX* __restrict__ other_ptr, const INDEX* __restrict__ other_indices,
                                          INDEX* __restrict__ out_indices, WEIGHT* __restrict__ out_weights) {
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
-        const i64 begin = first_not_less(other_indices, (i64)other_ptr[row_of[i]], (i64)other_ptr[row_of[i] + 1], indices[i]);
+        const i64 begin =
+            first_not_less(other_indices, (i64)other_ptr[row_of[i]], (i64)other_ptr[row_of[i] + 1], indices[i]);
         out_indices[i + begin] = indices[i];
         out_weights[i + begin] = weights[i];
     }

@@ -4,9 +4,7 @@
 // raised by atomicMax, so that zeroed memory means "none" and the first place wins.
 enum Report { BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, WORDS };
 
-__device__ __forceinline__ void report_first(u64* report, Report kind, u64 place) {
-    atomicMax(report + kind, ~place);
-}
+__device__ __forceinline__ void report_first(u64* report, Report kind, u64 place) { atomicMax(report + kind, ~place); }
 
 // As unsigned numbers, negative columns are beyond the last.
 __device__ __forceinline__ bool is_outside(INDEX column, i64 rows) {
@@ -94,10 +92,9 @@ __device__ __forceinline__ void share_parts(const INDEX* __restrict__ indptr, IN
 // Calls look(Together<threads>, part) for the parts of all rows in the chunk that begins at entry `base` and has `count`
 // entries. All threads of the block must come.
 template <typename Look>
-__device__ __forceinline__ void for_each_part(const INDEX* __restrict__ indptr, INDEX first_row, INDEX last_row, i64 base,
-                                              int count, const Look& look) {
+__device__ __forceinline__ void for_each_part(const INDEX* __restrict__ indptr, INDEX first_row, INDEX last_row,
+                                              i64 base, int count, const Look& look) {
     if (last_row - first_row < MANY_ROWS)
         share_parts<FEW_THREADS>(indptr, first_row, last_row, base, count, 8 * FEW_THREADS, look);
-    else
-        share_parts<1>(indptr, first_row, last_row, base, count, 32, look);
+    else share_parts<1>(indptr, first_row, last_row, base, count, 32, look);
 }

@@ -2,7 +2,8 @@
 #include "matrix/entry_tiles.cuh"
 
 extern "C" __global__ void chunk_rows_of_pattern(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
-                                                 INDEX* __restrict__ chunk_row, int* __restrict__ lengths, u64* report) {
+                                                 INDEX* __restrict__ chunk_row, int* __restrict__ lengths,
+                                                 u64* report) {
     find_chunk_rows(indptr, rows, entries, chunk_row, lengths, report);
 }
 

@@ -283,7 +283,8 @@ __device__ __forceinline__ bool merge_tile(const Fine& fine, const Groups& group
         if (t == 0) tile.chunk_end = rows;
         __syncthreads();
         if (t >= first && t < rows &&
-            (tile.entries[t + 1] - tile.entries[t] > SHORT_ROW || tile.entries[t + 1] - tile.entries[first] > CAPACITY ||
+            (tile.entries[t + 1] - tile.entries[t] > SHORT_ROW ||
+             tile.entries[t + 1] - tile.entries[first] > CAPACITY ||
              tile.members[t + 1] - tile.members[first] > MEMBERS))
             atomicMin(&tile.chunk_end, t);
         __syncthreads();
@@ -299,9 +300,10 @@ __device__ __forceinline__ bool merge_tile(const Fine& fine, const Groups& group
             first = end;
         } else {
             const i64 row = first_row + first, length = tile.entries[first + 1] - tile.entries[first];
-            const int count = length > LONGEST_ROW
-                                  ? (int)room.longest_counts[first_not_less(room.longest_rows, 0, room.longest, (INDEX)row)]
-                                  : merge_long_row(fine, groups, room, stage.row, row, tile.entries[first], (int)length);
+            const int count =
+                length > LONGEST_ROW
+                    ? (int)room.longest_counts[first_not_less(room.longest_rows, 0, room.longest, (INDEX)row)]
+                    : merge_long_row(fine, groups, room, stage.row, row, tile.entries[first], (int)length);
             if (t == 0) tile.counts[first] = count;
             ++first;
         }
@@ -373,8 +375,9 @@ extern "C" __global__ void pack_words(Fine fine, Groups groups, const INDEX* __r
 // Adds up the sorted entries of each column of the longest rows, a warp to a column, and leaves the rows in the room.
 // `heads` says where the columns begin, `firsts` which of them is the first of each row.
 extern "C" __global__ void merge_longest_rows(Groups groups, Room room, const u64* __restrict__ words,
-                                              const VALUE* __restrict__ values, i64 entries, const i64* __restrict__ heads,
-                                              i64 merged, const i64* __restrict__ firsts) {
+                                              const VALUE* __restrict__ values, i64 entries,
+                                              const i64* __restrict__ heads, i64 merged,
+                                              const i64* __restrict__ firsts) {
     const int lane = threadIdx.x % 32;
     const i64 warps = (i64)gridDim.x * blockDim.x / 32;
     for (i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; i < merged; i += warps) {

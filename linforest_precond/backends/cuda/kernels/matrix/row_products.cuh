@@ -18,7 +18,7 @@ __device__ __forceinline__ void each_product(const INDEX* __restrict__ indptr, c
         const i64 own_begin = starts[row], own_end = threadIdx.x < rows ? (i64)starts[row + 1] : own_begin;
         VALUE sum = VALUE{};
         for (i64 base = begin; base < end; base += ENTRIES) {
-            EACH(i, (int)(ENTRIES / THREADS)) {
+            EACH (i, (int)(ENTRIES / THREADS)) {
                 const i64 at = base + i * THREADS + threadIdx.x;
                 if (at < end) products[i * THREADS + threadIdx.x] = data[at] * x[indices[at]];
             }

@@ -14,7 +14,8 @@ extern "C" __global__ void copy_upper(const INDEX* __restrict__ indptr, const IN
                                       VALUE* data) {
     const i64 teams = (i64)gridDim.x * blockDim.x / LANES;
     for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / LANES; row < rows; row += teams)
-        for (i64 slot = (i64)indptr[row] + threadIdx.x % LANES; slot < indptr[row + 1] && indices[slot] <= row; slot += LANES) {
+        for (i64 slot = (i64)indptr[row] + threadIdx.x % LANES; slot < indptr[row + 1] && indices[slot] <= row;
+             slot += LANES) {
             const i64 column = indices[slot];
             if (column == row) data[slot] = real_value(data[slot]);
             else data[slot] = conjugate(data[first_not_less(indices, indptr[column], indptr[column + 1], (INDEX)row)]);

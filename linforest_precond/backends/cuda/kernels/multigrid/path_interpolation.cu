@@ -45,14 +45,14 @@ extern "C" __global__ void find_hosts(Paths paths, const INDEX* __restrict__ gro
 }
 
 // Which vertices stay: every second one of a path, and those that are alone.
-extern "C" __global__ void mark_staying(Paths paths, const INDEX* __restrict__ groups, const INDEX* __restrict__ hosts, i64 n,
-                                        INDEX* __restrict__ stays) {
+extern "C" __global__ void mark_staying(Paths paths, const INDEX* __restrict__ groups, const INDEX* __restrict__ hosts,
+                                        i64 n, INDEX* __restrict__ stays) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x)
         stays[v] = hosts[groups[v]] == v && (paths.positions[v] % 2 == 0 || !is_on_path(paths, v));
 }
 
-extern "C" __global__ void count_shares(Paths paths, const INDEX* __restrict__ groups, const INDEX* __restrict__ hosts, i64 n,
-                                        const INDEX* __restrict__ stays, INDEX* __restrict__ counts) {
+extern "C" __global__ void count_shares(Paths paths, const INDEX* __restrict__ groups, const INDEX* __restrict__ hosts,
+                                        i64 n, const INDEX* __restrict__ stays, INDEX* __restrict__ counts) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x) {
         const INDEX host = hosts[groups[v]];
         counts[v] = row_of(paths, host, stays[host]).count;
@@ -60,8 +60,8 @@ extern "C" __global__ void count_shares(Paths paths, const INDEX* __restrict__ g
 }
 
 // Fills the rows, which end at `ends`; `numbers` counts the vertices that stay up to each.
-extern "C" __global__ void fill_shares(Paths paths, const INDEX* __restrict__ groups, const INDEX* __restrict__ hosts, i64 n,
-                                       const INDEX* __restrict__ stays, const INDEX* __restrict__ numbers,
+extern "C" __global__ void fill_shares(Paths paths, const INDEX* __restrict__ groups, const INDEX* __restrict__ hosts,
+                                       i64 n, const INDEX* __restrict__ stays, const INDEX* __restrict__ numbers,
                                        const INDEX* __restrict__ ends, INDEX* __restrict__ columns,
                                        double* __restrict__ shares) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x) {

@@ -7,11 +7,13 @@
 #define WIDTH 8
 
 // Rows are taken by WIDTH lanes each; a warp's rows start and end together, so that its lanes can tell each other.
-#define EACH_ROW(row, rows)                                                                                            \
-    for (i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32 * (32 / WIDTH), row = first + threadIdx.x % 32 / WIDTH; \
+#define EACH_ROW(row, rows)                                                            \
+    for (i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32 * (32 / WIDTH), \
+             row = first + threadIdx.x % 32 / WIDTH;                                   \
          first < rows; first += (i64)gridDim.x * blockDim.x / WIDTH, row = first + threadIdx.x % 32 / WIDTH)
-#define EACH_SLOT(slot, row, rows)                                                                                     \
-    for (i64 slot = row < rows ? (i64)indptr[row] + threadIdx.x % WIDTH : 0, end = row < rows ? (i64)indptr[row + 1] : 0; \
+#define EACH_SLOT(slot, row, rows)                                           \
+    for (i64 slot = row < rows ? (i64)indptr[row] + threadIdx.x % WIDTH : 0, \
+             end = row < rows ? (i64)indptr[row + 1] : 0;                    \
          slot < end; slot += WIDTH)
 
 __device__ __forceinline__ WEIGHT imaginary_part(WEIGHT) { return 0; }

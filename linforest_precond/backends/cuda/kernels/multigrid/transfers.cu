@@ -28,7 +28,8 @@ __device__ __forceinline__ VALUE sum_runs(const INDEX* __restrict__ members, i64
 
 // Sums over the members of each aggregate, in all columns: a thread to a sum, a warp where there are many members.
 extern "C" __global__ void sum_members(const INDEX* __restrict__ indptr, const INDEX* __restrict__ members,
-                                       const VALUE* __restrict__ fine, i64 rows, i64 columns, VALUE* __restrict__ coarse) {
+                                       const VALUE* __restrict__ fine, i64 rows, i64 columns,
+                                       VALUE* __restrict__ coarse) {
     const int lane = threadIdx.x % 32;
     const i64 count = rows * columns, step = (i64)gridDim.x * blockDim.x;
     for (i64 base = (i64)blockIdx.x * blockDim.x + threadIdx.x - lane; base < count; base += step) {
@@ -38,8 +39,9 @@ extern "C" __global__ void sum_members(const INDEX* __restrict__ indptr, const I
         if (at < count && !many) coarse[at] = sum_run(members, begin, end, fine, columns, column);
         for (u32 left = __ballot_sync(FULL_WARP, many); left; left &= left - 1) {
             const int owner = __ffs(left) - 1;
-            const VALUE sum = sum_runs(members, __shfl_sync(FULL_WARP, begin, owner), __shfl_sync(FULL_WARP, end, owner),
-                                       fine, columns, __shfl_sync(FULL_WARP, column, owner));
+            const VALUE sum =
+                sum_runs(members, __shfl_sync(FULL_WARP, begin, owner), __shfl_sync(FULL_WARP, end, owner), fine,
+                         columns, __shfl_sync(FULL_WARP, column, owner));
             if (lane == owner) coarse[at] = sum;
         }
     }

@@ -16,7 +16,8 @@ struct Matrix {
 
 // Calls take(entry of the vector, row, product) for every row and column. A thread keeps to one column.
 template <typename Take>
-__device__ __forceinline__ void each_entry_product(const Matrix& matrix, const VALUE* __restrict__ x, int columns, Take take) {
+__device__ __forceinline__ void each_entry_product(const Matrix& matrix, const VALUE* __restrict__ x, int columns,
+                                                   Take take) {
     if (columns > 1) {
         const ColumnWalk walk(matrix.rows, columns);
         for (i64 e = walk.at; e < walk.end; e += walk.step) {
@@ -30,7 +31,8 @@ __device__ __forceinline__ void each_entry_product(const Matrix& matrix, const V
     }
 #if LONG
     const int lane = threadIdx.x % 32;
-    for (i64 row = ((i64)blockIdx.x * THREADS + threadIdx.x) / 32; row < matrix.rows; row += (i64)gridDim.x * THREADS / 32) {
+    for (i64 row = ((i64)blockIdx.x * THREADS + threadIdx.x) / 32; row < matrix.rows;
+         row += (i64)gridDim.x * THREADS / 32) {
         VALUE sum = VALUE{};
         for (i64 at = (i64)matrix.indptr[row] + lane; at < matrix.indptr[row + 1]; at += 32)
             sum = sum + matrix.data[at] * x[matrix.indices[at]];
@@ -38,20 +40,22 @@ __device__ __forceinline__ void each_entry_product(const Matrix& matrix, const V
         if (lane == 0) take(row, row, sum);
     }
 #else
-    each_product(matrix.indptr, matrix.indices, matrix.data, matrix.rows, x, [&](i64 row, VALUE sum) { take(row, row, sum); });
+    each_product(matrix.indptr, matrix.indices, matrix.data, matrix.rows, x,
+                 [&](i64 row, VALUE sum) { take(row, row, sum); });
 #endif
 }
 
 // r = b - A x.
-extern "C" __global__ void __launch_bounds__(THREADS) find_residual(Matrix matrix, int columns, const VALUE* __restrict__ b,
-                                                               const VALUE* __restrict__ x, VALUE* __restrict__ r) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    find_residual(Matrix matrix, int columns, const VALUE* __restrict__ b, const VALUE* __restrict__ x,
+                  VALUE* __restrict__ r) {
     each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) { r[e] = b[e] - sum; });
 }
 
 // y = x + momentum (x - y) + factor weights (b - A x).
-extern "C" __global__ void __launch_bounds__(THREADS) relax(Matrix matrix, int columns, const VALUE* __restrict__ weights,
-                                                            const VALUE* __restrict__ b, const VALUE* __restrict__ x,
-                                                            VALUE* __restrict__ y, double momentum, double factor) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    relax(Matrix matrix, int columns, const VALUE* __restrict__ weights, const VALUE* __restrict__ b,
+          const VALUE* __restrict__ x, VALUE* __restrict__ y, double momentum, double factor) {
     const VALUE of_rest = narrow(scalar_of(factor)), of_step = narrow(scalar_of(momentum));
     each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) {
         VALUE result = x[e] + weights[row] * of_rest * (b[e] - sum);
@@ -61,21 +65,23 @@ extern "C" __global__ void __launch_bounds__(THREADS) relax(Matrix matrix, int c
 }
 
 // y = A x, or y += A x.
-extern "C" __global__ void __launch_bounds__(THREADS) multiply(Matrix matrix, int columns, const VALUE* __restrict__ x,
-                                                               VALUE* __restrict__ y, int adds) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    multiply(Matrix matrix, int columns, const VALUE* __restrict__ x, VALUE* __restrict__ y, int adds) {
     each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) { y[e] = adds ? y[e] + sum : sum; });
 }
 
 // x = factor weights b, row by row.
-extern "C" __global__ void __launch_bounds__(THREADS) scale(const VALUE* __restrict__ weights, double factor, i64 rows,
-                                                            int columns, const VALUE* __restrict__ b, VALUE* __restrict__ x) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    scale(const VALUE* __restrict__ weights, double factor, i64 rows, int columns, const VALUE* __restrict__ b,
+          VALUE* __restrict__ x) {
     const ColumnWalk walk(rows, columns);
     const VALUE by = narrow(scalar_of(factor));
-    EACH_ENTRY(e, walk) x[e] = weights[columns == 1 ? e : e / columns] * by * b[e];
+    EACH_ENTRY (e, walk) x[e] = weights[columns == 1 ? e : e / columns] * by * b[e];
 }
 
 // x += z.
-extern "C" __global__ void __launch_bounds__(THREADS) add(i64 count, const VALUE* __restrict__ z, VALUE* __restrict__ x) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    add(i64 count, const VALUE* __restrict__ z, VALUE* __restrict__ x) {
     for (i64 e = (i64)blockIdx.x * THREADS + threadIdx.x; e < count; e += (i64)gridDim.x * THREADS) x[e] = x[e] + z[e];
 }
 
@@ -107,9 +113,9 @@ __device__ __forceinline__ double real_of(Scalar a) { return *(double*)&a; }
 __device__ __forceinline__ bool is_positive(double a) { return a > 0 && isfinite(a); }
 
 // v = A c, and the factor of c from <t, v> and <t, b>; t is c where A is definite, else v.
-extern "C" __global__ void __launch_bounds__(THREADS) take_first(Matrix matrix, Sums sums, const VALUE* __restrict__ c,
-                                                                 const VALUE* __restrict__ b, VALUE* __restrict__ v,
-                                                                 int definite, Scalar* scalars) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    take_first(Matrix matrix, Sums sums, const VALUE* __restrict__ c, const VALUE* __restrict__ b,
+               VALUE* __restrict__ v, int definite, Scalar* scalars) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     Scalar own[2] = {};
     each_entry_product(matrix, c, (int)sums.columns, [&](i64 e, i64 row, VALUE product) {
@@ -129,19 +135,18 @@ extern "C" __global__ void __launch_bounds__(THREADS) take_first(Matrix matrix, 
 }
 
 // rest = b - (factor of c) v.
-extern "C" __global__ void __launch_bounds__(THREADS) subtract(i64 rows, int columns, const Scalar* __restrict__ scalars,
-                                                               const VALUE* __restrict__ b, const VALUE* __restrict__ v,
-                                                               VALUE* __restrict__ rest) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    subtract(i64 rows, int columns, const Scalar* __restrict__ scalars, const VALUE* __restrict__ b,
+             const VALUE* __restrict__ v, VALUE* __restrict__ rest) {
     const ColumnWalk walk(rows, columns);
     const VALUE factor = narrow(scalars[FIRST * columns + walk.column]);
-    EACH_ENTRY(e, walk) rest[e] = b[e] - factor * v[e];
+    EACH_ENTRY (e, walk) rest[e] = b[e] - factor * v[e];
 }
 
 // The factor of d, and the one of c beside it, from <t, v>, <t, A d> and <t, rest>; t is d where A is definite, else A d.
-extern "C" __global__ void __launch_bounds__(THREADS) take_second(Matrix matrix, Sums sums, const VALUE* __restrict__ d,
-                                                                  const VALUE* __restrict__ v,
-                                                                  const VALUE* __restrict__ rest, int definite,
-                                                                  Scalar* scalars) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    take_second(Matrix matrix, Sums sums, const VALUE* __restrict__ d, const VALUE* __restrict__ v,
+                const VALUE* __restrict__ rest, int definite, Scalar* scalars) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     Scalar own[3] = {};
     each_entry_product(matrix, d, (int)sums.columns, [&](i64 e, i64 row, VALUE product) {
@@ -170,29 +175,30 @@ extern "C" __global__ void __launch_bounds__(THREADS) combine(i64 rows, int colu
     const VALUE first = narrow(scalars[FIRST * columns + walk.column]);
     const VALUE second = narrow(scalars[SECOND * columns + walk.column]);
     const bool both = length(scalars[SECOND * columns + walk.column]) != 0;
-    EACH_ENTRY(e, walk) c[e] = both ? first * c[e] + second * d[e] : first * c[e];
+    EACH_ENTRY (e, walk) c[e] = both ? first * c[e] + second * d[e] : first * c[e];
 }
 
 // The mean of each column.
-extern "C" __global__ void __launch_bounds__(THREADS) find_means(i64 rows, Sums sums, const VALUE* __restrict__ x,
-                                                                 Scalar* means) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    find_means(i64 rows, Sums sums, const VALUE* __restrict__ x, Scalar* means) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     const ColumnWalk walk(rows, (int)sums.columns);
     Scalar own[1] = {};
-    EACH_ENTRY(e, walk) own[0] = own[0] + widen(x[e]);
+    EACH_ENTRY (e, walk) own[0] = own[0] + widen(x[e]);
     if (!add_up<1>(sums, own, totals)) return;
     for (int i = threadIdx.x; i < sums.columns; i += THREADS) means[i] = over(totals[i], scalar_of((double)rows));
 }
-extern "C" __global__ void __launch_bounds__(THREADS) subtract_means(i64 rows, int columns, const Scalar* __restrict__ means,
-                                                                     VALUE* __restrict__ x) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    subtract_means(i64 rows, int columns, const Scalar* __restrict__ means, VALUE* __restrict__ x) {
     const ColumnWalk walk(rows, columns);
     const VALUE mean = narrow(means[walk.column]);
-    EACH_ENTRY(e, walk) x[e] = x[e] - mean;
+    EACH_ENTRY (e, walk) x[e] = x[e] - mean;
 }
 
 // x = D b for a dense square matrix: a warp to a row.
-extern "C" __global__ void __launch_bounds__(THREADS) multiply_dense(const VALUE* __restrict__ dense, i64 rows, int columns,
-                                                                     const VALUE* __restrict__ b, VALUE* __restrict__ x) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    multiply_dense(const VALUE* __restrict__ dense, i64 rows, int columns, const VALUE* __restrict__ b,
+                   VALUE* __restrict__ x) {
     const int lane = threadIdx.x % 32;
     for (i64 row = ((i64)blockIdx.x * THREADS + threadIdx.x) / 32; row < rows; row += (i64)gridDim.x * THREADS / 32)
         for (int column = 0; column < columns; ++column) {

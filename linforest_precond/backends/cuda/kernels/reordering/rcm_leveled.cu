@@ -100,7 +100,8 @@ __device__ __forceinline__ void place_children(const Traversal& t, const Level& 
     Item* const items = items_at(t, level.number + 1) + items_of(counts);
     if (child.word != EMPTY) t.order[position] = (int)(child.word & VERTEX);
     if (is_short(child)) store_item(items, child.span.begin, position, (u32)child.span.length);
-    u32 group = __ballot_sync(FULL_WARP, is_short(child)) >> threadIdx.x % 32 / WIDTH * WIDTH & (0xffffffffu >> (32 - WIDTH));
+    u32 group =
+        __ballot_sync(FULL_WARP, is_short(child)) >> threadIdx.x % 32 / WIDTH * WIDTH & (0xffffffffu >> (32 - WIDTH));
     while (__any_sync(FULL_WARP, group)) {
         const int source = group ? __ffs(group) - 1 : 0;
         const INDEX begin = __shfl_sync(FULL_WARP, child.span.begin, source, WIDTH);
@@ -111,11 +112,13 @@ __device__ __forceinline__ void place_children(const Traversal& t, const Level& 
     }
     for (u32 left = __ballot_sync(FULL_WARP, is_long(child)); left; left &= left - 1) {
         const int source = __ffs(left) - 1;
-        const i64 begin = __shfl_sync(FULL_WARP, child.span.begin, source), length = __shfl_sync(FULL_WARP, child.span.length, source);
+        const i64 begin = __shfl_sync(FULL_WARP, child.span.begin, source),
+                  length = __shfl_sync(FULL_WARP, child.span.length, source);
         const int own = __shfl_sync(FULL_WARP, position, source);
         Item* const first = (Item*)__shfl_sync(FULL_WARP, (u64)items, source);
         const u32 flag = length > DEFER ? DEFERRED : 0, count = pieces(length);
-        for (u32 piece = threadIdx.x % 32; piece < count; piece += 32) store_piece(first, piece, begin, length, own, flag);
+        for (u32 piece = threadIdx.x % 32; piece < count; piece += 32)
+            store_piece(first, piece, begin, length, own, flag);
         if (!flag)
             for (i64 place = threadIdx.x % 32; place < length; place += 32) mark(t, begin + place, own);
     }
@@ -124,7 +127,8 @@ __device__ __forceinline__ void place_children(const Traversal& t, const Level& 
 // The marks of the rows that were deferred, item by item.
 __device__ __forceinline__ void mark_deferred(const Traversal& t, const Level& next, u32 blocks, u32 block) {
     const u32 end = share_begin(next.items, block + 1, blocks), lane = threadIdx.x % WIDTH;
-    for (u32 item = share_begin(next.items, block, blocks) + threadIdx.x / WIDTH; item < end; item += blockDim.x / WIDTH) {
+    for (u32 item = share_begin(next.items, block, blocks) + threadIdx.x / WIDTH; item < end;
+         item += blockDim.x / WIDTH) {
         const Item piece = load_item(items_at(t, next.number) + item);
         if (piece.length & DEFERRED && lane < (piece.length & ~DEFERRED)) mark(t, piece.begin + lane, piece.position);
     }
@@ -197,5 +201,6 @@ __device__ __forceinline__ void advance(const Traversal& t, Sums& sums, Level& l
 extern "C" __global__ void __launch_bounds__(1024) traverse(Traversal t, Widths widths) {
     __shared__ Sums sums;
     Level level = {pieces(t.start_count), 0, 0, 0};
-    traverse_levels(level, widths, t.hand_over, [&](Level& now, u32 blocks, u32 block) { advance(t, sums, now, blocks, block); });
+    traverse_levels(level, widths, t.hand_over,
+                    [&](Level& now, u32 blocks, u32 block) { advance(t, sums, now, blocks, block); });
 }

@@ -51,7 +51,9 @@ __device__ __forceinline__ Complex128 inverse(Complex128 a) { return smith_inver
 __device__ __forceinline__ void set_real(float& a, WEIGHT re) { a = (float)re; }
 __device__ __forceinline__ void set_real(double& a, WEIGHT re) { a = (double)re; }
 template <typename Complex>
-__device__ __forceinline__ void set_real(Complex& a, WEIGHT re) { a = {re, 0}; }
+__device__ __forceinline__ void set_real(Complex& a, WEIGHT re) {
+    a = {re, 0};
+}
 
 __device__ __forceinline__ VALUE from_real(WEIGHT re) {
     VALUE a;
@@ -119,75 +121,79 @@ struct __align__(BLOCK_BYTES < 16 ? BLOCK_BYTES : 16) Block {
 
 __device__ __forceinline__ Block operator*(const Block& a, const Block& b) {
     Block product;
-    EACH(r, BLOCK) EACH(c, BLOCK) {
-        VALUE sum = a(r, 0) * b(0, c);
+    EACH (r, BLOCK)
+        EACH (c, BLOCK) {
+            VALUE sum = a(r, 0) * b(0, c);
 #pragma unroll
-        for (int k = 1; k < BLOCK; ++k) sum = sum + a(r, k) * b(k, c);
-        product(r, c) = sum;
-    }
+            for (int k = 1; k < BLOCK; ++k) sum = sum + a(r, k) * b(k, c);
+            product(r, c) = sum;
+        }
     return product;
 }
 template <int COLUMNS>
 __device__ __forceinline__ Panel<COLUMNS> operator*(const Block& a, const Panel<COLUMNS>& b) {
     Panel<COLUMNS> product;
-    EACH(r, BLOCK) EACH(c, COLUMNS) {
-        VALUE sum = a(r, 0) * b.at[c];
+    EACH (r, BLOCK)
+        EACH (c, COLUMNS) {
+            VALUE sum = a(r, 0) * b.at[c];
 #pragma unroll
-        for (int k = 1; k < BLOCK; ++k) sum = sum + a(r, k) * b.at[k * COLUMNS + c];
-        product.at[r * COLUMNS + c] = sum;
-    }
+            for (int k = 1; k < BLOCK; ++k) sum = sum + a(r, k) * b.at[k * COLUMNS + c];
+            product.at[r * COLUMNS + c] = sum;
+        }
     return product;
 }
 __device__ __forceinline__ Block operator+(const Block& a, const Block& b) {
     Block sum;
-    EACH(i, BLOCK * BLOCK) sum.at[i] = a.at[i] + b.at[i];
+    EACH (i, BLOCK * BLOCK) sum.at[i] = a.at[i] + b.at[i];
     return sum;
 }
 __device__ __forceinline__ Block operator-(const Block& a, const Block& b) {
     Block difference;
-    EACH(i, BLOCK * BLOCK) difference.at[i] = a.at[i] - b.at[i];
+    EACH (i, BLOCK * BLOCK) difference.at[i] = a.at[i] - b.at[i];
     return difference;
 }
 __device__ __forceinline__ Block operator-(const Block& a) {
     Block negative;
-    EACH(i, BLOCK * BLOCK) negative.at[i] = -a.at[i];
+    EACH (i, BLOCK * BLOCK) negative.at[i] = -a.at[i];
     return negative;
 }
 template <int COLUMNS>
 __device__ __forceinline__ Panel<COLUMNS> operator+(const Panel<COLUMNS>& a, const Panel<COLUMNS>& b) {
     Panel<COLUMNS> sum;
-    EACH(i, BLOCK * COLUMNS) sum.at[i] = a.at[i] + b.at[i];
+    EACH (i, BLOCK * COLUMNS) sum.at[i] = a.at[i] + b.at[i];
     return sum;
 }
 template <int COLUMNS>
 __device__ __forceinline__ Panel<COLUMNS> operator-(const Panel<COLUMNS>& a, const Panel<COLUMNS>& b) {
     Panel<COLUMNS> difference;
-    EACH(i, BLOCK * COLUMNS) difference.at[i] = a.at[i] - b.at[i];
+    EACH (i, BLOCK * COLUMNS) difference.at[i] = a.at[i] - b.at[i];
     return difference;
 }
 __device__ __forceinline__ Block identity() {
     Block one;
-    EACH(r, BLOCK) EACH(c, BLOCK) one(r, c) = from_real(r == c);
+    EACH (r, BLOCK)
+        EACH (c, BLOCK) one(r, c) = from_real(r == c);
     return one;
 }
 template <typename Vector>
 __device__ __forceinline__ Vector zeros() {
     Vector zero;
-    EACH(i, (int)(sizeof(Vector) / sizeof(VALUE))) zero.at[i] = VALUE{};
+    EACH (i, (int)(sizeof(Vector) / sizeof(VALUE))) zero.at[i] = VALUE{};
     return zero;
 }
 __device__ __forceinline__ Block transposed(const Block& a) {
     Block flipped;
-    EACH(r, BLOCK) EACH(c, BLOCK) flipped(r, c) = a(c, r);
+    EACH (r, BLOCK)
+        EACH (c, BLOCK) flipped(r, c) = a(c, r);
     return flipped;
 }
 __device__ __forceinline__ WEIGHT size_of(const Block& a) {
     WEIGHT largest = 0;
-    EACH(i, BLOCK * BLOCK) largest = fmax(largest, size_of(a.at[i]));
+    EACH (i, BLOCK * BLOCK) largest = fmax(largest, size_of(a.at[i]));
     return largest;
 }
 __device__ __forceinline__ WEIGHT length_of(const Block& a) {
     WEIGHT largest = 0;
-    EACH(i, BLOCK * BLOCK) largest = fmax(largest, length_of(a.at[i]));
+    EACH (i, BLOCK * BLOCK) largest = fmax(largest, length_of(a.at[i]));
     return largest;
 }

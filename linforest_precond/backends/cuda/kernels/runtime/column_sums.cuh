@@ -37,19 +37,20 @@ template <int COUNT>
 __device__ __forceinline__ void sum_parts(int columns, int parts, const Scalar (&own)[COUNT], Scalar* shared,
                                           Scalar* totals) {
     const int part = threadIdx.x / columns;
-    EACH(i, COUNT) shared[i * THREADS + threadIdx.x] = own[i];
+    EACH (i, COUNT) shared[i * THREADS + threadIdx.x] = own[i];
     __syncthreads();
     while (parts > 1) {
         const int half = (parts + 1) / 2;
         if (part < parts - half)
-            EACH(i, COUNT) {
+            EACH (i, COUNT) {
                 Scalar* const at = shared + i * THREADS + threadIdx.x;
                 *at = *at + at[half * columns];
             }
         __syncthreads();
         parts = half;
     }
-    if (threadIdx.x < columns) EACH(i, COUNT) totals[threadIdx.x * COUNT + i] = shared[i * THREADS + threadIdx.x];
+    if (threadIdx.x < columns)
+        EACH (i, COUNT) totals[threadIdx.x * COUNT + i] = shared[i * THREADS + threadIdx.x];
     __syncthreads();
 }
 
@@ -73,7 +74,7 @@ __device__ __forceinline__ bool add_up(const Sums& sums, const Scalar (&own)[COU
     const int part = threadIdx.x / columns, c = threadIdx.x % columns;
     if (part < parts)
         for (int b = part; b < gridDim.x; b += parts)
-            EACH(i, COUNT) rest[i] = rest[i] + sums.partials[(i64)b * size + c * COUNT + i];
+            EACH (i, COUNT) rest[i] = rest[i] + sums.partials[(i64)b * size + c * COUNT + i];
     sum_parts<COUNT>(columns, parts, rest, shared, totals);
     if (threadIdx.x == 0) *sums.arrivals = 0;
     return true;
@@ -94,4 +95,6 @@ struct ColumnWalk {
 };
 #define EACH_ENTRY(e, walk) _Pragma("unroll 4") for (i64 e = walk.at; e < walk.end; e += walk.step)
 
-__device__ __forceinline__ void add_product(Scalar& sum, VALUE u, VALUE v) { sum = sum + conjugate(widen(u)) * widen(v); }
+__device__ __forceinline__ void add_product(Scalar& sum, VALUE u, VALUE v) {
+    sum = sum + conjugate(widen(u)) * widen(v);
+}

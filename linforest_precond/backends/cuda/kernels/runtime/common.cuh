@@ -9,7 +9,7 @@ typedef long long i64;
 
 #define FULL_WARP 0xffffffffu
 // An empty place in a list of neighbours.
-#define NO_VERTEX ((INDEX)-1)
+#define NO_VERTEX ((INDEX) - 1)
 
 struct Complex64 {
     float re, im;
@@ -169,7 +169,8 @@ __device__ __forceinline__ void append_places(u32 wanted, u64* length, u64 (&pla
     __shared__ u64 block_counts, first;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     // The counts of the four items side by side, 16 bits each.
-    const u64 own = (wanted & 1) | (u64)(wanted >> 1 & 1) << 16 | (u64)(wanted >> 2 & 1) << 32 | (u64)(wanted >> 3) << 48;
+    const u64 own =
+        (wanted & 1) | (u64)(wanted >> 1 & 1) << 16 | (u64)(wanted >> 2 & 1) << 32 | (u64)(wanted >> 3) << 48;
     u64 before = own;
     for (int step = 1; step < 32; step *= 2) {
         const u64 other = __shfl_up_sync(FULL_WARP, before, step);

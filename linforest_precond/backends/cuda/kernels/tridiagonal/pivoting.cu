@@ -49,7 +49,7 @@ struct Equation {
     // Brings the size between one half and one, exactly.
     __device__ __forceinline__ void normalize() {
         const WEIGHT factor = power_below(exponent_of(size()));
-        EACH(i, UNKNOWNS) at[i] = scaled(at[i], factor);
+        EACH (i, UNKNOWNS) at[i] = scaled(at[i], factor);
         right = scaled(right, factor);
     }
 };
@@ -57,10 +57,16 @@ struct Equation {
 __device__ __forceinline__ float square_of(float a) { return a * a; }
 __device__ __forceinline__ double square_of(double a) { return a * a; }
 template <typename Complex>
-__device__ __forceinline__ auto square_of(Complex a) { return a.re * a.re + a.im * a.im; }
+__device__ __forceinline__ auto square_of(Complex a) {
+    return a.re * a.re + a.im * a.im;
+}
 
-__device__ __forceinline__ void split(float a, WEIGHT& length, float& phase) { length = fabsf(a), phase = a < 0 ? -1 : 1; }
-__device__ __forceinline__ void split(double a, WEIGHT& length, double& phase) { length = fabs(a), phase = a < 0 ? -1 : 1; }
+__device__ __forceinline__ void split(float a, WEIGHT& length, float& phase) {
+    length = fabsf(a), phase = a < 0 ? -1 : 1;
+}
+__device__ __forceinline__ void split(double a, WEIGHT& length, double& phase) {
+    length = fabs(a), phase = a < 0 ? -1 : 1;
+}
 // A number's length and the number of length one beside it.
 template <typename Complex>
 __device__ __forceinline__ void split(Complex a, WEIGHT& length, Complex& phase) {
@@ -99,7 +105,7 @@ __device__ __forceinline__ void lift(Equation<UNKNOWNS> (&equations)[EQUATIONS])
         return;
     }
     Equation<UNKNOWNS> copies[EQUATIONS];  // in memory: the equations themselves stay in registers
-    EACH(e, EQUATIONS) copies[e] = equations[e], copies[e].at[U] = VALUE{};
+    EACH (e, EQUATIONS) copies[e] = equations[e], copies[e].at[U] = VALUE{};
     int left = last;
 #pragma unroll 1
     for (int i = 0; i < UNKNOWNS && left > 0; ++i) {
@@ -109,7 +115,7 @@ __device__ __forceinline__ void lift(Equation<UNKNOWNS> (&equations)[EQUATIONS])
     }
     VALUE right = copies[0].right;
     for (int e = 1; e <= left; ++e) right = right + copies[e].right;
-    EACH(e, last) equations[e] = copies[e + 1];
+    EACH (e, last) equations[e] = copies[e + 1];
     equations[last] = {};
     equations[last].at[U] = lifted(VALUE{}, LIFTED_SIZE);
     equations[last].right = right;
@@ -121,12 +127,12 @@ template <int U, int UNKNOWNS, int EQUATIONS>
 __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
     constexpr int last = EQUATIONS - 1;
     VALUE mirror[EQUATIONS];
-    EACH(e, EQUATIONS) mirror[e] = equations[e].at[U];
+    EACH (e, EQUATIONS) mirror[e] = equations[e].at[U];
     WEIGHT squares = square_of(mirror[0]);
 #pragma unroll
     for (int e = 1; e < EQUATIONS; ++e) squares += square_of(mirror[e]);
     const WEIGHT length = sqrt(squares);
-    EACH(e, last) equations[e].at[U] = VALUE{};
+    EACH (e, last) equations[e].at[U] = VALUE{};
     if (squares < LEAST_SQUARE) {
         lift<U>(equations);
         return true;
@@ -145,7 +151,7 @@ __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATI
         for (int e = 1; e < EQUATIONS; ++e)
             sum = sum + conjugate(mirror[e]) * (i < UNKNOWNS ? equations[e].at[i] : equations[e].right);
         sum = scaled(sum, factor);
-        EACH(e, EQUATIONS) {
+        EACH (e, EQUATIONS) {
             VALUE& entry = i < UNKNOWNS ? equations[e].at[i] : equations[e].right;
             entry = entry - mirror[e] * sum;
         }
@@ -172,20 +178,22 @@ struct Relations {
 
     __device__ __forceinline__ Relation load(i64 r) const {
         Relation relation;
-        EACH(i, 4) relation.first.at[i] = entries[i * count + r];
-        EACH(i, 4) relation.second.at[i] = entries[(4 + i) * count + r];
+        EACH (i, 4) relation.first.at[i] = entries[i * count + r];
+        EACH (i, 4) relation.second.at[i] = entries[(4 + i) * count + r];
         relation.first.right = entries[8 * count + r];
         relation.second.right = entries[9 * count + r];
         return relation;
     }
     __device__ __forceinline__ void store(i64 r, const Relation& relation) const {
-        EACH(i, 4) entries[i * count + r] = relation.first.at[i];
-        EACH(i, 4) entries[(4 + i) * count + r] = relation.second.at[i];
+        EACH (i, 4) entries[i * count + r] = relation.first.at[i];
+        EACH (i, 4) entries[(4 + i) * count + r] = relation.second.at[i];
         entries[8 * count + r] = relation.first.right;
         entries[9 * count + r] = relation.second.right;
     }
     // Relations of groups of these, behind them in memory.
-    __device__ __forceinline__ Relations folded() const { return {entries + 10 * count, (count + RELATIONS - 1) / RELATIONS}; }
+    __device__ __forceinline__ Relations folded() const {
+        return {entries + 10 * count, (count + RELATIONS - 1) / RELATIONS};
+    }
 };
 
 // The two unknowns that lie between one span of rows and the next: its last x, the first x of the next.
@@ -207,8 +215,12 @@ struct Rows {
     i64 count;
     i64 transposed;
 
-    __device__ __forceinline__ int right_exponent(i64 i) const { return (transposed ? column_exponents : row_exponents)[i]; }
-    __device__ __forceinline__ int solution_exponent(i64 i) const { return (transposed ? row_exponents : column_exponents)[i]; }
+    __device__ __forceinline__ int right_exponent(i64 i) const {
+        return (transposed ? column_exponents : row_exponents)[i];
+    }
+    __device__ __forceinline__ int solution_exponent(i64 i) const {
+        return (transposed ? row_exponents : column_exponents)[i];
+    }
 
     __device__ __forceinline__ VALUE to_before(i64 i) const {
         return !transposed ? lower[i] : i ? upper[i - 1] : VALUE{};
@@ -266,8 +278,8 @@ __device__ __forceinline__ Tile load_tile(const Rows& rows, const Vectors& vecto
 }
 
 // Folds each group of rows into a relation; rows whose unknown vanished are marked.
-extern "C" __global__ void __launch_bounds__(THREADS) fold_rows(Rows rows, Vectors vectors, i64 column, VALUE* entries,
-                                                                u8* marks) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    fold_rows(Rows rows, Vectors vectors, i64 column, VALUE* entries, u8* marks) {
     const Tile tile = load_tile(rows, vectors, column);
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x, first = group * GROUP;
     if (first >= rows.count) return;
@@ -314,8 +326,8 @@ __device__ __forceinline__ void fold_group(const Relations& relations, i64 group
     folded.store(group, relation);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) fold_relations(VALUE* entries, i64 relation_count, i64 span, i64 count,
-                                                                     u8* marks) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    fold_relations(VALUE* entries, i64 relation_count, i64 span, i64 count, u8* marks) {
     const Relations relations = {entries, relation_count}, folded = relations.folded();
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
     if (group < folded.count) fold_group(relations, group, folded, span, count, marks);
@@ -329,7 +341,7 @@ __device__ __forceinline__ void unfold_group(const Relations& relations, i64 gro
     const Pair before = coarse[group], behind = coarse[group + 1];
     Equation<4> kept[RELATIONS - 1][2];
     Relation relation = relations.load(first);
-    EACH(e, 2) {
+    EACH (e, 2) {
         Equation<4>& equation = e ? relation.second : relation.first;
         equation.right = (equation.right - equation.at[0] * before.last) - equation.at[1] * before.first;
     }
@@ -352,16 +364,18 @@ __device__ __forceinline__ void unfold_group(const Relations& relations, i64 gro
     for (i64 r = last - 1; r > first; --r) {
         const Equation<4>&for_last = kept[r - first - 1][0], &for_first = kept[r - first - 1][1];
         Pair solved;
-        solved.first = ((for_first.right - for_first.at[2] * pair.last) - for_first.at[3] * pair.first) * inverse(for_first.at[1]);
-        solved.last = (((for_last.right - for_last.at[1] * solved.first) - for_last.at[2] * pair.last) - for_last.at[3] * pair.first) *
+        solved.first =
+            ((for_first.right - for_first.at[2] * pair.last) - for_first.at[3] * pair.first) * inverse(for_first.at[1]);
+        solved.last = (((for_last.right - for_last.at[1] * solved.first) - for_last.at[2] * pair.last) -
+                       for_last.at[3] * pair.first) *
                       inverse(for_last.at[0]);
         pairs[r] = pair = solved;
     }
     pairs[first] = before;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) unfold_relations(VALUE* entries, i64 relation_count, const Pair* coarse,
-                                                                       Pair* pairs) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    unfold_relations(VALUE* entries, i64 relation_count, const Pair* coarse, Pair* pairs) {
     const Relations relations = {entries, relation_count};
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
     if (group < relations.folded().count) unfold_group(relations, group, coarse, pairs);
@@ -385,8 +399,8 @@ __device__ __forceinline__ void solve_last(const Relations& relations, Pair* pai
 
 // Folds few relations to the end and unfolds them again, by one block of threads. The pairs of each level lie behind
 // those of the finer one.
-extern "C" __global__ void __launch_bounds__(TOP_THREADS) solve_top(VALUE* entries, i64 relation_count, i64 span, i64 count,
-                                                                Pair* pairs, u8* marks) {
+extern "C" __global__ void __launch_bounds__(TOP_THREADS)
+    solve_top(VALUE* entries, i64 relation_count, i64 span, i64 count, Pair* pairs, u8* marks) {
     Relations levels[16];
     Pair* level_pairs[16];
     int level = 0;
@@ -410,8 +424,8 @@ extern "C" __global__ void __launch_bounds__(TOP_THREADS) solve_top(VALUE* entri
 }
 
 // The rows of each group from the pairs before and behind it.
-extern "C" __global__ void __launch_bounds__(THREADS) unfold_rows(Rows rows, Vectors vectors, i64 column,
-                                                                  const Pair* __restrict__ pairs) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    unfold_rows(Rows rows, Vectors vectors, i64 column, const Pair* __restrict__ pairs) {
     const Tile tile = load_tile(rows, vectors, column);
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x, first = group * GROUP;
     if (first < rows.count) {

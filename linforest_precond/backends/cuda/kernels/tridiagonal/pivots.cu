@@ -8,7 +8,15 @@
 
 // What is counted on the way; the order of `Finding` in records.py.
 enum Finding {
-    LIFTED, INDEFINITE, GROWN, NOT_ROW_DOMINANT, NOT_COLUMN_DOMINANT, NOT_SYMMETRIC, NOT_HERMITIAN, NOT_POSITIVE, TORN
+    LIFTED,
+    INDEFINITE,
+    GROWN,
+    NOT_ROW_DOMINANT,
+    NOT_COLUMN_DOMINANT,
+    NOT_SYMMETRIC,
+    NOT_HERMITIAN,
+    NOT_POSITIVE,
+    TORN
 };
 
 // Pivots smaller than this part of their rows count as grown.
@@ -47,7 +55,7 @@ __device__ __forceinline__ Chunk load_chunk(const Block* __restrict__ from, i64 
         const uint4 halves[2] = {source[0], source[1]};
         memcpy(&chunk, halves, 32);
     } else {
-        EACH(i, chunk_rows) chunk.at[i] = first + i < count ? from[first + i] : zeros<Block>();
+        EACH (i, chunk_rows) chunk.at[i] = first + i < count ? from[first + i] : zeros<Block>();
     }
     return chunk;
 }
@@ -59,7 +67,8 @@ __device__ __forceinline__ void store_chunk(const Chunk& chunk, Block* __restric
         ((uint4*)(to + first))[0] = halves[0];
         ((uint4*)(to + first))[1] = halves[1];
     } else {
-        EACH(i, chunk_rows) if (first + i < count) to[first + i] = chunk.at[i];
+        EACH (i, chunk_rows)
+            if (first + i < count) to[first + i] = chunk.at[i];
     }
 }
 
@@ -86,7 +95,7 @@ __device__ __forceinline__ Block lifted_inverse(Block pivot, WEIGHT row_size, u3
 #pragma unroll
         for (int r = k + 1; r < BLOCK; ++r) {
             if (r != best) continue;
-            EACH(c, BLOCK) {
+            EACH (c, BLOCK) {
                 const VALUE a = pivot(k, c), b = other(k, c);
                 pivot(k, c) = pivot(r, c), pivot(r, c) = a;
                 other(k, c) = other(r, c), other(r, c) = b;
@@ -100,13 +109,13 @@ __device__ __forceinline__ Block lifted_inverse(Block pivot, WEIGHT row_size, u3
         const VALUE factor = inverse(head);
 #pragma unroll
         for (int c = k + 1; c < BLOCK; ++c) pivot(k, c) = pivot(k, c) * factor;
-        EACH(c, BLOCK) other(k, c) = other(k, c) * factor;
-        EACH(r, BLOCK) {
+        EACH (c, BLOCK) other(k, c) = other(k, c) * factor;
+        EACH (r, BLOCK) {
             if (r == k) continue;
             const VALUE part = pivot(r, k);
 #pragma unroll
             for (int c = k + 1; c < BLOCK; ++c) pivot(r, c) = pivot(r, c) - part * pivot(k, c);
-            EACH(c, BLOCK) other(r, c) = other(r, c) - part * other(k, c);
+            EACH (c, BLOCK) other(r, c) = other(r, c) - part * other(k, c);
         }
     }
     return other;
@@ -134,10 +143,9 @@ __device__ __forceinline__ void add_finding(i64* report, Finding kind, u32 count
 
 // Eliminates all rows of each group but the last: what is left of that row, its coupling to the last row of
 // the group before, and the group's effect on that row's diagonal and coupling.
-extern "C" __global__ void __launch_bounds__(128) reduce_groups(const Block* lower, const Block* diagonal, const Block* upper,
-                                                                i64 count, Block* __restrict__ pivots,
-                                                                Block* __restrict__ before, Block* __restrict__ change,
-                                                                Block* __restrict__ after) {
+extern "C" __global__ void __launch_bounds__(128)
+    reduce_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, Block* __restrict__ pivots,
+                  Block* __restrict__ before, Block* __restrict__ change, Block* __restrict__ after) {
     const Rows rows = {lower, diagonal, upper, count};
     const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
     u32 lifts = 0;
@@ -147,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(128) reduce_groups(const Block* low
         Block pivot, p, q = identity(), c = zeros<Block>();
         for (i64 begin = first; begin <= last; begin += chunk_rows) {
             const RowChunk chunk = load_rows(rows, begin);
-            EACH(i, chunk_rows) {
+            EACH (i, chunk_rows) {
                 if (begin + i > last) break;
                 const Row next = chunk.row(i);
                 if (begin + i == first) {
@@ -192,30 +200,33 @@ struct Judgement {
     u32 not_row_dominant, not_column_dominant, not_symmetric, not_hermitian, not_positive, grown, torn;
 };
 
-__device__ __forceinline__ void judge(Judgement& found, const Row& row, const Block& upper_before, const Block& lower_after,
-                                      bool is_last, const Block& inverse_pivot) {
+__device__ __forceinline__ void judge(Judgement& found, const Row& row, const Block& upper_before,
+                                      const Block& lower_after, bool is_last, const Block& inverse_pivot) {
     found.grown += !(size_of(inverse_pivot) * row.size() <= (WEIGHT)LARGEST_GROWTH);
-    EACH(r, BLOCK) {
+    EACH (r, BLOCK) {
         WEIGHT in_row = 0, in_column = 0;
-        EACH(c, BLOCK) in_row += size_of(row.lower(r, c));
-        EACH(c, BLOCK) if (c != r) in_row += size_of(row.diagonal(r, c));
-        EACH(c, BLOCK) in_row += size_of(row.upper(r, c));
-        EACH(c, BLOCK) in_column += size_of(upper_before(c, r));
-        EACH(c, BLOCK) if (c != r) in_column += size_of(row.diagonal(c, r));
-        EACH(c, BLOCK) in_column += size_of(lower_after(c, r));
+        EACH (c, BLOCK) in_row += size_of(row.lower(r, c));
+        EACH (c, BLOCK)
+            if (c != r) in_row += size_of(row.diagonal(r, c));
+        EACH (c, BLOCK) in_row += size_of(row.upper(r, c));
+        EACH (c, BLOCK) in_column += size_of(upper_before(c, r));
+        EACH (c, BLOCK)
+            if (c != r) in_column += size_of(row.diagonal(c, r));
+        EACH (c, BLOCK) in_column += size_of(lower_after(c, r));
         const WEIGHT own = size_of(row.diagonal(r, r));
         found.not_row_dominant += own < in_row;
         found.not_column_dominant += own < in_column;
         found.not_positive += !(real_part(row.diagonal(r, r)) > 0);
     }
     bool symmetric = true, hermitian = true;
-    EACH(r, BLOCK) EACH(c, BLOCK) {
-        symmetric &= row.diagonal(r, c) == row.diagonal(c, r);
-        hermitian &= row.diagonal(r, c) == conjugate(row.diagonal(c, r));
-        if (is_last) continue;
-        symmetric &= lower_after(r, c) == row.upper(c, r);
-        hermitian &= lower_after(r, c) == conjugate(row.upper(c, r));
-    }
+    EACH (r, BLOCK)
+        EACH (c, BLOCK) {
+            symmetric &= row.diagonal(r, c) == row.diagonal(c, r);
+            hermitian &= row.diagonal(r, c) == conjugate(row.diagonal(c, r));
+            if (is_last) continue;
+            symmetric &= lower_after(r, c) == row.upper(c, r);
+            hermitian &= lower_after(r, c) == conjugate(row.upper(c, r));
+        }
     found.not_symmetric += !symmetric;
     found.not_hermitian += !hermitian;
 }
@@ -239,7 +250,7 @@ struct Ends {
 __device__ __forceinline__ bool is_torn(const Block& a, const Block& b, WEIGHT row_size) {
     const WEIGHT allowed = LARGEST_TEAR * EPSILON * row_size;
     bool torn = false;
-    EACH(i, BLOCK * BLOCK) torn |= !(size_of(a.at[i] - b.at[i]) <= allowed);
+    EACH (i, BLOCK * BLOCK) torn |= !(size_of(a.at[i] - b.at[i]) <= allowed);
     return torn;
 }
 
@@ -258,7 +269,7 @@ __device__ __forceinline__ void hand_down(const Rows& rows, const Ends* ends, i6
     for (i64 begin = first; begin <= last; begin += chunk_rows) {
         const RowChunk chunk = load_rows(rows, begin);
         Chunk solved;
-        EACH(i, chunk_rows) {
+        EACH (i, chunk_rows) {
             const i64 j = begin + i;
             if (j > last) break;
             const Row next = chunk.row(i);
@@ -306,17 +317,20 @@ __device__ __forceinline__ void pivots_of_level(const Rows& rows, const Ends& en
     u32 indefinite = 0, lifts = 0;
     Judgement found = {};
     if (first < rows.count)
-        hand_down<FINEST>(rows, &ends, group, first, min(first + GROUP, rows.count) - 1, inverses, indefinite, lifts, found);
+        hand_down<FINEST>(rows, &ends, group, first, min(first + GROUP, rows.count) - 1, inverses, indefinite, lifts,
+                          found);
     add_findings<FINEST>(report, indefinite, lifts, found);
 }
 
-extern "C" __global__ void __launch_bounds__(128) pivots_of_groups(const Block* lower, const Block* diagonal, const Block* upper,
-                                                                   i64 count, Ends ends, Block* inverses, i64* report) {
+extern "C" __global__ void __launch_bounds__(128)
+    pivots_of_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, Ends ends,
+                     Block* inverses, i64* report) {
     pivots_of_level<false>({lower, diagonal, upper, count}, ends, inverses, report);
 }
 
-extern "C" __global__ void __launch_bounds__(128) pivots_of_rows(const Block* lower, const Block* diagonal, const Block* upper,
-                                                                 i64 count, Ends ends, Block* inverses, i64* report) {
+extern "C" __global__ void __launch_bounds__(128)
+    pivots_of_rows(const Block* lower, const Block* diagonal, const Block* upper, i64 count, Ends ends, Block* inverses,
+                   i64* report) {
     pivots_of_level<true>({lower, diagonal, upper, count}, ends, inverses, report);
 }
 
@@ -346,7 +360,7 @@ __device__ __forceinline__ Block definite_factor(Block& diagonal) {
             }
     }
     Block factor = zeros<Block>();
-    EACH(c, BLOCK) {
+    EACH (c, BLOCK) {
         VALUE head = diagonal(c, c);
 #pragma unroll
         for (int k = 0; k < c; ++k) head = head - factor(c, k) * conjugate(factor(c, k));
@@ -365,18 +379,20 @@ __device__ __forceinline__ Block definite_factor(Block& diagonal) {
 
 // factor^-1 * right, by forward substitution.
 __device__ __forceinline__ Block substituted(const Block& factor, Block right) {
-    EACH(c, BLOCK) EACH(r, BLOCK) {
-        VALUE sum = right(r, c);
+    EACH (c, BLOCK)
+        EACH (r, BLOCK) {
+            VALUE sum = right(r, c);
 #pragma unroll
-        for (int k = 0; k < r; ++k) sum = sum - factor(r, k) * right(k, c);
-        right(r, c) = scaled(sum, 1 / real_part(factor(r, r)));
-    }
+            for (int k = 0; k < r; ++k) sum = sum - factor(r, k) * right(k, c);
+            right(r, c) = scaled(sum, 1 / real_part(factor(r, r)));
+        }
     return right;
 }
 
 __device__ __forceinline__ Block adjoint(const Block& a) {
     Block flipped;
-    EACH(r, BLOCK) EACH(c, BLOCK) flipped(r, c) = conjugate(a(c, r));
+    EACH (r, BLOCK)
+        EACH (c, BLOCK) flipped(r, c) = conjugate(a(c, r));
     return flipped;
 }
 
@@ -384,8 +400,8 @@ __device__ __forceinline__ Block adjoint(const Block& a) {
 #define SHARE ((WEIGHT)0.4995)
 
 // Shrinks couplings until every pair of neighbouring rows is definite by itself.
-extern "C" __global__ void clip_couplings(const Block* __restrict__ diagonal, const Block* __restrict__ upper, i64 count,
-                                          Block* __restrict__ new_lower, Block* __restrict__ new_diagonal,
+extern "C" __global__ void clip_couplings(const Block* __restrict__ diagonal, const Block* __restrict__ upper,
+                                          i64 count, Block* __restrict__ new_lower, Block* __restrict__ new_diagonal,
                                           Block* __restrict__ new_upper) {
     for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
         Block own = diagonal[j], coupling = upper[j];
@@ -405,9 +421,10 @@ extern "C" __global__ void clip_couplings(const Block* __restrict__ diagonal, co
         } else {
             const Block share = adjoint(substituted(next_factor, adjoint(substituted(factor, coupling))));
             WEIGHT squares = 0;
-            EACH(i, BLOCK * BLOCK) squares += real_part(share.at[i] * conjugate(share.at[i]));
+            EACH (i, BLOCK * BLOCK) squares += real_part(share.at[i] * conjugate(share.at[i]));
             const WEIGHT norm = sqrt(squares);
-            if (norm > SHARE) EACH(i, BLOCK * BLOCK) coupling.at[i] = scaled(coupling.at[i], SHARE / norm);
+            if (norm > SHARE)
+                EACH (i, BLOCK * BLOCK) coupling.at[i] = scaled(coupling.at[i], SHARE / norm);
         }
         new_upper[j] = coupling;
         new_lower[j + 1] = adjoint(coupling);

@@ -18,7 +18,9 @@ extern "C" __global__ void scatter(Vectors vectors, i64 column, i64 rows, const 
     }
 }
 
-__device__ __forceinline__ Block turned(const Block& block, bool transpose) { return transpose ? transposed(block) : block; }
+__device__ __forceinline__ Block turned(const Block& block, bool transpose) {
+    return transpose ? transposed(block) : block;
+}
 
 // What x leaves of the right-hand side of a block tridiagonal system, or of its transpose. `sizes` are raised to the
 // largest entries of x and of what is left.
@@ -32,16 +34,17 @@ extern "C" __global__ void residual(const Block* __restrict__ lower, const Block
         if (i > 0) rest = rest - turned(transpose ? upper[i - 1] : lower[i], transpose) * x[i - 1];
         if (i + 1 < count) rest = rest - turned(transpose ? lower[i + 1] : upper[i], transpose) * x[i + 1];
         left[i] = rest;
-        EACH(k, BLOCK) {
+        EACH (k, BLOCK) {
             largest[0] = fmax(largest[0], size_of(x[i].at[k]));
             largest[1] = fmax(largest[1], size_of(rest.at[k]));
         }
     }
-    EACH(i, 2) raise_over_warp(sizes + i, largest[i]);
+    EACH (i, 2) raise_over_warp(sizes + i, largest[i]);
 }
 
 // Takes the other solution where it leaves less beside its size; `sizes` are those of both and of what they leave.
-extern "C" __global__ void choose(VALUE* __restrict__ x, const VALUE* __restrict__ other, i64 rows, const WEIGHT* sizes) {
+extern "C" __global__ void choose(VALUE* __restrict__ x, const VALUE* __restrict__ other, i64 rows,
+                                  const WEIGHT* sizes) {
     if (!(sizes[3] * sizes[0] < sizes[1] * sizes[2])) return;
     for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x)
         x[row] = other[row];

@@ -43,7 +43,8 @@ struct Tile {
 };
 
 // Starts to copy blocks [first, first + blocks) of an array; those outside [0, count) are zero.
-__device__ __forceinline__ void start_copy(Block* to, const Block* __restrict__ from, i64 first, int blocks, i64 count) {
+__device__ __forceinline__ void start_copy(Block* to, const Block* __restrict__ from, i64 first, int blocks,
+                                           i64 count) {
     const i64 begin = first * BLOCK_BYTES, end = count * BLOCK_BYTES;
     const int units = blocks * BLOCK_BYTES / 16;
     for (int unit = threadIdx.x; unit < units; unit += THREADS) {
@@ -80,13 +81,13 @@ __device__ __forceinline__ void finish_copies() {
 template <bool REVERSED>
 __device__ __forceinline__ VALUE shifted(VALUE value, int step) {
     u32* words = (u32*)&value;
-    EACH(i, (int)sizeof(VALUE) / 4)
+    EACH (i, (int)sizeof(VALUE) / 4)
         words[i] = REVERSED ? __shfl_down_sync(FULL_WARP, words[i], step) : __shfl_up_sync(FULL_WARP, words[i], step);
     return value;
 }
 template <bool REVERSED, typename Vector>
 __device__ __forceinline__ Vector all_shifted(Vector vector, int step) {
-    EACH(i, (int)(sizeof(Vector) / sizeof(VALUE))) vector.at[i] = shifted<REVERSED>(vector.at[i], step);
+    EACH (i, (int)(sizeof(Vector) / sizeof(VALUE))) vector.at[i] = shifted<REVERSED>(vector.at[i], step);
     return vector;
 }
 
@@ -137,7 +138,9 @@ template <typename Vector>
 struct RightHandSide {
     const Vector* rows;
 
-    __device__ __forceinline__ Vector times(const Block& pivot, int i) const { return rows ? pivot * rows[i] : zeros<Vector>(); }
+    __device__ __forceinline__ Vector times(const Block& pivot, int i) const {
+        return rows ? pivot * rows[i] : zeros<Vector>();
+    }
 };
 
 // The forward sweep over a tile, `carry` entering at its first row: the thread's rows of z. Returns the last of them.
@@ -148,7 +151,7 @@ __device__ __forceinline__ Vector sweep_forward(const Tile& tile, const RightHan
     Block coupling[ROWS];
     Block product = identity();
     Vector value;
-    EACH(k, ROWS) {
+    EACH (k, ROWS) {
         const Block pivot = tile.pivot(first + k);
         coupling[k] = pivot * tile.to_before(first + k);
         z[k] = right.times(pivot, first + k);
@@ -157,7 +160,7 @@ __device__ __forceinline__ Vector sweep_forward(const Tile& tile, const RightHan
         growth = fmax(growth, length_of(product));
     }
     carry = entering<false>(product, value, carry, maps, growth);
-    EACH(k, ROWS) carry = z[k] = z[k] - coupling[k] * carry;
+    EACH (k, ROWS) carry = z[k] = z[k] - coupling[k] * carry;
     return carry;
 }
 
@@ -210,17 +213,17 @@ __device__ __forceinline__ void load_rows(const Vectors& vectors, i64 first, i64
     for (int begin = threadIdx.x; begin < part * COLUMNS * THREADS; begin += part * THREADS) {
         u32 places[part];
         VALUE values[part];
-        EACH(i, part) {
+        EACH (i, part) {
             const i64 row = first_row + row_of<ROWS, COLUMNS>(begin + i * THREADS, row_major);
             places[i] = row >= 0 && row < rows ? (u32)place_of(vectors, row) : NO_PLACE;
         }
-        EACH(i, part) {
+        EACH (i, part) {
             const i64 c = column + column_of<ROWS, COLUMNS>(begin + i * THREADS, row_major);
             values[i] = VALUE{};
             if (places[i] != NO_PLACE && (COLUMNS == 1 || c < vectors.columns))
                 values[i] = value_at(vectors, places[i] * vectors.source_row + c * vectors.source_column);
         }
-        EACH(i, part) {
+        EACH (i, part) {
             const int e = begin + i * THREADS;
             to[row_of<ROWS, COLUMNS>(e, row_major) * COLUMNS + column_of<ROWS, COLUMNS>(e, row_major)] = values[i];
         }
@@ -236,11 +239,11 @@ __device__ __forceinline__ void store_rows(const Vectors& vectors, i64 first, i6
 #pragma unroll 1
     for (int start = threadIdx.x; start < part * COLUMNS * THREADS; start += part * THREADS) {
         u32 places[part];
-        EACH(i, part) {
+        EACH (i, part) {
             const i64 row = first * BLOCK + row_of<ROWS, COLUMNS>(start + i * THREADS, row_major);
             places[i] = row >= begin * BLOCK && row < end * BLOCK ? (u32)place_of(vectors, row) : NO_PLACE;
         }
-        EACH(i, part) {
+        EACH (i, part) {
             const int e = start + i * THREADS, c = column_of<ROWS, COLUMNS>(e, row_major);
             if (places[i] == NO_PLACE || (COLUMNS > 1 && column + c >= vectors.columns)) continue;
             put(vectors, places[i] * vectors.target_row + (column + c) * vectors.target_column,
@@ -260,7 +263,8 @@ struct Carries {
     template <typename Vector>
     __device__ __forceinline__ Vector entering(const Column* from, i64 tile, i64 column) const {
         Vector carry = zeros<Vector>();
-        if (from) EACH(i, BLOCK) carry.at[i] = from[column * tiles + tile].at[i];
+        if (from)
+            EACH (i, BLOCK) carry.at[i] = from[column * tiles + tile].at[i];
         return carry;
     }
 };
@@ -280,21 +284,22 @@ __device__ __forceinline__ void sweep(const System& system, const Vectors& vecto
     finish_copies();
     Vector x[ROWS];
     WEIGHT growth = 0;
-    sweep_forward(tile, RightHandSide<Vector>{rows}, carries.entering<Vector>(carries.z, number, column), maps[0], x, growth);
+    sweep_forward(tile, RightHandSide<Vector>{rows}, carries.entering<Vector>(carries.z, number, column), maps[0], x,
+                  growth);
     sweep_backward<true>(tile, carries.entering<Vector>(carries.x, number, column), maps[1], x, growth);
-    EACH(k, ROWS) rows[threadIdx.x * ROWS + k] = x[k];
+    EACH (k, ROWS) rows[threadIdx.x * ROWS + k] = x[k];
     __syncthreads();
     store_rows<ROWS, COLUMNS>(vectors, first, begin, end, column, (const VALUE*)rows);
 }
 
 // The blocks of one tile follow each other: the second one finds it in the cache.
-extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS) sweep_one(System system, Vectors vectors, i64 halo,
-                                                                              Carries carries) {
+extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS)
+    sweep_one(System system, Vectors vectors, i64 halo, Carries carries) {
     sweep<THREAD_ROWS, 1>(system, vectors, halo, carries, blockIdx.x / vectors.columns, blockIdx.x % vectors.columns);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS_OF_MANY) sweep_many(System system, Vectors vectors, i64 halo,
-                                                                                       Carries carries) {
+extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS_OF_MANY)
+    sweep_many(System system, Vectors vectors, i64 halo, Carries carries) {
     const i64 panels = (vectors.columns + COLUMNS_OF_MANY - 1) / COLUMNS_OF_MANY;
     sweep<THREAD_ROWS_OF_MANY, COLUMNS_OF_MANY>(system, vectors, halo, carries, blockIdx.x / panels,
                                                 blockIdx.x % panels * COLUMNS_OF_MANY);
@@ -302,10 +307,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS_OF_MANY) swee
 
 // What leaves each tile: its last z when no z enters, or, once it is known which z does, its first x when no x enters.
 // (Both at once would be less to read, but x then is a small difference of large numbers.)
-extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS) reduce(System system, Vectors vectors, i64 tiles,
-                                                                           const Column* z_carries, Column* leaving) {
+extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS)
+    reduce(System system, Vectors vectors, i64 tiles, const Column* z_carries, Column* leaving) {
     __shared__ Maps<Column, THREADS / 32> maps[2];
-    const i64 number = blockIdx.x / vectors.columns, column = blockIdx.x % vectors.columns, at = column * tiles + number;
+    const i64 number = blockIdx.x / vectors.columns, column = blockIdx.x % vectors.columns,
+              at = column * tiles + number;
     const i64 first = number * TILE(THREAD_ROWS);
     Block* const memory = (Block*)shared_memory;
     const Tile tile = start_tile<THREAD_ROWS>(system, first, memory);
@@ -326,8 +332,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS) reduce(Syste
 
 // How a tile hands on what enters it: its last z for each unit of z, its first x for each unit of x. Null where only
 // the growth is asked for.
-extern "C" __global__ void __launch_bounds__(THREADS) measure(System system, i64 halo, Block* z_through, Block* x_through,
-                                                              WEIGHT* largest) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    measure(System system, i64 halo, Block* z_through, Block* x_through, WEIGHT* largest) {
     __shared__ Maps<Block, THREADS / 32> maps[2];
     const i64 begin = blockIdx.x * (TILE(THREAD_ROWS) - 2 * halo);
     const Tile tile = start_tile<THREAD_ROWS>(system, begin - halo, (Block*)shared_memory);
@@ -336,7 +342,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) measure(System system, i64
     Block rows[THREAD_ROWS];
     const Block last = sweep_forward(tile, RightHandSide<Block>{nullptr}, identity(), maps[0], rows, growth);
     if (z_through && threadIdx.x == THREADS - 1) z_through[blockIdx.x] = last;
-    EACH(k, THREAD_ROWS) rows[k] = zeros<Block>();
+    EACH (k, THREAD_ROWS) rows[k] = zeros<Block>();
     const Block first = sweep_backward<false>(tile, identity(), maps[1], rows, growth);
     if (x_through && threadIdx.x == 0) x_through[blockIdx.x] = first;
     growth = fmax(growth, fmax(length_of(last), length_of(first)));
@@ -370,8 +376,8 @@ extern "C" __global__ void measure_halos(System system, i64 step, i64 halo, WEIG
 // From what leaves the tiles when nothing enters them to what enters them. One block of threads to a column; each
 // thread takes a few tiles one after the other, from the last one on where REVERSED.
 template <bool REVERSED>
-__device__ __forceinline__ void find_carries(const Block* __restrict__ through, const Column* __restrict__ leaving, i64 tiles,
-                                             Column* __restrict__ carries) {
+__device__ __forceinline__ void find_carries(const Block* __restrict__ through, const Column* __restrict__ leaving,
+                                             i64 tiles, Column* __restrict__ carries) {
     __shared__ Maps<Column, CARRY_THREADS / 32> maps;
     const i64 share = (tiles + CARRY_THREADS - 1) / CARRY_THREADS, column = blockIdx.x * tiles;
     const i64 begin = min(threadIdx.x * share, tiles), count = min(begin + share, tiles) - begin;
@@ -394,12 +400,12 @@ __device__ __forceinline__ void find_carries(const Block* __restrict__ through, 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(CARRY_THREADS) find_z_carries(const Block* through, const Column* leaving,
-                                                                           i64 tiles, Column* carries) {
+extern "C" __global__ void __launch_bounds__(CARRY_THREADS)
+    find_z_carries(const Block* through, const Column* leaving, i64 tiles, Column* carries) {
     find_carries<false>(through, leaving, tiles, carries);
 }
 
-extern "C" __global__ void __launch_bounds__(CARRY_THREADS) find_x_carries(const Block* through, const Column* leaving,
-                                                                           i64 tiles, Column* carries) {
+extern "C" __global__ void __launch_bounds__(CARRY_THREADS)
+    find_x_carries(const Block* through, const Column* leaving, i64 tiles, Column* carries) {
     find_carries<true>(through, leaving, tiles, carries);
 }

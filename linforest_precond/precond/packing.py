@@ -1,0 +1,54 @@
+"""Records, arrays and numbers as plain values and host arrays, for files and pickles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+
+# The classes that may be packed, by the names that stand in files: a renamed class keeps its old name here.
+RECORDS: dict[str, type] = {record.__name__: record for record in (Bands, BlockForest, CSR, Forest, Ordering)}
+_NAMES: dict[type, str] = {record: name for name, record in RECORDS.items()}
+
+
+def packable(name: str) -> Callable[[type], type]:
+    """Let instances of a dataclass be packed under a name."""
+
+    def register(record: type) -> type:
+        RECORDS[name], _NAMES[record] = record, name
+        return record
+
+    return register
+
+
+def pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """A value as JSON can hold it; arrays are put aside under names that say where they belong."""
+    if is_dataclass(value):
+        own = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {"record": _NAMES[type(value)], "fields": pack(own, name, arrays)}
+    if isinstance(value, dict):
+        return {key: pack(item, f"{name}.{key}", arrays) for key, item in value.items()}
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        # stall: it leaves the device
+        arrays[name] = value.get() if hasattr(value, "get") else np.asarray(value)
+        return {"array": name}
+    if isinstance(value, tuple | list):
+        return [pack(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
+    return value
+
+
+def unpack(value: Any, arrays: dict[str, np.ndarray], xp: Any) -> Any:
+    """What `pack` was given, with its arrays in the library `xp`."""
+    if isinstance(value, list):
+        return tuple(unpack(item, arrays, xp) for item in value)
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return xp.asarray(arrays[value["array"]])
+    if "record" in value:
+        return RECORDS[value["record"]](**unpack(value["fields"], arrays, xp))
+    return {key: unpack(item, arrays, xp) for key, item in value.items()}

@@ -1,0 +1,59 @@
+"""The numbers that a preconditioner keeps: their types and their bytes."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import VALUE_DTYPES
+
+
+def stored_dtype(dtype: Any, of_matrix: np.dtype) -> np.dtype:
+    """The type to store numbers in: the matrix's own, or the one asked for."""
+    if dtype is None:
+        return of_matrix
+    stored = np.dtype(dtype)
+    if stored not in VALUE_DTYPES or stored.kind != of_matrix.kind:
+        choices = ", ".join(str(value) for value in VALUE_DTYPES if value.kind == of_matrix.kind)
+        raise TypeError(f"dtype must be None or one of {choices} for a matrix of {of_matrix}, got {stored}")
+    return stored
+
+
+def stored_array(array: Any, dtype: np.dtype) -> Any:
+    """The array in the stored type; where that is narrower, its numbers must stay finite."""
+    if array.dtype == dtype:
+        return array
+    with np.errstate(over="ignore"):
+        stored = array.astype(dtype)
+    # stall: asked of narrower types alone
+    if dtype.itemsize < array.dtype.itemsize and not bool(backend_of(array).xp.isfinite(stored).all()):
+        raise ValueError(
+            f"A has entries too large for dtype {dtype}; scale A or leave dtype at {array.dtype}"
+        )
+    return stored
+
+
+def held_bytes(*things: Any) -> int:
+    """The bytes of all arrays in records, objects of this package and tuples, each counted once."""
+    arrays, waiting = {}, list(things)
+    while waiting:
+        thing = waiting.pop()
+        if isinstance(thing, np.ndarray) or hasattr(thing, "__cuda_array_interface__"):
+            address = thing.ctypes.data if isinstance(thing, np.ndarray) else thing.data.ptr
+            arrays[address] = max(thing.nbytes, arrays.get(address, 0))
+        elif isinstance(thing, tuple | list):
+            waiting += thing
+        elif type(thing).__module__.startswith("linforest_precond"):
+            waiting += getattr(thing, "__dict__", {}).values()
+    return sum(arrays.values())
+
+
+@functools.cache
+def result_dtype(of_operator: np.dtype, of_vector: np.dtype) -> np.dtype:
+    """The type of a product."""
+    if of_vector.kind not in "biufc" or np.promote_types(of_operator, of_vector) not in VALUE_DTYPES:
+        raise TypeError(f"r must hold numbers of at most double precision, got {of_vector}")
+    return np.promote_types(of_operator, of_vector)

@@ -1,0 +1,129 @@
+"""The rooms of the house import downwards only: no two rooms, and no two modules, import each other."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = "linforest_precond"
+# From the lowest to the highest; what is not named here belongs to the face.
+LAYERS = (
+    "backends.returns", "backends.cpu", "backends.cuda", "backends", "printing", "user_warnings", "matrices",
+    "records", "sparse_output", "matching_records", "gate", "vectors", "graph", "pipeline", "solvers",
+    "precond",
+)  # fmt: skip
+# In each backend, from the lowest to the highest.
+ROOMS = (
+    "runtime", "matrix", "forest", "matching", "csgraph", "reordering", "tridiagonal", "multigrid", "krylov",
+)  # fmt: skip
+
+pytestmark = pytest.mark.skipif(not (ROOT / PACKAGE).exists(), reason="tests run outside a source tree")
+
+
+def sources():
+    """{module: path} of every module, those of solvers/ and matrices/ included."""
+    folders = {
+        PACKAGE: ROOT / PACKAGE,
+        **{f"{PACKAGE}.{name}": ROOT / name for name in ("solvers", "matrices")},
+    }
+    found = {}
+    for package, folder in folders.items():
+        for path in folder.rglob("*.py"):
+            inside = path.relative_to(folder).with_suffix("")
+            if package == PACKAGE and inside.parts[0] in ("solvers", "matrices"):
+                continue  # the symbolic links
+            parts = [package, *inside.parts]
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(module, path, known):
+    """Every module of the package that a module imports, at its top or inside a function."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names = [full if (full := f"{base}.{alias.name}") in known else base for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name in known and name != module)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    known = sources()
+    return {module: sorted(set(imports(module, path, known))) for module, path in known.items()}
+
+
+def circle(graph):
+    """The vertices of one directed cycle, or None."""
+    state, way = {}, []
+
+    def visit(vertex):
+        state[vertex] = "open"
+        way.append(vertex)
+        for other in graph.get(vertex, ()):
+            if state.get(other) == "open":
+                return way[way.index(other) :]
+            if other not in state and (found := visit(other)):
+                return found
+        way.pop()
+        state[vertex] = "done"
+        return None
+
+    return next((found for vertex in graph if vertex not in state and (found := visit(vertex))), None)
+
+
+def layer(module):
+    """The number of a module's layer; a package's own text counts as the highest module inside it."""
+    inside = module.removeprefix(PACKAGE).removeprefix(".")
+    fitting = [i for i, name in enumerate(LAYERS) if inside == name or inside.startswith(f"{name}.")]
+    return min(fitting, default=len(LAYERS))
+
+
+def room(module):
+    parts = module.split(".")
+    return next((ROOMS.index(part) for part in parts[3:4] if part in ROOMS), len(ROOMS))
+
+
+def test_no_two_modules_import_each_other(graph):
+    assert circle(graph) is None
+
+
+def test_layers_import_downwards_only(graph):
+    upwards = [
+        (module, other) for module, found in graph.items() for other in found if layer(other) > layer(module)
+    ]
+    assert not upwards
+
+
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+def test_rooms_of_a_backend_import_downwards_only(graph, backend):
+    inside = f"{PACKAGE}.backends.{backend}."
+    upwards = [
+        (module, other)
+        for module, found in graph.items()
+        for other in found
+        if module.startswith(inside) and other.startswith(inside) and room(other) > room(module)
+    ]
+    assert not upwards
+
+
+def test_rooms_of_the_kernels_include_downwards_only():
+    kernels = ROOT / PACKAGE / "backends" / "cuda" / "kernels"
+    included = [
+        (path.relative_to(kernels).parts[0], other.partition("/")[0])
+        for path in kernels.rglob("*.cu*")
+        for other in re.findall(r'#include "([^"]+)"', path.read_text(encoding="utf-8"))
+    ]
+    assert included and all(ROOMS.index(other) <= ROOMS.index(own) for own, other in included)
+
+
+def test_a_circle_is_found():
+    assert circle({"a": ["b"], "b": ["c"], "c": ["a"], "d": []}) == ["a", "b", "c"]
+    assert circle({"a": ["b"], "b": []}) is None
