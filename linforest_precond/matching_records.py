@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.printing import as_table
-from linforest_precond.records import Array, ChosenEdges, ratio_to_finest
+from linforest_precond.records import ChosenEdges, ratio_to_finest
 from linforest_precond.sparse_output import csr_like
 
 

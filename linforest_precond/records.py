@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.printing import as_table, numbers_of
-
-# Arrays are numpy.ndarray or cupy.ndarray, whichever library the matrix came from.
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

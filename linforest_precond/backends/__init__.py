@@ -7,12 +7,14 @@ same names; the first works on NumPy arrays, the second on CuPy arrays.
 import functools
 import importlib
 import warnings
-from types import ModuleType
+from typing import cast
+
+from linforest_precond.backends.protocol import Backend as Backend
 
 _CUDA_ROOTS = {"cupy", "cupyx"}
 
 
-def backend_of(array: object) -> ModuleType:
+def backend_of(array: object) -> Backend:
     """Return the backend module that works on `array`.
 
     Parameters
@@ -38,7 +40,7 @@ def backend_of(array: object) -> ModuleType:
     'linforest_precond.backends.cpu'
     """
     if not _is_cupy(type(array)):
-        return importlib.import_module(".cpu", __name__)
+        return cast(Backend, importlib.import_module(".cpu", __name__))
     usable, reason = cuda_status()
     if not usable:
         kind = type(array)
@@ -46,7 +48,7 @@ def backend_of(array: object) -> ModuleType:
             f"got a {kind.__module__}.{kind.__qualname__}, but the GPU is not usable: {reason}; "
             "pass a NumPy array or a SciPy sparse matrix to work on the CPU"
         )
-    return importlib.import_module(".cuda", __name__)
+    return cast(Backend, importlib.import_module(".cuda", __name__))
 
 
 def _is_cupy(kind):

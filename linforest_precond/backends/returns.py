@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-# Arrays are numpy.ndarray or cupy.ndarray, whichever library the matrix came from.
-Array = Any
+from linforest_precond.annotations import Array
 
 
 class Running(IntEnum):

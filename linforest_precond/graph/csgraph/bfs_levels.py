@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
-from linforest_precond.records import Array
 
 
 def bfs_levels(A: Any, source: int, directed: bool = True) -> Array:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
-from linforest_precond.records import Array
 
 
 def breadth_first_order(

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csgraph, as_pattern
 from linforest_precond.graph.csgraph.components import connected_components
 from linforest_precond.graph.csgraph.independent_set import checked_steps
-from linforest_precond.records import Array
 
 
 def is_component_labelling(

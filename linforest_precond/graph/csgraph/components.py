@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.csgraph.strong_components import strongly_connected_components
-from linforest_precond.records import Array
 
 # The method, and the file of a backend that has it.
 METHODS = {"auto": "components", "union": "components", "fastsv": "fastsv"}

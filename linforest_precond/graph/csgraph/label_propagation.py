@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.forest.factor import as_integer
-from linforest_precond.records import Array
 
 
 def label_propagation(A: Any, max_iter: int = 20, seed: int = 0) -> Array:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csgraph
 from linforest_precond.graph.forest.factor import as_integer
-from linforest_precond.records import Array
 
 
 def pagerank(

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
-from linforest_precond.records import Array
 
 
 def strongly_connected_components(A: Any, return_labels: bool = True) -> int | tuple[int, Array]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.records import Array
 
 
 def tree_roots(parent: Any) -> Array:

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import LARGEST_INT32_COUNT
 from linforest_precond.graph.forest.factor import propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
-from linforest_precond.records import Array, Factor, Forest, Graph, Pairs
+from linforest_precond.records import Factor, Forest, Graph, Pairs
 
 NO_PATH = -1
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph, is_nonzero
 from linforest_precond.matching_records import Matching
-from linforest_precond.records import Array, Graph
+from linforest_precond.records import Graph
 
 
 def is_matching(A: Any, mate: Any) -> bool:

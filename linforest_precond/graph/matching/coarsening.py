@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr, as_graph, checked_csr
 from linforest_precond.graph.forest.factor import as_integer
@@ -15,7 +16,7 @@ from linforest_precond.graph.matching.matching import (
     tie_key_of,
 )
 from linforest_precond.matching_records import Coarsening, CoarseningHierarchy
-from linforest_precond.records import CSR, Array, Graph
+from linforest_precond.records import CSR, Graph
 from linforest_precond.sparse_output import csr_like
 from linforest_precond.user_warnings import tell
 

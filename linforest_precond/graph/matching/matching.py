@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of, cuda_status
 from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
 from linforest_precond.gate import as_weighted_graph
 from linforest_precond.graph.forest.factor import as_integer, check_options, propose_factor
 from linforest_precond.matching_records import Matching
-from linforest_precond.records import Array, Graph
+from linforest_precond.records import Graph
 
 # What each method takes beside `weights` and `seed`.
 OPTIONS: dict[str, tuple[str, ...]] = {

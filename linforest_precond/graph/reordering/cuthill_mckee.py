@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
-from linforest_precond.records import Array, Pattern
+from linforest_precond.records import Pattern
 
 
 def reverse_cuthill_mckee(

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.reordering.permute import checked_order
-from linforest_precond.records import Array
 
 
 class Wavefront(NamedTuple):

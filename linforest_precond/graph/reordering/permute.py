@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_stored
-from linforest_precond.records import Array, Ordering
+from linforest_precond.records import Ordering
 from linforest_precond.sparse_output import csr_like
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.packing import packable
 from linforest_precond.precond.stored import stored_array
-from linforest_precond.records import CSR, Array
+from linforest_precond.records import CSR
 
 # Matrices with more rows are smoothed instead, so often.
 LARGEST_DENSE = 4000

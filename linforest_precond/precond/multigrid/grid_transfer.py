@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import checked_csr
 from linforest_precond.precond.multigrid.prolongation import (
@@ -18,7 +19,7 @@ from linforest_precond.precond.multigrid.prolongation import (
 )
 from linforest_precond.precond.multigrid.smoothers import jacobi_damping
 from linforest_precond.precond.stored import stored_array
-from linforest_precond.records import CSR, Array
+from linforest_precond.records import CSR
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph, checked_csr
 from linforest_precond.graph.matching.matching import match_graph, tie_key_of
 from linforest_precond.precond.multigrid.grid_transfer import Aggregates
-from linforest_precond.records import CSR, Array, Graph
+from linforest_precond.records import CSR, Graph
 
 WEIGHTS = "coupling", "magnitude"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import ForestArrays
 from linforest_precond.graph.forest.factor import check_options, propose_factor
@@ -10,7 +11,7 @@ from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.pairwise_aggregation import pairing_graph
 from linforest_precond.precond.multigrid.prolongation import Rectangle, product
 from linforest_precond.precond.multigrid.smoothers import FORESTS
-from linforest_precond.records import CSR, Array, Graph
+from linforest_precond.records import CSR, Graph
 
 # A coarse matrix with more than this share of the entries before it is not worth having.
 MOST_ENTRIES = 0.8

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.packing import packable
-from linforest_precond.records import CSR, Array
+from linforest_precond.records import CSR
 
 
 @packable("Rectangle")

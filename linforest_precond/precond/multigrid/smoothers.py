@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.multigrid.eigenvalue_estimates import gershgorin, largest_eigenvalue
 from linforest_precond.precond.stored import stored_array
 from linforest_precond.precond.tridiagonal.operators import TridiagonalPart, block_part, scalar_part
-from linforest_precond.records import CSR, Array, Bands
+from linforest_precond.records import CSR, Bands
 
 LINES = "tridiagonal", "block_tridiagonal"
 SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", *LINES

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import Finding
 from linforest_precond.gate import value_dtype
 from linforest_precond.printing import as_table, numbers_of
-from linforest_precond.records import Array, Bands
+from linforest_precond.records import Bands
 from linforest_precond.user_warnings import tell
 
 BLOCK_SIZES = (1, 2, 4)
