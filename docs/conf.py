@@ -1,0 +1,58 @@
+"""Configuration of the documentation, built by `make docs`."""
+
+import re
+import sys
+from pathlib import Path
+
+# The checkout, also where the package is not installed.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import linforest_precond  # noqa: E402
+
+project = "linforest_precond"
+author = "the linforest_precond developers"
+copyright = author
+version = release = linforest_precond.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+root_doc = "index"
+exclude_patterns = ["**.ipynb_checkpoints"]
+templates_path = ["_templates"]
+default_role = "py:obj"
+
+# Headings of every level are link targets; no dollar math, so that no page loads MathJax.
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]
+
+# Notebooks are executed, each in a folder of its own; unchanged ones come from the cache in build/.
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(Path(__file__).resolve().parents[1] / "build" / "notebooks")
+nb_execution_in_temp = True
+nb_execution_timeout = 600
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "linforest_precond"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+}
+
+
+def setup(app):
+    app.connect("source-read", drop_repository_links)
+
+
+def drop_repository_links(app, docname, source):
+    """Links from docs/ to benchmarks/ work in the repository only; on the site their text remains."""
+    source[0] = re.sub(r"\[([^\]]+)\]\(\.\./benchmarks[^)]*\)", r"\1", source[0])
