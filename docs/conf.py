@@ -32,6 +32,7 @@ nb_execution_in_temp = True
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+highlight_language = "none"
 
 autosummary_generate = True
 autodoc_typehints = "none"
