@@ -1,11 +1,13 @@
 """Configuration of the documentation, built by `make docs`."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
 # The checkout, also where the package is not installed.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(ROOT))
 
 import linforest_precond  # noqa: E402
 
@@ -27,7 +29,7 @@ suppress_warnings = ["myst.header"]
 
 # Notebooks are executed, each in a folder of its own; unchanged ones come from the cache in build/.
 nb_execution_mode = "cache"
-nb_execution_cache_path = str(Path(__file__).resolve().parents[1] / "build" / "notebooks")
+nb_execution_cache_path = str(ROOT / "build" / "notebooks")
 nb_execution_in_temp = True
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
@@ -51,9 +53,21 @@ html_theme_options = {
 
 
 def setup(app):
-    app.connect("source-read", drop_repository_links)
+    copy_notebooks()
+    app.connect("source-read", adapt_links)
 
 
-def drop_repository_links(app, docname, source):
-    """Links from docs/ to benchmarks/ work in the repository only; on the site their text remains."""
-    source[0] = re.sub(r"\[([^\]]+)\]\(\.\./benchmarks[^)]*\)", r"\1", source[0])
+def copy_notebooks():
+    """Sphinx reads files inside docs/ only: copy the notebooks to docs/notebooks, which git ignores."""
+    target = ROOT / "docs" / "notebooks"
+    target.mkdir(exist_ok=True)
+    for old in target.glob("*.ipynb"):
+        old.unlink()
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        shutil.copy2(notebook, target)
+
+
+def adapt_links(app, docname, source):
+    """Pages link to the repository's files: notebooks are pages of the site, benchmarks are not."""
+    text = re.sub(r"\]\(\.\./((?:\.\./)*notebooks/)", r"](\1", source[0])
+    source[0] = re.sub(r"\[([^\]]+)\]\((?:\.\./)+benchmarks[^)]*\)", r"\1", text)
