@@ -9,7 +9,7 @@ import strategies as graphs
 
 import linforest_precond as lf
 from linforest_precond.backends.cpu.reordering import rcm_batch, rcm_leveled
-from linforest_precond.backends.cpu.reordering.rcm_batch import BROKEN, COUNTED, TURN, prepare, work_off
+from linforest_precond.backends.cpu.reordering.rcm_batch import BROKEN, COUNTED, TURN, prepare, run_threads
 from linforest_precond.gate import as_pattern
 
 # Rounds of waiting: some tenths of a second.
@@ -55,8 +55,8 @@ def test_a_broken_chain_is_an_error(cube, chain, threads):
     run = prepare(pattern, starts)
     getattr(run, chain)[TURN] = -1
     with pytest.raises(RuntimeError, match="standstill"):
-        work_off(run, pattern, threads, patience=IMPATIENT)
-    assert run.words[BROKEN]
+        run_threads(run, pattern, threads, patience=IMPATIENT)
+    assert run.counters[BROKEN]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -65,7 +65,7 @@ def test_a_batch_that_is_never_made_is_an_error(cube, threads):
     run = prepare(pattern, starts)
     run.ends[0] = -1
     with pytest.raises(RuntimeError, match="standstill"):
-        work_off(run, pattern, threads, patience=IMPATIENT)
+        run_threads(run, pattern, threads, patience=IMPATIENT)
 
 
 def test_a_position_that_is_never_filled_is_an_error(cube):
@@ -73,7 +73,7 @@ def test_a_position_that_is_never_filled_is_an_error(cube):
     run = prepare(pattern, starts)
     run.order[0] = -1
     with pytest.raises(RuntimeError, match="standstill"):
-        work_off(run, pattern, 2, patience=IMPATIENT)
+        run_threads(run, pattern, 2, patience=IMPATIENT)
 
 
 def test_patience_while_others_work(cube):
@@ -85,14 +85,14 @@ def test_patience_while_others_work(cube):
 
     def waiting():
         try:
-            work_off(run, pattern, 1, patience=IMPATIENT)
+            run_threads(run, pattern, 1, patience=IMPATIENT)
         except RuntimeError as error:
             failures.append(error)
 
     thread = threading.Thread(target=waiting)
     thread.start()
     for _ in range(100):
-        run.words[COUNTED] -= 1
+        run.counters[COUNTED] -= 1
         time.sleep(0.005)
         assert not failures
     thread.join(timeout=60)
