@@ -35,7 +35,7 @@ def stages(cuda, A, width=None):
     pattern = as_pattern(cuda.csr(A))
     count, labels = components.weak_components(pattern)
     sorted_rows = sorted_neighbors.sorted_rows(pattern, width)
-    starts, _ = breadth_first.rim_vertices(sorted_rows, count, labels)
+    starts = breadth_first.pseudo_peripheral_vertices(sorted_rows, count, labels)
     return sorted_rows, starts, lambda order: cuda.host(cuthill_mckee.by_component(order, count, labels))
 
 
@@ -102,4 +102,5 @@ def test_a_broken_chain_of_batches_raises(cuda, monkeypatch):
 
 
 def test_one_block_fits_every_multiprocessor(cuda):
-    assert frontier.Meeting(8, blocks=10**6).blocks <= cuda.xp.cuda.Device().attributes["MultiProcessorCount"]
+    multiprocessors = cuda.xp.cuda.Device().attributes["MultiProcessorCount"]
+    assert frontier.FrontierLaunch(8, blocks=10**6).blocks <= multiprocessors
