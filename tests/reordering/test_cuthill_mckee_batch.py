@@ -1,4 +1,4 @@
-"""The threads of the CPU's batches: any number of them, and what they do when they wait forever."""
+"""The threads of the CPU's batch method: any number of them, and the watchdog for a standstill."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from linforest_precond.backends.cpu.reordering import rcm_batch, rcm_leveled
 from linforest_precond.backends.cpu.reordering.rcm_batch import BROKEN, COUNTED, TURN, prepare, run_threads
 from linforest_precond.gate import as_pattern
 
-# Rounds of waiting: some tenths of a second.
+# The watchdog's limit: some tenths of a second.
 IMPATIENT = 2**18
 
 
@@ -33,7 +33,7 @@ def test_any_number_of_threads(cube, threads):
 
 
 def test_hubs_and_many_starts():
-    """Rows longer than the room for candidates, and batches of starts alone."""
+    """Rows longer than the capacity for candidates, and batches of starts only."""
     pattern = as_pattern(graphs.rmat_graph(12))
     starts = np.arange(0, pattern.n, 7, dtype=np.int32)
     expected = rcm_leveled.leveled(pattern, starts)
@@ -77,7 +77,7 @@ def test_a_position_that_is_never_filled_is_an_error(cube):
 
 
 def test_patience_while_others_work(cube):
-    """A thread that waits does not give up as long as batches are counted: here by hand, one by one."""
+    """The watchdog does not expire while batches are counted, here by hand."""
     pattern, starts, _ = cube
     run = prepare(pattern, starts)
     run.marked[TURN] = -1
@@ -100,7 +100,7 @@ def test_patience_while_others_work(cube):
 
 
 def test_several_python_threads_at_once(cube):
-    """Calls do not disturb one another."""
+    """Concurrent calls are independent."""
     pattern, starts, expected = cube
     found = [None] * 4
 
@@ -126,7 +126,7 @@ def test_a_hundred_runs():
 
 
 def test_auto_takes_batches_for_wide_graphs(monkeypatch):
-    """By the number of threads and the width of the levels; the order is the same."""
+    """The choice depends on the number of threads and the width of the frontiers; the order does not."""
     from linforest_precond.backends.cpu.reordering import cuthill_mckee
 
     taken = []

@@ -1,4 +1,4 @@
-"""The GPU's traversals: one order for any number and size of blocks, workers and batches."""
+"""The GPU's traversals: the same order for any number and size of blocks, workers and batches."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ BATCHES = [
 
 
 def stages(cuda, A, width=None):
-    """What a traversal takes, and how its answer becomes the order."""
+    """The arguments of a traversal, and a function that sorts its result by component."""
     pattern = as_pattern(cuda.csr(A))
     count, labels = components.weak_components(pattern)
     sorted_rows = sorted_neighbors.sorted_rows(pattern, width)
@@ -72,7 +72,7 @@ class TestSizes:
 
 @pytest.mark.parametrize("counted", [0, 10**6])
 def test_rows_ascend_by_degree_and_index(cuda, monkeypatch, counted):
-    """By counting and by one sort of all entries."""
+    """By rank sort and by one sort of all entries."""
     monkeypatch.setattr(sorted_neighbors, "COUNTED", counted)
     A = graphs.random_graph(300, seed=5, mean_degree=12)
     pattern = as_pattern(cuda.csr(A))
@@ -87,7 +87,7 @@ def test_rows_ascend_by_degree_and_index(cuda, monkeypatch, counted):
 
 
 def test_a_broken_chain_of_batches_raises(cuda, monkeypatch):
-    """A worker that waits in vain gives up, and no answer is handed out."""
+    """The watchdog of a worker expires, and no order is returned."""
     first_batches = rcm_batch._first_batches
 
     def without_records(*arguments):
