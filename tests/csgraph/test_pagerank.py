@@ -1,4 +1,4 @@
-"""PageRank against the textbook and networkx, and the same bits everywhere."""
+"""PageRank against a reference implementation and networkx; the same bits on every device."""
 
 import graph_cases as cases
 import numpy as np
