@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linforest_precond.annotations import Array
 
 
@@ -11,6 +13,6 @@ def as_table(title: str, *rows: tuple[str, str]) -> str:
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
 
 
-def numbers_of(array: Array) -> list[int]:
+def numbers_of(array: Array | Sequence[int]) -> list[int]:
     """The integers of a small array, copied to the host."""
     return [int(number) for number in (array.get() if hasattr(array, "get") else array)]  # stall: on demand

@@ -13,7 +13,7 @@ import linforest_precond as lf
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.factor import check_options
-from linforest_precond.graph.forest.pairs import coarsen, pair_up
+from linforest_precond.graph.forest.pairs import graph_of_pairs, pair_up
 from linforest_precond.graph.forest.path_pairs import pair_paths, without_weak_edges
 from linforest_precond.pipeline import block_tridiagonal_bands
 
@@ -228,7 +228,7 @@ class TestPairs:
         B = backend.csr(A)
         graph, factor = as_graph(B), lf.graph.factor(B, 1, **options)
         pairs = pair_up(factor)
-        return factor, pairs, coarsen(graph, pairs)
+        return factor, pairs, graph_of_pairs(graph, pairs)
 
     def assert_coarse(self, backend, A, **options):
         factor, pairs, coarse = self.coarsened(backend, A, **options)

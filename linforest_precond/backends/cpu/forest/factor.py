@@ -71,8 +71,8 @@ def charge(active, states, charge_key, threshold):
         states[v] = POSITIVE if is_positive(v, charge_key, threshold) else NEGATIVE
 
 
-# Each active vertex proposes along its heaviest free edges, as many as it lacks to n. Equal weights are ordered
-# by hash in charged iterations, then by column: rows are sorted, so the lower one comes first.
+# Each active vertex proposes along its heaviest free edges, as many as it lacks to n. Equal weights are
+# ordered by hash in charged iterations, then by column: rows are sorted, so the lower one comes first.
 # (One long function: a helper that takes these arrays, called for every vertex, costs several times as much.)
 @kernel(parallel=True)
 def propose(
