@@ -1,4 +1,4 @@
-"""Graphs to test on: a Hypothesis strategy for small ones, seeded generators, special shapes."""
+"""Test graphs: a Hypothesis strategy for small ones, seeded generators, special shapes."""
 
 import functools
 
@@ -134,7 +134,7 @@ def union_of_cycles(lengths, kind="unique", seed=0):
 
 
 def star_graph(leaves, weights=1.0):
-    """Vertex 0 in the middle."""
+    """A star with vertex 0 as its center."""
     return from_edges(leaves + 1, np.zeros(leaves), np.arange(1, leaves + 1), weights, diagonal=1.0)
 
 
@@ -167,12 +167,12 @@ def random_graph(size, kind="ties", seed=0, *, mean_degree=6, symmetric=True, dt
 
 
 def directed_graph(size, density, seed=0):
-    """Every entry with the same chance, the diagonal's too."""
+    """Every entry with the same probability, the diagonal ones too."""
     return sp.csr_array(np.random.default_rng(seed).random((size, size)) < density, dtype=np.float32)
 
 
 def rmat_graph(scale, edge_factor=8, kind="ties", seed=0):
-    """A skewed graph of 2**scale vertices: each edge descends the quadrants with chances .57 .19 .19 .05."""
+    """An R-MAT graph of 2**scale vertices, with the Graph500 probabilities .57 .19 .19 .05."""
     rng = np.random.default_rng(seed)
     size, count = 2**scale, edge_factor * 2**scale
     rows, columns = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
@@ -213,7 +213,7 @@ def packed_small_graphs(count, seed=0, largest=9):
 
 def paper_graph():
     """
-    A 10-vertex graph that shows all that the paper tells of its figures 1 and 2.
+    A 10-vertex graph consistent with figures 1 and 2 of Klein & Strzodka (2022).
 
     Stated there: row 4 is (0.2, 3) (0.3, 5) (0.9, 6) (0.4, 7) (0.5, 9), charges at 3, 7 and 9 are positive
     and at 4, 5 and 6 negative (Table 1); 8 - 9 - 4 are neighbors in the factor (section 3.3); a cycle loses
@@ -250,5 +250,5 @@ def grid_graph(*shape):
 
 
 def slow(*values):
-    """Values for a parametrized test that runs with the slow ones."""
+    """Parameters of a test marked slow."""
     return pytest.param(*values, marks=pytest.mark.slow)

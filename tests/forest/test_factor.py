@@ -1,4 +1,4 @@
-"""[0,n]-factors: against the textbook versions, the paper's numbers and the invariants of a factor."""
+"""[0,n]-factors: compared with oracles, with the paper's numbers, and by the invariants of a factor."""
 
 import numba
 import numpy as np
@@ -22,7 +22,7 @@ def real_dtype(A):
 
 
 def assert_factor_arrays(backend, A, f, neighbors, n):
-    """Neighbors as wanted; weights, slots, degrees and coverage as they follow from them."""
+    """The wanted neighbors; weights, slots, degrees and coverage consistent with them."""
     assert all(isinstance(x, backend.xp.ndarray) for x in (f.neighbors, f.weights, f.degrees))
     rows = backend.host(f.neighbors)
     np.testing.assert_array_equal(rows, oracles.as_rows(neighbors, n))
@@ -122,7 +122,7 @@ class TestAgainstTheTextbook:
 
 
 class TestAutomaticIterations:
-    """Uncharged and with n = 1, rising weights confirm one edge of a path an iteration, and pairs at once."""
+    """Uncharged with n = 1: an iteration confirms one edge of a path of increasing weights, and all pairs."""
 
     @pytest.mark.parametrize(
         ("pairs", "wanted"),
@@ -361,7 +361,7 @@ class TestOneAnswer:
 
     @pytest.mark.parametrize("shift", [-900, -100, 100, 960])
     def test_powers_of_two_change_nothing(self, backend, shift):
-        """Weights near the ends of the range, where plain sums would overflow or lose digits."""
+        """Weights near the largest and smallest numbers, where plain sums overflow or underflow."""
         A = graphs.random_graph(500, "unique", 4, symmetric=False)
         B = A.copy()
         B.data = np.ldexp(B.data, shift)
@@ -372,7 +372,7 @@ class TestOneAnswer:
 
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
     def test_weights_at_the_end_of_the_range(self, backend, dtype):
-        """Magnitudes and their sums stay finite: the largest number stands for what lies above it."""
+        """Magnitudes and their sums stay finite: they are clamped to the largest number."""
         largest = np.finfo(dtype).max
         dense = np.zeros((6, 6), dtype=dtype)
         pairs = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)]

@@ -1,4 +1,4 @@
-"""Linear forests: cycles lose their weakest edge, paths are named and counted from their smaller end."""
+"""Linear forests: cycles lose their weakest edge, path ids and positions count from the smaller end."""
 
 import numba
 import numpy as np
@@ -23,7 +23,7 @@ def oracle_forest(A, neighbors):
 
 
 def assert_is_the_walked_forest(backend, A, t, neighbors):
-    """Every array and count as the serial walk over the factor's neighbors gives them."""
+    """Every array and count equals that of the oracle, a sequential walk along the factor."""
     wanted = oracle_forest(A, neighbors)
     rows = backend.host(t.neighbors)
     np.testing.assert_array_equal(rows, oracles.as_rows(wanted.neighbors, 2))
@@ -157,7 +157,7 @@ class TestCycles:
         assert_is_the_walked_forest(backend, A, t, oracles.greedy_factor(A, 2))
 
     def test_cycles_beside_paths(self, backend):
-        """A long path keeps the scan going while short cycles of powers of two wait for it."""
+        """A long path needs many rounds; cycles whose lengths are powers of two are finished before."""
         cycles = graphs.union_of_cycles([4, 8, 16, 3, 5, 64] * 20, "ties")
         parts = [cycles, graphs.path_graph(3001), sp.eye_array(50)]
         A = graphs.shuffled(sp.block_diag(parts, format="csr"), 5)
@@ -235,7 +235,7 @@ class TestHandCases:
         np.testing.assert_array_equal(backend.host(t.order), [1, 0, *range(2, 31)])
 
     def test_two_cliques_joined(self, backend):
-        """The heavy bridge is held, so one path runs from clique to clique."""
+        """The heavy bridge is kept, so one path runs from clique to clique."""
         A = graphs.two_cliques_joined(6, bridge=2.0)
         t = lf.linear_forest(backend.csr(A), m=1, iterations=None)
         assert_is_the_walked_forest(backend, A, t, oracles.greedy_factor(A, 2))

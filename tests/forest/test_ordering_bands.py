@@ -1,4 +1,4 @@
-"""Orderings and bands: exact copies of A's entries along the forest; and one answer on both backends."""
+"""Orderings and bands: copies of A's entries along the forest, with the same bits on both backends."""
 
 import importlib
 
@@ -22,7 +22,7 @@ def module_of(backend, name):
 
 
 def assert_same_bits(one, other):
-    """Equal arrays of one type; zeros of either sign and all digits count."""
+    """Equal types and equal bits, the signs of zeros included."""
     assert one.dtype == other.dtype and one.shape == other.shape
     np.testing.assert_array_equal(one, other)
     assert one.tobytes() == other.tobytes()
@@ -104,7 +104,7 @@ class TestBands:
         assert_bands(backend, A, *lf.pipeline.tridiagonal_bands(backend.csr(A)))
 
     def test_dense_by_hand(self, backend):
-        """The path 2 - 0 - 1, named 1 after its smaller end, runs 1, 0, 2; vertex 3 stands alone."""
+        """The path 2 - 0 - 1 has the id 1, its smaller end, and the order 1, 0, 2; vertex 3 is isolated."""
         A = np.array([[4.0, -2, -3, 0], [-5, 6, 0.25, 0], [-1, 0.5, 7, 0], [0, 0, 0, 0]])
         t = lf.linear_forest(backend.csr(sp.csr_array(A)))
         np.testing.assert_array_equal(backend.host(t.order), [1, 0, 2, 3])
@@ -208,7 +208,7 @@ FOREST_PARTS = (
 
 
 def chain(backend, A, **options):
-    """Every array and number of the whole flow, on the host."""
+    """Every array and number from the factor to the bands, on the host."""
     B = backend.csr(A)
     found = {"identity": lf.graph.identity_coverage(B)}
     for n in (1, 2, 3, 4):
