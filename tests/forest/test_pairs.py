@@ -420,7 +420,7 @@ class TestBlockForest:
     @pytest.mark.parametrize("shuffled", [False, True])
     @pytest.mark.parametrize(("block_size", "coverages"), [(2, (0.833, 0.8)), (4, (0.917, 0.9))])
     def test_ladders_on_anisotropic_grids(self, backend, block_size, coverages, shuffled):
-        """Two neighbouring grid lines, or four, form one path of blocks, for any numbering of the vertices."""
+        """Two neighbouring grid lines, or four, form one path of blocks, for any numbering."""
         for kind, coverage in zip((1, 2), coverages, strict=True):
             A = sp.csr_array(lf.matrices.aniso(kind, 80))
             found, best = self.assert_auto(backend, graphs.shuffled(A) if shuffled else A, block_size)
