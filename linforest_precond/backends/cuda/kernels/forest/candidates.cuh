@@ -15,7 +15,7 @@ struct Options {
     u64 seed, threshold;
     i64 first, last;   // iterations [first, last)
     i64 long_row;      // longer rows are split into pieces
-    i64 fewest_dense;  // active vertices from which on all rows are read instead of the active list's
+    i64 fewest_dense;  // with at least this many active vertices all rows are read in order
     int m, k_m;
     int automatic;   // whether to stop when an iteration confirms few edges
     int short_rows;  // whether rows are staged in shared memory
