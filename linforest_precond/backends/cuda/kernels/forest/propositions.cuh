@@ -99,7 +99,7 @@ __device__ __forceinline__ bool propose_listed_block(const Problem& problem, con
     const i64 begin = present ? problem.indptr[vertex] : 0, end = present ? problem.indptr[vertex + 1] : 0;
     const bool mine = present && end - begin <= long_row;
     begins[t] = (INDEX)begin;
-    const int place = block_sum_before(mine ? (int)(end - begin) : 0, places + ROWS);
+    const int place = block_exclusive_sum(mine ? (int)(end - begin) : 0, places + ROWS);
     places[t] = place;
     __syncthreads();
     const bool staged = places[ROWS] <= stage.capacity;

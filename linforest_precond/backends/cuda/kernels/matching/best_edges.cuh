@@ -165,7 +165,7 @@ struct Stage {
     __device__ __forceinline__ bool bring_listed(const Search& search, const Row& row, bool looking, i64& base) const {
         __shared__ i64 slots[ROWS];
         __shared__ int places[ROWS + 1];
-        const int place = block_sum_before(looking ? (int)(row.end - row.begin) : 0, places + ROWS);
+        const int place = block_exclusive_sum(looking ? (int)(row.end - row.begin) : 0, places + ROWS);
         slots[threadIdx.x] = base = row.begin - place;
         places[threadIdx.x] = place;
         __syncthreads();
