@@ -159,7 +159,7 @@ __device__ void keep_edges(const Graph& graph, const Trees& trees, Source& sourc
         }
         offer_weight(graph, trees, edge, hub);
         // All threads have their edges before the first is written.
-        const i64 place = kept + block_sum_before(edge.slot >= 0, &total);
+        const i64 place = kept + block_exclusive_sum(edge.slot >= 0, &total);
         if (edge.slot >= 0) source.own[place] = edge;
         __syncthreads();
         kept += total;

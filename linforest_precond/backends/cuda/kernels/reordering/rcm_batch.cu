@@ -202,7 +202,7 @@ __device__ void write_pieces(const Batches& b, Work& work) {
         const i64 entry = base + threadIdx.x;
         const Edge edge = entry < work.entries ? edge_of(b, work, entry) : Edge{0, -2};
         const bool held = entry < work.entries && is_child(b, edge);
-        const int before = block_sum_before(held, &work.piece);
+        const int before = block_exclusive_sum(held, &work.piece);
         __syncthreads();
         if (held) put(b.order + position + before, (int)edge.vertex);
         position += work.piece;
@@ -228,7 +228,7 @@ extern "C" __global__ void __launch_bounds__(MOST_BATCH) traverse_batches(Batche
         int children = held;
         for (i64 entry = (i64)threadIdx.x + blockDim.x; entry < work.entries; entry += blockDim.x)
             children += is_child(b, edge_of(b, work, entry));
-        const int before = block_sum_before(children, &work.children);
+        const int before = block_exclusive_sum(children, &work.children);
         __syncthreads();
         if (!pass_counted(b, work)) return;
         if (work.entries > blockDim.x) write_pieces(b, work);
