@@ -21,8 +21,6 @@ from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.matching.matching import tie_key_of
 
-TYPES = [(dtype, index) for dtype in graphs.DTYPES for index in graphs.INDEX_DTYPES]
-
 
 def numbered(groups):
     """Groups of vertices as aggregates: numbered by their lowest vertices."""
@@ -70,7 +68,7 @@ class TestAggregates:
     def test_hypothesis_graphs(self, backend, A, left_out, seed):
         self.assert_aggregates(backend, A, self.some_mates(A, left_out, seed), seed)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(400, "ties", 1, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -153,7 +151,7 @@ class TestCoarseMatrix:
     def test_hypothesis_groups(self, backend, A, count, seed):
         self.assert_coarse(backend, A, random_groups(A.shape[0], count, seed))
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(900, "unique", 3, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -205,7 +203,7 @@ class TestCoarseMatrix:
         assert (indptr.tolist(), indices.tolist()) == ([0, 2, 3], [0, 1, 0])
         assert data.tobytes() == np.array([0.0, 2.0, -0.0]).tobytes()
 
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
+    @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
     def test_huge_and_tiny_values(self, backend, dtype):
         limits = np.finfo(dtype)
         A = graphs.random_graph(300, "unique", dtype=dtype)
@@ -250,7 +248,7 @@ class TestCoarseMatrix:
 
 
 class TestTransfers:
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("columns", [None, 1, 3])
     @pytest.mark.parametrize(
         "groups", [lambda size: random_groups(size, 500), skewed_groups, lambda size: np.zeros(size, int)]
@@ -302,7 +300,7 @@ class TestTransfers:
             assert vector.size == 0
 
 
-@pytest.mark.parametrize(("dtype", "index"), TYPES)
+@pytest.mark.parametrize(("dtype", "index"), graphs.quick(graphs.TYPES))
 def test_a_mirrored_matrix_is_hermitian(backend, dtype, index):
     rng = np.random.default_rng(0)
     A = sp.random_array((200, 200), density=0.05, rng=rng, format="csr")

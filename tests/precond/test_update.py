@@ -25,7 +25,7 @@ from linforest_precond.precond.pattern_digest import pattern_digest
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestUpdate:
-    @pytest.mark.parametrize("dtype", [np.float64, np.complex64])
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex64]))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_new_values_in_the_old_order(self, backend, kind, dtype, symmetric):
         A = dominant(dtype=dtype, symmetric=symmetric)
@@ -231,7 +231,7 @@ class TestPattern:
         assert self.words(backend, np.array(numbers, np.int64)) == plain_digest(numbers)
 
     @pytest.mark.parametrize("size", [16383, 16384, 16385, 100_003])
-    @pytest.mark.parametrize("index_dtype", graphs.INDEX_DTYPES)
+    @pytest.mark.parametrize("index_dtype", graphs.quick(graphs.INDEX_DTYPES))
     def test_more_than_a_chunk(self, backend, size, index_dtype):
         numbers = np.random.default_rng(size).integers(0, 2**31, size).astype(index_dtype)
         assert self.words(backend, numbers) == plain_digest(numbers.tolist())
