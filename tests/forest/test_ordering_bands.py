@@ -67,7 +67,7 @@ class TestOrdering:
             path = path if path[0] <= path[-1] else path[::-1]
             path_id[path], position[path], length_at[path[0]] = path[0], np.arange(1, length + 1), length
             start += length
-        ordering = module_of(backend, "ordering")
+        ordering = module_of(backend, "forest.ordering")
         named = backend.array(path_id), backend.array(position)
         by_scan = ordering.order_by_scan(*named, backend.array(length_at))
         by_sort = ordering.order_by_sort(*named)

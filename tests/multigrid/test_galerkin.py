@@ -117,8 +117,8 @@ class TestCoarseMatrix:
         functions = backend_of(csr.data)
         aggregates = backend.array(np.asarray(aggregates, csr.indices.dtype))
         count = int(aggregates.max()) + 1 if aggregates.size else 0
-        members = functions.aggregates.members_of(aggregates, count)
-        arrays = functions.galerkin.coarse_matrix(csr, aggregates, *members)
+        members = functions.matching.aggregates.members_of(aggregates, count)
+        arrays = functions.multigrid.galerkin.coarse_matrix(csr, aggregates, *members)
         return *map(backend.host, arrays), count
 
     def assert_coarse(self, backend, A, aggregates):
@@ -265,15 +265,15 @@ class TestTransfers:
         aggregates, x = backend.array(groups), backend.array(fine.copy())
         functions = backend_of(aggregates)
         coarse = backend.array(np.full((count, *shape), np.nan, dtype))
-        members = functions.aggregates.members_of(aggregates, count)
-        functions.transfers.restrict(*members, x, coarse)
+        members = functions.matching.aggregates.members_of(aggregates, count)
+        functions.multigrid.transfers.restrict(*members, x, coarse)
         assert backend.host(x).tobytes() == fine.tobytes()
         found = backend.host(coarse)
         for group in range(count):
             own = fine[groups == group].reshape(-1, columns or 1)
             sums = [run_sum(own[:, column]) for column in range(columns or 1)]
             assert found[group].tobytes() == np.array(sums, dtype).tobytes()
-        functions.transfers.prolong_add(aggregates, coarse, x)
+        functions.multigrid.transfers.prolong_add(aggregates, coarse, x)
         assert backend.host(x).tobytes() == (fine + found[groups]).tobytes()
 
     def test_many_rows(self, backend):
@@ -284,19 +284,21 @@ class TestTransfers:
         aggregates, x = backend.array(groups), backend.array(fine.copy())
         functions = backend_of(aggregates)
         coarse = backend.xp.empty(size // 2)
-        functions.transfers.restrict(*functions.aggregates.members_of(aggregates, size // 2), x, coarse)
+        functions.multigrid.transfers.restrict(
+            *functions.matching.aggregates.members_of(aggregates, size // 2), x, coarse
+        )
         assert np.array_equal(backend.host(coarse), fine[::2] + fine[1::2])
-        functions.transfers.prolong_add(aggregates, coarse, x)
+        functions.multigrid.transfers.prolong_add(aggregates, coarse, x)
         assert np.array_equal(backend.host(x), fine + (fine[::2] + fine[1::2]).repeat(2))
 
     def test_nothing(self, backend):
         empty = backend.xp.empty(0, np.int32)
         functions = backend_of(empty)
-        members = functions.aggregates.members_of(empty, 0)
+        members = functions.matching.aggregates.members_of(empty, 0)
         assert [array.tolist() for array in members] == [[0], []]
         for vector in (backend.xp.empty(0), backend.xp.empty((0, 2))):
-            functions.transfers.restrict(*members, vector, vector)
-            functions.transfers.prolong_add(empty, vector, vector)
+            functions.multigrid.transfers.restrict(*members, vector, vector)
+            functions.multigrid.transfers.prolong_add(empty, vector, vector)
             assert vector.size == 0
 
 
