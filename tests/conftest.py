@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import strategies
 from hypothesis import HealthCheck, settings
 from strategies import make_csr
 
@@ -23,6 +24,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 REQUIRED = {name.strip() for name in os.environ.get("LINFOREST_REQUIRE", "").split(",") if name.strip()}
 GPU_USABLE, GPU_REASON = cuda_status()
+
+
+def pytest_configure(config):
+    """A quick run, one without the slow tests, draws matrices of one type: kernels are compiled for each."""
+    strategies.draw_all_types = "not slow" not in config.option.markexpr
 
 
 def skip_or_fail(need, reason):

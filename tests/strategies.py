@@ -9,17 +9,51 @@ from hypothesis import strategies as st
 
 from linforest_precond.matrices import rmat
 
-DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
+DTYPES = (np.float64, np.float32, np.complex128, np.complex64)
 INDEX_DTYPES = (np.int32, np.int64)
+# All combinations; the first five meet every value type and every index type.
+TYPES = [(dtype, np.int32) for dtype in DTYPES] + [(dtype, np.int64) for dtype in DTYPES]
 FEW_WEIGHTS = (1.0, 2.0, 0.5, -1.0)
+
+
+def slow(*values):
+    """Values for a parametrized test that runs with the slow ones."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+def quick(values, first=1):
+    """Values for a parametrized test: the first ones run in a quick run, all of them with the slow tests.
+
+    Numba compiles every kernel for every combination of types, about a second each.
+    """
+    values = list(values)
+    return values[:first] + [
+        slow(*value) if isinstance(value, tuple) else slow(value) for value in values[first:]
+    ]
+
+
+def crossed(names, types, few):
+    """Every name with every type; in a quick run, only names in `few` meet types other than the first."""
+    pairs = [(name, each) for name in names for each in types]
+    return [pair if pair[0] in few or pair[1] is types[0] else slow(*pair) for pair in pairs]
+
+
+# Whether Hypothesis draws all types; conftest.py turns this off in a quick run.
+draw_all_types = True
+
+
+@st.composite
+def types(draw, among):
+    """One of the types; in a quick run always the first."""
+    return draw(st.sampled_from(among if draw_all_types else among[:1]))
 
 
 @st.composite
 def matrices(draw, max_size=40, dtypes=DTYPES):
     """Square csr_array: ties or none, symmetric or not, with explicit zeros and isolated vertices."""
     size = draw(st.integers(0, max_size))
-    dtype = np.dtype(draw(st.sampled_from(dtypes)))
-    index_dtype = draw(st.sampled_from(INDEX_DTYPES))
+    dtype = np.dtype(draw(types(dtypes)))
+    index_dtype = draw(types(INDEX_DTYPES))
     places = st.tuples(st.integers(0, max(size - 1, 0)), st.integers(0, max(size - 1, 0)))
     kind = draw(st.sampled_from(("symmetric", "nonsymmetric", "diagonal")))
     weights = draw(st.sampled_from((_few_weights(dtype), _many_weights(dtype))))
@@ -247,8 +281,3 @@ def grid_graph(*shape):
     lo = [np.take(numbers, range(shape[axis] - 1), axis).ravel() for axis in along]
     hi = [np.take(numbers, range(1, shape[axis]), axis).ravel() for axis in along]
     return from_edges(numbers.size, np.concatenate(lo), np.concatenate(hi), 1.0, diagonal=1.0)
-
-
-def slow(*values):
-    """Parameters of a test marked slow."""
-    return pytest.param(*values, marks=pytest.mark.slow)

@@ -14,7 +14,6 @@ from test_factor import paper_seed
 import linforest_precond as lf
 
 CYCLE_LENGTHS = [3, 4, 5, 6, 7, 8, 9, 16, 17, 31, 32, 33, 64, 1000, 1024, 1025]
-TYPES = [(dtype, index) for dtype in graphs.DTYPES for index in graphs.INDEX_DTYPES]
 
 
 def oracle_forest(A, neighbors):
@@ -80,7 +79,7 @@ class TestAgainstTheWalk:
         assert_is_the_walked_forest(backend, A, t, factor.neighbors)
         assert (t.iterations, t.maximal) == (factor.iterations, factor.maximal)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 5))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(900, "ties", 2, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)

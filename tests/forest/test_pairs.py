@@ -18,7 +18,6 @@ from linforest_precond.graph.forest.path_pairs import pair_paths, without_weak_e
 from linforest_precond.pipeline import block_tridiagonal_bands
 
 BANDS = ("lower", "diagonal", "upper")
-TYPES = [(dtype, index) for dtype in graphs.DTYPES for index in graphs.INDEX_DTYPES]
 LEVELS = {1: 1, 2: 2, 4: 3}
 
 
@@ -254,7 +253,7 @@ class TestPairs:
     def test_hypothesis_graphs(self, backend, A, iterations, seed):
         self.assert_coarse(backend, A, iterations=iterations, seed=seed)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(400, "unique", 2, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -288,7 +287,7 @@ class TestPairs:
         assert backend.host(coarse.indices).tolist() == [1, 2, 0, 0]
         assert backend.host(coarse.values).tolist() == [(1.0 + tiny) + (0.0 + tiny), 0.75, 1.0, 0.75]
 
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.float32]))
     def test_huge_and_tiny_weights(self, backend, dtype):
         A = sp.csr_array(graphs.two_cliques_joined(6)).astype(dtype)
         upper = sp.triu(A, 1)
@@ -324,7 +323,7 @@ class TestBlockForest:
     def test_hypothesis_graphs(self, backend, A, block_size, m, iterations, seed):
         self.assert_forest(backend, A, block_size, m, iterations, seed)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 5))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(300, "ties", 6, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -408,7 +407,7 @@ class TestBlockForest:
             seen |= {found.m[0], best.m[0]}
         assert seen == {1, 5}
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types_across_paths(self, backend, dtype, index_dtype, symmetric):
         A = sp.csr_array(lf.matrices.aniso(2, 12, index_dtype=index_dtype)).astype(dtype)
@@ -441,7 +440,7 @@ class TestBlockForest:
         self.assert_across_paths(backend, A, seed)
 
     @pytest.mark.parametrize("weight", [1.0, "largest", "least"])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.float32]))
     def test_pairs_across_paths_of_grids(self, backend, dtype, weight):
         extremes = {"largest": np.finfo(dtype).max, "least": 40 * np.finfo(dtype).smallest_subnormal}
         for A in (lf.matrices.aniso(2, 15, dtype=dtype), lf.matrices.poisson((4, 5, 6), dtype=dtype)):
@@ -664,7 +663,7 @@ class TestBackendsAgree:
         one, other = (pair_paths(as_graph(backend.csr(A)), **options) for backend in (CPU, cuda))
         assert_same_bits(one.members, cuda.host(other.members))
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.TYPES)
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, cuda, dtype, index_dtype, symmetric):
         A = graphs.random_graph(20_000, "ties", 7, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
