@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import linforest_precond as lf
 
 rank = lf.graph.pagerank
-DTYPES = (np.float32, np.float64)
+DTYPES = (np.float64, np.float32)
 
 
 def positive(A):

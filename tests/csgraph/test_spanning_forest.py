@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 import linforest_precond as lf
 from linforest_precond.gate import as_csgraph
 
-DTYPES = (np.float32, np.float64)
+DTYPES = (np.float64, np.float32)
 SIZES = [1000, *(pytest.param(size, marks=pytest.mark.slow) for size in (2000, 4000, 8000))]
 GRAPHS = {
     "tiny": graphs.packed_small_graphs(2000),

@@ -18,7 +18,7 @@ def parents(draw, max_size=60):
     return draw(st.lists(st.integers(-2, size - 1), min_size=size, max_size=size))
 
 
-@given(parents=parents(), dtype=st.sampled_from((np.int32, np.int64)))
+@given(parents=parents(), dtype=graphs.types(graphs.INDEX_DTYPES))
 def test_against_the_textbook(backend, parents, dtype):
     given_parents = backend.array(np.array(parents, dtype))
     expected = oracles.roots(parents)

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 import linforest_precond as lf
 from linforest_precond.backends import backend_of, cpu
 
-DTYPES = (np.float32, np.complex128)
+DTYPES = (np.float64, np.float32, np.complex128)
 
 
 def methods(backend):

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 name = "cuda"
-# Two half-edges a vertex and a flag fit into 32 bits (kernels/forest/linear_forest.cu).
+# Two half-edges a vertex and a flag fit into 32 bits (kernels/forest/ranking_stages.cuh).
 max_rows = 2**30 - 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from linforest_precond.annotations import MatrixLike, SparseMatrix
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csgraph
-from linforest_precond.sparse_output import csr_of_kind
+from linforest_precond.sparse_output import csr_sparse_like
 
 
 def minimum_spanning_tree(A: MatrixLike, overwrite: bool = False) -> SparseMatrix:
@@ -69,5 +69,5 @@ def maximum_spanning_forest(A: MatrixLike) -> SparseMatrix:
 def _forest(A: MatrixLike, largest: bool) -> SparseMatrix:
     csr = as_csgraph(A)
     indptr, indices, data = backend_of(csr.data).csgraph.spanning_forest.spanning_forest(csr, largest)
-    forest: SparseMatrix = csr_of_kind(A, data, indices, indptr, (csr.n, csr.n))
+    forest: SparseMatrix = csr_sparse_like(A, data, indices, indptr, (csr.n, csr.n))
     return forest

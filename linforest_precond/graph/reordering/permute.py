@@ -11,7 +11,7 @@ from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import as_stored
 from linforest_precond.records import Ordering
-from linforest_precond.sparse_output import csr_like
+from linforest_precond.sparse_output import sparse_like
 
 
 def permute(A: MatrixLike, order: npt.ArrayLike) -> Any:
@@ -48,7 +48,7 @@ def permute(A: MatrixLike, order: npt.ArrayLike) -> Any:
     entries, indptr = backend.matrix.entries.sort_entries(rows, cols, n)
     index = stored.indices.dtype
     indices, indptr = cols[entries].astype(index, copy=False), indptr.astype(index)
-    return csr_like(A, stored.data[entries], indices, indptr, stored.shape)
+    return sparse_like(A, stored.data[entries], indices, indptr, stored.shape)
 
 
 def checked_order(

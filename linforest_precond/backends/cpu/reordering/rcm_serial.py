@@ -5,7 +5,7 @@ Each component starts at the pseudo-peripheral vertex of the George-Liu search (
 
 import numpy as np
 
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 from .child_order import INSERTION_LIMIT, ONE, ZERO, append_sorted, index, insert, sort_key
 

@@ -1,5 +1,5 @@
 #include "runtime/common.cuh"
-#include "csgraph/long_row_split.cuh"
+#include "matrix/long_row_split.cuh"
 #include "csgraph/worklist.cuh"
 
 // Jones-Plassmann colouring (SIAM J. Sci. Comput. 14, 1993, doi:10.1137/0914041) in a fixed vertex order: a vertex

@@ -1,5 +1,5 @@
 #include "runtime/common.cuh"
-#include "csgraph/long_row_split.cuh"
+#include "matrix/long_row_split.cuh"
 
 // Label propagation (U. N. Raghavan, R. Albert, S. Kumara, Phys. Rev. E 76, 2007, doi:10.1103/PhysRevE.76.036106) in
 // rounds: a hashed half of the active vertices take the most frequent label of their neighbours.

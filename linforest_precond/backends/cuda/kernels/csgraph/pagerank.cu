@@ -1,5 +1,5 @@
 #include "runtime/common.cuh"
-#include "csgraph/long_row_split.cuh"
+#include "matrix/long_row_split.cuh"
 
 // A matrix in CSR; `data` is null where all entries are 1. `partials` holds the sums of the pieces of long rows.
 struct Matrix {

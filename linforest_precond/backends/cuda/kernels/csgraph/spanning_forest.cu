@@ -160,7 +160,7 @@ __device__ void contract_edges(const Graph& graph, const Trees& trees, EdgeList&
         }
         propose_weight(graph, trees, edge, hub);
         // The scan is a barrier: all threads have loaded their edges before one is overwritten.
-        const i64 place = kept + block_sum_before(edge.slot >= 0, &total);
+        const i64 place = kept + block_exclusive_sum(edge.slot >= 0, &total);
         if (edge.slot >= 0) edges.own[place] = edge;
         __syncthreads();
         kept += total;

@@ -209,7 +209,7 @@ __device__ __forceinline__ int merge_long_row(const Fine& fine, const Coarse& co
         const int i = base + t;
         const u32 key = i < count ? words[i] >> 32 : DROPPED;
         const bool head = key != DROPPED && (i == 0 || column_of(words[i - 1] >> 32) != column_of(key));
-        const int place = merged + block_sum_before(head, &heads);
+        const int place = merged + block_exclusive_sum(head, &heads);
         if (head) {
             Sum sum;
             for (int j = i; j < count && column_of(words[j] >> 32) == column_of(key); ++j)
@@ -269,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 5)
             length = row.count();
         }
         const bool any_long = __syncthreads_or(length > SHORT_ROW);
-        const int at = block_sum_before(length, tile.at + rows);
+        const int at = block_exclusive_sum(length, tile.at + rows);
         if (t < rows) tile.at[t] = at;
         __syncthreads();
         const bool staged = !any_long && tile.at[rows] <= CAPACITY;
@@ -286,7 +286,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 5)
         __syncthreads();
         const int count = t < rows ? tile.counts[t] : 0;
         longest = max(longest, count);
-        const int before = block_sum_before(count, tile.before + rows);
+        const int before = block_exclusive_sum(count, tile.before + rows);
         if (t < rows) tile.before[t] = before;
         __syncthreads();
         if (t < 32) {

@@ -1,5 +1,6 @@
 #include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
+#include "matrix/long_row_split.cuh"
 #include "matching/best_edges.cuh"
 #include "matching/chosen_neighbor.cuh"
 #include "matching/dominant_edges.cuh"
@@ -60,7 +61,7 @@ extern "C" __global__ void match_mutual(const INDEX* __restrict__ indptr, const 
             continue;
         }
         entries += (u64)(indptr[v + 1] - indptr[v]);
-        if (choice == TAKEN) report->open[first_not_less(ends, 0, batches, v + 1)] = 1;
+        if (choice == TAKEN) report->open[lower_bound(ends, 0, batches, v + 1)] = 1;
     }
     entries = warp_sum(entries);
     if (threadIdx.x % 32 == 0 && entries) atomicAdd(&report->entries, entries);

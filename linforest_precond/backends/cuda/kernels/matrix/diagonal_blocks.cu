@@ -16,7 +16,7 @@ extern "C" __global__ void copy_diagonal_blocks(const INDEX* __restrict__ indptr
             continue;
         }
         const i64 end = indptr[row + 1];
-        for (i64 slot = first_not_less(indices, (i64)indptr[row], end, (INDEX)first);
+        for (i64 slot = lower_bound(indices, (i64)indptr[row], end, (INDEX)first);
              slot < end && indices[slot] < first + size; ++slot)
             own[indices[slot] - first] = data[slot];
     }

@@ -199,7 +199,7 @@ extern "C" __global__ void merge_entries(const INDEX* __restrict__ row_of, const
                                          INDEX* __restrict__ out_indices, WEIGHT* __restrict__ out_weights) {
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
         const i64 begin =
-            first_not_less(other_indices, (i64)other_ptr[row_of[i]], (i64)other_ptr[row_of[i] + 1], indices[i]);
+            lower_bound(other_indices, (i64)other_ptr[row_of[i]], (i64)other_ptr[row_of[i] + 1], indices[i]);
         out_indices[i + begin] = indices[i];
         out_weights[i + begin] = weights[i];
     }

@@ -109,7 +109,7 @@ struct Source {
 __device__ __forceinline__ Source source_of(const Fine& fine, const Groups& groups, i64 row, i64 i) {
     const i64 begin = groups.begins[row], end = groups.begins[row + 1];
     const i64 entry = groups.starts[begin] + i;
-    const i64 member = first_not_less(groups.starts, begin, end, (INDEX)(entry + 1)) - 1;
+    const i64 member = lower_bound(groups.starts, begin, end, (INDEX)(entry + 1)) - 1;
     return {member, fine.indptr[groups.members[member]] + (entry - groups.starts[member])};
 }
 
@@ -259,7 +259,7 @@ __device__ __forceinline__ int merge_long_row(const Fine& fine, const Groups& gr
         const int i = base + t;
         const u32 column = i < length ? words[i] >> 32 : DROPPED;
         const bool head = i < length && (i == 0 || words[i - 1] >> 32 != column);
-        const i64 place = first_entry + merged + block_sum_before(head, &heads);
+        const i64 place = first_entry + merged + block_exclusive_sum(head, &heads);
         if (head) {
             VALUE sum = value_of(fine, groups, row, (u32)words[i]);
             for (int j = i + 1; j < length && words[j] >> 32 == column; ++j)
@@ -302,7 +302,7 @@ __device__ __forceinline__ bool merge_tile(const Fine& fine, const Groups& group
             const i64 row = first_row + first, length = tile.entries[first + 1] - tile.entries[first];
             const int count =
                 length > LONGEST_ROW
-                    ? (int)room.longest_counts[first_not_less(room.longest_rows, 0, room.longest, (INDEX)row)]
+                    ? (int)room.longest_counts[lower_bound(room.longest_rows, 0, room.longest, (INDEX)row)]
                     : merge_long_row(fine, groups, room, stage.row, row, tile.entries[first], (int)length);
             if (t == 0) tile.counts[first] = count;
             ++first;
@@ -336,7 +336,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 5)
         }
         __syncthreads();
         const bool staged = merge_tile(fine, groups, room, tile, stage, first_row, rows);
-        const int before = block_sum_before(t < rows ? tile.counts[t] : 0, tile.before + rows);
+        const int before = block_exclusive_sum(t < rows ? tile.counts[t] : 0, tile.before + rows);
         if (t < rows) tile.before[t] = before;
         __syncthreads();
         if (t < 32) {
@@ -365,7 +365,7 @@ extern "C" __global__ void pack_words(Fine fine, Groups groups, const INDEX* __r
                                       const i64* __restrict__ offsets, i64 count, u64* __restrict__ words,
                                       VALUE* __restrict__ values) {
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < offsets[count]; i += (i64)gridDim.x * blockDim.x) {
-        const i64 number = first_not_less(offsets, 0, count, i + 1) - 1;
+        const i64 number = lower_bound(offsets, 0, count, i + 1) - 1;
         const Source source = source_of(fine, groups, rows[number], i - offsets[number]);
         words[i] = (u64)number << 32 | fine.number(fine.indices[source.slot]);
         values[i] = groups.weighted(source.member, fine.data[source.slot]);

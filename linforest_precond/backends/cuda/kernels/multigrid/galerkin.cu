@@ -18,6 +18,6 @@ extern "C" __global__ void copy_upper(const INDEX* __restrict__ indptr, const IN
              slot += LANES) {
             const i64 column = indices[slot];
             if (column == row) data[slot] = real_value(data[slot]);
-            else data[slot] = conjugate(data[first_not_less(indices, indptr[column], indptr[column + 1], (INDEX)row)]);
+            else data[slot] = conjugate(data[lower_bound(indices, indptr[column], indptr[column + 1], (INDEX)row)]);
         }
 }

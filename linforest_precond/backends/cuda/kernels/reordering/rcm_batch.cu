@@ -211,7 +211,7 @@ __device__ void write_chunks(const BatchTraversal& b, Batch& batch) {
         const i64 entry = base + threadIdx.x;
         const Edge edge = entry < batch.entries ? edge_of(b, batch, entry) : Edge{0, -2};
         const bool held = entry < batch.entries && is_child(b, edge);
-        const int before = block_sum_before(held, &batch.chunk);
+        const int before = block_exclusive_sum(held, &batch.chunk);
         __syncthreads();
         if (held) store_volatile(b.order + position + before, (int)edge.vertex);
         position += batch.chunk;
@@ -237,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(MOST_BATCH) traverse_batches(BatchT
         int children = held;
         for (i64 entry = (i64)threadIdx.x + blockDim.x; entry < batch.entries; entry += blockDim.x)
             children += is_child(b, edge_of(b, batch, entry));
-        const int before = block_sum_before(children, &batch.children);
+        const int before = block_exclusive_sum(children, &batch.children);
         __syncthreads();
         if (!signal_counted(b, batch)) return;
         if (batch.entries > blockDim.x) write_chunks(b, batch);

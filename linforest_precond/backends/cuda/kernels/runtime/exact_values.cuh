@@ -1,0 +1,65 @@
+// Arithmetic on the four value types that gives the same bits as the CPU backend.
+//
+// CuPy compiles with --ftz=true: plain float32 arithmetic, comparisons and conversions flush subnormal numbers to zero.
+// Values that decide anything or are returned go through the functions below, which do not.
+
+__device__ __forceinline__ double widened(double a) { return a; }
+__device__ __forceinline__ double widened(float a) {
+    double wide;
+    asm("cvt.f64.f32 %0, %1;" : "=d"(wide) : "f"(a));
+    return wide;
+}
+__device__ __forceinline__ float narrowed(double a) {
+    float narrow;
+    asm("cvt.rn.f32.f64 %0, %1;" : "=f"(narrow) : "d"(a));
+    return narrow;
+}
+__device__ __forceinline__ double plus(double a, double b) { return a + b; }
+__device__ __forceinline__ float plus(float a, float b) {
+    float sum;
+    asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
+    return sum;
+}
+__device__ __forceinline__ Complex64 plus(Complex64 a, Complex64 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
+__device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) { return {plus(a.re, b.re), plus(a.im, b.im)}; }
+
+__device__ __forceinline__ float conjugate(float a) { return a; }
+__device__ __forceinline__ double conjugate(double a) { return a; }
+__device__ __forceinline__ Complex64 conjugate(Complex64 a) { return {a.re, -a.im}; }
+__device__ __forceinline__ Complex128 conjugate(Complex128 a) { return {a.re, -a.im}; }
+
+// A key that orders values by magnitude: for float32 the bits without the sign, compared as integers, which keeps
+// subnormal numbers. Inline PTX, because the compiler turns the plain C expression back into a float32 comparison.
+__device__ __forceinline__ double rank_of(double a) { return fabs(a); }
+__device__ __forceinline__ u32 rank_of(float a) {
+    u32 rank;
+    asm("and.b32 %0, %1, 0x7fffffff;" : "=r"(rank) : "r"(__float_as_uint(a)));
+    return rank;
+}
+
+__device__ __forceinline__ double magnitude(double a) { return fabs(a); }
+__device__ __forceinline__ float magnitude(float a) { return __uint_as_float(rank_of(a)); }
+
+// Squares of float32 values are exact in float64. A result above the largest float32 is clamped to it.
+__device__ __forceinline__ float magnitude(Complex64 a) {
+    const double re = widened(a.re), im = widened(a.im);
+    return narrowed(fmin(sqrt(re * re + im * im), 3.4028234663852886e38));
+}
+
+// Both parts are scaled by a power of two, which is exact, so that no square overflows or underflows.
+__device__ __forceinline__ double magnitude(Complex128 a) {
+    const double largest = fmax(fabs(a.re), fabs(a.im));
+    if (largest == 0.0) return 0.0;
+    int exponent;
+    frexp(largest, &exponent);
+    const double re = ldexp(a.re, -exponent), im = ldexp(a.im, -exponent);
+    return fmin(ldexp(sqrt(re * re + im * im), exponent), 1.7976931348623157e308);
+}
+
+__device__ __forceinline__ bool is_finite(float a) { return isfinite(a); }
+__device__ __forceinline__ bool is_finite(double a) { return isfinite(a); }
+__device__ __forceinline__ bool is_finite(Complex64 a) { return isfinite(a.re) && isfinite(a.im); }
+__device__ __forceinline__ bool is_finite(Complex128 a) { return isfinite(a.re) && isfinite(a.im); }
+
+__device__ __forceinline__ u64 bits(float a) { return __float_as_uint(a); }
+__device__ __forceinline__ u64 bits(double a) { return (u64)__double_as_longlong(a); }
