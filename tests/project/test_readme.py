@@ -22,7 +22,9 @@ SETUP_TIME = re.compile(r"^  setup .*\n", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 pytestmark = pytest.mark.skipif(not README.exists(), reason="tests run outside a source tree")
-each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+each_document = pytest.mark.parametrize(
+    "document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix()
+)
 
 
 def text_of(document):
