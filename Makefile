@@ -2,7 +2,7 @@
 # make test        every test that is not slow
 # make test-all    the slow ones too
 # make test-gpu    the whole suite; a missing GPU, matrix folder or PyAMG is a failure
-# make bench       the benchmarks; ARGS="--device cpu" and the like go to benchmarks/run.py
+# make bench       the benchmarks; ARGS, such as "--device cpu", are passed to benchmarks/run.py
 # make clean       remove what builds and tests leave behind (the environment stays)
 #
 # Without PYTHON, an environment is made in .venv and this package installed into it. With PYTHON=python3 that

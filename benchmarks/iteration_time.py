@@ -1,4 +1,4 @@
-"""The time of one iteration of a solver, without what a solve takes at its start and end."""
+"""The time of one iteration of a Krylov solver, without its setup and its final residual check."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-# The solvers, and their products with A and with M in one iteration.
+# The solvers, and how many products with A, and with M, each makes per iteration.
 SOLVERS = {"cg": 1, "bicgstab": 2}
-# So many iterations are taken off again, with the setup and the end. Graphs hold batches of 2, 4 or 16: whole
-# ones, so that what the last one does too much is taken off as well.
-FEW = 16
-# Never reached: all iterations are done.
-NO_RTOL = 1e-30
-# How far the iterates of two solvers may lie apart after a few iterations.
+# Iterations of the short solve. CUDA graphs hold batches of 2, 4 or 16 iterations: with a multiple of 16,
+# the surplus iterations of the last batch are the same in both solves and cancel.
+SHORT = 16
+# Never reached, so that every solve makes all its iterations.
+UNREACHABLE_RTOL = 1e-30
+# The largest relative difference between the iterates of two solvers after the short solve.
 LARGEST_DIFFERENCE = 1e-8
 
 
 @dataclass(frozen=True)
-class Steps:
-    """A system, and the milliseconds of a solver's iterations on it.
+class IterationTimer:
+    """Milliseconds of a solver's iteration on one system.
 
-    A solve of a few iterations and one of `more` beyond them are timed by `clock`; their difference is the
-    time of the iterations.
+    `clock` times a solve of SHORT iterations and one of SHORT + `more`; their difference over `more` is the
+    time of an iteration.
     """
 
     A: Any
@@ -32,26 +32,29 @@ class Steps:
     M: Any = None
 
     def samples(self, solvers, repeats) -> list[list[float]]:
-        """For each of the solvers, one after the other, so many samples after one that compiles.
+        """For each solver in turn, `repeats` samples after one that compiles.
 
-        They do not take turns: the threads of the other solver's library would still be spinning.
+        The solvers are not interleaved: worker threads of the other solver's library would still be spinning.
         """
         return [[self.sample(solver) for _ in range(1 + repeats)][1:] for solver in solvers]
 
     def sample(self, solver) -> float:
-        short, long = (self.clock(partial(self.run, solver, count))[0] for count in (FEW, FEW + self.more))
+        counts = (SHORT, SHORT + self.more)
+        short, long = (self.clock(partial(self.iterate, solver, count))[0] for count in counts)
         return (long - short) / self.more
 
-    def run(self, solver, count):
-        """The iterate after so many iterations; an end before them would be counted as a fast iteration."""
-        x, info = solver(self.A, self.b, rtol=NO_RTOL, atol=0.0, maxiter=count, M=self.M)
+    def iterate(self, solver, count):
+        """The iterate after `count` iterations; raises if the solver stops earlier."""
+        x, info = solver(self.A, self.b, rtol=UNREACHABLE_RTOL, atol=0.0, maxiter=count, M=self.M)
         if info != count:
-            raise RuntimeError(f"{solver.__name__}: info {info} where {count} iterations were asked for")
+            raise RuntimeError(f"{solver.__name__}: got info {info}, expected {count} iterations")
         return x
 
     def check(self, solver, peer) -> None:
-        """Both must come to the same iterate."""
-        x, y = (self.run(either, FEW) for either in (solver, peer))
+        """Raise unless both solvers reach the same iterate."""
+        x, y = (self.iterate(either, SHORT) for either in (solver, peer))
         difference = float(abs(x - y).max() / abs(y).max())
         if not difference <= LARGEST_DIFFERENCE:
-            raise RuntimeError(f"{solver.__name__}: {difference:.1e} off its peer after {FEW} iterations")
+            raise RuntimeError(
+                f"{solver.__name__}: differs from its peer by {difference:.1e} after {SHORT} iterations"
+            )
