@@ -430,8 +430,9 @@ FILES = {
     "propose_factor": "forest/factor",
     "rank_paths": "forest/linear_forest",
     "cut_cycles": "forest/linear_forest",
+    "place_vertices": "forest/ordering",
+    "copy_bands": "forest/bands",
 }
-FILES |= {"place_vertices": "ordering", "copy_bands": "bands"}
 
 
 def log_of_a_chain():
