@@ -6,7 +6,7 @@
 # make coverage    the quick tests, and the lines of the package that none of them reaches
 # make lint        ruff, clang-format, codespell and mypy; make format applies the formatters
 # make docs        the documentation, in build/docs; a warning is an error
-# make bench       the benchmarks; ARGS="--device cpu" and the like go to benchmarks/run.py
+# make bench       the benchmarks; ARGS, such as "--device cpu", are passed to benchmarks/run.py
 # make clean       remove what builds and tests leave behind (the environment stays)
 #
 # Without PYTHON, an environment is made in .venv and this package installed into it. With PYTHON=python3 that

@@ -1,4 +1,4 @@
-"""The rows measured on the CPU, beside SciPy's `A @ x` and solvers and LAPACK's tridiagonal solves."""
+"""Setup, tridiagonal solves and Krylov iterations on the CPU, beside SciPy and LAPACK."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import cases
 import numba
 import numpy as np
 import scipy.sparse.linalg
+import targets
+from iteration_time import SOLVERS, IterationTimer
 from results import Row
 from scipy.linalg import lapack
-from setup_steps import SOLVERS, Steps
 
 import linforest_precond as lf
 from linforest_precond import solvers
@@ -20,7 +21,7 @@ from linforest_precond.study.timing import numba_threads
 
 
 def measurements(plan):
-    """(title, function that yields rows) of everything that is measured on the CPU."""
+    """(title, function that yields rows) of the measurements in this module."""
     yield "whole chain on the CPU", partial(chain_rows, plan)
     yield "solves on the CPU", partial(solve_rows, plan)
     yield "solves with pivoting on the CPU", partial(pivoted_rows, plan)
@@ -29,7 +30,7 @@ def measurements(plan):
 
 
 def chain_rows(plan):
-    """The whole chain on the number of threads that the goal names, and on all."""
+    """The chain from a matrix to its bands, on the threads of its target and on all."""
     title, A = cases.cpu_grid(plan)
     x = np.ones(A.shape[0], A.dtype)
     spmv = timing.host_samples(lambda: A @ x, 5 * plan.cpu_repeats)
@@ -48,12 +49,12 @@ def chain_rows(plan):
             peer="SciPy A @ x on 1 thread",
             peer_samples=spmv,
             note=f"{A.shape[0]:,} rows, {A.nnz:,} entries",
-            **(cases.CPU_CHAIN if threads == few else {"judged": "median"}),
+            **(targets.CPU_CHAIN if threads == few else {"judged": "median"}),
         )
 
 
 def solve_rows(plan):
-    """The sweeps along a grid's paths, which are many, and along one path."""
+    """Solves along the many paths of a grid, and along one path."""
     title, A = cases.cpu_grid(plan)
     _, bands = lf.pipeline.tridiagonal_bands(A)
     yield from lapack_rows(plan, f"{title} along its paths", bands, (pttrs, gttrs))
@@ -65,7 +66,7 @@ def pivoted_rows(plan):
 
 
 def lapack_rows(plan, case, bands, peers):
-    """Solves of one right-hand side on one thread, both with the factors at hand."""
+    """Solves with one right-hand side on one thread; neither side factors inside the time."""
     solver = solver_of(bands)
     b = cases.right_sides(solver.n, 1, solver.dtype)
     with numba_threads(1):
@@ -81,40 +82,40 @@ def lapack_rows(plan, case, bands, peers):
             peer=f"LAPACK {peer.__name__}",
             peer_samples=solve_samples(plan, peer(bands), b),
             note=f"{solver.n:,} rows, backward error {error:.1e}",
-            **cases.CPU_SOLVE,
+            **targets.CPU_SOLVE,
         )
 
 
 def solve_samples(plan, solve, b):
-    """Milliseconds of solves; the solution is allocated in each."""
+    """Milliseconds of solves; each allocates its solution."""
     return [1e3 * sample for sample in timing.host_samples(lambda: solve(b), 5 * plan.cpu_repeats)]
 
 
 def pttrs(bands):
-    """Solves with LAPACK's factors of a positive definite matrix."""
-    diagonal, couplings, info = lapack.dpttrf(bands.diagonal, bands.upper[:-1])
+    """LAPACK's solve for positive definite matrices, factored."""
+    diagonal, off_diagonal, info = lapack.dpttrf(bands.diagonal, bands.upper[:-1])
     if info:
         raise RuntimeError(f"dpttrf found the bands not positive definite at row {info}")
-    return partial(lapack.dpttrs, diagonal, couplings)
+    return partial(lapack.dpttrs, diagonal, off_diagonal)
 
 
 def gttrs(bands):
-    """Solves with LAPACK's factors, found with pivoting."""
+    """LAPACK's solve with partial pivoting, factored."""
     *factors, info = lapack.dgttrf(bands.lower[1:], bands.diagonal, bands.upper[:-1])
     if info:
-        raise RuntimeError(f"dgttrf found a pivot of 0 at row {info}")
+        raise RuntimeError(f"dgttrf found a zero pivot at row {info}")
     return partial(lapack.dgttrs, *factors)
 
 
 def iteration_rows(plan, case):
-    """Iterations of the solvers on all threads, and of SciPy's."""
+    """Iterations of our solvers on all threads, beside SciPy's."""
     title, A = case(plan)
     b = cases.right_sides(A.shape[0], 1, A.dtype)[:, 0]
     for name in SOLVERS:
         pair = [getattr(module, name) for module in (solvers, scipy.sparse.linalg)]
-        steps = Steps(A, b, more=plan.iterations // 2, clock=timing.host_time)
-        steps.check(*pair)
-        samples, peer_samples = steps.samples(pair, 2 * plan.cpu_repeats)
+        timer = IterationTimer(A, b, more=plan.iterations // 2, clock=timing.host_time)
+        timer.check(*pair)
+        samples, peer_samples = timer.samples(pair, 2 * plan.cpu_repeats)
         yield Row(
             "cpu iterations",
             f"lf.solvers.{name}",
@@ -124,5 +125,5 @@ def iteration_rows(plan, case):
             peer=f"SciPy {name}",
             peer_samples=peer_samples,
             note=f"{A.shape[0]:,} rows",
-            **cases.CPU_ITERATION,
+            **targets.CPU_ITERATION,
         )

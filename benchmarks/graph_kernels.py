@@ -1,4 +1,4 @@
-"""Graph kernels beside SciPy's csgraph and PyAMG's, in SpMVs of the same matrix, and in edges a second."""
+"""Graph algorithms: beside SciPy's csgraph and PyAMG, in SpMVs of the matrix, and in edges per second."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from functools import partial
 
 import cases
 import scipy.sparse as sp
-from device_graphs import rmat_on
+import targets
+from device_rmat import rmat_on
 from results import Row
 from scipy.sparse import csgraph
 
@@ -18,7 +19,7 @@ EDGES = "10⁹ edges/s"
 
 
 def measurements(plan, device):
-    """(title, function that yields rows) of all kernels."""
+    """(title, function that yields rows) of all graph algorithms."""
     for name, (case, kernels) in cases.GRAPH_CASES.items():
         yield f"graph kernels, {name}", partial(kernel_rows, plan, name, case, kernels, device)
     if device == "cuda":
@@ -28,47 +29,47 @@ def measurements(plan, device):
 
 
 def kernel_rows(plan, name, case, kernels, device):
-    """Whole calls, checks included, on the CPU and on the GPU, beside the CPU's library."""
+    """Whole calls, input checks included, on the CPU and on the GPU, beside the CPU's library."""
     title, A = case(plan)
     note = f"{A.shape[0]:,} rows, {A.nnz:,} entries"
     for kernel in kernels:
-        given = (first_end(A),) if kernel == "breadth_first_order" else ()
+        start = (first_end(A),) if kernel == "breadth_first_order" else ()
         call = getattr(lf.graph, kernel)
-        peer, peer_call = PEERS[kernel](sp.csr_matrix(A), *given)
+        peer, peer_call = PEERS[kernel](sp.csr_matrix(A), *start)
         beside = {"peer": peer, "peer_samples": few_samples(peer_call, plan.cpu_repeats)}
         row = partial(Row, name=f"lf.graph.{kernel}", case=title, note=note)
-        samples = few_samples(partial(call, A, *given), plan.cpu_repeats)
+        samples = few_samples(partial(call, A, *start), plan.cpu_repeats)
         yield row("cpu graphs", samples=samples, backend="cpu", judged="speedup", **beside)
         if device == "cuda":
-            goal = cases.GRAPH_PRODUCTS.get((name, kernel), {})
-            yield from gpu_rows(plan, row, partial(call, on_device(A, "cuda"), *given), beside, goal)
+            goal = targets.GRAPH_SPMVS.get((name, kernel), {})
+            yield from gpu_rows(plan, row, partial(call, on_device(A, "cuda"), *start), beside, goal)
 
 
 def gpu_rows(plan, row, call, beside, goal):
-    """One kernel on the GPU; `goal` is in SpMVs."""
-    from operators import unit
+    """One algorithm on the GPU; `goal` is in SpMVs."""
+    from preconditioners import unit
 
     A = call.args[0]
     samples = timing.device_samples(call, plan.chain_repeats)
     edges = A.nnz if call.func is lf.graph.strongly_connected_components else A.nnz / 2
-    yield row("graphs", samples=samples, **beside, **cases.BESIDE_CPU)
+    yield row("graphs", samples=samples, **beside, **targets.BESIDE_CPU)
     yield row("graphs in products", samples=samples, **unit(plan, A), **goal)
     yield row("edges", samples=edge_rates(edges, samples), unit=EDGES)
 
 
 def level_rows(plan, case):
-    """The time that a level of a search takes where fronts are small, whole calls divided by levels."""
+    """Time per level of a breadth-first search with small frontiers: whole calls divided by levels."""
     title, A = case(plan)
     A = on_device(A, "cuda")
     samples = timing.device_samples(lambda: lf.graph.bfs_levels(A, 0), plan.chain_repeats)
     levels = int(lf.graph.bfs_levels(A, 0).max()) + 1
     per_level = [1e3 * sample / levels for sample in samples]
     note = f"{A.shape[0]:,} rows, {levels:,} levels"
-    yield Row("levels", "lf.graph.bfs_levels", title, per_level, unit="µs", note=note, **cases.LEVEL)
+    yield Row("levels", "lf.graph.bfs_levels", title, per_level, unit="µs", note=note, **targets.BFS_LEVEL)
 
 
 def largest_rows(plan):
-    """Components and searches of a graph that is drawn on the device."""
+    """Components and breadth-first searches of a graph generated on the device."""
     A = rmat_on("cuda", plan.largest_scale, cases.EDGES_PER_VERTEX)
     title = f"R-MAT, 2^{plan.largest_scale} vertices, {cases.EDGES_PER_VERTEX} edges drawn for each"
     start = first_end(A)
@@ -90,12 +91,12 @@ def first_end(A):
 
 
 def edge_rates(edges, samples):
-    """Billions of edges a second, from milliseconds."""
+    """Billions of edges per second, from milliseconds."""
     return [edges / (1e6 * sample) for sample in samples]
 
 
 def few_samples(call, repeats):
-    """Milliseconds of at most so many calls, after one that compiles; what takes long is not repeated."""
+    """Milliseconds of up to `repeats` calls, after one that compiles; long calls are repeated less often."""
     call()
     samples = []
     while not samples or (len(samples) < repeats and sum(samples) < 1e3 * timing.LONG_SECONDS):

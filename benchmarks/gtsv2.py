@@ -1,4 +1,4 @@
-"""cuSPARSE's tridiagonal solver, by CuPy's own bindings."""
+"""cuSPARSE's tridiagonal solver gtsv2, through CuPy's bindings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LETTERS = {"float32": "s", "float64": "d"}
 
 
 class Gtsv2:
-    """gtsv2 on the given bands, with or without pivoting; every solve eliminates anew."""
+    """gtsv2 on the given bands, with or without pivoting; every solve factors again."""
 
     def __init__(self, bands, pivoting):
         self.name = "cuSPARSE gtsv2" + ("" if pivoting else "_nopivot")
@@ -19,8 +19,8 @@ class Gtsv2:
         function = LETTERS[str(bands.diagonal.dtype)] + self.name.removeprefix("cuSPARSE ")
         self._solve = getattr(cusparse, function)
         buffer_size = getattr(cusparse, f"{function}_bufferSizeExt")
-        anywhere = bands.diagonal
-        self._buffer = cupy.empty(buffer_size(*self._arguments(anywhere)), "uint8")
+        any_vector = bands.diagonal
+        self._buffer = cupy.empty(buffer_size(*self._arguments(any_vector)), "uint8")
 
     def solve_in_place(self, x):
         """Overwrite the right-hand side with the solution."""

@@ -1,4 +1,4 @@
-"""The Krylov solvers on the GPU: an iteration beside cupyx's, and the time to a solution."""
+"""The Krylov solvers on the GPU: time per iteration beside cupyx, and time to a solution."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from functools import partial
 import cases
 import cupy
 import cupyx.scipy.sparse.linalg
-import operators
+import preconditioners
+import targets
+from iteration_time import SOLVERS, IterationTimer
 from results import Row
-from setup_steps import SOLVERS, Steps
 
 import linforest_precond as lf
 from linforest_precond import solvers
 from linforest_precond.study import timing
 
-# No solve gets more iterations, nor more milliseconds by the time of the first few.
+# Limits of a solve: iterations, and milliseconds as extrapolated from a trial of a few iterations.
 MOST_ITERATIONS = 20_000
 LONGEST_SOLVE = 15_000
 TRIAL_ITERATIONS = 5
-# Where not even so many iterations fit into the longest solve, there is none.
+# A system is not solved where the time limit allows fewer iterations than this.
 FEWEST_ITERATIONS = 200
-# A solve over this many milliseconds is not repeated.
+# Milliseconds beyond which a solve is not repeated.
 LONG_SOLVE = 1000
 SOLVE_REPEATS = 3
-# The solvers check their last residual themselves; it is computed anew in another order here.
+# The solvers verify b - A x themselves; recomputed here, it rounds differently.
 LARGEST_RESIDUAL = 1.01 * cases.RTOL
 
 
@@ -43,19 +44,19 @@ def measurements(plan):
 
 def small_rows(plan, name):
     title, A = cases.small_grid(plan, device="cuda")
-    yield beside_cupyx("small iterations", title, A, plan, name, plan.iterations, **cases.SMALL_ITERATION)
+    yield beside_cupyx("small iterations", title, A, plan, name, plan.iterations, **targets.SMALL_ITERATION)
 
 
 def large_rows(plan, name):
     title, A = cases.aniso2(plan, device="cuda")
-    yield beside_cupyx("iterations", title, A, plan, name, plan.iterations // 4, **cases.ITERATION[name])
+    yield beside_cupyx("iterations", title, A, plan, name, plan.iterations // 4, **targets.ITERATION[name])
 
 
 def beside_cupyx(section, title, A, plan, name, more, **goals):
     solver, peer = pair_of(name)
-    steps = steps_of(A, more)
-    steps.check(solver, peer)
-    samples, peer_samples = steps.samples((solver, peer), plan.solver_repeats)
+    timer = timer_of(A, more)
+    timer.check(solver, peer)
+    samples, peer_samples = timer.samples((solver, peer), plan.solver_repeats)
     return Row(
         section,
         f"lf.solvers.{name}",
@@ -69,25 +70,25 @@ def beside_cupyx(section, title, A, plan, name, more, **goals):
 
 
 def preconditioned_rows(plan, name):
-    """An iteration beside its products with A and M, which no solver can do without."""
+    """An iteration beside its products with A and M: the least that an iteration can take."""
     title, A = cases.aniso2(plan, device="cuda")
     M = lf.tridiagonal(A)
     solver, peer = pair_of(name)
-    steps = steps_of(A, plan.iterations // 4, M)
-    steps.check(solver, peer)
-    (samples,) = steps.samples((solver,), plan.solver_repeats)
-    spmv = operators.unit(plan, A)["peer_samples"]
-    apply = operators.product_samples(plan, M, A)
+    timer = timer_of(A, plan.iterations // 4, M)
+    timer.check(solver, peer)
+    (samples,) = timer.samples((solver,), plan.solver_repeats)
+    spmv = preconditioners.unit(plan, A)["peer_samples"]
+    apply = preconditioners.apply_samples(plan, M, A)
     count = SOLVERS[name]
     yield Row(
         "preconditioned iterations",
         f"lf.solvers.{name}",
         title,
         samples,
-        peer=f"{count} × ({operators.SPMV} and M @ r)",
+        peer=f"{count} × ({preconditioners.SPMV} and M @ r)",
         peer_samples=[count * sum(both) for both in zip(spmv, apply)],
         note=f"A @ x {statistics.median(spmv):.4f} ms, M @ r {statistics.median(apply):.4f} ms",
-        **cases.PRECONDITIONED_ITERATION[name],
+        **targets.PRECONDITIONED_ITERATION[name],
     )
 
 
@@ -96,13 +97,13 @@ def pair_of(name):
     return getattr(solvers, name), getattr(cupyx.scipy.sparse.linalg, name)
 
 
-def steps_of(A, more, M=None):
+def timer_of(A, more, M=None):
     b = cupy.asarray(cases.right_sides(A.shape[0], 1, A.dtype)[:, 0])
-    return Steps(A, b, more, timing.device_time, M)
+    return IterationTimer(A, b, more, timing.device_time, M)
 
 
 def ilu0(A):
-    """cuSPARSE's incomplete factors without fill, through cupyx, which splits them on the host."""
+    """ILU(0) of cuSPARSE through cupyx, which splits the factors on the host."""
     factors = cupyx.scipy.sparse.linalg.spilu(A, fill_factor=1)
     return cupyx.scipy.sparse.linalg.LinearOperator(A.shape, matvec=factors.solve, dtype=A.dtype)
 
@@ -114,7 +115,7 @@ KINDS = {
     "AlgTriScal": lf.tridiagonal,
     "AlgTriBlock": lf.block_tridiagonal,
 }
-# Their setup is timed once, without a call before that compiles.
+# Setups that are timed once, without a call that compiles before.
 SLOW_SETUPS = (ilu0,)
 
 
@@ -138,14 +139,14 @@ def setup_time(make, A):
 
 
 class Solution:
-    """A system that is solved to the end, if that does not take too long."""
+    """A system that is solved to cases.RTOL within the limits above."""
 
     def __init__(self, solver, A, M):
         self.solver, self.A, self.M = solver, A, M
         self.b = A @ cupy.asarray(cases.smooth_solution(A.shape[0]))
 
     def samples_and_outcome(self):
-        """Milliseconds of each solve, and in words what came out."""
+        """Milliseconds of each solve, and the outcome in words."""
         self.solve(1)  # compiles
         trial = self.solve(TRIAL_ITERATIONS)[0]
         most = min(MOST_ITERATIONS, int(LONGEST_SOLVE * TRIAL_ITERATIONS / trial))
@@ -170,7 +171,7 @@ class Solution:
             return f"**not solved**: {solvers.Status.from_info(info)} after {count}"
         residual = self.residual(x)
         if not residual <= LARGEST_RESIDUAL:
-            raise RuntimeError(f"{self.solver.__name__}: residual {residual:.1e} was called converged")
+            raise RuntimeError(f"{self.solver.__name__}: reported convergence at residual {residual:.1e}")
         return count
 
     def residual(self, x):

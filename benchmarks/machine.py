@@ -1,4 +1,4 @@
-"""Where and on what code a measurement was made."""
+"""The machine and the version of the code that a measurement was made with."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from pathlib import Path
 from linforest_precond.study.machine import machine, output_of, versions
 
 ROOT = Path(__file__).resolve().parent.parent
-BACKENDS = ROOT / "linforest_precond" / "backends"
-SOLVERS = ROOT / "solvers"  # run on both backends
-STUDY = ROOT / "linforest_precond" / "study"
-# What the benchmarks share with the study.
-SHARED = tuple(STUDY / f"{name}.py" for name in ("launches", "machine", "recording", "timing"))
+PACKAGE = ROOT / "linforest_precond"
+BACKENDS = PACKAGE / "backends"
+# Host code that both backends run: an extra copy or synchronization here slows rows down as well.
+HOST_FOLDERS = (ROOT / "solvers", PACKAGE / "precond", PACKAGE / "graph")
+# Top-level modules of the package that no measured call runs; `__init__` holds re-exports and the version.
+NOT_MEASURED = ("__init__.py", "__main__.py", "cli.py")
+# Modules of the study that the benchmarks use.
+STUDY_MODULES = tuple(
+    PACKAGE / "study" / f"{name}.py" for name in ("launches", "machine", "recording", "timing")
+)
 
 
 def surroundings(device) -> dict:
@@ -29,28 +34,38 @@ def surroundings(device) -> dict:
 
 
 def code_hashes() -> dict:
-    """The sha256 of each backend with the solvers, and of this program, over their sources."""
+    """The sha256 of each backend with all host code above it, and of the benchmarks themselves."""
+    host = (*HOST_FOLDERS, *host_modules())
     return {
-        "cuda": hash_of(BACKENDS / "cuda", SOLVERS),
-        "cpu": hash_of(BACKENDS / "cpu", SOLVERS),
-        "benchmarks": hash_of(ROOT / "benchmarks", *SHARED),
+        "cuda": hash_of(BACKENDS / "cuda", *host),
+        "cpu": hash_of(BACKENDS / "cpu", *host),
+        "benchmarks": hash_of(ROOT / "benchmarks", *STUDY_MODULES),
     }
 
 
+def host_modules() -> list[Path]:
+    """The modules that lie directly in the package and in `backends`."""
+    modules = [*PACKAGE.glob("*.py"), *BACKENDS.glob("*.py")]
+    return sorted(path for path in modules if path.parent != PACKAGE or path.name not in NOT_MEASURED)
+
+
 def hash_of(*places) -> str:
-    """The sha256 of files and of the sources in folders, one place after the other, by relative path."""
+    """The sha256 of source files and of all sources in folders, in the given order, sorted inside a folder.
+
+    Comments count: the hash is of the contents.
+    """
     digest = hashlib.sha256()
     for place in map(Path, places):
         folder = place if place.is_dir() else place.parent
         found = folder.rglob("*") if place.is_dir() else [place]
         sources = (path for path in found if path.suffix in (".py", ".cu", ".cuh"))
         for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in sources):
-            # A checkout may have other line ends; the code is the same.
+            # Line endings may differ between checkouts of the same code.
             source = path.read_bytes().replace(b"\r\n", b"\n")
             digest.update(f"{name} {len(source)}\n".encode() + source)
     return digest.hexdigest()
 
 
 def commit() -> str:
-    """What LINFOREST_COMMIT says, or git; edits that are not committed show in the hashes."""
+    """The commit by LINFOREST_COMMIT or by git; uncommitted edits change the hashes instead."""
     return os.environ.get("LINFOREST_COMMIT") or output_of("git", "-C", ROOT, "rev-parse", "HEAD")

@@ -1,10 +1,10 @@
-"""The device memory that a call needs at its peak."""
+"""Peak device memory of a call."""
 
 from __future__ import annotations
 
 
 def peak_bytes(call) -> int:
-    """The most bytes in use at once beyond those in use before, results included."""
+    """The most bytes allocated at once beyond those allocated before the call; its results count."""
     import cupy
 
     class Watch(_Balance, cupy.cuda.MemoryHook):
@@ -17,7 +17,7 @@ def peak_bytes(call) -> int:
 
 
 class _Balance:
-    """Sums up what CuPy's memory pool hands out and takes back; memory handed out before does not count."""
+    """Tracks allocations of CuPy's memory pool; memory allocated earlier does not count."""
 
     def __init__(self):
         self.held = {}

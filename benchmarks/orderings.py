@@ -1,4 +1,4 @@
-"""Reverse Cuthill-McKee orders: on the CPU beside SciPy's, on the GPU beside the CPU's."""
+"""Reverse Cuthill-McKee orderings: on the CPU beside SciPy, on the GPU beside the serial CPU version."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 import cases
 import numba
 import scipy.sparse as sp
+import targets
 from results import Row
 from scipy.sparse import csgraph
 
@@ -18,7 +19,7 @@ from linforest_precond.study import timing
 
 
 def measurements(plan, device):
-    """(title, function that yields rows) of the orders of all matrices."""
+    """(title, function that yields rows) of the orderings of all matrices."""
     for name in cases.ORDERED_CASES:
         yield f"orders on the CPU, {name}", partial(cpu_rows, plan, name)
         if device == "cuda":
@@ -26,7 +27,7 @@ def measurements(plan, device):
 
 
 def cpu_rows(plan, name):
-    """Whole calls beside SciPy's, and all threads beside one."""
+    """Whole calls beside SciPy, and batch beside serial Cuthill-McKee."""
     title, A = cases.ORDERED_CASES[name](plan)
     theirs = partial(csgraph.reverse_cuthill_mckee, sp.csr_matrix(A))
     ours = partial(lf.graph.reverse_cuthill_mckee, A)
@@ -39,14 +40,16 @@ def cpu_rows(plan, name):
         "batch": partial(ours, method="batch"),
         "batch, start given": partial(ours, symmetric_mode=True, start=start, method="batch"),
     }
-    samples = in_turn(calls, plan.cpu_repeats)
+    samples = interleaved_samples(calls, plan.cpu_repeats)
     note = f"{A.shape[0]:,} rows, {A.nnz:,} entries"
     row = partial(Row, case=title, backend="cpu", note=note)
     for work, peer in (("serial", "SciPy"), ("serial, start given", "SciPy, symmetric_mode=True")):
         beside = {"peer": peer, "peer_samples": samples[peer]}
-        yield row("cpu orders", f"{work}, beside {peer}", samples=samples[work], **beside, **cases.CPU_ORDER)
+        yield row(
+            "cpu orders", f"{work}, beside {peer}", samples=samples[work], **beside, **targets.CPU_ORDERING
+        )
     threads = numba.get_num_threads()
-    goal = cases.CPU_BATCHES if name == "shuffled cube" and threads >= cases.BATCH_THREADS else {}
+    goal = targets.CPU_BATCH if name == "shuffled cube" and threads >= cases.BATCH_THREADS else {}
     for work, peer in (("batch, start given", "serial, start given"), ("batch", "serial")):
         beside = {"peer": peer, "peer_samples": samples[peer], "judged": "speedup"}
         yield row("cpu batches", f"{work}, {threads} threads", samples=samples[work], **beside, **goal)
@@ -54,7 +57,7 @@ def cpu_rows(plan, name):
 
 
 def gpu_rows(plan, name):
-    """The order of a pattern on the device: its start given, and searched for; and whole calls."""
+    """Orderings of a checked pattern, with the start vertex given and searched for; and whole calls."""
     title, A = cases.ORDERED_CASES[name](plan)
     start = first_vertex(A)
     host = as_pattern(A)
@@ -66,12 +69,12 @@ def gpu_rows(plan, name):
     for method in ("auto", "leveled", "batch"):
         call = partial(order_pattern, pattern, start, method)
         given[method] = timing.device_samples(call, plan.chain_repeats)
-        goal = cases.ORDERS[name] if method == "auto" else {}
+        goal = targets.ORDERINGS[name] if method == "auto" else {}
         beside = {"peer": "serial on the CPU", "peer_samples": serial, "judged": "median"}
         yield row(f"{method}, start given", samples=given[method], **beside, **goal)
     searched = timing.device_samples(lambda: order_pattern(pattern), plan.chain_repeats)
     beside = {"peer": "start given", "peer_samples": given["auto"]}
-    yield row("auto, start searched for", samples=searched, **beside, **cases.SEARCHED)
+    yield row("auto, start searched for", samples=searched, **beside, **targets.START_SEARCH)
     whole = timing.device_samples(lambda: lf.graph.reverse_cuthill_mckee(A), plan.chain_repeats)
     yield row("lf.graph.reverse_cuthill_mckee(A)", samples=whole, **beside)
     found = timing.device_samples(lambda: lf.graph.connected_components(A), plan.chain_repeats)
@@ -79,12 +82,12 @@ def gpu_rows(plan, name):
 
 
 def first_vertex(A):
-    """The vertex that the order of a connected matrix starts from."""
+    """The vertex that the ordering of a connected matrix starts from."""
     return int(lf.graph.cuthill_mckee(A, method="serial")[0])
 
 
-def in_turn(calls, repeats):
-    """Milliseconds of calls that take turns, so that all see the same machine."""
+def interleaved_samples(calls, repeats):
+    """Milliseconds of each call, interleaved so that drift of the machine affects all alike."""
     for call in calls.values():
         call()
     samples = {name: [] for name in calls}

@@ -1,4 +1,4 @@
-"""What a run of the benchmarks leaves behind: rows with raw samples, and the file they are kept in."""
+"""The results of a benchmark run: rows with raw samples, and their JSON file with its schema."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ ROW = {
     "met": (bool, None),
     "note": str,
 }
-# The code that is hashed: that of a backend with the solvers, which run on both, and the benchmarks' own.
+# The hashed parts of the code (see machine.py): each backend with the host code above it, and the benchmarks.
 HASHED = ("cuda", "cpu", "benchmarks")
-# The first two should be small; the speedup, the inverse of the ratio, should be large.
+# What a target bounds: ratio or median from above, or the speedup (1 / ratio) from below.
 JUDGED = ("ratio", "median", "speedup")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement, beside its peer where it has one.
+    """One measurement, and that of its peer where it has one.
 
-    `goal` and `dream` are the most that `judged`, the "ratio" or the "median", should be, or the least that
-    the "speedup" should be; `backend` is the one whose code was measured.
+    `goal` is the target and `dream` a stretch target: an upper bound of the "ratio" or the "median", or a
+    lower bound of the "speedup", whichever `judged` names. `backend` is the backend whose code was measured.
     """
 
     section: str
@@ -88,7 +88,7 @@ class Row:
 
 
 def reached(judged, median, ratio, bound) -> bool | None:
-    """Whether what a row is judged by keeps to a bound; None where there is none. No time is below zero."""
+    """Whether a row meets a bound; None without a bound. A time that is not positive meets none."""
     if bound is None:
         return None
     if median <= 0 or (ratio is not None and ratio <= 0):
@@ -99,14 +99,14 @@ def reached(judged, median, ratio, bound) -> bool | None:
 
 
 def _rounded(value):
-    """Seven digits are more than any clock here has."""
+    """Seven digits: more than the clocks resolve."""
     if isinstance(value, list):
         return [_rounded(item) for item in value]
     return float(f"{value:.7g}") if isinstance(value, float) else value
 
 
 def check(document) -> dict:
-    """Return the document if it keeps to the schema, raise ValueError otherwise."""
+    """Return the document if it conforms to the schema, raise ValueError otherwise."""
     _check_fields("document", document, DOCUMENT)
     if document["schema"] != SCHEMA:
         raise ValueError(f"document: schema must be {SCHEMA}, got {document['schema']}")
@@ -124,11 +124,11 @@ def _check_row(place, row):
     if row["backend"] not in HASHED or row["judged"] not in JUDGED:
         raise ValueError(f"{place}: backend {row['backend']!r} or judged {row['judged']!r} is unknown")
     if (row["peer"] is None) != (row["peer_samples"] is None):
-        raise ValueError(f"{place}: peer and peer_samples come together")
-    again = Row(**{field: row[field] for field in Row.__dataclass_fields__})
+        raise ValueError(f"{place}: peer and peer_samples must both be given, or neither")
+    computed = Row(**{field: row[field] for field in Row.__dataclass_fields__})
     for field in ("median", "ratio", "met"):
-        if not _agree(row[field], getattr(again, field)):
-            raise ValueError(f"{place}: {field} is {row[field]}, its samples give {getattr(again, field)}")
+        if not _agree(row[field], getattr(computed, field)):
+            raise ValueError(f"{place}: {field} is {row[field]}, its samples give {getattr(computed, field)}")
 
 
 def _agree(stored, computed):
@@ -160,7 +160,7 @@ def read_all(folder=FOLDER) -> list[dict]:
 
 
 def write(path, document) -> None:
-    """Write a checked document, a row to a line; a file of that name is whole at every moment."""
+    """Write a checked document, one row per line, atomically."""
     head = {field: document[field] for field in DOCUMENT if field != "rows"}
     lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in check(document)["rows"])
     head = json.dumps(head, indent=1, ensure_ascii=False).removesuffix("\n}")

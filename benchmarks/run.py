@@ -1,10 +1,10 @@
-"""Measure everything whose speed is promised, beside its peers, and print one table of ratios.
+"""Run all benchmarks beside their peers and print a table of the ratios.
 
     python benchmarks/run.py [--device cuda|cpu] [--out benchmarks/results/NAME.json] [--quick]
 
 Times are medians of many calls after warm-up; on the GPU between CUDA events. The results, with raw samples,
-machine, versions and the hashes of the code, go to a file; `python benchmarks/table.py --write` puts them
-into README.md.
+machine, versions and hashes of the code, are written to a JSON file; `python benchmarks/table.py --write`
+puts them into docs/performance.md.
 """
 
 from __future__ import annotations
@@ -49,14 +49,16 @@ def main(arguments=None) -> int:
 
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--device", choices=("cuda", "cpu"), help="the GPU where it is usable, by default")
-    parser.add_argument("--out", help="results file; by default benchmarks/results/ and the device's name")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, for a try; kept with --out only")
+    parser.add_argument(
+        "--device", choices=("cuda", "cpu"), help="default: cuda where a GPU is usable, else cpu"
+    )
+    parser.add_argument("--out", help="results file (default: benchmarks/results/DEVICE.json)")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, as a test; written with --out only")
     return parser.parse_args(arguments)
 
 
 def measure(device, plan):
-    """All rows so far, and what went wrong: a measurement that fails does not take the others with it."""
+    """Yield all rows so far and all failures; a failed measurement does not stop the others."""
     rows, failures = [], []
     for title, measurement in measurements(device, plan):
         start = time.perf_counter()
@@ -73,12 +75,12 @@ def measure(device, plan):
 def measurements(device, plan):
     if device == "cuda":
         import coarsening
-        import gpu
+        import forest_setup
         import krylov
-        import operators
-        import solves
+        import preconditioners
+        import tridiagonal_solves
 
-        for module in (gpu, solves, operators, krylov, coarsening):
+        for module in (forest_setup, tridiagonal_solves, preconditioners, krylov, coarsening):
             yield from module.measurements(plan)
     yield from orderings.measurements(plan, device)
     yield from graph_kernels.measurements(plan, device)
@@ -86,12 +88,12 @@ def measurements(device, plan):
 
 
 def unfinished(path):
-    """Where results lie until all are there."""
+    """The file for results of a run in progress."""
     return path.with_suffix(".unfinished")
 
 
 def default_path(document):
-    """A file per kind of machine: a new run replaces the last one."""
+    """One file per kind of machine; a new run replaces the last one."""
     where = document["machine"]
     name = where.get("gpu") or f"{where['cpu']} {where['cores']} cores"
     return results.FOLDER / f"{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}.json"

@@ -1,8 +1,8 @@
-"""The results as tables: on the screen, and in README.md between two markers.
+"""The results as Markdown tables: on the screen, or in docs/performance.md between two markers.
 
     python benchmarks/table.py [--write]
 
-Rows measured on other code of their backend, or of the solvers, than today's are marked `older code`.
+A row whose backend, or the host code above it, has changed since the measurement is marked `older code`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import cases
 import machine
 import results
 
-README = machine.ROOT / "README.md"
+DOCUMENT = machine.ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- performance:begin -->", "<!-- performance:end -->"
 NOTHING = "No measurements are stored yet."
 OLDER = "older code"
@@ -29,69 +29,66 @@ NAMES = {
     "cuda_runtime": "CUDA runtime",
 }
 SECTIONS = {
-    "speed": "Time on the GPU from an idle device on, stalls included, as a multiple of one SpMV: cupyx's "
-    "`A @ x` of the same matrix in the same run, its launch hidden behind the one before",
-    "breakdown": "Where the default chain's time goes, as multiples of one SpMV",
-    "memory": "Peak device memory of the chain beyond the matrix, results included, as a multiple of it",
-    "skew": "Time on the GPU with one very long row, as a multiple of the time of a regular graph",
-    "copy": "Speed of copies on the GPU, read and written bytes counted",
-    "solves": "Speed of tridiagonal solves on the GPU, calls queued, as a multiple of the speed of copying "
-    "as many bytes, and of cuSPARSE's on the same system. N rows in blocks of b are counted at (3b + 2)N "
-    "words: three bands, right-hand side and solution. Where the matrix is symmetric, the kernels read only "
-    "two of the bands; neighbouring tiles share halos, which are read twice: 4N words and halos for b = 1. "
-    "Where carries do not decay inside a halo, there is none, and passes ahead of the last one find the "
-    "carries, which read 3N words each",
-    "columns": "Time of several right-hand sides at once on the GPU, as a multiple of the time of one",
-    "operators": "Time of preconditioners on the GPU as a multiple of one SpMV; setups and updates start on "
-    "an idle device, stalls included",
-    "held": "Device memory that a preconditioner holds, as a multiple of the matrix",
-    "small iterations": "Speed of a solver's iteration on a small system on the GPU, launches and stalls "
-    "included, as a multiple of the speed of cupyx's on the same system; the solver's setup does not count",
-    "iterations": "Time of a solver's iteration on the GPU, without a preconditioner, as a multiple of the "
-    "time of cupyx's on the same system",
-    "preconditioned iterations": "Time of a solver's iteration on the GPU with `lf.tridiagonal(A)`, as a "
-    "multiple of the time of its products alone, calls queued: one `A @ x` of cupyx and one `M @ r` for cg, "
-    "two of each for bicgstab",
-    "solution": f"Time on the GPU from the matrix to a solution of the relative residual {cases.RTOL:g}, "
-    "setup of the preconditioner included: cg where the matrix is symmetric, bicgstab where it is not",
-    "orders": "Time of Cuthill-McKee orders on the GPU from an idle device on, stalls included: of a pattern "
-    "on the device, of whole calls, and of components. The goals in milliseconds are the times of the "
-    "published code for batches",
-    "matchings": "Time of matchings on the GPU from an idle device on, as a multiple of one SpMV: of a graph "
-    "that is there already; and speed of whole calls, all checks included, as a multiple of the speed of "
+    "speed": "Setup on the GPU: time from an idle device, synchronizations included, in units of one SpMV: "
+    "cupyx's `A @ x` with the same matrix in the same run, calls queued so that the launch is hidden",
+    "breakdown": "Breakdown of the default setup by kernels, in units of one SpMV",
+    "memory": "Peak device memory of the setup beyond the matrix, results included, in units of the matrix",
+    "skew": "Setup on the GPU with one very long row, in units of the time on a regular matrix",
+    "copy": "Copy bandwidth of the GPU, read plus written bytes",
+    "solves": "Tridiagonal solves on the GPU, calls queued: speed relative to a copy of the same bytes, and "
+    "relative to cuSPARSE on the same system. N rows in blocks of size b count as (3b + 2)N words: three "
+    "bands, right-hand side and solution. For a symmetric matrix the kernels read two bands only, and halos "
+    "are read by both tiles: 4N words plus halos for b = 1. Where the couplings do not decay within a halo, "
+    "there is none: reduction passes of 3N words each compute the values that enter every tile",
+    "columns": "Several right-hand sides at once on the GPU, in units of the time of one",
+    "operators": "Preconditioners on the GPU: time in units of one SpMV; setup and update from an idle "
+    "device, synchronizations included",
+    "held": "Device memory of a preconditioner, in units of the matrix",
+    "small iterations": "Iterations of a Krylov solver on a small system on the GPU, launches and "
+    "synchronizations included, setup excluded: speed relative to cupyx on the same system",
+    "iterations": "Iterations of a Krylov solver on the GPU without a preconditioner, in units of the time "
+    "of cupyx on the same system",
+    "preconditioned iterations": "Iterations of a Krylov solver on the GPU with `lf.tridiagonal(A)`, in "
+    "units of the time of its products alone, calls queued: one `A @ x` of cupyx and one `M @ r` for cg, two "
+    "of each for bicgstab",
+    "solution": f"Time on the GPU from the matrix to a relative residual of {cases.RTOL:g}, setup of the "
+    "preconditioner included: cg for symmetric matrices, bicgstab for the others",
+    "orders": "Cuthill-McKee orderings on the GPU from an idle device, synchronizations included: of a "
+    "checked pattern, of whole calls, and connected components for comparison. The targets in milliseconds "
+    "are the times of the published batch code",
+    "matchings": "Matchings on the GPU from an idle device: of a checked graph, in units of one SpMV; and "
+    "whole calls, input checks included: speed relative to "
     '`lf.graph.matching(A, method="greedy")` on one core of the CPU',
-    "hierarchies": "Speed of a multilevel hierarchy's setup on the GPU, and of setup and solve to the "
-    f"relative residual {cases.RTOL:g}, as multiples of the speed of PyAMG's smoothed aggregation with "
-    "conjugate gradients on the CPU, and of conjugate gradients with other preconditioners on the GPU",
-    "graphs": "Speed of graph kernels on the GPU, whole calls from an idle device on, as a multiple of the "
-    "speed of SciPy's csgraph, or PyAMG's, on the same machine's CPU",
-    "graphs in products": "The same times as multiples of one SpMV of the same matrix, calls queued",
-    "edges": "Edges that they deal with in that time: two stored entries are one edge where directions do "
-    "not matter",
-    "levels": "Time of a level of a breadth-first search on the GPU where many levels have small fronts: a "
-    "whole call divided by its levels",
-    "largest": "Time, and edges, on a graph that is drawn on the GPU",
-    "cpu": "Time on the CPU after compilation",
-    "cpu solves": "Time of a tridiagonal solve on one thread of the CPU, factored before, as a multiple of "
-    "LAPACK's on the same bands",
-    "cpu iterations": "Time of a solver's iteration on the CPU, without a preconditioner, as a multiple of "
-    "the time of SciPy's on the same system",
-    "cpu orders": 'Time of `lf.graph.reverse_cuthill_mckee(A, method="serial")` on the CPU, all checks '
-    "included, as a multiple of the time of SciPy's, which does not search for a vertex to start from",
-    "cpu graphs": "Speed of graph kernels on all threads of the CPU, as a multiple of the speed of SciPy's "
-    "csgraph, or PyAMG's",
-    "cpu batches": 'Speed of `method="batch"` on the CPU as a multiple of the speed of `method="serial"`',
+    "hierarchies": "Multigrid hierarchies on the GPU: speed of the setup, and of setup plus solve to a "
+    f"relative residual of {cases.RTOL:g}, relative to PyAMG's smoothed aggregation with CG on the CPU, and "
+    "to CG with other preconditioners on the GPU",
+    "graphs": "Graph algorithms on the GPU, whole calls from an idle device: speed relative to SciPy's "
+    "csgraph, or PyAMG, on the CPU of the same machine",
+    "graphs in products": "The same times in units of one SpMV of the same matrix, calls queued",
+    "edges": "The same times as edges per second; two stored entries are one edge of an undirected graph",
+    "levels": "Breadth-first search with small frontiers on the GPU: time per level, a whole call divided by "
+    "its number of levels",
+    "largest": "Time, and edges per second, on a graph generated on the GPU",
+    "cpu": "Setup on the CPU after compilation",
+    "cpu solves": "Tridiagonal solves on one thread of the CPU, factored before, in units of the time of "
+    "LAPACK on the same bands",
+    "cpu iterations": "Iterations of a Krylov solver on the CPU without a preconditioner, in units of the "
+    "time of SciPy on the same system",
+    "cpu orders": '`lf.graph.reverse_cuthill_mckee(A, method="serial")` on the CPU, input checks included, '
+    "in units of the time of SciPy, which does not search for a start vertex",
+    "cpu graphs": "Graph algorithms on all threads of the CPU: speed relative to SciPy's csgraph, or PyAMG",
+    "cpu batches": 'Batch Cuthill-McKee (`method="batch"`) on the CPU: speed relative to `method="serial"`',
 }
-# Sections about one work on many matrices.
+# Sections with one line per matrix.
 BY_MATRIX = ("memory",)
-# Sections about many works, each on a matrix of its own.
+# Sections with one line per matrix and measurement.
 BY_TYPE = ("solves", "columns", "cpu solves")
-# Sections whose numbers say little without the note.
+# Sections that show the rows' notes.
 NOTED = ("solution", "hierarchies")
 
 
 def markdown(documents, hashes) -> str:
-    """All results as Markdown; `hashes` are those of today's code."""
+    """All results as Markdown; `hashes` are those of the present code."""
     parts = [part for document in documents for part in _document(document, hashes)]
     return "\n\n".join(parts) or NOTHING
 
@@ -115,12 +112,12 @@ def _headline(document):
     gpu = [f"{where['gpu']} (driver {where['driver']})"] if "gpu" in where else []
     software = ", ".join(f"{NAMES[package]} {version}" for package, version in versions.items())
     day, commit = document["date"].partition("T")[0], document["commit"][:10]
-    quick = " Tiny sizes, for a try: no measure of anything." if document["quick"] else ""
+    quick = " Tiny sizes: a test of the program, not a measurement." if document["quick"] else ""
     return f"**{' and '.join([*gpu, host])}**, {day}, commit `{commit}`; {software}. Medians.{quick}"
 
 
 def _pivot(rows, older):
-    """A line per work, a column per matrix and type; where all is one work, a line per matrix.
+    """A line per measurement and a column per matrix and dtype, unless `_place` says otherwise.
 
     Rows of the backends in `older` are marked.
     """
@@ -149,7 +146,7 @@ def _cell(row, older):
 
 
 def _value(row):
-    """What the row is judged by, and the other one where it says more."""
+    """The quantity that the target bounds, and the median where that quantity is a speedup."""
     median = f"{_short(row['median'])} {row['unit']}"
     if row["ratio"] is None:
         return median
@@ -161,19 +158,19 @@ def _value(row):
 
 
 def _remarks(row):
-    """How the row stands to its goal and its dream."""
+    """The target and the stretch target of a row, and whether it meets them."""
     remarks = []
-    sign = "≥ " if row["judged"] == "speedup" else ""
+    sign = "≥" if row["judged"] == "speedup" else "≤"
     if row["goal"] is not None:
-        remarks.append(f"goal {sign}{row['goal']:g}" + ("" if row["met"] else " **missed**"))
+        remarks.append(f"target {sign} {row['goal']:g}" + ("" if row["met"] else " **not met**"))
     if row["dream"] is not None:
-        reached = results.reached(row["judged"], row["median"], row["ratio"], row["dream"])
-        remarks.append(f"aim {sign}{row['dream']:g}" + (" reached" if reached else ""))
+        met = results.reached(row["judged"], row["median"], row["ratio"], row["dream"])
+        remarks.append(f"stretch target {sign} {row['dream']:g}" + (" met" if met else ""))
     return remarks
 
 
 def _short(number):
-    """Three digits, at least those before the point."""
+    """Three digits, or all those before the decimal point."""
     if number == 0 or abs(number) >= 100:
         return f"{number:,.0f}"
     return f"{number:.{1 if abs(number) >= 10 else 2 if abs(number) >= 1 else 3}f}"
@@ -181,9 +178,9 @@ def _short(number):
 
 def plain(document) -> str:
     """One results file as one table of aligned text."""
-    lines = [("work", "matrix", "type", "median", "ratio", "goal", "aim", "")]
+    lines = [("measurement", "matrix", "dtype", "median", "ratio", "target", "stretch", "")]
     for row in document["rows"]:
-        verdict = {None: "", True: "met", False: "MISSED"}[row["met"]]
+        verdict = {None: "", True: "met", False: "NOT MET"}[row["met"]]
         if row["section"] in NOTED:
             verdict = f"{verdict} {row['note']}".lstrip()
         lines.append(
@@ -202,37 +199,37 @@ def plain(document) -> str:
 
 
 def _numbers(row):
-    """The ratio, goal and aim; of a speedup with a sign."""
+    """The ratio (or speedup), the target and the stretch target."""
     speedup = row["judged"] == "speedup"
     ratio = 1 / row["ratio"] if speedup and row["ratio"] else row["ratio"]
-    signs = ("", "≥ ", "≥ ") if speedup else ("", "", "")
+    signs = ("", "≥ ", "≥ ") if speedup else ("", "≤ ", "≤ ")
     return [
         "" if number is None else sign + _short(number)
         for sign, number in zip(signs, (ratio, row["goal"], row["dream"]))
     ]
 
 
-def updated(readme, text) -> str:
-    """README's text with the table in place."""
-    before, begin, rest = readme.partition(BEGIN)
+def updated(document, text) -> str:
+    """The document's text with the tables between the markers."""
+    before, begin, rest = document.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"README must hold the markers {BEGIN} and {END}, in this order")
+        raise ValueError(f"the document must contain the markers {BEGIN} and {END}, in this order")
     return f"{before}{BEGIN}\n{text}\n{END}{after}"
 
 
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--write", action="store_true", help="update README instead of printing the table")
-    parser.add_argument("--results", default=results.FOLDER, help="folder of the results files")
-    parser.add_argument("--readme", default=README, help="file to update")
+    parser.add_argument("--write", action="store_true", help=f"update {DOCUMENT.name} instead of printing")
+    parser.add_argument("--results", default=results.FOLDER, help="folder with the results files")
+    parser.add_argument("--document", default=DOCUMENT, help="file to update")
     options = parser.parse_args(arguments)
     text = markdown(results.read_all(options.results), machine.code_hashes())
     if not options.write:
         print(text)
         return 0
-    readme = Path(options.readme)
-    readme.write_text(updated(readme.read_text(encoding="utf-8"), text), encoding="utf-8")
+    document = Path(options.document)
+    document.write_text(updated(document.read_text(encoding="utf-8"), text), encoding="utf-8")
     return 0
 
 

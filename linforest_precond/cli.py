@@ -1,4 +1,4 @@
-"""The command ``linforest``: its arguments, and how errors become one line and an exit code."""
+"""The command ``linforest``: argument parsing, one-line errors and exit codes."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from linforest_precond.matrices.errors import MatrixNotAvailable
 COMMANDS = {"study": study, "info": info, "solve": solve, "config": config}
 EXAMPLES = """\
 examples:
-  linforest info aniso2:300           what a forest of heavy paths makes of a matrix
-  linforest info matrix.mtx           the same for a file of one's own
-  linforest solve matrix.mtx          solve A x = b, and see how fast the residual falls
-  linforest study                     the convergence study on small matrices; a report in HTML
+  linforest info aniso2:300           properties of a matrix, coverage and cost of each preconditioner
+  linforest info matrix.mtx           the same for a file
+  linforest solve matrix.mtx          solve A x = b, and show the convergence history
+  linforest study                     the convergence study on small matrices, with an HTML report
   linforest COMMAND --help            all options of a command
 
 """
 
 
 class _UsageError(Exception):
-    """Arguments that make no sense."""
+    """Invalid arguments."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """Wrong usage is an error like any other: one line, no wall of options."""
+    """Reports wrong usage in one line instead of printing all options."""
 
     def error(self, message: str) -> NoReturn:
         raise _UsageError(f"{message} (see {self.prog} --help)")
@@ -40,7 +40,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """
-    Run the command line and give its exit code.
+    Run the command line and return its exit code.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = _parser().parse_args(argv)
         with _short_warnings():
             code = arguments.run(arguments)
-        sys.stdout.flush()  # a reader that has gone away is noticed here, not while Python shuts down
+        sys.stdout.flush()  # raises BrokenPipeError here, not while Python shuts down
         return int(code)
     except BrokenPipeError:
         _discard_output()
@@ -81,14 +81,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="linforest",
-        description="Preconditioners from heavy paths in a sparse matrix: look at a matrix, solve with it, "
-        "or run the convergence study of many.",
+        description="Preconditioners from linear forests of sparse matrices: inspect a matrix, solve a "
+        "linear system, or run the convergence study.",
         epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     version = linforest_precond.__version__
     parser.add_argument("--version", action="version", version=f"linforest {version}")
-    parser.add_argument("--debug", action="store_true", help="show where an error comes from (traceback)")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         one = commands.add_parser(
@@ -106,9 +106,9 @@ def _parser() -> argparse.ArgumentParser:
 
 @contextlib.contextmanager
 def _short_warnings() -> Iterator[None]:
-    """Show warnings as one line on stderr, without the place in the source."""
+    """Show warnings as one line on stderr, without the source line."""
 
-    def show(message, category, filename, lineno, file=None, line=None):
+    def show(message: Warning | str, *_: object, **__: object) -> None:
         print(f"linforest: warning: {_one_line(message)}", file=sys.stderr)
 
     with warnings.catch_warnings():
@@ -117,7 +117,7 @@ def _short_warnings() -> Iterator[None]:
 
 
 def _failed(message: str, code: Exit, debug: bool) -> Exit:
-    """Say it in one line; with debug, leave the exception to Python."""
+    """Print the message in one line; with debug, re-raise the exception."""
     if debug and sys.exc_info()[0] is not None:
         raise
     print(f"linforest: {message}", file=sys.stderr)
@@ -125,13 +125,13 @@ def _failed(message: str, code: Exit, debug: bool) -> Exit:
 
 
 def _one_line(error: object) -> str:
-    """What an exception or a warning says; its type too, where it says nothing by itself."""
+    """The text of an exception or a warning in one line, with its type where the text alone is unclear."""
     text = " ".join(str(error).split())
     bare = isinstance(error, KeyError | AttributeError | AssertionError | IndexError | MemoryError)
     return f"{type(error).__name__}: {text}" if bare or not text else text
 
 
 def _discard_output() -> None:
-    """Let what is still to be flushed go nowhere: Python would complain while it shuts down."""
+    """Discard unflushed output, which would raise again while Python shuts down."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

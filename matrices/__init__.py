@@ -1,4 +1,4 @@
-"""Test matrices: by name, generated, and the catalogue of the paper's."""
+"""Test matrices: by name, generated, and the catalogue of the paper's matrices."""
 
 from .catalogue import PaperMatrix as PaperMatrix
 from .catalogue import catalogue as catalogue

@@ -1,19 +1,27 @@
-"""What generators share: where a matrix lives, its types, and how its arrays become a csr_array."""
+"""Shared by the generators: device, data types, argument checks, and the construction of a csr_array."""
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
+
+from linforest_precond.annotations import Array, DType
+
+# None and "cpu" mean SciPy, "cuda" means cupyx.
+Device: TypeAlias = str | None
+# scipy.sparse.csr_array, or cupyx.scipy.sparse.csr_matrix, which have no common type.
+CsrArray: TypeAlias = Any
 
 VALUE_DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 INDEX_DTYPES = (np.int32, np.int64)
 LARGEST_INT32 = 2**31 - 1
 
 
-def array_modules(device) -> tuple[Any, Any]:
+def array_modules(device: Device) -> tuple[Any, Any]:
     """The array module and the sparse module of a device."""
     if device is None or device == "cpu":
         return np, scipy.sparse
@@ -26,7 +34,7 @@ def array_modules(device) -> tuple[Any, Any]:
     return cupy, cupyx.scipy.sparse
 
 
-def _require_gpu():
+def _require_gpu() -> None:
     from linforest_precond.backends import cuda_status
 
     usable, reason = cuda_status()
@@ -34,7 +42,8 @@ def _require_gpu():
         raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device="cpu" works everywhere')
 
 
-def integer(value, name):
+def integer(value: Any, name: str) -> int:
+    """The argument as an int; bools and fractions are errors."""
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     try:
@@ -43,7 +52,8 @@ def integer(value, name):
         raise TypeError(f"{name} must be an integer, got {value!r}") from None
 
 
-def grid_shape(shape, name="shape"):
+def grid_shape(shape: Any, name: str = "shape") -> tuple[int, ...]:
+    """The argument as a tuple of positive lengths."""
     lengths = shape if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
     lengths = tuple(integer(length, name) for length in lengths)
     if not lengths:
@@ -53,38 +63,40 @@ def grid_shape(shape, name="shape"):
     return lengths
 
 
-def value_type(dtype):
-    dtype = np.dtype(dtype)
-    if dtype not in VALUE_DTYPES:
-        raise TypeError(f"dtype must be float32, float64, complex64 or complex128, got {dtype}")
-    return dtype
+def value_type(dtype: npt.DTypeLike) -> DType:
+    """The argument as a supported dtype of values."""
+    found = np.dtype(dtype)
+    if found not in VALUE_DTYPES:
+        raise TypeError(f"dtype must be float32, float64, complex64 or complex128, got {found}")
+    return found
 
 
-def index_type(index_dtype, largest):
+def index_type(index_dtype: npt.DTypeLike | None, largest: int) -> DType:
+    """The argument as int32 or int64; None is the narrower one that holds `largest`."""
     if index_dtype is None:
         return np.dtype(np.int32 if largest <= LARGEST_INT32 else np.int64)
-    index_dtype = np.dtype(index_dtype)
-    if index_dtype not in INDEX_DTYPES:
-        raise TypeError(f"index_dtype must be int32 or int64, got {index_dtype}")
-    if largest > np.iinfo(index_dtype).max:
+    found = np.dtype(index_dtype)
+    if found not in INDEX_DTYPES:
+        raise TypeError(f"index_dtype must be int32 or int64, got {found}")
+    if largest > np.iinfo(found).max:
         raise ValueError(f"index_dtype int32 is too narrow for {largest} entries; int64 or None works")
-    return index_dtype
+    return found
 
 
-def csr(sparse, data, indices, indptr, shape):
-    """A csr_array of these arrays, sorted and without duplicates; one number means a square shape."""
+def csr(sparse: Any, data: Array, indices: Array, indptr: Array, shape: int | tuple[int, ...]) -> CsrArray:
+    """A csr_array of arrays with sorted indices and no duplicates; an int means a square shape."""
     csr_type = getattr(sparse, "csr_array", None) or sparse.csr_matrix
     A = csr_type((data, indices, indptr), shape=shape if isinstance(shape, tuple) else (shape, shape))
-    # Constructors may narrow int64 indices that fit int32; the caller's choice stands.
+    # The constructor may narrow int64 indices to int32; restore the caller's choice.
     A.indices, A.indptr = indices, indptr
     A.has_sorted_indices = True
     A.has_canonical_format = True
     return A
 
 
-def from_host(A, dtype, device, index_dtype):
-    """A matrix of SciPy, square and built on the CPU, as csr_array of these types on a device."""
-    array_modules(device)  # complains before any work is done
+def from_host(A: Any, dtype: npt.DTypeLike, device: Device, index_dtype: npt.DTypeLike | None) -> CsrArray:
+    """A square SciPy matrix as a csr_array of the given types on a device."""
+    array_modules(device)  # raises for an unusable device before any work
     A = A.tocsr()
     A.sum_duplicates()
     index_dtype = index_type(index_dtype, max(A.shape[0], A.nnz))
@@ -93,9 +105,10 @@ def from_host(A, dtype, device, index_dtype):
     return on_device(csr(scipy.sparse, data, indices, indptr, A.shape), device)
 
 
-def on_device(A, device):
-    """A csr_array of SciPy, sorted and without duplicates, on a device."""
+def on_device(A: CsrArray, device: Device) -> CsrArray:
+    """A SciPy csr_array with sorted indices and no duplicates, copied to a device."""
     xp, sparse = array_modules(device)
     if xp is np:
         return A
-    return csr(sparse, *(xp.asarray(part) for part in (A.data, A.indices, A.indptr)), A.shape)
+    data, indices, indptr = (xp.asarray(part) for part in (A.data, A.indices, A.indptr))
+    return csr(sparse, data, indices, indptr, A.shape)

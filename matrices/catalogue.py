@@ -1,4 +1,4 @@
-"""The 22 test matrices of Klein & Strzodka (2022) and what the paper's tables 3, 4 and 5 say of them."""
+"""The 22 test matrices of Klein & Strzodka (2022), with the values of the paper's tables 3, 4 and 5."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class PaperMatrix:
         """With the group, as the collection addresses it: "McRae/ecology1"."""
         return f"{self.group}/{self.name}" if self.group else self.name
 
-    def __str__(self):
+    def __str__(self) -> str:
         table = self.table5
         configurations = [
             f"  m = {m}, k_m = {k_m}  c_pi(5) {row.c5:.2f}, c_pi(M_max) {row.cmax:.2f}, M_max {row.M_max:,}"
@@ -122,7 +122,7 @@ def find(name: str) -> PaperMatrix:
     Raises
     ------
     LookupError
-        The catalogue has none of that name; the error lists the nearest ones.
+        The catalogue has no such name; the error lists similar ones.
 
     Examples
     --------

@@ -1,25 +1,27 @@
-"""What is known of a matrix without solving with it: whose it is, what it models, how large it is."""
+"""Metadata of a matrix: author, kind, sizes, licence."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import collection
 from .errors import UnknownMatrix
 from .files import read_header, read_matrix
 from .load import is_generated, is_path, locate
-from .places import is_offline, split_name
+from .places import PathLike, is_offline, split_name
 
 
 @dataclass(frozen=True)
 class Description:
     """
-    A matrix in words and numbers; what is not known is None.
+    Metadata of a matrix; unknown fields are None.
 
-    ``nnz`` counts the nonzeros of the whole matrix, ``stored`` the entries of its file, which for symmetric
-    matrices holds one triangle.
+    ``nnz`` counts the nonzeros of the whole matrix, ``stored`` the entries in its file, which stores one
+    triangle of a symmetric matrix.
     """
 
     name: str
@@ -43,12 +45,14 @@ class Description:
         return "\n".join(f"{key:<9} {value}" for key, value in known if value is not None)
 
 
-def describe(name, *, cache=None, offline=None) -> Description:
+def describe(
+    name: str | os.PathLike[str], *, cache: PathLike | None = None, offline: bool | None = None
+) -> Description:
     """
-    Say what is known of a matrix: group, author, kind, sizes, licence and how to cite it.
+    Metadata of a matrix: group, author, kind, sizes, licence and citation.
 
-    A file at hand is asked first, then the SuiteSparse collection's index. No matrix is downloaded, so that
-    author and title of one that is not at hand are None.
+    They are read from a local file and from the SuiteSparse collection's index. No matrix is downloaded:
+    author and title of a matrix without a local file are None.
 
     Parameters
     ----------
@@ -89,7 +93,7 @@ def describe(name, *, cache=None, offline=None) -> Description:
     return Description(**{"name": _plain_name(name), **of_file, **of_entry, "path": path})
 
 
-def _of_file(path):
+def _of_file(path: Path) -> dict[str, Any]:
     header = read_header(path)
     if header is None:
         A = read_matrix(path)
@@ -109,20 +113,26 @@ def _of_file(path):
     }
 
 
-def _entry(name, path, of_file, cache, offline):
-    """The index's line; a file at hand need not be in any index, and the index need not be fetched for it."""
+def _entry(
+    name: str | os.PathLike[str],
+    path: Path | None,
+    of_file: dict[str, Any],
+    cache: PathLike | None,
+    offline: bool,
+) -> collection.Entry | None:
+    """The matrix in the index; for a local file only local indexes are searched."""
     group, plain = of_file.get("group"), of_file.get("name")
     if group is None and not is_path(name):
-        group, plain = split_name(name)
+        group, plain = split_name(str(name))
     if path is None:
-        return collection.look_up(group, plain, cache=cache, offline=offline)
+        return collection.look_up(group, str(plain), cache=cache, offline=offline)
     try:
         return collection.known(group, plain, cache) if plain else None
     except UnknownMatrix:
         return None
 
 
-def _of_entry(entry):
+def _of_entry(entry: collection.Entry) -> dict[str, Any]:
     fields = {
         "name": entry.name,
         "group": entry.group,
@@ -136,5 +146,5 @@ def _of_entry(entry):
     return {**fields, "symmetry": "symmetric"} if entry.symmetric else fields
 
 
-def _plain_name(name):
-    return Path(name).name.split(".")[0] if is_path(name) else split_name(name)[1]
+def _plain_name(name: str | os.PathLike[str]) -> str:
+    return Path(name).name.split(".")[0] if is_path(name) else split_name(str(name))[1]

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .arrays import grid_shape
+from linforest_precond.annotations import Array
+
+from .arrays import CsrArray, Device, grid_shape
 from .grids import stencil
 
 SECOND_DIFFERENCE = np.array([-1.0, 2.0, -1.0])
@@ -19,25 +24,31 @@ MASS = np.array([1.0, 4.0, 1.0]) / 6
 
 
 def convection_diffusion(
-    shape, velocity=1.0, *, diffusion=1.0, scheme="upwind", dtype=np.float64, device=None, index_dtype=None
-):
+    shape: int | Sequence[int],
+    velocity: float | Sequence[float] = 1.0,
+    *,
+    diffusion: float | Sequence[float] = 1.0,
+    scheme: str = "upwind",
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
     """
     Finite differences of -div(diffusion grad u) + velocity . grad u on a grid of spacing one.
 
-    Nonsymmetric wherever the velocity is not zero; u vanishes just outside the grid.
+    Nonsymmetric for nonzero velocity; homogeneous Dirichlet conditions: u = 0 just outside the grid.
 
     Parameters
     ----------
     shape : int or tuple of int
         Vertices along each axis, numbered in C order: (ny, nx) or (nz, ny, nx), x fastest.
     velocity : float or sequence of float
-        Along each axis, in the order of `shape`; one number stands for all axes. With spacing and diffusion
+        Along each axis, in the order of `shape`; one number applies to all axes. With spacing and diffusion
         one this is the cell Péclet number.
     diffusion : float or sequence of float
         Along each axis, positive or zero.
     scheme : {"upwind", "central"}
-        First differences against the flow, which make an M-matrix at any velocity, or second-order central
-        ones.
+        Upwind differences, which give an M-matrix for any velocity, or second-order central differences.
     dtype, device, index_dtype
         As for `stencil`.
 
@@ -70,19 +81,19 @@ def convection_diffusion(
 
 
 def anisotropic_diffusion(
-    shape,
-    theta=math.pi / 6,
-    epsilon=1e-3,
+    shape: int | Sequence[int],
+    theta: float = math.pi / 6,
+    epsilon: float = 1e-3,
     *,
-    scheme="elements",
-    dtype=np.float64,
-    device=None,
-    index_dtype=None,
-):
+    scheme: str = "elements",
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
     """
-    Diffusion that is strong along one direction of the plane: -div Q diag(1, epsilon) Qᵀ grad u.
+    Rotated anisotropic diffusion in the plane: -div Q diag(1, epsilon) Qᵀ grad u.
 
-    Q turns by theta; u vanishes just outside the grid. The stencil is that of PyAMG's
+    Q rotates by theta; u = 0 just outside the grid. The stencil is that of PyAMG's
     ``diffusion_stencil_2d`` transposed, since x is the last axis here.
 
     Parameters
@@ -131,18 +142,18 @@ def anisotropic_diffusion(
     return stencil(shape, weights, dtype=dtype, device=device, index_dtype=index_dtype)
 
 
-def _first_difference(velocity, scheme):
+def _first_difference(velocity: float, scheme: str) -> Array:
     if scheme == "central":
         return CENTRAL_DIFFERENCE
     return BACKWARD_DIFFERENCE if velocity > 0 else FORWARD_DIFFERENCE
 
 
-def _on_axis(line, axis, axes):
+def _on_axis(line: Array, axis: int, axes: int) -> Any:
     """A stencil of three weights along one axis, as a stencil of all axes."""
     return functools.reduce(np.multiply.outer, [line if a == axis else IDENTITY for a in range(axes)])
 
 
-def _per_axis(value, axes, name):
+def _per_axis(value: Any, axes: int, name: str) -> Array:
     try:
         values = np.broadcast_to(np.asarray(value, dtype=np.float64), (axes,))
     except (TypeError, ValueError):
@@ -153,11 +164,11 @@ def _per_axis(value, axes, name):
     return values
 
 
-def _finite(value, name):
+def _finite(value: Any, name: str) -> float:
     try:
-        value = float(value)
+        number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, got {value!r}") from None
-    if not math.isfinite(value):
-        raise ValueError(f"{name} must be finite, got {value!r}")
-    return value
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {number!r}")
+    return number

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
+
 from .random_graphs import triangles
 
-ROW_SPACING = 0.65  # of the staggered rows of points, relative to the spacing within a row
-JITTER = 0.22  # how far points are moved at random, relative to the spacing within a row
-STRIP = 4.6  # width of the strips in which vertices are numbered, relative to the mean distance
+# Relative to the spacing of points within a row of the lattice: spacing of the rows, random displacement.
+ROW_SPACING = 0.65
+JITTER = 0.22
+# Width of the strips in which vertices are numbered, relative to the mean distance of points.
+STRIP = 4.6
 
 
-def disc_conduction(vertices, rim, seed=0):
+def disc_conduction(vertices: int, rim: int, seed: int = 0) -> Any:
     """
-    The Laplacian of a disc with heat transfer at its rim: symmetric, positive definite.
+    The Laplacian of a disc with heat transfer (Robin condition) at its rim: symmetric positive definite.
 
-    A triangulation has 7 vertices - 6 - 2 rim entries, vertices and edges in both directions. Vertices are
-    numbered strip by strip, along x.
+    The matrix has 7 vertices - 6 - 2 rim entries. Vertices are numbered strip by strip, along x.
     """
     rng = np.random.default_rng(seed)
     points = np.concatenate([_inner_points(vertices - rim, rng), _rim_points(rim)])
@@ -28,8 +32,8 @@ def disc_conduction(vertices, rim, seed=0):
     return _conduction(points[order], on_rim[order])
 
 
-def _inner_points(count, rng):
-    """The points of a staggered lattice that are nearest to the centre, moved a little."""
+def _inner_points(count: int, rng: np.random.Generator) -> Any:
+    """The points of a staggered lattice nearest to the centre, slightly displaced at random."""
     spacing = math.sqrt(math.pi / count / ROW_SPACING)
     across = math.ceil(1.1 / spacing)
     rows = math.ceil(across / ROW_SPACING)
@@ -41,12 +45,13 @@ def _inner_points(count, rng):
     return points * np.minimum(1, (1 - 0.2 * spacing) / np.hypot(*points.T))[:, None]
 
 
-def _rim_points(count):
+def _rim_points(count: int) -> Array:
     angle = 2 * np.pi * np.arange(count) / count
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def _conduction(points, on_rim):
+def _conduction(points: Array, on_rim: Array) -> Any:
+    """The stiffness matrix by the cotangent formula, with heat transfer at the rim."""
     import scipy.sparse as sp
 
     corners = triangles(points)
@@ -55,13 +60,13 @@ def _conduction(points, on_rim):
     for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         weights = 0.5 * _cotangents(*(points[corners[:, i]] for i in (a, b, c)))
         half += sp.coo_array((weights, (corners[:, a], corners[:, b])), shape=(size, size)).tocsr()
-    # Both triangles of an edge are added in one order only, so that the sum is symmetric to the last bit.
+    # One addition per edge makes the sum symmetric to the last bit.
     weights = half + half.T
     transfer = np.where(on_rim, 2 * np.pi / on_rim.sum(), 0.0)
     return sp.csr_array(sp.diags_array(weights.sum(axis=1) + transfer) - weights)
 
 
-def _cotangents(first, second, apex):
-    """Of the angle at the apex, for every triangle."""
+def _cotangents(first: Array, second: Array, apex: Array) -> Any:
+    """The cotangent of the angle at the apex of every triangle."""
     u, v = first - apex, second - apex
     return (u * v).sum(axis=1) / np.abs(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])

@@ -1,33 +1,33 @@
-"""Bring a matrix of the SuiteSparse collection into the cache: fetched, unpacked, checked, then renamed."""
+"""Download a matrix of the SuiteSparse collection into the cache: fetch, unpack, verify, rename."""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
+from typing import IO
 
 from . import matrix_market
 from .archive import most_in_all, open_matrix
 from .collection import CITATION, LICENCE, Entry
 from .errors import MatrixNotAvailable
 from .fetch import fetch
-from .places import cache_folder, make_folder, remove_abandoned, temporary_beside
+from .places import PathLike, cache_folder, make_folder, remove_abandoned, temporary_beside
 
 CHUNK = 1 << 20
 
 
-def download(entry: Entry, cache=None) -> Path:
+def download(entry: Entry, cache: PathLike | None = None) -> Path:
     """
     Download one matrix to ``<cache>/<group>/<name>.mtx``.
 
-    Processes that download the same matrix at once each work on files of their own; the last one to finish
-    replaces the others' equal file.
+    Processes that download the same matrix at once use separate temporary files; the last one to finish
+    replaces the equal files of the others.
 
     Raises
     ------
     MatrixNotAvailable
-        Where the download fails or does not hold what the index says. Nothing is left that could be taken for
-        the matrix.
+        If the download fails or does not agree with the index. No incomplete file is left behind.
     """
     target = make_folder(cache_folder(cache) / entry.group) / f"{entry.name}.mtx"
     archive = fetch(
@@ -39,28 +39,28 @@ def download(entry: Entry, cache=None) -> Path:
     try:
         header = _unpack(archive, target, entry)
     except ValueError as error:
-        raise MatrixNotAvailable(f"{entry.address} does not hold {entry.full_name}: {error}") from error
+        raise MatrixNotAvailable(f"{entry.address} does not contain {entry.full_name}: {error}") from error
     finally:
         archive.unlink(missing_ok=True)
     print(_notice(entry, header, target), file=sys.stderr)
     return target
 
 
-def check_header(header, entry):
-    """The sizes must be the index's; a triangle of a symmetric matrix has about half of its entries."""
+def check_header(header: matrix_market.Header, entry: Entry) -> None:
+    """Raise unless the sizes agree with the index; a stored triangle has about half of the entries."""
     shape, expected = (header.rows, header.columns), (entry.rows, entry.columns)
     if header.format != "coordinate" or shape != expected:
         raise ValueError(f"the file has shape {shape}, the index says {expected}")
     least, most = entry.nnz, entry.most_entries
     if header.symmetry != "general":
-        # Of the entries on and below the diagonal, at most every row's own is not doubled.
+        # A stored triangle has half of the off-diagonal entries, and at most `rows` on the diagonal.
         least, most = (least + 1) // 2, (most + entry.rows) // 2
     if not least <= header.stored <= most:
         raise ValueError(f"the file stores {header.stored} entries, the index allows {least} to {most}")
 
 
-def _unpack(archive, target, entry):
-    """Write the matrix beside its target, and rename it once all is checked."""
+def _unpack(archive: Path, target: Path, entry: Entry) -> matrix_market.Header:
+    """Write the matrix to a temporary file, and rename it after all checks."""
     remove_abandoned(target)
     temporary = temporary_beside(target)
     try:
@@ -77,8 +77,8 @@ def _unpack(archive, target, entry):
     return header
 
 
-def _copy(stream, path):
-    """Copy a text, and count its lines."""
+def _copy(stream: IO[bytes], path: Path) -> int:
+    """Copy a text file and return the number of its lines."""
     lines, last = 0, b"\n"
     with open(path, "xb") as file:
         while chunk := stream.read(CHUNK):
@@ -87,7 +87,7 @@ def _copy(stream, path):
     return lines + (last != b"\n")
 
 
-def _notice(entry, header, path):
+def _notice(entry: Entry, header: matrix_market.Header, path: Path) -> str:
     author, date = header.comment("author"), header.comment("date")
     credit = f" by {author}" if author else ""
     year = f", {date}" if date else ""

@@ -1,8 +1,8 @@
-"""What goes wrong when a matrix is asked for by name."""
+"""Exceptions of `load` and `describe`."""
 
 
 class MatrixNotAvailable(LookupError):  # noqa: N818
-    """A matrix that cannot be had: its name is unknown, its download failed, or there is no network.
+    """A matrix is not available: its name is unknown, its download failed, or there is no network.
 
     Examples
     --------
@@ -17,8 +17,8 @@ class MatrixNotAvailable(LookupError):  # noqa: N818
 
 
 class UnknownMatrix(MatrixNotAvailable):
-    """No matrix of the collection has this name, or more than one has it."""
+    """No matrix of the collection has this name, or more than one."""
 
 
 class MatrixOffline(MatrixNotAvailable):
-    """The matrix is not at hand, and the network is down or switched off."""
+    """There is no local copy of the matrix, and the network is down or disabled."""

@@ -1,8 +1,8 @@
-"""Download one file over HTTPS: streamed, bounded, counted, resumed after a break.
+"""Download one file over HTTPS: streamed, with a size limit, resumed after a broken connection.
 
-Bytes arrive in a file whose name no other process uses. After a break they stay behind as a ``.part`` file
-that carries the server's validator (ETag or date) in its name; whoever renames it first goes on from there,
-and the server sends the rest only if its file is still the same.
+Bytes are written to a file with a unique name. After a broken connection they are kept as a ``.part`` file
+with the server's validator (ETag or Last-Modified) in its name. The process that first renames it continues
+the download; by ``If-Range`` the server sends the rest only if its file has not changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import sys
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO, Any
 
 from .errors import MatrixNotAvailable, MatrixOffline
 from .places import remove_abandoned, temporary_beside
@@ -31,38 +33,38 @@ NETWORK_ERRORS = (OSError, http.client.HTTPException)
 
 
 def server() -> str:
-    """The collection's address, or the mirror that ``LINFOREST_SUITESPARSE`` names."""
+    """The collection's URL, or the mirror in ``LINFOREST_SUITESPARSE``."""
     address = os.environ.get("LINFOREST_SUITESPARSE") or COLLECTION
     _check_address(address)
     return address.rstrip("/")
 
 
-def fetch(address, target, *, most_bytes, label=None) -> Path:
+def fetch(address: str, target: Path, *, most_bytes: int, label: str | None = None) -> Path:
     """
-    Download a file to a temporary one beside ``target``.
+    Download a file to a temporary file in the folder of ``target``.
 
     Parameters
     ----------
     address : str
-        Begins with https://, or http:// on this machine.
+        An https:// URL, or http:// on localhost.
     target : Path
-        Names the temporary file; it is not written itself.
+        The final path, from which temporary names are derived; it is not written.
     most_bytes : int
-        Larger answers are refused.
+        Larger responses are rejected.
     label : str, optional
-        What the progress bar says; None shows none.
+        Label of the progress bar; None shows no bar.
 
     Returns
     -------
     Path
-        The whole file, the caller's to check, rename or delete.
+        The complete file; the caller verifies, renames or deletes it.
 
     Raises
     ------
     MatrixOffline
-        Where no connection comes about.
+        If there is no connection.
     MatrixNotAvailable
-        Where the server refuses, or the connection breaks for good.
+        If the server responds with an error, or the connection breaks repeatedly.
     """
     _check_address(address)
     remove_abandoned(target)
@@ -76,13 +78,13 @@ def fetch(address, target, *, most_bytes, label=None) -> Path:
 
 
 class _Broken(Exception):  # noqa: N818
-    """The connection ended before the file did."""
+    """The connection closed before the end of the file."""
 
 
 class _Transfer:
-    """One file on its way; ``validator`` says which version of it the bytes so far belong to."""
+    """One download; ``validator`` identifies the version of the bytes received so far."""
 
-    def __init__(self, address, target, most_bytes, label):
+    def __init__(self, address: str, target: Path, most_bytes: int, label: str | None):
         self.address, self.target, self.most_bytes, self.label = address, target, most_bytes, label
         self.path = temporary_beside(target)
         self.validator = _claim_part(target, self.path)
@@ -90,15 +92,16 @@ class _Transfer:
             self.path.touch(exist_ok=False)
 
     @property
-    def size(self):
+    def size(self) -> int:
         return self.path.stat().st_size
 
-    def run(self):
-        """Try again while that brings the file further."""
+    def run(self) -> None:
+        """Receive the file; after a broken connection, retry as long as there is progress."""
         for _attempt in range(ATTEMPTS):
             before = self.size
             try:
-                return self._receive()
+                self._receive()
+                return
             except _Broken as error:
                 reason = error
                 if self.size <= before:
@@ -108,14 +111,14 @@ class _Transfer:
             "the next call tries again"
         ) from reason
 
-    def put_back(self):
-        """Keep what can be continued, remove the rest."""
+    def put_back(self) -> None:
+        """Keep the received bytes if the download can be resumed, else remove them."""
         if self.validator is not None and self.path.exists() and self.size:
             os.replace(self.path, _part_name(self.target, self.validator))
         else:
             self.path.unlink(missing_ok=True)
 
-    def _receive(self):
+    def _receive(self) -> None:
         with self._open() as response, open(self.path, "r+b") as file:
             start = self._start(response)
             if start is None:
@@ -127,10 +130,10 @@ class _Transfer:
             file.truncate()
             self._copy(response, file, start, total)
 
-    def _open(self):
-        """Ask for the file, or the rest of it; a rest that no longer exists means the whole."""
+    def _open(self) -> Any:
+        """Request the file or its rest; if the range is not satisfiable, the whole file."""
         start = self.size if self.validator else 0
-        headers = {"Range": f"bytes={start}-", "If-Range": self.validator} if start else {}
+        headers = {"Range": f"bytes={start}-", "If-Range": str(self.validator)} if start else {}
         try:
             return _opener().open(
                 urllib.request.Request(self.address, headers={**HEADERS, **headers}), timeout=TIMEOUT_SECONDS
@@ -146,29 +149,31 @@ class _Transfer:
             reason = getattr(error, "reason", None) or error
             raise MatrixOffline(f"{self.address} cannot be reached ({reason})") from error
 
-    def _start(self, response):
-        """Where the answer's bytes belong: at the end of ours, or None where the server sent another part."""
+    def _start(self, response: http.client.HTTPResponse) -> int | None:
+        """The offset of the response's bytes in the file; None if it is not the requested range."""
         if response.status != http.HTTPStatus.PARTIAL_CONTENT:
             return 0
         if self.validator is None:
-            raise MatrixNotAvailable(f"{self.address}: the server sent a part where the whole was asked for")
+            raise MatrixNotAvailable(f"{self.address}: the server sent a part, but the whole was requested")
         answered = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
         same = _validator(response) in (None, self.validator)
         return self.size if same and answered and int(answered[1]) == self.size else None
 
-    def _total(self, response, start):
+    def _total(self, response: http.client.HTTPResponse, start: int) -> int | None:
         length = response.headers.get("Content-Length", "")
         total = start + int(length) if length.isdigit() else None
         if total is not None:
             self._check_size(total)
         return total
 
-    def _check_size(self, size):
+    def _check_size(self, size: int) -> None:
         if size > self.most_bytes:
             self.validator = None
             raise MatrixNotAvailable(f"{self.address} has over {self.most_bytes} bytes: not plausible")
 
-    def _copy(self, response, file, start, total):
+    def _copy(
+        self, response: http.client.HTTPResponse, file: IO[bytes], start: int, total: int | None
+    ) -> None:
         size = start
         with _progress(self.label, start, total) as advance:
             while chunk := _read(response):
@@ -178,62 +183,66 @@ class _Transfer:
                 advance(len(chunk))
         file.flush()
         if total is not None and size != total:
-            raise _Broken(f"{size} of {total} bytes arrived")
+            raise _Broken(f"received {size} of {total} bytes")
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Redirections never leave HTTPS."""
+    """Rejects redirects to addresses without HTTPS."""
 
-    def redirect_request(self, request, response, code, message, headers, address):
+    def redirect_request(
+        self, request: Any, response: Any, code: int, message: str, headers: Any, address: str
+    ) -> urllib.request.Request | None:
         try:
             _check_address(address)
         except ValueError as error:
-            raise MatrixNotAvailable(f"{request.full_url} leads elsewhere: {error}") from error
+            raise MatrixNotAvailable(
+                f"{request.full_url} redirects to an invalid address: {error}"
+            ) from error
         return super().redirect_request(request, response, code, message, headers, address)
 
 
-def _opener():
+def _opener() -> urllib.request.OpenerDirector:
     return urllib.request.build_opener(_SafeRedirects)
 
 
-def _check_address(address):
+def _check_address(address: str) -> None:
     parts = urllib.parse.urlsplit(address)
     if parts.scheme == "https" and parts.hostname:
         return
     if parts.scheme == "http" and _is_this_machine(parts.hostname):
         return
-    raise ValueError(f"an address must begin with https:// (http:// on this machine alone), got {address!r}")
+    raise ValueError(f"an address must start with https:// (http:// only on localhost), got {address!r}")
 
 
-def _is_this_machine(host):
+def _is_this_machine(host: str | None) -> bool:
     try:
         return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
     except ValueError:
         return False
 
 
-def _read(response):
+def _read(response: http.client.HTTPResponse) -> bytes:
     try:
-        # read() would lose the bytes before a timeout, read1() gives what has arrived.
+        # read() would lose the bytes received before a timeout, read1() returns them.
         return response.read1(CHUNK)
     except NETWORK_ERRORS as error:
         raise _Broken(f"{error or type(error).__name__}") from error
 
 
-def _validator(response):
-    """What tells this version of the file from others; a weak ETag or a long one does not serve."""
+def _validator(response: http.client.HTTPResponse) -> str | None:
+    """The strong ETag or the date of the file, None if there is none or it is too long."""
     tag = response.headers.get("ETag", "")
-    mark = tag if tag.startswith('"') else response.headers.get("Last-Modified", "")
-    return mark if 0 < len(mark) <= LONGEST_VALIDATOR else None
+    validator = tag if tag.startswith('"') else response.headers.get("Last-Modified", "")
+    return validator if 0 < len(validator) <= LONGEST_VALIDATOR else None
 
 
-def _part_name(target, validator):
-    # Hexadecimal digits survive every file system.
+def _part_name(target: Path, validator: str) -> Path:
+    # Hexadecimal digits are valid in file names everywhere.
     return target.with_name(f"{target.name}.{validator.encode().hex()}.part")
 
 
-def _claim_part(target, own_path):
-    """Rename a part that someone left to a name of our own: of several processes one succeeds."""
+def _claim_part(target: Path, own_path: Path) -> str | None:
+    """Rename an existing .part file to our own name and return its validator; one process succeeds."""
     for part in target.parent.glob(f"{target.name}.*.part"):
         with contextlib.suppress(OSError, ValueError):
             validator = bytes.fromhex(part.name[len(target.name) + 1 : -len(".part")]).decode()
@@ -243,8 +252,8 @@ def _claim_part(target, own_path):
 
 
 @contextlib.contextmanager
-def _progress(label, start, total):
-    """A function to report bytes to: a bar in a terminal where tqdm is installed."""
+def _progress(label: str | None, start: int, total: int | None) -> Iterator[Callable[[int], Any]]:
+    """A function that reports received bytes: a bar in a terminal where tqdm is installed."""
     try:
         from tqdm import tqdm
     except ImportError:

@@ -1,4 +1,4 @@
-"""Read a matrix from a file, whatever its format."""
+"""Read a matrix from a file in any of the supported formats."""
 
 from __future__ import annotations
 
@@ -7,35 +7,41 @@ import contextlib
 import gzip
 import os
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 import scipy.io
 import scipy.sparse
 
 from . import archive, matrix_market, rutherford_boeing
+from .arrays import CsrArray
 
-# What stands in the way of a file is the system's to say, and so is a lack of memory.
+Reader: TypeAlias = Callable[[Path], Any]
+
+# Errors that do not come from the file's content and are passed on unchanged.
 NOT_THE_CONTENT = (FileNotFoundError, PermissionError, IsADirectoryError, MemoryError)
 
 
-def matrix_suffix(path) -> str | None:
-    """The ending that says how to read a file, or None."""
+def matrix_suffix(path: str | os.PathLike[str]) -> str | None:
+    """The suffix that determines the format of a file, or None."""
     name = os.path.basename(os.fspath(path)).lower()
     fitting = [suffix for suffix in READERS if name.endswith(suffix)]
     return max(fitting, key=len, default=None)
 
 
-def read_matrix(path):
+def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
     """
-    Read a sparse matrix; the file's ending says in which format.
+    Read a sparse matrix; the file's suffix determines the format.
 
     Parameters
     ----------
     path : str or path-like
-        Ends with .mtx (Matrix Market), .rb, .hb, .rua, .rsa ... (Rutherford- and Harwell-Boeing), each as it
-        is or as .gz or .bz2, .mat (MATLAB up to version 7), .npz (`scipy.sparse.save_npz`) or .tar.gz (an
-        archive of the SuiteSparse collection).
+        .mtx (Matrix Market), .rb, .hb, .rua, .rsa ... (Rutherford- and Harwell-Boeing), each plain or
+        compressed as .gz or .bz2, .mat (MATLAB up to version 7), .npz (`scipy.sparse.save_npz`) or .tar.gz
+        (an archive of the SuiteSparse collection).
 
     Returns
     -------
@@ -46,7 +52,7 @@ def read_matrix(path):
     Raises
     ------
     ValueError
-        Where the file is cut off, damaged or of an unknown format; the message names the file.
+        If the file is truncated, damaged or of an unknown format; the message names the file.
 
     Examples
     --------
@@ -70,11 +76,13 @@ def read_matrix(path):
         return _canonical(READERS[suffix](path))
 
 
-def read_header(path) -> matrix_market.Header | None:
+def read_header(path: str | os.PathLike[str]) -> matrix_market.Header | None:
     """The header of a Matrix Market file or archive, None for other formats."""
     suffix = matrix_suffix(path) or ""
     if suffix == ".tar.gz":
-        opened = archive.open_matrix(path, _name_in_archive(path), whole=False)
+        opened: AbstractContextManager[IO[bytes]] = archive.open_matrix(
+            path, _name_in_archive(path), whole=False
+        )
     elif suffix.startswith(".mtx"):
         opened = _open(path)
     else:
@@ -83,63 +91,65 @@ def read_header(path) -> matrix_market.Header | None:
         return matrix_market.read_header(stream)
 
 
-def declared_name(path) -> str | None:
-    """The group and name a Matrix Market file gives itself, None where it gives none or is not readable."""
+def declared_name(path: Path) -> str | None:
+    """The group and name in a Matrix Market file's comments, None where there is none."""
     try:
         header = read_header(path)
     except (OSError, ValueError):
         return None
-    return header and header.comment("name")
+    return None if header is None else header.comment("name")
 
 
 @contextlib.contextmanager
-def _naming(path):
-    """Whatever is wrong with a file's content, the error names it; readers raise errors of all kinds."""
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn all errors about a file's content into a ValueError that names the file."""
     try:
         yield
     except NOT_THE_CONTENT:
         raise
     except Exception as error:
         raise ValueError(
-            f"{path} cannot be read: {error or type(error).__name__}; if it is cut off or damaged, delete it "
-            "and fetch it again"
+            f"{path} cannot be read: {error or type(error).__name__}; if it is truncated or damaged, delete "
+            "it and download it again"
         ) from error
 
 
-def _read_matrix_market(path):
+def _read_matrix_market(path: Path) -> Any:
     with _open(path) as stream:
         matrix_market.read_header(stream)
-    _warn_of_an_open_end(path)
+    _warn_if_truncated(path)
     return matrix_market.read_entries(path)
 
 
-def _warn_of_an_open_end(path):
-    """Compressed files carry a checksum; in plain text a cut within the last number goes unseen."""
+def _warn_if_truncated(path: Path) -> None:
+    """Warn if a plain file may end within its last number; compressed files have a checksum."""
     with open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         if path.suffix != ".mtx" or not size:
             return
         file.seek(size - 1)
         if file.read() not in (b"\n", b"\r"):
-            warnings.warn(f"{path} does not end with a line break; its last entry may be cut", stacklevel=5)
+            warnings.warn(
+                f"{path} does not end with a line break; its last entry may be truncated", stacklevel=5
+            )
 
 
-def _read_rutherford_boeing(path):
+def _read_rutherford_boeing(path: Path) -> Any:
     with _open(path) as stream:
         return rutherford_boeing.read_rutherford_boeing(stream.read())
 
 
-def _read_archive(path):
+def _read_archive(path: Path) -> Any:
     with archive.open_matrix(path, _name_in_archive(path)) as stream:
         return matrix_market.read_entries(stream)
 
 
-def _read_npz(path):
+def _read_npz(path: Path) -> Any:
     # SciPy loads with allow_pickle=False.
     return _checked(scipy.sparse.load_npz(path))
 
 
-def _read_mat(path):
+def _read_mat(path: Path) -> Any:
     with open(path, "rb") as file:
         if file.read(10) == b"MATLAB 7.3":
             raise ValueError("MATLAB 7.3 files are HDF5; save with -v7 instead")
@@ -153,14 +163,14 @@ def _read_mat(path):
     return _checked(next(iter(matrices.values())))
 
 
-def _checked(A):
-    """A's indices lie within its shape: conversions trust them."""
+def _checked(A: Any) -> Any:
+    """A, after a check that its indices lie within its shape: conversions rely on it."""
     if A.format in ("csr", "csc", "bsr"):
         A.check_format(full_check=True)
     return A
 
 
-def _canonical(A):
+def _canonical(A: Any) -> CsrArray:
     """A csr_array of float64 or complex128, sorted, without duplicates."""
     A = scipy.sparse.csr_array(A)
     if A.dtype.kind not in "biufc":
@@ -170,22 +180,23 @@ def _canonical(A):
     return A
 
 
-def _open(path):
-    """A file's bytes, uncompressed."""
-    openers = {".gz": gzip.open, ".bz2": bz2.open}
-    return openers.get(Path(path).suffix.lower(), open)(path, "rb")
+def _open(path: str | os.PathLike[str]) -> IO[bytes]:
+    """A binary stream of a file, decompressed."""
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+    stream: IO[bytes] = openers.get(Path(path).suffix.lower(), open)(path, "rb")
+    return stream
 
 
-def _name_in_archive(path):
+def _name_in_archive(path: str | os.PathLike[str]) -> str:
     return Path(path).name[: -len(".tar.gz")]
 
 
-def _with_compressed(suffixes, reader):
+def _with_compressed(suffixes: Sequence[str], reader: Reader) -> dict[str, Reader]:
     return {suffix + packed: reader for suffix in suffixes for packed in ("", ".gz", ".bz2")}
 
 
 BOEING_SUFFIXES = (".rb", ".hb", ".rua", ".rsa", ".rza", ".rra", ".pua", ".psa", ".cua", ".csa", ".cha")
-READERS = {
+READERS: dict[str, Reader] = {
     **_with_compressed([".mtx"], _read_matrix_market),
     ".npz": _read_npz,
     ".mat": _read_mat,

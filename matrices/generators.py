@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .arrays import from_host
+from .arrays import CsrArray, Device, from_host
 from .diffusion import anisotropic_diffusion, convection_diffusion
 from .grids import aniso, poisson
 from .random_graphs import delaunay, random_geometric, rmat
@@ -20,17 +21,17 @@ PAPER_SIDE = "2500"
 
 @dataclass(frozen=True)
 class Generator:
-    """What the part before the colon stands for."""
+    """A kind of generated matrix: the part of a name before the colon."""
 
     example: str
     description: str
-    make: Callable[..., Any]  # make(what follows the colon, device=, dtype=)
-    default: str | None = None  # what a name without colon means
+    make: Callable[..., CsrArray]  # make(text after the colon, device=, dtype=)
+    default: str | None = None  # the text after the colon if the name has none
 
 
 def is_generator(name: str) -> bool:
     """
-    Whether a name is that of a generated matrix; what follows its colon may still be wrong.
+    Whether a name is that of a generated matrix; the text after its colon is not checked.
 
     Examples
     --------
@@ -43,9 +44,9 @@ def is_generator(name: str) -> bool:
     return generator is not None and (bool(colon) or generator.default is not None)
 
 
-def generate(name: str, *, device=None, dtype=None):
+def generate(name: str, *, device: Device = None, dtype: npt.DTypeLike | None = None) -> CsrArray:
     """
-    Make the matrix that a name describes.
+    Generate the matrix with the given name.
 
     Parameters
     ----------
@@ -54,9 +55,9 @@ def generate(name: str, *, device=None, dtype=None):
         vertices ("delaunay:10000") or its logarithm ("rmat:18"), the name of a stand-in with the number its
         sides are divided by ("standin:atmosmodm/4"), or of an example of PyAMG's gallery ("pyamg:bar").
     device : {None, "cpu", "cuda"}, optional
-        Where the matrix is wanted; None means the CPU.
+        Where to create the matrix; None means the CPU.
     dtype : dtype, optional
-        None means float64, and for PyAMG's examples what they come in.
+        None means float64, and for PyAMG's examples their own.
 
     Returns
     -------
@@ -65,9 +66,9 @@ def generate(name: str, *, device=None, dtype=None):
     Raises
     ------
     LookupError
-        No generator has that name.
+        There is no such generator.
     ValueError
-        What follows the colon does not fit.
+        The text after the colon is invalid.
 
     Examples
     --------
@@ -80,10 +81,10 @@ def generate(name: str, *, device=None, dtype=None):
     kind, colon, argument = str(name).partition(":")
     generator = GENERATORS.get(kind.lower())
     if generator is None:
-        raise LookupError(f"name {name!r} is not that of a generator; these are known:\n{help_text()}")
+        raise LookupError(f"name {name!r} is not a known generator; the generators are:\n{help_text()}")
     if not colon and generator.default is None:
         raise ValueError(f"name {name!r} needs a size or name after a colon, such as {generator.example!r}")
-    argument = argument if colon else generator.default
+    argument = argument if colon else str(generator.default)
     try:
         return generator.make(argument, device=device, dtype=dtype)
     except _MisreadError as error:
@@ -91,7 +92,7 @@ def generate(name: str, *, device=None, dtype=None):
 
 
 def names() -> dict[str, str]:
-    """An example of a name for every generator, and what it makes."""
+    """An example name of every generator, and its description."""
     return {generator.example: generator.description for generator in GENERATORS.values()}
 
 
@@ -102,7 +103,7 @@ def help_text() -> str:
 
 
 class _MisreadError(ValueError):
-    """What follows the colon is not of the form wanted."""
+    """The text after the colon is invalid."""
 
 
 def _number(text: str) -> int:
@@ -115,33 +116,40 @@ def _sides(text: str) -> tuple[int, ...]:
     return tuple(_number(side) for side in text.lower().split("x"))
 
 
-def _made_with(make, read, argument, *, device, dtype):
+def _made_with(
+    make: Callable[..., CsrArray],
+    read: Callable[[str], Any],
+    argument: str,
+    *,
+    device: Device,
+    dtype: npt.DTypeLike | None,
+) -> CsrArray:
     return make(read(argument), device=device, dtype=np.float64 if dtype is None else dtype)
 
 
-def _by(make, read) -> Callable[..., Any]:
+def _by(make: Callable[..., CsrArray], read: Callable[[str], Any]) -> Callable[..., CsrArray]:
     return partial(_made_with, make, read)
 
 
-def _box(axes) -> Callable[[str], tuple[int, ...]]:
-    """Reads one side of a square or cube, or all sides."""
+def _box(axes: int) -> Callable[[str], tuple[int, ...]]:
+    """A parser for one side of a square or cube, or for all sides."""
 
-    def read(text):
+    def read(text: str) -> tuple[int, ...]:
         sides = _sides(text)
         if len(sides) not in (1, axes):
-            raise _MisreadError(f"{text!r} should be one side or {axes} with x between")
+            raise _MisreadError(f"{text!r} should be one side, or {axes} separated by x")
         return sides * axes if len(sides) == 1 else sides
 
     return read
 
 
-def _standin(argument, *, device, dtype):
-    name, slash, shrink = argument.partition("/")
-    shrink = _number(shrink) if slash else 1
+def _standin(argument: str, *, device: Device, dtype: npt.DTypeLike | None) -> CsrArray:
+    name, slash, divisor = argument.partition("/")
+    shrink = _number(divisor) if slash else 1
     return standin(name, shrink=shrink, device=device, dtype=np.float64 if dtype is None else dtype)
 
 
-def _pyamg_example(argument, *, device, dtype):
+def _pyamg_example(argument: str, *, device: Device, dtype: npt.DTypeLike | None) -> CsrArray:
     try:
         from pyamg.gallery import example
     except ImportError as error:
@@ -160,7 +168,7 @@ GENERATORS = {
     **{
         f"aniso{kind}": Generator(
             f"aniso{kind}:300",
-            f"ANISO{kind} of the paper on a 300 x 300 grid (2500 x 2500 where no side is given)",
+            f"ANISO{kind} of the paper on a 300 x 300 grid (default: 2500 x 2500)",
             _by(partial(aniso, kind), _number),
             default=PAPER_SIDE,
         )
@@ -177,7 +185,7 @@ GENERATORS = {
     ),
     "anisotropic": Generator(
         "anisotropic:200",
-        "diffusion that is 1000 times as strong along 30 degrees",
+        "anisotropic diffusion, 1000 : 1 at 30 degrees",
         _by(anisotropic_diffusion, _box(2)),
     ),
     "rmat": Generator("rmat:18", "R-MAT graph of 2**18 vertices, 16 edges each", _by(rmat, _number)),

@@ -1,4 +1,4 @@
-"""Matrices of constant stencils on rectangular grids, written once for NumPy and CuPy.
+"""Constant stencils on rectangular grids, for NumPy and CuPy.
 
 Vertices are numbered in C order: on a grid of shape (ny, nx) the vertex at (y, x) is ``y * nx + x``.
 """
@@ -6,19 +6,36 @@ Vertices are numbered in C order: on a grid of shape (ny, nx) the vertex at (y, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from .arrays import array_modules, csr, grid_shape, index_type, integer, value_type
+from linforest_precond.annotations import Array, DType
 
-# Rows are y - 1, y, y + 1 and columns x - 1, x, x + 1: the paper prints y + 1 on top.
+from .arrays import CsrArray, Device, array_modules, csr, grid_shape, index_type, integer, value_type
+
+# A box of grid vertices.
+Box: TypeAlias = tuple[slice, ...]
+# Vertices, their neighbours, and the weight of the coupling: a number or an array.
+Coupling: TypeAlias = tuple[Box, Box, Any]
+
+# Rows are y - 1, y, y + 1, columns x - 1, x, x + 1; the paper prints y + 1 on top.
 ANISO1 = ((-0.2, -0.1, -0.2), (-1.0, 3.0, -1.0), (-0.2, -0.1, -0.2))
 ANISO2 = ((-1.0, -0.2, -0.1), (-0.2, 3.0, -0.2), (-0.1, -0.2, -1.0))
 
 
-def stencil(shape, weights, *, dtype=np.float64, device=None, index_dtype=None):
+def stencil(
+    shape: int | Sequence[int],
+    weights: npt.ArrayLike,
+    *,
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
     """
-    The matrix that applies one stencil at every vertex of a grid.
+    The matrix of a constant stencil on a grid.
 
     Parameters
     ----------
@@ -31,9 +48,9 @@ def stencil(shape, weights, *, dtype=np.float64, device=None, index_dtype=None):
     dtype : dtype, optional
         float32, float64 (default), complex64 or complex128.
     device : {None, "cpu", "cuda"}, optional
-        Where the matrix is built; None means the CPU.
+        Where to create the matrix; None means the CPU.
     index_dtype : dtype, optional
-        int32 or int64. None takes int32 whenever it is wide enough.
+        int32 or int64. None means int32 if it is wide enough.
 
     Returns
     -------
@@ -53,11 +70,17 @@ def stencil(shape, weights, *, dtype=np.float64, device=None, index_dtype=None):
     """
     shape = grid_shape(shape)
     dtype = value_type(dtype)
-    weights = _stencil_weights(weights, len(shape), dtype)
-    return assemble(shape, _couplings(shape, weights), dtype, device, index_dtype)
+    checked = _stencil_weights(weights, len(shape), dtype)
+    return assemble(shape, _couplings(shape, checked), dtype, device, index_dtype)
 
 
-def poisson(shape, *, dtype=np.float64, device=None, index_dtype=None):
+def poisson(
+    shape: int | Sequence[int],
+    *,
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
     """
     The finite-difference Laplacian of a grid: 2d on the diagonal, -1 to each of the 2d neighbours.
 
@@ -91,7 +114,14 @@ def poisson(shape, *, dtype=np.float64, device=None, index_dtype=None):
     return stencil(shape, weights, dtype=dtype, device=device, index_dtype=index_dtype)
 
 
-def aniso(kind, n, *, dtype=np.float64, device=None, index_dtype=None):
+def aniso(
+    kind: int,
+    n: int,
+    *,
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
     """
     The anisotropic test problems ANISO1, ANISO2 and ANISO3 of Klein & Strzodka (section 5) on an n x n grid.
 
@@ -131,74 +161,86 @@ def aniso(kind, n, *, dtype=np.float64, device=None, index_dtype=None):
     weights = np.array(ANISO1 if kind == 1 else ANISO2, dtype=dtype)
     if kind < 3:
         return assemble((n, n), _couplings((n, n), weights), dtype, device, index_dtype)
-    # Vertices are ordered by (x - y, x): offsets taken in that order meet their columns in ascending order.
+    # Vertices are ordered by (x - y, x): with offsets in the same order, the columns of a row ascend.
     couplings = _couplings((n, n), weights, key=lambda offset: (offset[1] - offset[0], offset[1]))
     return assemble((n, n), couplings, dtype, device, index_dtype, number=_number_along_diagonals)
 
 
-def assemble(shape, couplings, dtype, device, index_dtype, number=None):
+def assemble(
+    shape: Sequence[int],
+    couplings: Sequence[Coupling],
+    dtype: npt.DTypeLike,
+    device: Device,
+    index_dtype: npt.DTypeLike | None,
+    number: Callable[[Any, Sequence[int], DType], Array] | None = None,
+) -> CsrArray:
     """
-    Fill the CSR arrays coupling by coupling, each over a box of vertices and the box of their neighbours.
+    Fill the CSR arrays coupling by coupling, vectorized over all vertices that have it.
 
-    ``couplings`` holds (here, there, weight) in ascending order of the neighbour's number, so every row comes
-    out sorted: two boxes of one shape as slices, see `boxes`, and a number or an array of that shape.
-    ``number(xp, shape, index dtype)`` numbers the vertices of the grid, None in C order.
+    A coupling is (box, neighbours, weight): a box of vertices and the equally shaped box of their neighbours,
+    both as slices, see `boxes`, and a number or an array of that shape. Couplings are given in ascending
+    order of the neighbour's number, so that the columns of every row are sorted. ``number(xp, shape, index
+    dtype)`` numbers the vertices of the grid; None means C order.
     """
     xp, sparse = array_modules(device)
     size = math.prod(shape)
-    nnz = sum(_box_size(here) for here, _, _ in couplings)
+    nnz = sum(_box_size(box) for box, _, _ in couplings)
     index_dtype = index_type(index_dtype, max(size, nnz))
 
     vertex = (number or _number_in_c_order)(xp, shape, index_dtype)
     degree = xp.zeros(shape, dtype=index_dtype)
-    for here, _, _ in couplings:
-        degree[here] += 1
+    for box, _, _ in couplings:
+        degree[box] += 1
     row_length = xp.empty(size, dtype=index_dtype)
     row_length[vertex] = degree
     indptr = xp.zeros(size + 1, dtype=index_dtype)
     indptr[1:] = xp.cumsum(row_length, dtype=index_dtype)
 
-    # The next free slot of each vertex's row; it takes over the degrees' memory.
+    # The next free slot of each vertex's row; reuses the memory of the degrees.
     slot = degree
     slot[...] = indptr[vertex]
     indices = xp.empty(nnz, dtype=index_dtype)
     data = xp.empty(nnz, dtype=dtype)
-    for here, there, weight in couplings:
-        slots = slot[here]
-        indices[slots] = vertex[there]
+    for box, neighbours, weight in couplings:
+        slots = slot[box]
+        indices[slots] = vertex[neighbours]
         data[slots] = weight if np.isscalar(weight) else xp.asarray(weight)
-        slot[here] += 1
+        slot[box] += 1
     return csr(sparse, data, indices, indptr, size)
 
 
-def boxes(shape, offset):
-    """The vertices whose neighbour at an offset lies in the grid, and these neighbours."""
+def boxes(shape: Sequence[int], offset: Sequence[int]) -> tuple[Box, Box]:
+    """The box of vertices whose neighbour at an offset lies in the grid, and the box of these neighbours."""
     pairs = list(zip(shape, offset, strict=True))
-    here = tuple(slice(max(0, -step), max(0, length - max(0, step))) for length, step in pairs)
-    there = tuple(slice(max(0, step), max(0, length - max(0, -step))) for length, step in pairs)
-    return here, there
+    box = tuple(slice(max(0, -step), max(0, length - max(0, step))) for length, step in pairs)
+    neighbours = tuple(slice(max(0, step), max(0, length - max(0, -step))) for length, step in pairs)
+    return box, neighbours
 
 
-def _couplings(shape, weights, key=None):
-    """Every nonzero weight with its boxes, offsets in C order or by a key: columns in ascending order."""
+def _couplings(
+    shape: Sequence[int], weights: Array, key: Callable[[tuple[int, ...]], Any] | None = None
+) -> list[Coupling]:
+    """Every nonzero weight with its boxes, offsets in C order or sorted by a key."""
     centre = [length // 2 for length in weights.shape]
-    places = [tuple(map(int, place)) for place in np.argwhere(weights != 0)]
-    offsets = {place: tuple(i - c for i, c in zip(place, centre, strict=True)) for place in places}
+    positions = [tuple(map(int, position)) for position in np.argwhere(weights != 0)]
+    offsets = {
+        position: tuple(i - c for i, c in zip(position, centre, strict=True)) for position in positions
+    }
     if key is not None:
-        places.sort(key=lambda place: key(offsets[place]))
-    return [(*boxes(shape, offsets[place]), weights[place].item()) for place in places]
+        positions.sort(key=lambda position: key(offsets[position]))
+    return [(*boxes(shape, offsets[position]), weights[position].item()) for position in positions]
 
 
-def _box_size(box):
+def _box_size(box: Box) -> int:
     return math.prod(max(0, side.stop - side.start) for side in box)
 
 
-def _number_in_c_order(xp, shape, index_dtype):
+def _number_in_c_order(xp: Any, shape: Sequence[int], index_dtype: DType) -> Any:
     return xp.arange(math.prod(shape), dtype=index_dtype).reshape(shape)
 
 
-def _number_along_diagonals(xp, shape, index_dtype):
-    """Numbers by x - y, then x: the length of all earlier diagonals plus the place on one's own."""
+def _number_along_diagonals(xp: Any, shape: Sequence[int], index_dtype: DType) -> Any:
+    """Numbers by x - y, then x: the lengths of all earlier diagonals plus the position on the diagonal."""
     n = shape[0]
     diagonal = xp.arange(1 - n, n)
     end = xp.cumsum(n - xp.abs(diagonal))
@@ -208,8 +250,8 @@ def _number_along_diagonals(xp, shape, index_dtype):
     return base[x[None, :] - x[:, None] + (n - 1)] + x[None, :]
 
 
-def _stencil_weights(weights, axes, dtype):
-    weights = np.asarray(weights)
+def _stencil_weights(given: npt.ArrayLike, axes: int, dtype: DType) -> Array:
+    weights = np.asarray(given)
     if weights.dtype.kind not in "biufc":
         raise TypeError(f"weights must be numbers, got an array of {weights.dtype}")
     if weights.dtype.kind == "c" and dtype.kind != "c":

@@ -5,35 +5,55 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
+
+from linforest_precond.annotations import DType
 
 from . import collection
-from .arrays import array_modules, on_device, value_type
+from .arrays import CsrArray, Device, array_modules, on_device, value_type
 from .download import download
 from .errors import MatrixOffline
+from .fetch import server
 from .files import matrix_suffix, read_matrix
-from .places import cache_folder, find_in_any_group, find_placed, is_offline, search_folders, split_name
+from .places import (
+    PathLike,
+    cache_folder,
+    find_in_any_group,
+    find_placed,
+    is_offline,
+    search_folders,
+    split_name,
+)
 
 
-def load(name, *, device=None, dtype=None, cache=None, offline=None):
+def load(
+    name: str | os.PathLike[str],
+    *,
+    device: Device = None,
+    dtype: npt.DTypeLike | None = None,
+    cache: PathLike | None = None,
+    offline: bool | None = None,
+) -> CsrArray:
     """
     Load a matrix of the SuiteSparse collection, a file or a generated matrix.
 
     Parameters
     ----------
     name : str or path-like
-        A matrix of the SuiteSparse collection, ``"ecology1"`` or ``"McRae/ecology1"``; a file that ends with
-        .mtx, .mtx.gz, .mtx.bz2, .rb, .mat or .npz; or a generator and its size, ``"aniso2:300"``.
+        A matrix of the SuiteSparse collection, ``"ecology1"`` or ``"McRae/ecology1"``; a file .mtx, .mtx.gz,
+        .mtx.bz2, .rb, .mat or .npz; or a generator and its size, ``"aniso2:300"``.
     device : {None, "cpu", "cuda"}, optional
-        Where the matrix shall live; None means the CPU.
+        Where to create the matrix; None means the CPU.
     dtype : dtype, optional
-        float32, float64, complex64 or complex128. None takes float64, or complex128 for complex matrices.
+        float32, float64, complex64 or complex128. None means float64, or complex128 for complex matrices.
     cache : path-like, optional
-        The folder that downloads are stored in, as ``<group>/<name>.mtx``. None takes the environment's
+        The folder for downloads, stored as ``<group>/<name>.mtx``. None means the environment variable
         ``LINFOREST_CACHE``, else ``linforest_precond/matrices`` in ``XDG_CACHE_HOME`` (``~/.cache``).
     offline : bool, optional
-        Whether to leave the network alone. None asks the environment: ``LINFOREST_OFFLINE=1`` means yes.
+        Whether to download nothing. None means the environment variable ``LINFOREST_OFFLINE`` (1: yes).
 
     Returns
     -------
@@ -44,19 +64,18 @@ def load(name, *, device=None, dtype=None, cache=None, offline=None):
     Raises
     ------
     MatrixNotAvailable
-        Where no matrix has this name, or several have it, or it can neither be found nor downloaded.
+        If no matrix or several matrices have this name, or it can be neither found nor downloaded.
     FileNotFoundError
-        Where ``name`` is the path of a file that does not exist.
+        If ``name`` is the path of a file that does not exist.
     ValueError
-        Where a file is damaged; the message names it.
+        If a file is damaged; the message names it.
 
     Notes
     -----
-    Files that were placed by hand are found in the folder that ``LINFOREST_MATRICES`` names, which is never
-    written to, and in the cache: ``<name>.mtx`` (.mtx.gz, .mtx.bz2, .rb, .mat, .npz) or the collection's
-    ``<name>.tar.gz``, at the top or in a folder ``<group>`` or ``<name>``. ``LINFOREST_SUITESPARSE`` names a
-    mirror of the collection. The collection's matrices are licensed CC-BY 4.0 and ask to be cited: see
-    `describe`.
+    Local files are searched in the folder ``LINFOREST_MATRICES``, which is never written to, and in the
+    cache: ``<name>.mtx`` (.mtx.gz, .mtx.bz2, .rb, .mat, .npz) or the collection's ``<name>.tar.gz``, at the
+    top or in a folder ``<group>`` or ``<name>``. ``LINFOREST_SUITESPARSE`` may be set to a mirror of the
+    collection. The collection's matrices are licensed CC-BY 4.0 and should be cited: see `describe`.
 
     Examples
     --------
@@ -74,23 +93,29 @@ def load(name, *, device=None, dtype=None, cache=None, offline=None):
            [-1.,  0.]], dtype=float32)
     >>> folder.cleanup()
 
-    With a network, ``matrices.load("ecology1")`` downloads the matrix once and reads it from then on.
+    With network access, ``matrices.load("ecology1")`` downloads the matrix once and caches it.
     """
-    array_modules(device)  # complains before any work is done
-    dtype = None if dtype is None else value_type(dtype)
+    array_modules(device)  # raises for an unusable device before any work
+    value_dtype = None if dtype is None else value_type(dtype)
     if is_generated(name):
         from .generators import generate
 
-        return generate(name, device=device, dtype=dtype)
-    path = locate(name, cache=cache, offline=offline)
-    return on_device(_with_dtype(read_matrix(path), dtype, path), device)
+        return generate(str(name), device=device, dtype=value_dtype)
+    path = cast(Path, locate(name, cache=cache, offline=offline))
+    return on_device(_with_dtype(read_matrix(path), value_dtype, path), device)
 
 
-def locate(name, *, cache=None, offline=None, fetch=True) -> Path | None:
-    """The file of a matrix, downloaded if need be; None instead of a download without ``fetch``."""
+def locate(
+    name: str | os.PathLike[str],
+    *,
+    cache: PathLike | None = None,
+    offline: bool | None = None,
+    fetch: bool = True,
+) -> Path | None:
+    """The file of a matrix, downloaded if necessary; without ``fetch`` None if there is no local file."""
     if is_path(name):
         return _existing(name)
-    group, name = split_name(name)
+    group, name = split_name(str(name))
     placed = _placed(group, name, cache)
     if placed is not None or not fetch:
         return placed
@@ -98,14 +123,14 @@ def locate(name, *, cache=None, offline=None, fetch=True) -> Path | None:
         entry = collection.look_up(group, name, cache=cache, offline=is_offline(offline))
         group = entry.group
         if is_offline(offline):
-            raise MatrixOffline(f"{entry.full_name} is not at hand and the network is switched off")
+            raise MatrixOffline(f"there is no local copy of {entry.full_name}, and downloads are disabled")
         return download(entry, cache)
     except MatrixOffline as error:
         raise MatrixOffline(f"{error}. {_what_to_do(group, name, cache)}") from error
 
 
-def is_path(name) -> bool:
-    """Whether a name means a file: by its type, its ending, or the look of a path."""
+def is_path(name: str | os.PathLike[str]) -> bool:
+    """Whether a name is a file: a path object, a known suffix, or a string that starts like a path."""
     if isinstance(name, os.PathLike):
         return True
     if not isinstance(name, str):
@@ -113,24 +138,24 @@ def is_path(name) -> bool:
     return matrix_suffix(name) is not None or re.match(r"[~/\\]|\.{1,2}[/\\]", name) is not None
 
 
-def is_generated(name) -> bool:
-    """Whether a name means a generated matrix: those have a colon, which no name of the collection has."""
-    if is_path(name) or ":" not in name:
+def is_generated(name: str | os.PathLike[str]) -> bool:
+    """Whether a name is that of a generated matrix: it has a colon, unlike names of the collection."""
+    if is_path(name) or ":" not in str(name):
         return False
     from .generators import is_generator
 
-    return is_generator(name)
+    return is_generator(str(name))
 
 
-def _existing(path):
-    path = Path(path).expanduser()
+def _existing(name: str | os.PathLike[str]) -> Path:
+    path = Path(name).expanduser()
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist" if not path.exists() else f"{path} is not a file")
     return path
 
 
-def _placed(group, name, cache):
-    """The matrix's file among those at hand; a name without a group is completed by an index at hand."""
+def _placed(group: str | None, name: str, cache: PathLike | None) -> Path | None:
+    """The local file of a matrix; a missing group is looked up in a local index."""
     folders = search_folders(cache)
     found = find_placed(group, name, folders)
     if found is not None or group is not None:
@@ -141,16 +166,16 @@ def _placed(group, name, cache):
     return find_placed(entry.group, name, folders)
 
 
-def _what_to_do(group, name, cache):
+def _what_to_do(group: str | None, name: str, cache: PathLike | None) -> str:
     folder = cache_folder(cache) / (group or "")
-    page = f"{collection.server()}/MM/{group or '<group>'}/{name}.tar.gz"
+    page = f"{server()}/MM/{group or '<group>'}/{name}.tar.gz"
     return (
-        f"Download {page} elsewhere and put it, or the {name}.mtx in it, into {folder} or into a folder that "
-        "LINFOREST_MATRICES names"
+        f"Download {page} elsewhere and put it, or the {name}.mtx in it, into {folder} or into a folder, and "
+        "set LINFOREST_MATRICES to that folder"
     )
 
 
-def _with_dtype(A, dtype, path):
+def _with_dtype(A: CsrArray, dtype: DType | None, path: Path) -> CsrArray:
     if dtype is None or dtype == A.dtype:
         return A
     if A.dtype.kind == "c" and dtype.kind != "c":

@@ -1,10 +1,11 @@
-"""Matrix Market files: the banner, comments and sizes at their top, and the entries by SciPy's reader."""
+"""Matrix Market files: the header (banner, comments, sizes), and the entries by SciPy's reader."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from dataclasses import dataclass
+from typing import IO, Any
 
 import scipy.io
 
@@ -13,18 +14,20 @@ FIELDS = ("real", "double", "integer", "unsigned-integer", "complex", "pattern")
 SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 LONGEST_LINE = 1 << 16
 MOST_COMMENT_LINES = 100_000
-# Newer versions of SciPy ask which kind of sparse matrix is wanted.
-SPARSE_ARRAYS = {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.mmread).parameters else {}
+# Newer versions of SciPy have an option for sparse arrays.
+SPARSE_ARRAYS: dict[str, Any] = (
+    {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.mmread).parameters else {}
+)
 
 
-def read_entries(source):
-    """The matrix in a file or stream, as SciPy reads it."""
+def read_entries(source: Any) -> Any:
+    """The matrix in a file or stream, read by SciPy."""
     return scipy.io.mmread(source, **SPARSE_ARRAYS)
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a Matrix Market file says before its entries."""
+    """The header of a Matrix Market file."""
 
     format: str
     field: str
@@ -35,8 +38,8 @@ class Header:
     comments: tuple[str, ...]
     lines: int
 
-    def comment(self, key) -> str | None:
-        """The text after ``% key:``, as the SuiteSparse collection writes its comments."""
+    def comment(self, key: str) -> str | None:
+        """The text after ``% key:`` in the comments, the format of the SuiteSparse collection."""
         pattern = re.compile(rf"%\s*{key}:\s*(.*\S)")
         found = (pattern.match(line) for line in self.comments)
         return next((match[1] for match in found if match), None)
@@ -48,41 +51,43 @@ class Header:
         return next((match[1].strip() for match in found if match), None) or self.comment("title")
 
 
-def read_header(stream) -> Header:
+def read_header(stream: IO[bytes]) -> Header:
     """Read a header from a binary stream and leave the stream at the first entry."""
     banner = _line(stream)
-    kind = _banner(banner)
+    format, field, symmetry = _banner(banner)
     comments, sizes = _comments_and_sizes(stream)
     try:
         numbers = [int(word) for word in sizes.split()]
     except ValueError:
         numbers = []
-    if len(numbers) != (3 if kind[0] == "coordinate" else 2) or min(numbers) < 0:
-        raise ValueError(f"the line of sizes is {sizes[:80]!r}, expected rows, columns and entries")
+    if len(numbers) != (3 if format == "coordinate" else 2) or min(numbers) < 0:
+        raise ValueError(f"the size line is {sizes[:80]!r}, expected rows, columns and entries")
     stored = numbers[2] if len(numbers) == 3 else numbers[0] * numbers[1]
-    return Header(*kind, *numbers[:2], stored, tuple(comments), lines=len(comments) + 2)
+    rows, columns = numbers[:2]
+    lines = len(comments) + 2
+    return Header(format, field, symmetry, rows, columns, stored, tuple(comments), lines)
 
 
-def _banner(line):
+def _banner(line: str) -> list[str]:
     words = line.lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
-        raise ValueError(f"not a Matrix Market file: it begins with {line[:60]!r}")
+        raise ValueError(f"not a Matrix Market file: it starts with {line[:60]!r}")
     if words[2] not in FORMATS or words[3] not in FIELDS or words[4] not in SYMMETRIES:
-        raise ValueError(f"the banner {line[:80]!r} names no known Matrix Market format")
+        raise ValueError(f"the banner {line[:80]!r} is not a known Matrix Market format")
     return words[2:]
 
 
-def _comments_and_sizes(stream):
-    comments = []
+def _comments_and_sizes(stream: IO[bytes]) -> tuple[list[str], str]:
+    comments: list[str] = []
     while len(comments) < MOST_COMMENT_LINES:
         line = _line(stream)
         if line.strip() and not line.startswith("%"):
             return comments, line
         comments.append(line)
-    raise ValueError(f"no line of sizes in the first {MOST_COMMENT_LINES} lines")
+    raise ValueError(f"no size line in the first {MOST_COMMENT_LINES} lines")
 
 
-def _line(stream):
+def _line(stream: IO[bytes]) -> str:
     line = stream.readline(LONGEST_LINE)
     if not line:
         raise ValueError("the file ends before its entries")

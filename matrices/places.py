@@ -1,4 +1,4 @@
-"""Where matrices lie: the cache this package writes to, and the folder of the user's that it only reads."""
+"""Folders with matrices: the cache, and the user's folder, which is only read."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ import re
 import time
 import uuid
 from pathlib import Path
+from typing import TypeAlias
 
 from .errors import UnknownMatrix
 from .files import declared_name
 
-# The order in which forms of one matrix are preferred: the fastest to read first.
+PathLike: TypeAlias = str | os.PathLike[str]
+
+# File formats in order of preference: the fastest to read first.
 PLACED_SUFFIXES = (".mtx", ".npz", ".mtx.gz", ".mtx.bz2", ".mat", ".rb", ".rb.gz", ".tar.gz")
 NAME_PART = re.compile(r"[A-Za-z0-9_.+-]+")
-# A process in work writes every few seconds; what is older was left by one that was killed.
+# A running download writes every few seconds; older temporary files are leftovers.
 ABANDONED_SECONDS = 3600
 NO = ("", "0", "false", "no", "off")
 
 
-def cache_folder(cache=None) -> Path:
+def cache_folder(cache: PathLike | None = None) -> Path:
     """``cache``, else ``LINFOREST_CACHE``, else ``linforest_precond/matrices`` in the user's cache folder."""
     chosen = os.environ.get("LINFOREST_CACHE") if cache is None else cache
     if chosen:
@@ -31,25 +34,25 @@ def cache_folder(cache=None) -> Path:
     return parent / "linforest_precond" / "matrices"
 
 
-def search_folders(cache=None) -> list[Path]:
-    """The folders that may hold matrices, the user's own before the cache."""
+def search_folders(cache: PathLike | None = None) -> list[Path]:
+    """The folders to search for matrices: the user's, then the cache."""
     own = os.environ.get("LINFOREST_MATRICES")
     return ([Path(own).expanduser()] if own else []) + [cache_folder(cache)]
 
 
-def is_offline(offline=None) -> bool:
-    """``offline``, else what ``LINFOREST_OFFLINE`` says."""
+def is_offline(offline: bool | None = None) -> bool:
+    """``offline``, else the environment variable ``LINFOREST_OFFLINE``."""
     if offline is not None:
         return bool(offline)
     return os.environ.get("LINFOREST_OFFLINE", "").strip().lower() not in NO
 
 
 def is_name_part(part: str) -> bool:
-    """Whether a group's or a matrix's name may become a part of a path or an address."""
+    """Whether a name is safe as a part of a path or a URL."""
     return NAME_PART.fullmatch(part) is not None and part not in (".", "..")
 
 
-def split_name(name) -> tuple[str | None, str]:
+def split_name(name: str) -> tuple[str | None, str]:
     """The group, or None, and the name."""
     parts = name.split("/")
     if len(parts) > 2 or not all(map(is_name_part, parts)):
@@ -57,23 +60,27 @@ def split_name(name) -> tuple[str | None, str]:
             f'name must be a matrix ("ecology1"), a group and a matrix ("McRae/ecology1"), a generator '
             f'("aniso2:300") or a path ("A.mtx"), got {name!r}'
         )
-    return (None, *parts) if len(parts) == 1 else tuple(parts)
+    return (None, parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
 
-def find_placed(group, name, folders) -> Path | None:
-    """The first file of this matrix in the folders: in the group's folder, at the top, or in its own."""
-    places = [(), (name,)] if group is None else [(group,), (group, name), (), (name,)]
+def find_placed(group: str | None, name: str, folders: list[Path]) -> Path | None:
+    """The first file of this matrix: in the folder of its group, at the top, or in a folder of its name."""
+    of_group: list[tuple[str, ...]] = [] if group is None else [(group,), (group, name)]
+    subfolders = [*of_group, (), (name,)]
     candidates = (
-        (path, place) for folder in folders for place in places for path in _files(folder, place, name)
+        (path, subfolder)
+        for folder in folders
+        for subfolder in subfolders
+        for path in _files(folder, subfolder, name)
     )
-    for path, place in candidates:
-        if group is None or place[:1] == (group,) or not _is_of_another_group(path, group):
+    for path, subfolder in candidates:
+        if group is None or subfolder[:1] == (group,) or not _is_of_another_group(path, group):
             return path
     return None
 
 
-def find_in_any_group(name, folders) -> Path | None:
-    """A file of this matrix in any subfolder; two groups that have one are told apart by the user."""
+def find_in_any_group(name: str, folders: list[Path]) -> Path | None:
+    """A file of this matrix in any subfolder; raises if two groups have one."""
     for folder in folders:
         groups = {group: _files(folder, (group,), name) for group in sorted(_listing(folder))}
         held = {group: paths[0] for group, paths in groups.items() if paths}
@@ -86,12 +93,12 @@ def find_in_any_group(name, folders) -> Path | None:
 
 
 def temporary_beside(target: Path) -> Path:
-    """A name of this call's own in the target's folder, so that processes never share a file in progress."""
+    """A unique name in the target's folder, so that processes never share an unfinished file."""
     return target.with_name(f"{target.name}.{uuid.uuid4().hex}.tmp")
 
 
 def remove_abandoned(target: Path) -> None:
-    """Remove temporary files of the target that nobody works on any more."""
+    """Remove leftover temporary files of the target."""
     for path in target.parent.glob(f"{target.name}.*.tmp"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
@@ -99,20 +106,21 @@ def remove_abandoned(target: Path) -> None:
 
 
 def make_folder(folder: Path) -> Path:
+    """Create a folder of the cache if necessary."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise type(error)(
             error.errno,
-            "cannot make the cache folder; cache= or LINFOREST_CACHE name another",
+            "cannot create the cache folder; choose another by cache= or LINFOREST_CACHE",
             str(folder),
         ) from error
     return folder
 
 
-def _files(folder, place, name):
-    """The files of this name in one folder, preferred forms first. Upper and lower case always differ."""
-    for part in place:
+def _files(folder: Path, subfolder: tuple[str, ...], name: str) -> list[Path]:
+    """The files of this name in one subfolder, preferred formats first; case-sensitive everywhere."""
+    for part in subfolder:
         if part not in _listing(folder):
             return []
         folder = folder / part
@@ -121,14 +129,14 @@ def _files(folder, place, name):
     return [folder / file for file in wanted if file in present and (folder / file).is_file()]
 
 
-def _listing(folder):
+def _listing(folder: Path) -> set[str]:
     try:
         return set(os.listdir(folder))
     except OSError:
         return set()
 
 
-def _is_of_another_group(path, group):
-    """Whether a Matrix Market file says of itself that it belongs to another group."""
+def _is_of_another_group(path: Path, group: str) -> bool:
+    """Whether a Matrix Market file declares another group in its comments."""
     declared = declared_name(path)
     return declared is not None and declared.split("/")[0] != group

@@ -1,36 +1,44 @@
 """Random graphs as symmetric weight matrices: R-MAT, Delaunay triangulations, random geometric graphs.
 
-All are drawn on the CPU from a seeded generator, so that every device gets the same graph.
+All are generated on the CPU from a seed, so that every device gets the same graph.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from .arrays import from_host, grid_shape, integer
+from linforest_precond.annotations import Array
 
+from .arrays import CsrArray, Device, from_host, grid_shape, integer
+
+Edges: TypeAlias = tuple[Array, Array]
+
+# Probabilities of the four quadrants in the Graph500 benchmark.
 GRAPH500 = (0.57, 0.19, 0.19, 0.05)
 
 
 def rmat(
-    scale,
-    edges_per_vertex=16,
+    scale: int,
+    edges_per_vertex: int = 16,
     *,
-    probabilities=GRAPH500,
-    symmetric=True,
-    weights="random",
-    seed=0,
-    dtype=np.float64,
-    device=None,
-    index_dtype=None,
-):
+    probabilities: Sequence[float] = GRAPH500,
+    symmetric: bool = True,
+    weights: str = "random",
+    seed: int = 0,
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
     """
-    A graph of 2**scale vertices with few heavy ones and many light ones, as Graph500 draws it.
+    An R-MAT graph of 2**scale vertices with a skewed degree distribution, as in Graph500.
 
-    Every edge falls into a quarter of the matrix, of that quarter, and so on, `scale` times. Self loops and
-    repeated edges are dropped, and vertices are numbered at random.
+    Every edge is drawn recursively: a quadrant of the adjacency matrix, a quadrant of that, and so on,
+    `scale` times. Self loops and repeated edges are dropped, and vertices are permuted at random.
 
     Parameters
     ----------
@@ -39,7 +47,7 @@ def rmat(
     edges_per_vertex : int
         Edges drawn for each vertex.
     probabilities : four floats
-        Of the upper left, upper right, lower left and lower right quarter; their sum is one.
+        Of the upper left, upper right, lower left and lower right quadrant; their sum is one.
     symmetric : bool
         Whether each edge is stored in both directions, with one weight.
     weights : {"random", "ones"}
@@ -51,7 +59,7 @@ def rmat(
     Returns
     -------
     csr_array
-        Positive weights, nothing on the diagonal.
+        Positive weights, no diagonal.
 
     References
     ----------
@@ -69,14 +77,22 @@ def rmat(
         raise ValueError(f"scale must lie in [1, 30], got {scale}")
     (edges_per_vertex,) = grid_shape(integer(edges_per_vertex, "edges_per_vertex"), name="edges_per_vertex")
     rng = np.random.default_rng(seed)
-    source, target = _draw_quarters(rng, scale, edges_per_vertex << scale, _probabilities(probabilities))
+    source, target = _draw_edges(rng, scale, edges_per_vertex << scale, _probabilities(probabilities))
     number = rng.permutation(1 << scale)
     edges = _simple_edges(number[source], number[target], 1 << scale, symmetric)
     values = _weights(weights, rng, len(edges[0]))
     return _matrix(edges, values, 1 << scale, symmetric, dtype, device, index_dtype)
 
 
-def delaunay(n, *, weights="random", seed=0, dtype=np.float64, device=None, index_dtype=None):
+def delaunay(
+    n: int,
+    *,
+    weights: str = "random",
+    seed: int = 0,
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
     """
     The edges of the Delaunay triangulation of n random points of the unit square.
 
@@ -93,7 +109,7 @@ def delaunay(n, *, weights="random", seed=0, dtype=np.float64, device=None, inde
     Returns
     -------
     csr_array
-        Symmetric, positive weights, nothing on the diagonal; less than six entries a row on average.
+        Symmetric, positive weights, no diagonal; fewer than six entries per row on average.
 
     Examples
     --------
@@ -113,17 +129,24 @@ def delaunay(n, *, weights="random", seed=0, dtype=np.float64, device=None, inde
 
 
 def random_geometric(
-    n, radius=None, *, weights="random", seed=0, dtype=np.float64, device=None, index_dtype=None
-):
+    n: int,
+    radius: float | None = None,
+    *,
+    weights: str = "random",
+    seed: int = 0,
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
     """
-    n random points of the unit square, joined where they are nearer than a radius.
+    Random geometric graph: n random points of the unit square, adjacent within a radius.
 
     Parameters
     ----------
     n : int
         Points.
     radius : float, optional
-        None takes 0.55 sqrt(log(n) / n), which nearly always gives one connected graph.
+        None means 0.55 sqrt(log(n) / n): the graph is then almost always connected.
     weights : {"random", "ones", "inverse"}
         Uniform in (0, 1], all one, or one over the length of the edge.
     seed : int
@@ -133,7 +156,7 @@ def random_geometric(
     Returns
     -------
     csr_array
-        Symmetric, positive weights, nothing on the diagonal.
+        Symmetric, positive weights, no diagonal.
 
     Examples
     --------
@@ -154,33 +177,33 @@ def random_geometric(
     return _matrix(edges, values, n, True, dtype, device, index_dtype)
 
 
-def triangles(points):
-    """The corners of the Delaunay triangles of points in the plane, three to a row."""
+def triangles(points: Array) -> Any:
+    """The corners of the Delaunay triangles of points in the plane, one triangle per row."""
     from scipy.spatial import Delaunay
 
     return Delaunay(points).simplices
 
 
-def triangulation_edges(corners, n):
-    """Every edge of a triangulation once, the smaller end first, sorted."""
+def triangulation_edges(corners: Array, n: int) -> Edges:
+    """Every edge of a triangulation once, the smaller vertex first, sorted."""
     first = corners[:, (0, 1, 2)].ravel()
     second = corners[:, (1, 2, 0)].ravel()
     return _simple_edges(first, second, n, symmetric=True)
 
 
-def _draw_quarters(rng, scale, count, probabilities):
-    """Ends of `count` edges, one bit of each at a time from the quarter that was drawn."""
+def _draw_edges(rng: np.random.Generator, scale: int, count: int, probabilities: Array) -> Edges:
+    """Both ends of `count` edges: each bit pair is a random quadrant."""
     bounds = np.cumsum(probabilities[:3])
     source, target = np.zeros((2, count), dtype=np.int64)
     for _ in range(scale):
-        quarter = np.searchsorted(bounds, rng.random(count), side="right")
-        source = 2 * source + quarter // 2
-        target = 2 * target + quarter % 2
+        quadrant = np.searchsorted(bounds, rng.random(count), side="right")
+        source = 2 * source + quadrant // 2
+        target = 2 * target + quadrant % 2
     return source, target
 
 
-def _simple_edges(source, target, n, symmetric):
-    """Without self loops and repetitions, sorted; a symmetric graph keeps the smaller end first."""
+def _simple_edges(source: Array, target: Array, n: int, symmetric: bool) -> Edges:
+    """Edges without self loops and repetitions, sorted; of a symmetric graph the smaller vertex first."""
     source, target = source.astype(np.int64), target.astype(np.int64)
     if symmetric:
         source, target = np.minimum(source, target), np.maximum(source, target)
@@ -188,11 +211,11 @@ def _simple_edges(source, target, n, symmetric):
     return keys // n, keys % n
 
 
-def _weights(weights, rng, count, lengths=None):
-    choices = {
+def _weights(weights: str, rng: np.random.Generator, count: int, lengths: Array | None = None) -> Array:
+    choices: dict[str, Callable[[], Array]] = {
         "random": lambda: 1.0 - rng.random(count),
         "ones": lambda: np.ones(count),
-        "inverse": lambda: 1.0 / np.maximum(lengths, np.finfo(np.float64).tiny),
+        "inverse": lambda: 1.0 / np.maximum(cast(Array, lengths), np.finfo(np.float64).tiny),
     }
     known = [name for name in choices if name != "inverse" or lengths is not None]
     if weights not in known:
@@ -200,7 +223,15 @@ def _weights(weights, rng, count, lengths=None):
     return choices[weights]()
 
 
-def _matrix(edges, values, n, symmetric, dtype, device, index_dtype):
+def _matrix(
+    edges: Edges,
+    values: Array,
+    n: int,
+    symmetric: bool,
+    dtype: npt.DTypeLike,
+    device: Device,
+    index_dtype: npt.DTypeLike | None,
+) -> CsrArray:
     import scipy.sparse as sp
 
     source, target = edges
@@ -210,18 +241,18 @@ def _matrix(edges, values, n, symmetric, dtype, device, index_dtype):
     return from_host(sp.coo_array((values, (source, target)), shape=(n, n)), dtype, device, index_dtype)
 
 
-def _lengths(points, edges):
+def _lengths(points: Array, edges: Edges) -> Any:
     return np.linalg.norm(points[edges[0]] - points[edges[1]], axis=1)
 
 
-def _probabilities(probabilities):
+def _probabilities(probabilities: Sequence[float]) -> Array:
     values = np.asarray(probabilities, dtype=np.float64)
     if values.shape != (4,) or not (values >= 0).all() or not math.isclose(values.sum(), 1.0):
-        raise ValueError(f"probabilities must be four, none negative, of sum 1, got {probabilities!r}")
+        raise ValueError(f"probabilities must be four nonnegative numbers of sum 1, got {probabilities!r}")
     return values
 
 
-def _radius(radius, n):
+def _radius(radius: float | None, n: int) -> float:
     if radius is None:
         return 0.55 * math.sqrt(math.log(max(n, 2)) / n)
     radius = float(radius)

@@ -1,8 +1,8 @@
-"""Ask the ssgetpy package which matrices there are, where the collection's own index cannot be had.
+"""Search the index of the ssgetpy package, if the collection's own index cannot be downloaded.
 
-On import ssgetpy writes to the home folder and may download without a time limit, so it runs in a process of
-its own whose home is a temporary folder. Its search finds parts of names and treats ``_`` as any letter:
-callers filter.
+On import ssgetpy writes to the home folder and may download without a timeout. It therefore runs in a
+separate process whose home is a temporary folder. Its search matches parts of names and treats ``_`` as a
+wildcard: callers filter.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from .places import is_name_part
 
@@ -27,10 +28,10 @@ print(json.dumps([[getattr(matrix, field) for field in fields] for matrix in fou
 """
 
 
-def search(name):
+def search(name: str) -> list[tuple[str, str, int, int, int, bool, str]]:
     """(group, name, rows, columns, nonzeros, symmetric, kind) of the matrices whose names contain ``name``.
 
-    Empty where ssgetpy is not installed or gives no answer.
+    Empty if ssgetpy is not installed or fails.
     """
     if importlib.util.find_spec("ssgetpy") is None:
         return []
@@ -41,7 +42,7 @@ def search(name):
     ]
 
 
-def _ask(name):
+def _ask(name: str) -> Any:
     with tempfile.TemporaryDirectory() as home:
         _copy_own_index(Path(home))
         environment = {**os.environ, "HOME": home, "APPDATA": home}
@@ -55,8 +56,8 @@ def _ask(name):
             return []
 
 
-def _copy_own_index(home):
-    """Give ssgetpy the index that the user's own use of it has stored, if any."""
+def _copy_own_index(home: Path) -> None:
+    """Copy the user's index of ssgetpy, if there is one."""
     stored = Path.home() / ".ssgetpy" / "index.db"
     if stored.is_file():
         (home / ".ssgetpy").mkdir()

@@ -1,4 +1,4 @@
-"""Stand-ins for test matrices of Klein & Strzodka (2022): alike in kind, not the originals."""
+"""Stand-ins for test matrices of Klein & Strzodka (2022): generated matrices of the same kind."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .arrays import array_modules, from_host, integer, value_type
+from linforest_precond.annotations import Array, DType
+
+from .arrays import CsrArray, Device, array_modules, from_host, integer, value_type
 from .catalogue import PaperMatrix, catalogue
 from .diffusion import convection_diffusion
 from .disc import disc_conduction
@@ -20,14 +23,14 @@ from .tetrahedra import consolidation, curl_curl, elasticity, mesh_matrix, trans
 @dataclass(frozen=True)
 class StandIn:
     """
-    What stands in for a matrix of the paper.
+    A generated stand-in for a matrix of the paper.
 
     Attributes
     ----------
     name : str
-        The matrix it stands in for, as in the catalogue.
+        The name of the original in the catalogue.
     description : str
-        What it really is.
+        The problem and its discretization.
     shape : tuple of int
         Vertices along each side of the grid, z before y before x; or vertices of the disc and of its rim.
     rows, nnz : int
@@ -41,13 +44,13 @@ class StandIn:
     shape: tuple[int, ...]
     rows: int
     nnz: int
-    make: Callable[..., Any]
+    make: Callable[..., CsrArray]
 
     @property
     def paper(self) -> PaperMatrix:
         return catalogue()[self.name]
 
-    def __str__(self):
+    def __str__(self) -> str:
         paper = self.paper
         return "\n".join(
             [
@@ -58,16 +61,17 @@ class StandIn:
         )
 
 
-def standin(name, *, shrink=1, device=None, dtype=np.float64):
+def standin(
+    name: str, *, shrink: int = 1, device: Device = None, dtype: npt.DTypeLike = np.float64
+) -> CsrArray:
     """
-    A stand-in for a test matrix of Klein & Strzodka (2022), for where the original cannot be had.
+    A stand-in for a test matrix of Klein & Strzodka (2022), for use where the original is not available.
 
-    It is not the original: it has as many rows and entries, or nearly, couplings of the same kind, and much
-    the same shares of its weight in the heaviest paths; solvers need other numbers of iterations with it.
-    `standin_info` tells what it is made of.
+    It is not the original: it has (nearly) the same number of rows and entries, couplings of the same kind,
+    and similar coverages; iteration counts differ. `standin_info` describes its construction.
 
     ==============  ==============================================================  =========  ===========
-    name            what it is                                                      rows       entries
+    name            problem                                                         rows       entries
     ==============  ==============================================================  =========  ===========
     ecology1        grid 1000 x 1000, equal weights, free boundary (singular)       as many    as many
     ecology2        the same without its middle vertex                              as many    as many
@@ -91,9 +95,9 @@ def standin(name, *, shrink=1, device=None, dtype=np.float64):
     name : str
         One of `standins()`, in any case.
     shrink : int
-        What each side is divided by, for quick studies.
+        Divisor of each side of the grid, for quick studies.
     device : {None, "cpu", "cuda"}, optional
-        Where the matrix is wanted; None means the CPU.
+        Where to create the matrix; None means the CPU.
     dtype : dtype, optional
         float32, float64 (default), complex64 or complex128.
 
@@ -118,7 +122,7 @@ def standin(name, *, shrink=1, device=None, dtype=np.float64):
     if shrink < 1:
         raise ValueError(f"shrink must be at least 1, got {shrink}")
     dtype = value_type(dtype)
-    array_modules(device)  # an unknown device is an error before the work, not after it
+    array_modules(device)  # raises for an unusable device before any work
     return standin.make(standin.shape, shrink, device=device, dtype=dtype)
 
 
@@ -137,7 +141,7 @@ def standins() -> list[str]:
 
 def standin_info(name: str) -> StandIn:
     """
-    What stands in for a matrix of the paper; printed, it tells its size beside the original's.
+    The stand-in for a matrix of the paper; prints its size and the original's.
 
     Examples
     --------
@@ -150,63 +154,90 @@ def standin_info(name: str) -> StandIn:
     for known, standin in STANDINS.items():
         if str(name).lower() in (known.lower(), standin.paper.full_name.lower()):
             return standin
-    raise LookupError(f"name {name!r} has no stand-in; these have one: {', '.join(STANDINS)}")
+    raise LookupError(f"name {name!r} has no stand-in; stand-ins exist for {', '.join(STANDINS)}")
 
 
-def _shrunk(shape, shrink):
+def _shrunk(shape: tuple[int, ...], shrink: int) -> tuple[int, ...]:
     return tuple(max(2, round(length / shrink)) for length in shape)
 
 
-def _atmosphere(shape, shrink, *, velocity, diffusion, device, dtype):
-    """Convection is along z alone: just the entries along z are unsymmetric in the originals, too."""
+def _atmosphere(
+    shape: tuple[int, ...],
+    shrink: int,
+    *,
+    velocity: float,
+    diffusion: tuple[float, float, float],
+    device: Device,
+    dtype: DType,
+) -> CsrArray:
+    """Convection along z only, as in the originals, which are nonsymmetric along z only."""
     shape = _shrunk(shape, shrink)
-    options = {"diffusion": diffusion, "device": device, "dtype": dtype}
-    return convection_diffusion(shape, (velocity, 0.0, 0.0), **options)
+    return convection_diffusion(shape, (velocity, 0.0, 0.0), diffusion=diffusion, device=device, dtype=dtype)
 
 
-def _landscape(shape, shrink, *, device, dtype):
+def _landscape(shape: tuple[int, ...], shrink: int, *, device: Device, dtype: DType) -> CsrArray:
+    """The 5-point graph Laplacian with free (Neumann) boundary."""
     shape = _shrunk(shape, shrink)
     offsets = [(-1, 0), (0, -1), (0, 0), (0, 1), (1, 0)]
-    weights = dict.fromkeys(offsets, -1.0)
+    weights: dict[tuple[int, int], Any] = dict.fromkeys(offsets, -1.0)
     weights[0, 0] = sum(_inside(shape, offset) for offset in offsets if any(offset))
     couplings = [(*boxes(shape, offset), weights[offset]) for offset in offsets]
     return assemble(shape, couplings, dtype, device, None)
 
 
-def _inside(shape, offset):
-    """One where the neighbour at an offset lies in the grid, else zero."""
+def _inside(shape: tuple[int, ...], offset: tuple[int, int]) -> Array:
+    """1 where the neighbour at an offset is in the grid, else 0."""
     inside = np.zeros(shape)
     inside[boxes(shape, offset)[0]] = 1.0
     return inside
 
 
-def _landscape_without_its_middle(shape, shrink, *, device, dtype):
+def _landscape_without_its_middle(
+    shape: tuple[int, ...], shrink: int, *, device: Device, dtype: DType
+) -> CsrArray:
     A = _landscape(shape, shrink, device="cpu", dtype=dtype)
     ny, nx = _shrunk(shape, shrink)
     rest = np.delete(np.arange(A.shape[0]), ny // 2 * nx + nx // 2)
     return from_host(A[rest][:, rest], dtype, device, None)
 
 
-def _heated_disc(shape, shrink, *, device, dtype):
+def _heated_disc(shape: tuple[int, ...], shrink: int, *, device: Device, dtype: DType) -> CsrArray:
     vertices, rim = shape
     rim = max(8, rim // shrink)
     vertices = max(2 * rim, vertices // shrink**2)
     return from_host(disc_conduction(vertices, rim), dtype, device, None)
 
 
-def _boxes(shape, shrink, *, blocks, spread=0.0, device, dtype):
-    """Elements on boxes; the logarithms of the boxes' factors have this standard deviation."""
+def _boxes(
+    shape: tuple[int, ...],
+    shrink: int,
+    *,
+    elements: Callable[[], Array],
+    spread: float = 0.0,
+    device: Device,
+    dtype: DType,
+) -> CsrArray:
+    """Finite elements on boxes; `spread` is the standard deviation of the log of random coefficients."""
     shape = _shrunk(shape, shrink)
     factors = None
     if spread:
         normal = np.random.default_rng(0).standard_normal([length + 1 for length in shape])
         factors = np.exp(spread * normal)
-    return mesh_matrix(shape, blocks(), factors=factors, device=device, dtype=dtype)
+    return mesh_matrix(shape, elements(), factors=factors, device=device, dtype=dtype)
 
 
-def _leaning_box(height, lean):
-    """Edges of a box with square base that leans over by a share of its height and sides."""
+def _leaning_box(height: float, lean: float) -> Array:
+    """The edges of a sheared box with a square base; `lean` is the shear relative to height and sides."""
     return np.array([[height, 0, 0], [lean * height, 1, 0], [lean * height, lean, 1]])
+
+
+def _solid(height: float, lean: float) -> Callable[[], Array]:
+    return partial(elasticity, cell=_leaning_box(height, lean), poisson_ratio=0.2)
+
+
+def _porous(height: float, lean: float) -> Callable[[], Array]:
+    cell = _leaning_box(height, lean)
+    return partial(consolidation, cell=cell, poisson_ratio=0.2, coupling=0.1, storage=0.1)
 
 
 ATMOSPHERE = "7-point grid, convection along z"
@@ -218,111 +249,139 @@ _atmosphere_d = partial(_atmosphere, velocity=0.02, diffusion=(0.065, 0.465, 0.4
 _atmosphere_l = partial(_atmosphere, velocity=0.04, diffusion=(0.465, 0.2575, 0.2575))
 _atmosphere_m = partial(_atmosphere, velocity=0.1, diffusion=(0.95, 0.027, 0.027))
 
-# The parameters are chosen for coverages near those of the paper's table 5.
+# The parameters are chosen such that the coverages are close to those of the paper's table 5.
 _ALL = [
-    StandIn("atmosmodd", f"{ATMOSPHERE}, which is weak", (58, 148, 148), 1_270_432, 8_814_880, _atmosphere_d),
-    StandIn("atmosmodj", f"{ATMOSPHERE}, which is weak", (58, 148, 148), 1_270_432, 8_814_880, _atmosphere_d),
     StandIn(
-        "atmosmodl", f"{ATMOSPHERE}, which is strong", (38, 198, 198), 1_489_752, 10_319_760, _atmosphere_l
+        name="atmosmodd",
+        description=f"{ATMOSPHERE}, weak",
+        shape=(58, 148, 148),
+        rows=1_270_432,
+        nnz=8_814_880,
+        make=_atmosphere_d,
     ),
     StandIn(
-        "atmosmodm",
-        f"{ATMOSPHERE}, which is very strong",
-        (38, 198, 198),
-        1_489_752,
-        10_319_760,
-        _atmosphere_m,
+        name="atmosmodj",
+        description=f"{ATMOSPHERE}, weak",
+        shape=(58, 148, 148),
+        rows=1_270_432,
+        nnz=8_814_880,
+        make=_atmosphere_d,
     ),
     StandIn(
-        "Bump_2911",
-        f"{SOLID}, flat boxes of random stiffness",
-        (28, 137, 253),
-        2_911_524,
-        127_751_778,
-        partial(_boxes, blocks=partial(elasticity, _leaning_box(0.1, -0.3), 0.2), spread=1.0),
+        name="atmosmodl",
+        description=f"{ATMOSPHERE}, strong",
+        shape=(38, 198, 198),
+        rows=1_489_752,
+        nnz=10_319_760,
+        make=_atmosphere_l,
     ),
     StandIn(
-        "Cube_Coup_dt0",
-        POROUS,
-        (75, 82, 88),
-        2_164_800,
-        124_100_800,
-        partial(_boxes, blocks=partial(consolidation, _leaning_box(0.6, -0.15), 0.2, 0.1, 0.1)),
+        name="atmosmodm",
+        description=f"{ATMOSPHERE}, very strong",
+        shape=(38, 198, 198),
+        rows=1_489_752,
+        nnz=10_319_760,
+        make=_atmosphere_m,
     ),
     StandIn(
-        "CurlCurl_3",
-        CURL,
-        (22, 60, 132),
-        1_219_680,
-        13_546_368,
-        partial(_boxes, blocks=partial(curl_curl, (5, 2, 1))),
+        name="Bump_2911",
+        description=f"{SOLID}, flat boxes of random stiffness",
+        shape=(28, 137, 253),
+        rows=2_911_524,
+        nnz=127_751_778,
+        make=partial(_boxes, elements=_solid(height=0.1, lean=-0.3), spread=1.0),
     ),
     StandIn(
-        "CurlCurl_4",
-        CURL,
-        (27, 67, 188),
-        2_380_644,
-        26_516_610,
-        partial(_boxes, blocks=partial(curl_curl, (4, 1.7, 1))),
+        name="Cube_Coup_dt0",
+        description=POROUS,
+        shape=(75, 82, 88),
+        rows=2_164_800,
+        nnz=124_100_800,
+        make=partial(_boxes, elements=_porous(height=0.6, lean=-0.15)),
     ),
     StandIn(
-        "ecology1", "grid with equal weights, free boundary", (1000, 1000), 1_000_000, 4_996_000, _landscape
+        name="CurlCurl_3",
+        description=CURL,
+        shape=(22, 60, 132),
+        rows=1_219_680,
+        nnz=13_546_368,
+        make=partial(_boxes, elements=partial(curl_curl, cell=(5, 2, 1))),
     ),
     StandIn(
-        "ecology2",
-        "grid with equal weights, free boundary, one vertex removed",
-        (1000, 1000),
-        999_999,
-        4_995_991,
-        _landscape_without_its_middle,
+        name="CurlCurl_4",
+        description=CURL,
+        shape=(27, 67, 188),
+        rows=2_380_644,
+        nnz=26_516_610,
+        make=partial(_boxes, elements=partial(curl_curl, cell=(4, 1.7, 1))),
     ),
     StandIn(
-        "Geo_1438",
-        SOLID,
-        (37, 102, 127),
-        1_437_894,
-        63_172_044,
-        partial(_boxes, blocks=partial(elasticity, _leaning_box(0.6, -0.3), 0.2)),
+        name="ecology1",
+        description="grid with equal weights, free boundary",
+        shape=(1000, 1000),
+        rows=1_000_000,
+        nnz=4_996_000,
+        make=_landscape,
     ),
     StandIn(
-        "Hook_1498",
-        SOLID,
-        (6, 66, 1261),
-        1_498_068,
-        60_895_494,
-        partial(_boxes, blocks=partial(elasticity, _leaning_box(1.0, -0.3), 0.2)),
+        name="ecology2",
+        description="grid with equal weights, free boundary, one vertex removed",
+        shape=(1000, 1000),
+        rows=999_999,
+        nnz=4_995_991,
+        make=_landscape_without_its_middle,
     ),
     StandIn(
-        "Long_Coup_dt0",
-        f"{POROUS}, flat boxes of random stiffness",
-        (62, 76, 78),
-        1_470_144,
-        86_241_504,
-        partial(_boxes, blocks=partial(consolidation, _leaning_box(0.15, -0.2), 0.2, 0.1, 0.1), spread=2.0),
+        name="Geo_1438",
+        description=SOLID,
+        shape=(37, 102, 127),
+        rows=1_437_894,
+        nnz=63_172_044,
+        make=partial(_boxes, elements=_solid(height=0.6, lean=-0.3)),
     ),
     StandIn(
-        "StocF-1465",
-        "diffusion by linear tetrahedra on a box grid, flat boxes of random permeability",
-        (13, 245, 460),
-        1_465_100,
-        21_004_450,
-        partial(_boxes, blocks=partial(transport, _leaning_box(0.03, -0.3), (0, 0, 0)), spread=3.0),
+        name="Hook_1498",
+        description=SOLID,
+        shape=(6, 66, 1261),
+        rows=1_498_068,
+        nnz=60_895_494,
+        make=partial(_boxes, elements=_solid(height=1.0, lean=-0.3)),
     ),
     StandIn(
-        "thermal2",
-        "heat conduction by linear triangles on a disc",
-        (1_228_045, 7_998),
-        1_228_045,
-        8_580_313,
-        _heated_disc,
+        name="Long_Coup_dt0",
+        description=f"{POROUS}, flat boxes of random stiffness",
+        shape=(62, 76, 78),
+        rows=1_470_144,
+        nnz=86_241_504,
+        make=partial(_boxes, elements=_porous(height=0.15, lean=-0.2), spread=2.0),
     ),
     StandIn(
-        "Transport",
-        "convection and diffusion by linear tetrahedra on a box grid",
-        (31, 161, 321),
-        1_602_111,
-        23_500_731,
-        partial(_boxes, blocks=partial(transport, (5.5, 1, 1), (0.05, 0.05, 0.05))),
+        name="StocF-1465",
+        description="diffusion by linear tetrahedra on a box grid, flat boxes of random permeability",
+        shape=(13, 245, 460),
+        rows=1_465_100,
+        nnz=21_004_450,
+        make=partial(
+            _boxes,
+            elements=partial(transport, cell=_leaning_box(height=0.03, lean=-0.3), velocity=(0, 0, 0)),
+            spread=3.0,
+        ),
+    ),
+    StandIn(
+        name="thermal2",
+        description="heat conduction by linear triangles on a disc",
+        shape=(1_228_045, 7_998),
+        rows=1_228_045,
+        nnz=8_580_313,
+        make=_heated_disc,
+    ),
+    StandIn(
+        name="Transport",
+        description="convection and diffusion by linear tetrahedra on a box grid",
+        shape=(31, 161, 321),
+        rows=1_602_111,
+        nnz=23_500_731,
+        make=partial(_boxes, elements=partial(transport, cell=(5.5, 1, 1), velocity=(0.05, 0.05, 0.05))),
     ),
 ]
 STANDINS = {standin.name: standin for standin in _ALL}

@@ -1,4 +1,4 @@
-"""``linforest config``: what is installed, and which devices are usable."""
+"""``linforest config``: versions, threads and usable devices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EPILOG = "The same from Python: linforest_precond.show_config()"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Nothing to choose."""
+    """The command has no options."""
 
 
 def run(arguments: Namespace) -> int:

@@ -1,4 +1,4 @@
-"""``linforest info``: what a matrix is, and what each preconditioner would hold of it and cost."""
+"""``linforest info``: properties of a matrix, and coverage and cost of each preconditioner."""
 
 from __future__ import annotations
 
@@ -6,32 +6,34 @@ import dataclasses
 import json
 import textwrap
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linforest_precond import matrices
-from linforest_precond.backends import backend_of
+from linforest_precond.annotations import Array, SparseMatrix
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.commands import inputs
 from linforest_precond.commands.advice import advice
 from linforest_precond.commands.outcome import Exit
-from linforest_precond.commands.preconditioners import CHOICES
+from linforest_precond.commands.preconditioners import CHOICES, Choice
 from linforest_precond.commands.properties import Properties, properties
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.printing import as_table
 
-# A call is repeated so often, or until so many milliseconds have passed.
+# Limits for the repeated calls of a measurement.
 REPEATS, MILLISECONDS = 30, 200.0
 WIDTH = 108
 ORIGIN = ("title", "kind", "group", "author", "date", "licence", "citation")
 
-HELP = "what a matrix is, and what each preconditioner would hold of it and cost"
+HELP = "show properties of a matrix, and coverage and cost of each preconditioner"
 EPILOG = f"""\
 {inputs.MATRIX_HELP}
 
-coverage: the share of the weight off the diagonal (the sum of magnitudes) that the preconditioner holds.
-memory: what it keeps, and the most that is in use while it is made, estimated. setup and apply: measured
-here, in milliseconds and as multiples of one product A @ x (SpMV).
+coverage: the share of the off-diagonal weight (the sum of magnitudes) that lies in the preconditioner's
+bands. memory: of the preconditioner, and the peak during its setup, both estimated. setup and apply: measured
+on this machine, in milliseconds and in units of one sparse matrix-vector product A @ x (SpMV).
 
 examples:
   linforest info A.mtx
@@ -42,14 +44,15 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print everything as JSON, for programs")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
 
 
 def run(arguments: Namespace) -> int:
     inputs.check_device(arguments.device)
     A = matrices.load(arguments.matrix, offline=arguments.offline)
     found = properties(A)
-    spmv, measured = None, {}
+    spmv: float | None = None
+    measured: dict[str, dict[str, Any]] = {}
     if found.square and found.rows:
         spmv, measured = _measure(on_device(A, arguments.device), found.pattern_symmetric)
     report = {
@@ -65,15 +68,17 @@ def run(arguments: Namespace) -> int:
     return Exit.DONE
 
 
-def _measure(A: Any, symmetric: bool) -> tuple[float, dict[str, dict[str, Any]]]:
-    """Milliseconds of one product, and a row of the table for every preconditioner."""
+def _measure(A: SparseMatrix, symmetric: bool) -> tuple[float, dict[str, dict[str, Any]]]:
+    """Milliseconds of one SpMV, and a row of the table for every preconditioner."""
     backend = backend_of(A)
     r = backend.xp.ones(A.shape[0], A.dtype)
     spmv = _milliseconds(lambda: A @ r, backend)
     return spmv, {name: _row(choice, A, r, symmetric, spmv, backend) for name, choice in CHOICES.items()}
 
 
-def _row(choice: Any, A: Any, r: Any, symmetric: bool, spmv: float, backend: Any) -> dict[str, Any]:
+def _row(
+    choice: Choice, A: SparseMatrix, r: Array, symmetric: bool, spmv: float, backend: Backend
+) -> dict[str, Any]:
     M = choice.make(A)
     memory = choice.memory(A, symmetric)
     setup = _milliseconds(lambda: choice.make(A), backend)
@@ -90,7 +95,7 @@ def _row(choice: Any, A: Any, r: Any, symmetric: bool, spmv: float, backend: Any
     }
 
 
-def _milliseconds(call: Any, backend: Any) -> float:
+def _milliseconds(call: Callable[[], Any], backend: Backend) -> float:
     """The median of several calls, after one that compiles."""
     call()
     samples: list[float] = []
@@ -103,7 +108,7 @@ def _milliseconds(call: Any, backend: Any) -> float:
 
 
 def _origin(name: str) -> dict[str, str]:
-    """Whose the matrix is and what it models, as far as its file and the collection's index at hand tell."""
+    """Author, kind and licence of the matrix, from its file or the cached index of the collection."""
     try:
         known = matrices.describe(name, offline=True)
     except (LookupError, ValueError, OSError):
@@ -120,13 +125,13 @@ def _text(report: dict[str, Any], found: Properties) -> str:
 
 
 def _facts(found: Properties) -> list[tuple[str, str]]:
-    share = found.entries / max(found.rows, 1)
-    zeros = f", and {found.explicit_zeros:,} zeros" if found.explicit_zeros else ""
+    mean = found.entries / max(found.rows, 1)
+    zeros = f", and {found.explicit_zeros:,} explicit zeros" if found.explicit_zeros else ""
     facts = [
         ("rows", f"{found.rows:,}" if found.square else f"{found.rows:,}, and {found.columns:,} columns"),
         ("entries", f"{found.entries:,}{zeros}"),
-        ("entries a row", f"{share:.2f} ({found.fewest:,} to {found.most:,})"),
-        ("numbers", f"{found.dtype}, magnitudes {found.smallest:.3g} to {found.largest:.3g}"),
+        ("entries per row", f"{mean:.2f} ({found.fewest:,} to {found.most:,})"),
+        ("dtype", f"{found.dtype}, magnitudes {found.smallest:.3g} to {found.largest:.3g}"),
     ]
     if not found.square:
         return facts
@@ -145,7 +150,7 @@ def _symmetry(found: Properties) -> str:
         return "yes"
     if found.hermitian:
         return "no, but Hermitian"
-    return "no, but its pattern is" if found.pattern_symmetric else "no, nor is its pattern"
+    return "no, but the pattern is" if found.pattern_symmetric else "no, nor is the pattern"
 
 
 def _diagonal(found: Properties) -> str:
@@ -170,12 +175,12 @@ def _preconditioners(report: dict[str, Any]) -> str:
             _digits(row[f"{step}_{unit}"]) for step in ("setup", "apply") for unit in ("milliseconds", "spmv")
         )
         lines.append(line.format(name, row["title"], f"{row['coverage']:.3f}", *memory, *times))
-    lines.append(f"one product A @ x (SpMV): {_digits(report['spmv_milliseconds'])} ms on {report['device']}")
+    lines.append(f"one SpMV (A @ x): {_digits(report['spmv_milliseconds'])} ms on {report['device']}")
     return "\n".join(text.rstrip() for text in lines)
 
 
 def _digits(value: float) -> str:
-    """Three digits, and no exponent where a number is large."""
+    """Three digits, and no exponent for large numbers."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 

@@ -1,4 +1,4 @@
-"""Matrices for the commands: any name that `matrices.load` takes, on the device that was asked for."""
+"""Options that the commands share: the matrix and the device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linforest_precond.matrices.generators import help_text
 
 MATRIX_HELP = f"""\
 A is a file (Matrix Market .mtx, Rutherford-Boeing .rb), a matrix of the SuiteSparse collection by its name
-(ecology1, HB/494_bus: downloaded once and kept), or a generated one, such as
+(ecology1, HB/494_bus: downloaded once and cached), or a generated one, such as
 
 {help_text()}"""
 
@@ -29,14 +29,14 @@ def add_device(parser: ArgumentParser) -> None:
 
 
 def check_device(device: str) -> None:
-    """Complain about a GPU that cannot be used before any work is done."""
+    """Raise before any work if the GPU is not usable."""
     usable, reason = cuda_status() if device == "cuda" else (True, "")
     if not usable:
         raise ValueError(f"--device cuda needs a usable GPU: {reason}; --device cpu works everywhere")
 
 
 def plain_name(name: str) -> str:
-    """A matrix's name as a part of a file's name: no folder, no suffix, no colon."""
+    """A matrix's name made fit for a file name: no folder, no suffix, no colon."""
     path = Path(name)
     text = path.name if path.exists() else name
     text = re.sub(r"(\.(mtx|rb|rsa|rua|psa|pua|npz|tar|gz))+$", "", text)

@@ -1,4 +1,4 @@
-"""How a command ends, as numbers that a script can ask for."""
+"""Exit codes."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ exit codes:
   0    done; a solve converged, all cases of a study were run
   1    a solve did not converge, or cases of a study failed
   2    wrong usage, bad input, or another error: one line on stderr says which
-  3    a matrix that was named is not available: not known, or offline and not in the cache
+  3    a given matrix is not available: unknown, or offline and not in the cache
   130  stopped by Ctrl-C
 """

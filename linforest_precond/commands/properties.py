@@ -1,4 +1,4 @@
-"""What can be said about a matrix by looking at its entries."""
+"""Properties of a matrix: sizes, symmetry, diagonal, components."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-# Rows whose diagonal and off-diagonal sums differ by rounding alone count as dominant.
+# Relative tolerance of diagonal dominance.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Properties:
     """
-    Facts about a matrix, all of them plain numbers and words.
+    Properties of a matrix.
 
     Attributes
     ----------
     entries, explicit_zeros
-        Stored entries that are not 0, and those that are.
+        Numbers of stored entries that are not 0, and that are.
     pattern_symmetric, symmetric, hermitian
-        Where A has entries; A = Aᵀ; A = Aᴴ, exactly.
+        Whether the pattern is symmetric, A = Aᵀ, and A = Aᴴ, exactly.
     positive_diagonal
-        Whether all diagonal entries are real and above 0.
+        Whether all diagonal entries are real and positive.
     zero_diagonal, empty_rows
-        How many rows have no diagonal entry, and no entry at all.
+        Numbers of rows with a zero diagonal, and without any entry.
     dominant_rows
-        Rows whose diagonal is no smaller than all their other entries together, up to rounding.
+        Number of diagonally dominant rows, up to rounding.
     smallest, largest
-        Magnitudes of the entries that are not 0; 0 where there are none.
+        Magnitudes of the nonzero entries; 0 where there are none.
     fewest, most
-        Entries of the shortest and of the longest row.
+        Numbers of entries in the shortest and the longest row.
     components
         Connected components of the graph of A; None where A is not square.
     """
@@ -61,13 +61,13 @@ class Properties:
 
     @property
     def fits_cg(self) -> bool:
-        """Hermitian with a positive diagonal: what can be seen of positive definiteness."""
+        """Hermitian with a positive diagonal: necessary for positive definiteness."""
         return self.hermitian and self.positive_diagonal
 
 
 def properties(A: Any) -> Properties:
     """
-    Look at a matrix.
+    The properties of a matrix.
 
     Parameters
     ----------
@@ -127,13 +127,14 @@ def _symmetries(A: csr_array) -> dict[str, bool]:
 
 def _dominant_rows(A: csr_array, diagonal: np.ndarray) -> int:
     rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    beside = rows != A.indices
-    others = np.bincount(rows[beside], weights=abs(A.data[beside]), minlength=A.shape[0])[: diagonal.size]
-    return int((abs(diagonal) >= others * (1 - ROUNDING)).sum())
+    off_diagonal = rows != A.indices
+    weights = abs(A.data[off_diagonal])
+    sums = np.bincount(rows[off_diagonal], weights=weights, minlength=A.shape[0])[: diagonal.size]
+    return int((abs(diagonal) >= sums * (1 - ROUNDING)).sum())
 
 
 def _components(A: csr_array) -> int | None:
-    from scipy.sparse.csgraph import connected_components  # late: it is slow to import
+    from scipy.sparse.csgraph import connected_components  # imported late because it is slow
 
     if A.shape[0] != A.shape[1]:
         return None

@@ -1,4 +1,4 @@
-"""``linforest solve``: one system, one preconditioner, and how the residual fell."""
+"""``linforest solve``: solve one system with one preconditioner."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from linforest_precond.printing import as_table
 SOLVERS = {"cg": solvers.cg, "bicgstab": solvers.bicgstab, "fcg": solvers.fcg}
 PICTURES = (".svg", ".png", ".pdf")
 
-HELP = "solve A x = b with a preconditioner, show how it went, and write x"
+HELP = "solve A x = b with a preconditioner, show the convergence history, and write x"
 EPILOG = f"""\
 {inputs.MATRIX_HELP}
 
-x is written to --out, by default NAME.x.npy in the current folder (also when the solve did not converge: go
-on with --x0). No file is overwritten without --force.
+x is written to --out, by default NAME.x.npy in the current folder, also when the solve did not converge (to
+continue from it with --x0). No file is overwritten without --force.
 
 examples:
   linforest solve aniso2:300 --no-out
@@ -41,32 +41,37 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--precond",
         choices=("none", *CHOICES),
         default="tridiagonal",
-        help="tridiagonal: three bands along a forest of heavy paths (the default); block: 2 x 2 block bands "
-        "along one; original: the three bands as A has them; jacobi, block-jacobi: the diagonal",
+        help="tridiagonal: the tridiagonal part along a linear forest (the default); block: the 2 x 2 block "
+        "tridiagonal part along one; original: the tridiagonal part of A in its original order; jacobi, "
+        "block-jacobi: the diagonal, or 2 x 2 blocks on it",
     )
     parser.add_argument(
         "--solver",
         choices=("auto", *SOLVERS),
         default="auto",
-        help="auto (the default): cg where A is symmetric with a positive diagonal, else bicgstab",
+        help="auto (the default): cg if A is symmetric with a positive diagonal, else bicgstab",
     )
     parser.add_argument(
         "--rhs",
         default="ones",
         metavar="ones|sine|random|FILE",
-        help="b: all ones (the default); sine: A x for the known x = sin(16 pi i / n), so that errors are "
-        "shown too; random: normally distributed; or a file .npy, .mtx or .txt, one column or several",
+        help="b: all ones (the default); sine: A x for the known solution x = sin(16 pi i / n), so that "
+        "errors are shown too; random: normally distributed; or a file .npy, .mtx or .txt, columns allowed",
     )
     parser.add_argument("--seed", type=int, default=0, help="of --rhs random (default: 0)")
-    parser.add_argument("--x0", metavar="FILE", help="where to start (default: 0)")
-    parser.add_argument("--rtol", type=float, default=1e-8, help="relative residual to reach (default: 1e-8)")
-    parser.add_argument("--atol", type=float, default=0.0, help="absolute residual to reach (default: 0)")
-    parser.add_argument("--maxiter", type=int, metavar="N", help="most iterations (default: 10 per row)")
+    parser.add_argument("--x0", metavar="FILE", help="initial guess (default: 0)")
+    parser.add_argument(
+        "--rtol", type=float, default=1e-8, help="relative residual tolerance (default: 1e-8)"
+    )
+    parser.add_argument("--atol", type=float, default=0.0, help="absolute residual tolerance (default: 0)")
+    parser.add_argument(
+        "--maxiter", type=int, metavar="N", help="maximum number of iterations (default: 10 per row)"
+    )
     out = parser.add_mutually_exclusive_group()
-    out.add_argument("--out", metavar="FILE", help="where x goes: .npy, .mtx or .txt (default: NAME.x.npy)")
+    out.add_argument("--out", metavar="FILE", help="file for x: .npy, .mtx or .txt (default: NAME.x.npy)")
     out.add_argument("--no-out", action="store_true", help="do not write x")
     parser.add_argument("--history", metavar="FILE.csv", help="write iteration, seconds, residual, error")
-    parser.add_argument("--plot", metavar="FILE.svg|.png", help="draw the residuals")
+    parser.add_argument("--plot", metavar="FILE.svg|.png", help="plot the residuals")
     parser.add_argument("--force", action="store_true", help="overwrite files")
 
 
@@ -94,7 +99,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _outputs(arguments: Namespace) -> dict[str, Path]:
-    """The files to write, all of them checked before anything is solved."""
+    """The files to write, all checked before the solve."""
     outputs = {}
     if not arguments.no_out:
         path = Path(arguments.out or f"{inputs.plain_name(arguments.matrix)}.x.npy")
@@ -103,7 +108,7 @@ def _outputs(arguments: Namespace) -> dict[str, Path]:
         outputs["history"] = vectors.check_output(Path(arguments.history), (), "--history", arguments.force)
     if arguments.plot:
         outputs["plot"] = vectors.check_output(Path(arguments.plot), PICTURES, "--plot", arguments.force)
-        _new_figure()  # complains where matplotlib is missing
+        _new_figure()  # raises if Matplotlib is missing
     return outputs
 
 
@@ -125,7 +130,7 @@ def _solve(solve: Any, A: Any, b: Any, x0: Any, x_true: Any, M: Any, arguments: 
     history = solvers.History(x_true)
     limits = {"rtol": arguments.rtol, "atol": arguments.atol, "maxiter": arguments.maxiter}
     with warnings.catch_warnings():
-        # The status is printed with the same advice.
+        # The printed status has the same advice.
         warnings.filterwarnings("ignore", r"\w+ stopped after", RuntimeWarning)
         x, _ = solve(A, b, x0, M=M, history=history, **limits)
     return x if xp is np else xp.asnumpy(x), history

@@ -1,4 +1,4 @@
-"""``linforest study``: coverage, convergence and speed on many matrices, written up as a report."""
+"""``linforest study``: coverage, convergence and performance on many matrices, with a report."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from linforest_precond.study.settings import PARTS
 HELP = "run the convergence study and write a report (HTML, tables, pictures)"
 EPILOG = """\
 A CASE is a matrix of the paper (aniso2, ecology1), a generator with its size (aniso2:500), a file (A.mtx),
-or any name that linforest info takes. Without one, --quick takes seven small matrices and needs a minute or
-two, --full all 22 matrices of the paper at their sizes. A matrix that cannot be downloaded is replaced by a
-generated one that resembles it, and marked so.
+or any name that linforest info accepts. By default --quick runs seven small matrices in a minute or two, and
+--full all 22 matrices of the paper at their original sizes. A matrix that cannot be downloaded is replaced by
+a generated stand-in, and marked as such.
 
-While it runs, every finished case is kept in DIR/cases; after Ctrl-C the report shows what is done, and
---resume goes on from there.
+Every finished case is saved in DIR/cases; after Ctrl-C the report shows the finished cases, and --resume
+continues from there.
 
 examples:
   linforest study
@@ -31,10 +31,10 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="matrices to study; none: the usual list")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="matrices to study (default: see below)")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="small matrices (the default)")
-    size.add_argument("--full", action="store_true", help="the matrices of the paper at their sizes")
+    size.add_argument("--full", action="store_true", help="the matrices of the paper at their original sizes")
     add_device(parser)
     parser.add_argument(
         "--out",
@@ -43,23 +43,25 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="folder for the report (default: linforest-study in the current folder)",
     )
     parser.add_argument("--offline", action="store_true", help="download nothing")
-    parser.add_argument("--resume", action="store_true", help="keep the finished cases that DIR holds")
-    parser.add_argument("--rtol", type=float, default=1e-10, help="residual to reach (default: 1e-10)")
-    parser.add_argument("--maxiter", type=int, metavar="N", help="most iterations of a solve")
+    parser.add_argument("--resume", action="store_true", help="reuse the finished cases in DIR")
+    parser.add_argument(
+        "--rtol", type=float, default=1e-10, help="relative residual tolerance (default: 1e-10)"
+    )
+    parser.add_argument("--maxiter", type=int, metavar="N", help="maximum number of iterations of a solve")
     parser.add_argument(
         "--permutations",
         type=int,
         metavar="K",
-        help="solve K randomly permuted systems too, and tell the median of their iterations",
+        help="also solve K randomly permuted systems, and report the median of their iterations",
     )
     parser.add_argument(
         "--only",
         type=_parts,
         default=PARTS,
         metavar="PART[,PART]",
-        help=f"not the whole study but parts of it: {', '.join(PARTS)}",
+        help=f"only these parts of the study: {', '.join(PARTS)}",
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress, only where the report lies")
+    parser.add_argument("--quiet", action="store_true", help="no progress, only the path of the report")
 
 
 def run(arguments: Namespace) -> int:
@@ -85,16 +87,16 @@ def run(arguments: Namespace) -> int:
 
 
 def _summary(cases: list[dict[str, Any]]) -> str:
-    """How many cases ended how, and what went wrong."""
-    words = {"done": "done", "failed": "failed", "missing": "not at hand"}
+    """The number of cases by status, and the errors."""
+    words = {"done": "done", "failed": "failed", "missing": "not available"}
     counts = Counter(words[case["status"]] for case in cases)
     shown = [f"{counts[word]} {word}" for word in words.values() if counts[word]]
-    trouble = [f"  {case['name']}: {case['error']}" for case in cases if case["status"] != "done"]
-    return "\n".join([f"cases: {', '.join(shown) or 'none'}", *trouble])
+    errors = [f"  {case['name']}: {case['error']}" for case in cases if case["status"] != "done"]
+    return "\n".join([f"cases: {', '.join(shown) or 'none'}", *errors])
 
 
 def _exit(study: dict[str, Any], named: bool) -> Exit:
-    """A matrix that the user named must be there; of the usual list, what is not at hand is left out."""
+    """A missing matrix is an error only if the user named it."""
     statuses = {case["status"] for case in study["cases"]}
     if study["interrupted"]:
         return Exit.INTERRUPTED

@@ -1,4 +1,4 @@
-"""Right-hand sides and solutions: the ones with a name, and those in files."""
+"""Right-hand sides and solutions: generated, or read from and written to files."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array, SparseMatrix
+
 SUFFIXES = (".npy", ".mtx", ".txt")
 
 
-def sine(n: int) -> np.ndarray:
-    """The solution that the paper's systems have: sin(16 π i / n)."""
+def sine(n: int) -> Array:
+    """The solution of the paper's systems: sin(16 π i / n)."""
     return np.sin(16 * np.pi * np.arange(n) / max(n, 1))
 
 
-def right_hand_side(text: str, A: Any, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """The right-hand side that was asked for, and the solution where it is known."""
+def right_hand_side(text: str, A: SparseMatrix, seed: int) -> tuple[Array, Array | None]:
+    """The right-hand side for the option --rhs, and the solution where it is known."""
     n = A.shape[0]
     if text == "ones":
         return np.ones(n), None
@@ -29,21 +31,21 @@ def right_hand_side(text: str, A: Any, seed: int) -> tuple[np.ndarray, np.ndarra
     return read_vector(text, "--rhs"), None
 
 
-def read_vector(path: str, option: str) -> np.ndarray:
-    """One vector, or several as columns, from a file that NumPy or Matrix Market wrote."""
+def read_vector(path: str, option: str) -> Array:
+    """One vector, or several as columns, from a file of NumPy, Matrix Market or plain text."""
     suffix = _known_suffix(Path(path.removesuffix(".gz")), option)
     if not Path(path).is_file():
         raise ValueError(f"{option}: there is no file {path}")
     try:
         vectors = _READERS[suffix](path)
     except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{option}: {path} is no vector in {suffix} format: {error}") from error
+        raise ValueError(f"{option}: {path} is not a vector in {suffix} format: {error}") from error
     vectors = np.asarray(vectors)
     return vectors[:, 0] if vectors.ndim == 2 and vectors.shape[1] == 1 else vectors
 
 
-def write_vector(path: Path, x: np.ndarray) -> None:
-    """Write the file at once or not at all, so that none is ever cut off."""
+def write_vector(path: Path, x: Array) -> None:
+    """Write the file atomically."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
     try:
         _WRITERS[path.suffix](unfinished, x)
@@ -53,7 +55,7 @@ def write_vector(path: Path, x: np.ndarray) -> None:
 
 
 def check_output(path: Path, suffixes: tuple[str, ...], option: str, force: bool) -> Path:
-    """A place that can be written to later, or an exception now."""
+    """The path, if it can be written to later; raises otherwise."""
     if suffixes and path.suffix not in suffixes:
         raise ValueError(f"{option} must end with one of {', '.join(suffixes)}, got {path}")
     if not path.parent.is_dir():
@@ -70,19 +72,19 @@ def _known_suffix(path: Path, option: str) -> str:
 
 
 def _read_matrix_market(path: str) -> Any:
-    from linforest_precond.matrices.matrix_market import read_entries  # late: it is slow to import
+    from linforest_precond.matrices.matrix_market import read_entries  # imported late because it is slow
 
     vectors = read_entries(path)
     return vectors.toarray() if hasattr(vectors, "toarray") else vectors
 
 
-def _write_matrix_market(path: Path, x: np.ndarray) -> None:
+def _write_matrix_market(path: Path, x: Array) -> None:
     import scipy.io
 
     scipy.io.mmwrite(path, x.reshape(x.shape[0], -1), precision=17)
 
 
-def _write_text(path: Path, x: np.ndarray) -> None:
+def _write_text(path: Path, x: Array) -> None:
     np.savetxt(path, x, fmt="%.17g")
 
 
@@ -91,7 +93,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     ".mtx": _read_matrix_market,
     ".txt": lambda path: np.loadtxt(path, ndmin=1),
 }
-_WRITERS: dict[str, Callable[[Path, np.ndarray], None]] = {
+_WRITERS: dict[str, Callable[[Path, Array], None]] = {
     ".npy": np.save,
     ".mtx": _write_matrix_market,
     ".txt": _write_text,

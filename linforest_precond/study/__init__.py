@@ -1,3 +1,3 @@
-"""The study: weight coverages, convergence and speed on many matrices, beside what the paper published."""
+"""The study: coverages, convergence and performance on many matrices, compared with the published values."""
 
 from linforest_precond.study.run import run_study as run_study

@@ -1,4 +1,4 @@
-"""The matrices of a study: which ones, what they stand for, and where they come from."""
+"""The matrices of a study: their selection, and where they come from."""
 
 from __future__ import annotations
 
@@ -17,39 +17,40 @@ from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline
 from linforest_precond.matrices.generators import is_generator
 from linforest_precond.matrices.load import is_path, load
 from linforest_precond.matrices.standins import standin_info, standins
+from linforest_precond.study.json_types import JsonObject
 
 # Vertices along a side of the ANISO grids.
 QUICK_SIDE, PAPER_SIDE = 300, 2500
-# What the sides of stand-ins are divided by where it shall be quick: by their number of dimensions.
+# In quick studies the sides of stand-ins are divided by this, for 2 and for 3 dimensions.
 QUICK_SHRINK = {2: 10, 3: 4}
 QUICK = ("aniso1", "aniso2", "aniso3", "atmosmodm", "ecology1", "pyamg:airfoil", "pyamg:recirc_flow")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A matrix to be studied; `fallback` takes its place where it cannot be had."""
+    """A matrix of a study; `fallback` replaces it where it is not available."""
 
-    name: str  # as `matrices.load` takes it
+    name: str  # for `matrices.load`
     title: str
-    origin: str
-    paper: str | None = None
+    origin: str  # "file", "collection", "gallery", "generated" or "stand-in"
+    paper: str | None = None  # the paper's matrix that this is, or stands for
     note: str | None = None
     at_paper_size: bool = False
     fallback: Case | None = None
 
-    def record(self) -> dict:
-        """The first fields of the case in a study, for a case that was not run yet."""
+    def record(self) -> JsonObject:
+        """The fields of the case in a study that are known before it runs."""
         names = ("name", "title", "paper", "origin", "note", "at_paper_size")
         return {name: getattr(self, name) for name in names}
 
 
 class Missing(Exception):  # noqa: N818
-    """A case's matrix cannot be had; the message says what to do."""
+    """The matrix of a case is not available; the message says what to do."""
 
 
 def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
     """
-    The cases that names stand for, each once; without names the quick list, or the paper's 22 matrices.
+    The cases of the given names, without duplicates; by default the quick list, or the paper's 22 matrices.
 
     Examples
     --------
@@ -70,66 +71,81 @@ def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]
 
 
 def case_of(name: str, full: bool) -> Case:
-    """The case that one name stands for."""
+    """The case of one name."""
     if is_path(name):
-        return Case(name, Path(name).name, "file")
+        return Case(name, title=Path(name).name, origin="file")
     try:
         paper = find(name)
     except LookupError:
-        return _generated(name) if is_generator(name) else Case(name, name, "collection")
+        return _generated(name) if is_generator(name) else Case(name, title=name, origin="collection")
     if paper.group is None:
         return _generated(f"{paper.name}:{PAPER_SIDE if full else QUICK_SIDE}")
     has_standin = paper.name in standins()
     if has_standin and not full:
-        return _standin(paper, QUICK_SHRINK[len(standin_info(paper.name).shape)])
-    fallback = _standin(paper, 1) if has_standin else None
-    return Case(paper.full_name, paper.name, "collection", paper.name, None, True, fallback)
+        return _standin(paper, shrink=QUICK_SHRINK[len(standin_info(paper.name).shape)])
+    return Case(
+        paper.full_name,
+        title=paper.name,
+        origin="collection",
+        paper=paper.name,
+        at_paper_size=True,
+        fallback=_standin(paper) if has_standin else None,
+    )
 
 
 def _generated(name: str) -> Case:
     kind, _, argument = name.partition(":")
     kind = kind.lower()
     if kind == "pyamg":
-        return Case(name, f"{argument} (PyAMG)", "gallery")
+        return Case(name, title=f"{argument} (PyAMG)", origin="gallery")
     if kind == "standin":
         return _named_standin(name, argument)
     if kind not in catalogue():
-        return Case(name, name.replace(":", " "), "generated")
+        return Case(name, title=name.replace(":", " "), origin="generated")
     side = argument or str(PAPER_SIDE)
-    at_paper_size = side == str(PAPER_SIDE)
-    title = f"{kind.upper()} {side} × {side}"
-    return Case(f"{kind}:{side}", title, "generated", kind, None, at_paper_size)
+    return Case(
+        f"{kind}:{side}",
+        title=f"{kind.upper()} {side} × {side}",
+        origin="generated",
+        paper=kind,
+        at_paper_size=side == str(PAPER_SIDE),
+    )
 
 
 def _named_standin(name: str, argument: str) -> Case:
     stem, _, shrink = argument.partition("/")
     try:
         return _standin(find(stem), int(shrink or 1))
-    except (LookupError, ValueError):  # loading it will say what is wrong
-        return Case(name, name, "stand-in")
+    except (LookupError, ValueError):  # `load` raises the error, with the reason
+        return Case(name, title=name, origin="stand-in")
 
 
-def _standin(paper: PaperMatrix, shrink: int) -> Case:
+def _standin(paper: PaperMatrix, shrink: int = 1) -> Case:
     reduced = f", sides divided by {shrink}" if shrink > 1 else ""
-    name = f"standin:{paper.name}" + (f"/{shrink}" if shrink > 1 else "")
-    note = f"stand-in for {paper.full_name}{reduced}"
-    return Case(name, f"{paper.name} (stand-in)", "stand-in", paper.name, note, shrink == 1)
+    return Case(
+        f"standin:{paper.name}" + (f"/{shrink}" if shrink > 1 else ""),
+        title=f"{paper.name} (stand-in)",
+        origin="stand-in",
+        paper=paper.name,
+        note=f"stand-in for {paper.full_name}{reduced}",
+        at_paper_size=shrink == 1,
+    )
 
 
 class Source:
-    """Where the matrices come from; a network that was down once is not asked again."""
+    """Loads the matrices of cases; after one failed download it stays offline."""
 
     def __init__(self, device: str, offline: bool = False):
         self.device, self.offline = device, offline
 
     def fetch(self, case: Case) -> tuple[Case, Any]:
-        """The case, or what takes its place, and its matrix in double precision; raises `Missing`."""
+        """The case or its fallback, with the matrix in double precision; raises `Missing`."""
         try:
             return case, self._load(case.name)
         except (MatrixNotAvailable, FileNotFoundError, ImportError) as error:
             if case.fallback is None:
                 raise Missing(str(error)) from error
-            note = f"{case.fallback.note}, which is not at hand"
+            note = f"{case.fallback.note}, which is not available"
             return replace(case.fallback, note=note), self._load(case.fallback.name)
 
     def _load(self, name: str) -> Any:
@@ -141,8 +157,8 @@ class Source:
         return A.astype(np.result_type(A.dtype, np.float64), copy=False)
 
 
-def properties(A: Any) -> dict:
-    """What table 3 of the paper tells of a matrix."""
+def properties(A: Any) -> JsonObject:
+    """The columns of the paper's table 3: size and symmetry of a matrix."""
     rows, nnz = A.shape[0], int(A.nnz)
     return {"rows": rows, "nnz": nnz, "symmetric": is_symmetric(A), "mean_degree": nnz / max(rows, 1)}
 
@@ -160,7 +176,7 @@ def is_symmetric(A: Any) -> bool:
     (True, False)
     """
     csr = as_csr(A)
-    if not csr.symmetric:  # not even the magnitudes
+    if not csr.symmetric:  # the magnitudes differ already
         return False
     transposed = as_csr(A.T.tocsr())
     return bool(backend_of(csr.data).xp.array_equal(transposed.data, csr.data))
@@ -168,7 +184,7 @@ def is_symmetric(A: Any) -> bool:
 
 def slug(name: str) -> str:
     """
-    A name as a part of a file's name.
+    A name made fit for a file name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How BiCGStab converges with each preconditioner: figure 4 of the paper."""
+"""Convergence of BiCGStab with each preconditioner: figure 4 of the paper."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import statistics
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from linforest_precond.annotations import Array, SparseMatrix
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
 from linforest_precond.solvers import History, Status, bicgstab
 from linforest_precond.study import timing
+from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.permuted import Permutation
 
 # By the paper's names.
@@ -29,14 +31,16 @@ SETUP_REPEATS = 3
 MOST_RECORDS = 600
 
 
-def convergence(A: Any, *, rtol: float = 1e-10, maxiter: int = 2000, permutations: int = 0) -> dict:
+def convergence(
+    A: SparseMatrix, *, rtol: float = 1e-10, maxiter: int = 2000, permutations: int = 0
+) -> JsonObject:
     """
     Solve A x = b by BiCGStab with each preconditioner, for the solution x_t[i] = sin(16 π i / N).
 
-    The times of solves include the record of residuals and errors; setups are timed after one that compiles.
-    BiCGStab's count of iterations changes with every rounding: with `permutations`, so many symmetrically
-    permuted systems are solved too, by the permuted preconditioners, and ``median_iterations`` is the median
-    of their counts, infinite where half of them did not converge, and None where A's own system did not.
+    Times of solves include the recording of residuals and errors; setups are timed after one that compiles.
+    BiCGStab's iteration count is sensitive to rounding. Therefore `permutations` symmetrically permuted
+    systems are solved too, with the permuted preconditioners. ``median_iterations`` is the median of their
+    counts: infinite where half of them did not converge, and None where A's own system did not.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def convergence(A: Any, *, rtol: float = 1e-10, maxiter: int = 2000, permutation
     system = System(A, rtol, maxiter)
     runs, operators = [], {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # told by statuses
+        warnings.simplefilter("ignore", RuntimeWarning)  # the status says the same
         for name, make in PRECONDITIONERS.items():
             seconds, M = timing.median_time(partial(make, A), SETUP_REPEATS, system.device)
             runs.append({"precond": name, "setup_seconds": seconds, **system.solve(M)})
@@ -68,52 +72,53 @@ def convergence(A: Any, *, rtol: float = 1e-10, maxiter: int = 2000, permutation
 
 
 class System:
-    """A matrix with the paper's solution and its right-hand side."""
+    """A linear system with the paper's solution."""
 
-    def __init__(self, A: Any, rtol: float, maxiter: int):
+    def __init__(self, A: SparseMatrix, rtol: float, maxiter: int):
         backend = backend_of(A)
         self.device, self.xp = backend.name, backend.xp
-        self.A, self.options = A, {"rtol": rtol, "maxiter": maxiter}
+        self.A = A
+        self.options: JsonObject = {"rtol": rtol, "maxiter": maxiter}
         self.x_true = smooth_solution(A.shape[0], self.xp)
         self.b = A @ self.x_true
 
-    def solve(self, M: Any) -> dict:
-        """One recorded solve, after a short one that compiles."""
+    def solve(self, M: Any) -> JsonObject:
+        """A solve with its recorded history, after a short one that compiles."""
         history = History(x_true=self.x_true)
         bicgstab(self.A, self.b, M=M, rtol=self.options["rtol"], maxiter=1, history=history)
         call = partial(bicgstab, self.A, self.b, M=M, **self.options, history=history)
         seconds, (x, info) = timing.time_of(call, self.device)
         return {
-            "status": history.status.name,
+            "status": cast(Status, history.status).name,
             "info": int(info),
             "iterations": float(history.iterations[-1]),
             "solve_seconds": seconds,
-            "residual": self._share(self.b - self.A @ x, self.b),
-            "error": self._share(x - self.x_true, self.x_true),
+            "residual": self._relative_norm(self.b - self.A @ x, self.b),
+            "error": self._relative_norm(x - self.x_true, self.x_true),
             "coverage": float(M.coverage),
             "history": thinned(history),
         }
 
-    def _share(self, part: Any, whole: Any) -> float:
-        norm = float(self.xp.linalg.norm(whole))
-        return float(self.xp.linalg.norm(part)) / (norm or 1.0)
+    def _relative_norm(self, vector: Array, reference: Array) -> float:
+        norm = float(self.xp.linalg.norm(reference))
+        return float(self.xp.linalg.norm(vector)) / (norm or 1.0)
 
 
 def smooth_solution(rows: int, xp: Any = np) -> Any:
-    """The paper's solution, eight waves: x_t[i] = sin(16 π i / N)."""
+    """The paper's solution x_t[i] = sin(16 π i / N)."""
     return xp.sin(16 * math.pi * xp.arange(rows) / max(rows, 1))
 
 
-def thinned(history: History, most: int = MOST_RECORDS) -> dict:
-    """The curves of a history, with so many points at most; the first and the last one stay."""
+def thinned(history: History, most: int = MOST_RECORDS) -> JsonObject:
+    """At most `most` points of a history, evenly spaced, the first and the last included."""
     steps = history.iterations
-    places = np.unique(np.linspace(0, steps.size - 1, min(steps.size, most)).round().astype(int))
-    curves = {"iterations": steps, "residuals": history.residuals, "errors": history.errors}
-    return {name: values[places].tolist() for name, values in curves.items()}
+    kept = np.unique(np.linspace(0, steps.size - 1, min(steps.size, most)).round().astype(int))
+    curves: JsonObject = {"iterations": steps, "residuals": history.residuals, "errors": history.errors}
+    return {name: values[kept].tolist() for name, values in curves.items()}
 
 
 def median_iterations(system: System, operators: dict[str, Any], permutations: int) -> dict[str, float]:
-    """The median count of each preconditioner over permuted systems; none without permutations."""
+    """The median iterations of each preconditioner over permuted systems; empty without permutations."""
     counts: dict[str, list[float]] = {name: [] for name in operators}
     for seed in range(permutations):
         permutation = Permutation(system.A, seed)
@@ -123,7 +128,7 @@ def median_iterations(system: System, operators: dict[str, Any], permutations: i
     return {name: statistics.median(each) for name, each in counts.items() if each}
 
 
-def _iterations(A: Any, b: Any, M: Any, options: dict) -> float:
+def _iterations(A: SparseMatrix, b: Array, M: Any, options: JsonObject) -> float:
     history = History()
     bicgstab(A, b, M=M, **options, history=history)
     return float(history.iterations[-1]) if history.status is Status.CONVERGED else math.inf

@@ -1,4 +1,4 @@
-"""Weight coverages of factors, forests and blocks: what tables 4 and 5 of the paper show."""
+"""Coverages of factors, forests and blocks: tables 4 and 5 of the paper."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array, SparseMatrix
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.coverage import identity_coverage
@@ -15,19 +16,20 @@ from linforest_precond.graph.forest.greedy import greedy_factor
 from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.forest.pairs import block_forest, check_block_options
 from linforest_precond.records import CSR, Graph
+from linforest_precond.study.json_types import JsonObject
 
-# The charging of table 4: (m, k_m).
+# The charging configurations of table 4: (m, k_m).
 CONFIGURATIONS = ((1, 0), (5, 0), (5, 1))
 DEGREES = (1, 2, 3, 4)
 BLOCK_PERIODS = (1, 5)
 ITERATIONS = 5
-# Weights that differ by a smaller share count as equal where equal ones are put in order.
+# Relative size of the perturbations that order equal weights.
 TIE = 2.0**-20
 
 
-def coverages(A: Any) -> dict:
+def coverages(A: SparseMatrix) -> JsonObject:
     """
-    The coverages of a matrix: shares of its off-diagonal weight.
+    The coverages of a matrix: shares of its off-diagonal weight, the sum of |a_ij| with i ≠ j.
 
     Returns
     -------
@@ -37,10 +39,10 @@ def coverages(A: Any) -> dict:
 
     Notes
     -----
-    Equal weights are taken in the order that the published values show. In table 4 it is by index in all
-    iterations; `linforest_precond.graph.factor`, which gives ``parallel`` and ``block``, takes them at random
-    in charged ones. The sequential algorithm takes them at random: by index it would pair a row's strong
-    couplings perfectly, and ANISO's n = 1 would be 0.33 where table 5 has 0.29.
+    Ties between equal weights are broken such that the published values are reproduced. Table 4: by index in
+    all iterations. ``parallel`` and ``block`` of table 5: by `linforest_precond.graph.factor`, at random in
+    charged iterations. ``sequential``: at random; ties by index would pair the strong couplings along a grid
+    line perfectly, and the coverage of ANISO1 for n = 1 would be 0.33 instead of the published 0.29.
 
     Examples
     --------
@@ -67,42 +69,42 @@ def coverages(A: Any) -> dict:
 
 
 def _factor(graph: Graph, n: int, iterations: Any = ITERATIONS, m: int = 5, k_m: int = 0) -> Any:
-    return propose_factor(graph, **check_options(n, iterations, m, k_m, 0.5, 0))
+    return propose_factor(graph, **check_options(n, iterations, m, k_m, p=0.5, seed=0))
 
 
 def with_ties_by_index(csr: CSR) -> CSR:
-    """The matrix with its weights a little larger, the more so the lower the indices of their ends."""
-    low, high = _ends(csr)
+    """The matrix with slightly enlarged weights: the smaller the sum of its indices, the larger an entry."""
+    low, high = _ordered_ends(csr)
     return _enlarged(csr, 1.0 - (low.astype(np.float64) + high) / max(2 * csr.n, 1))
 
 
 def with_shuffled_ties(csr: CSR) -> CSR:
-    """The matrix with its weights a little larger, at random, the same for both directions."""
-    low, high = (end.astype(np.uint64) for end in _ends(csr))
-    return _enlarged(csr, _mixed(low * np.uint64(csr.n) + high).astype(np.float64) * 2.0**-64)
+    """The matrix with slightly enlarged weights, at random but equally for both directions of an edge."""
+    low, high = (end.astype(np.uint64) for end in _ordered_ends(csr))
+    return _enlarged(csr, _splitmix64(low * np.uint64(csr.n) + high).astype(np.float64) * 2.0**-64)
 
 
-def _ends(csr: CSR) -> tuple[Any, Any]:
-    """The lower and the higher of the row and the column of each entry."""
+def _ordered_ends(csr: CSR) -> tuple[Array, Array]:
+    """The smaller and the larger of row and column, for each entry."""
     backend = backend_of(csr.data)
     rows = backend.matrix.entries.rows_of(csr.indptr, csr.nnz)
     return backend.xp.minimum(rows, csr.indices), backend.xp.maximum(rows, csr.indices)
 
 
-def _enlarged(csr: CSR, shares: Any) -> CSR:
-    return replace(csr, data=csr.data * (1.0 + TIE * shares))
+def _enlarged(csr: CSR, perturbation: Array) -> CSR:
+    return replace(csr, data=csr.data * (1.0 + TIE * perturbation))
 
 
-def _mixed(bits: Any) -> Any:
-    """64-bit words that look random: the finalizer of splitmix64."""
+def _splitmix64(bits: Any) -> Any:
+    """64-bit hash: the finalizer of splitmix64."""
     bits = bits + np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
 
 
-def _configuration(graph: Graph, m: int, k_m: int) -> dict:
-    """A row of table 4: after five iterations, and of the maximal factor."""
+def _configuration(graph: Graph, m: int, k_m: int) -> JsonObject:
+    """One configuration of table 4: the factor after five iterations, and the maximal factor."""
     five, maximal = (_factor(graph, 2, iterations, m, k_m) for iterations in (ITERATIONS, None))
     return {
         "m": m,
@@ -114,5 +116,5 @@ def _configuration(graph: Graph, m: int, k_m: int) -> dict:
 
 
 def _block_coverage(graph: Graph, m: int) -> float:
-    (options,) = check_block_options(2, m, ITERATIONS, 0, 0.5, 0)
+    (options,) = check_block_options(block_size=2, m=m, iterations=ITERATIONS, k_m=0, p=0.5, seed=0)
     return block_forest(graph, options).coverage

@@ -1,15 +1,19 @@
-"""What a study found, in plain sentences that are computed from its numbers."""
+"""The main results of a study as sentences, computed from its numbers."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from linforest_precond.study.formats import coverage, difference, digits3, label, listed, missing
+from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.tables import COVERAGES, compare, dig, done, of_the_paper, per_spmv
 
 BASELINE = "Jacobi"
+# The values of a case's preconditioners, by their names.
+Values: TypeAlias = Callable[[JsonObject], dict[str, float]]
 
 
 class Finding(NamedTuple):
@@ -19,9 +23,9 @@ class Finding(NamedTuple):
     sentence: str
 
 
-def findings(study: dict) -> list[Finding]:
+def findings(study: JsonObject) -> list[Finding]:
     """
-    The main findings, those first that most readers ask for; none for parts that were not run.
+    The main findings, most important first; none for parts that were not run.
 
     Examples
     --------
@@ -39,36 +43,36 @@ def findings(study: dict) -> list[Finding]:
     return [finding for maker in makers if (finding := maker(study))]
 
 
-def converged(run: dict) -> bool:
+def converged(run: JsonObject) -> bool:
     return run.get("status") == "CONVERGED"
 
 
-def steps(case: dict) -> dict[str, float]:
-    """Iterations of the converged runs; where permuted systems were solved too, the medians over these."""
+def steps(case: JsonObject) -> dict[str, float]:
+    """Iterations of the converged runs; medians over the permuted systems where there are any."""
     runs = [run for run in case["convergence"]["runs"] if converged(run)]
     key = "median_iterations" if case["convergence"].get("permutations") else "iterations"
     return {run["precond"]: run[key] for run in runs if not missing(run.get(key))}
 
 
-def total_seconds(run: dict) -> float | None:
+def total_seconds(run: JsonObject) -> float | None:
     """Setup and solve."""
-    parts = (run.get("setup_seconds"), run.get("solve_seconds"))
-    return None if any(map(missing, parts)) else sum(parts)
+    parts: list[Any] = [run.get("setup_seconds"), run.get("solve_seconds")]
+    return None if any(map(missing, parts)) else float(sum(parts))
 
 
-def _totals(case: dict) -> dict[str, float]:
+def _totals(case: JsonObject) -> dict[str, float]:
     runs = [run for run in case["convergence"]["runs"] if converged(run)]
     return {run["precond"]: total for run in runs if (total := total_seconds(run)) is not None}
 
 
-def _wins(study: dict, values) -> tuple[Counter, int]:
-    """How often each preconditioner has the least value, and on how many matrices one of them had a value."""
+def _wins(study: JsonObject, values: Values) -> tuple[Counter[str], int]:
+    """How often each preconditioner has the least value, and the number of matrices with a value."""
     found = [counts for case in done(study, "convergence") if (counts := values(case))]
     best = (name for counts in found for name in counts if counts[name] == min(counts.values()))
     return Counter(best), len(found)
 
 
-def _ranking(study: dict, values, verb: str) -> str | None:
+def _ranking(study: JsonObject, values: Values, verb: str) -> str | None:
     wins, matrices = _wins(study, values)
     if not matrices:
         return None
@@ -80,25 +84,25 @@ def _ranking(study: dict, values, verb: str) -> str | None:
     return f"{first} {verb} on {most} of {matrices} matrices{rest}{tied}."
 
 
-def _iterations(study: dict) -> Finding | None:
+def _iterations(study: JsonObject) -> Finding | None:
     sentence = _ranking(study, steps, "needed the fewest iterations")
-    return sentence and Finding("Fewest iterations", sentence)
+    return Finding("Fewest iterations", sentence) if sentence else None
 
 
-def _times(study: dict) -> Finding | None:
+def _times(study: JsonObject) -> Finding | None:
     sentence = _ranking(study, _totals, "was fastest, setup and solve together,")
-    return sentence and Finding("Fastest", sentence)
+    return Finding("Fastest", sentence) if sentence else None
 
 
-def _against_baseline(study: dict) -> Finding | None:
-    """The quotients of iterations with each algebraic preconditioner and with Jacobi."""
+def _against_baseline(study: JsonObject) -> Finding | None:
+    """Iterations of the algebraic preconditioners relative to Jacobi."""
     unit = f"times the iterations of {BASELINE}"
     quotients = {name: _quotients(study, name) for name in ("AlgTriScal", "AlgTriBlock")}
     sentences = [f"{name} took {_spread(found, unit)}." for name, found in quotients.items() if found]
     return Finding(f"Against {BASELINE}", " ".join(sentences)) if sentences else None
 
 
-def _quotients(study: dict, name: str) -> dict[str, float]:
+def _quotients(study: JsonObject, name: str) -> dict[str, float]:
     counts = {label(case): steps(case) for case in done(study, "convergence")}
     both = {matrix: row for matrix, row in counts.items() if row.get(BASELINE) and name in row}
     return {matrix: row[name] / row[BASELINE] for matrix, row in both.items()}
@@ -118,7 +122,7 @@ def _short(value: float) -> str:
     return digits3(value) if value >= 1 else f"{value:.2f}"
 
 
-def _unconverged(study: dict) -> Finding | None:
+def _unconverged(study: JsonObject) -> Finding | None:
     runs = [(case, run) for case in done(study, "convergence") for run in case["convergence"]["runs"]]
     if not runs:
         return None
@@ -129,8 +133,8 @@ def _unconverged(study: dict) -> Finding | None:
     return Finding("Convergence", f"{len(lost)} of {len(runs)} solves did not reach the tolerance: {named}.")
 
 
-def _forest(study: dict) -> Finding | None:
-    """Where the forest holds more weight than the tridiagonal part in the original order."""
+def _forest(study: JsonObject) -> Finding | None:
+    """Where the forest has a larger coverage than the tridiagonal part in the original order."""
     pairs = {}
     for case in done(study, "coverage"):
         before, after = (dig(case, "coverage", key) for key in ("identity", "forest"))
@@ -140,58 +144,59 @@ def _forest(study: dict) -> Finding | None:
         return None
     better = sum(after > before for before, after in pairs.values())
     where = f"{better} of {len(pairs)} {'matrix' if len(pairs) == 1 else 'matrices'}"
-    sentence = f"The linear forest holds more weight than the original order's tridiagonal part on {where}"
+    sentence = f"The linear forest covers more weight than the original order's tridiagonal part on {where}"
     name, (before, after) = max(pairs.items(), key=lambda item: item[1][1] - item[1][0])
-    gain = f"; most is gained on {name}, {coverage(before)} to {coverage(after)}" if better else ""
+    gain = f"; the largest gain is on {name}, {coverage(before)} to {coverage(after)}" if better else ""
     return Finding("Weight coverage", f"{sentence}{gain}.")
 
 
-def _paper(study: dict) -> Finding | None:
+def _paper(study: JsonObject) -> Finding | None:
     cases = [case for case in done(study, "coverage") if case.get("paper")]
     due = [case for case in cases if of_the_paper(case)]
     if not cases:
         return None
     if not due:
-        text = "No matrix has the paper's size here: the published values beside ours are for orientation."
+        text = "No matrix has the paper's size here: the published values are given for orientation only."
         return Finding("The paper", text)
     compared = [(case, quantity, compare(case, quantity)) for case in due for quantity in COVERAGES]
     compared = [row for row in compared if row[2].difference is not None]
     met = sum(not comparison.departs for *_, comparison in compared)
     names = listed([label(case) for case in due]) if len(due) <= 3 else f"{len(due)} matrices"
-    text = f"At the paper's size ({names}) {met} of {len(compared)} published coverages are met within 0.01"
+    text = f"At the paper's size ({names}) {met} of {len(compared)} published coverages agree within 0.01"
     return Finding("The paper", f"{text}{_worst(compared)}.") if compared else None
 
 
-def _worst(compared: list) -> str:
+def _worst(compared: list[Any]) -> str:
     case, quantity, comparison = max(compared, key=lambda row: abs(row[2].difference))
     if not comparison.departs:
         return ""
-    return f"; the farthest is {quantity.key} of {label(case)} ({difference(comparison.difference, 2)})"
+    amount = difference(comparison.difference, 2)
+    return f"; the largest difference is {quantity.key} of {label(case)} ({amount})"
 
 
-def _performances(study: dict, value) -> dict[str, float]:
+def _performances(study: JsonObject, value: Callable[[JsonObject], float | None]) -> dict[str, float]:
     found = {label(case): value(case["performance"]) for case in done(study, "performance")}
-    return {name: number for name, number in found.items() if not missing(number)}
+    return {name: number for name, number in found.items() if number is not None and not missing(number)}
 
 
-def _setup(study: dict) -> Finding | None:
+def _setup(study: JsonObject) -> Finding | None:
     values = _performances(study, lambda timings: per_spmv(timings, timings.get("setup_seconds")))
     unit = "matrix-vector products (SpMV)"
     return Finding("Setup", f"AlgTriScal's setup cost {_spread(values, unit)}.") if values else None
 
 
-def _proposition(study: dict) -> Finding | None:
+def _proposition(study: JsonObject) -> Finding | None:
     values = _performances(study, lambda timings: per_spmv(timings, dig(timings, "propositions", "2")))
-    return Finding("Edge proposition", f"With n = 2 one took {_spread(values, 'SpMV')}.") if values else None
+    return Finding("Edge proposition", f"One with n = 2 cost {_spread(values, 'SpMV')}.") if values else None
 
 
-def _scan(study: dict) -> Finding | None:
+def _scan(study: JsonObject) -> Finding | None:
     values = _performances(study, scan_share)
-    unit = "times the throughput of a copy"
+    unit = "times the bandwidth of a copy"
     return Finding("Scan", f"The bidirectional scan ran at {_spread(values, unit)}.") if values else None
 
 
-def scan_share(timings: dict) -> float | None:
-    """The scan's throughput over that of a copy."""
+def scan_share(timings: JsonObject) -> float | None:
+    """The scan's throughput over the bandwidth of a copy."""
     scan, copy = dig(timings, "scan", "gb_per_s"), timings.get("copy_gb_per_s")
     return None if missing(scan) or missing(copy) or not copy else scan / copy

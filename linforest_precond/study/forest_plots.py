@@ -1,4 +1,4 @@
-"""Pictures of linear forests and of matrices before and after they are laid out along one."""
+"""Pictures of linear forests, and of matrices before and after the permutation along one."""
 
 from __future__ import annotations
 
@@ -6,29 +6,31 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.gate import as_csr
+from linforest_precond.records import Forest
 from linforest_precond.solvers.history import _new_axes
 
-# Hues a golden section apart: neighbours in the order of paths never look alike.
+# Hues advance by the golden ratio, so that consecutive paths have clearly different colours.
 GOLDEN = 0.6180339887
 PALE = "#d9d9d9"
 CELLS = 512
 
 
-def draw_forest(forest: Any, coordinates: Any, ax: Any = None, *, A: Any = None) -> Any:
+def draw_forest(forest: Forest, coordinates: Array, ax: Any = None, *, A: MatrixLike | None = None) -> Any:
     """
     Draw the paths of a forest, each in its own colour; lone vertices are grey dots.
 
     Parameters
     ----------
     forest : Forest
-        As `linforest_precond.linear_forest` gives it; on the GPU too.
+        The result of `linforest_precond.linear_forest`, on either device.
     coordinates : (N, 2) array
-        Where the vertices lie.
+        x and y of the vertices.
     ax : matplotlib axes, optional
         Where to draw; None makes a new figure.
     A : sparse matrix, optional
-        The matrix of the forest: all its edges are drawn below the paths, pale.
+        The matrix of the forest: all its edges are drawn in grey below the paths.
 
     Returns
     -------
@@ -65,18 +67,18 @@ def draw_forest(forest: Any, coordinates: Any, ax: Any = None, *, A: Any = None)
     return ax
 
 
-def spy(A: Any, order: Any = None, ax: Any = None) -> Any:
+def spy(A: MatrixLike, order: Array | None = None, ax: Any = None) -> Any:
     """
-    Draw where a matrix has its weight: blue on the three bands around the diagonal, orange elsewhere.
+    Draw the magnitudes of a matrix: blue in the tridiagonal part, orange elsewhere.
 
-    Larger entries are darker; of large matrices, sums over cells are shown.
+    Larger entries are darker; large matrices are drawn as sums over square cells.
 
     Parameters
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
     order : array, optional
-        ``order[new] = old``: draw ``A[order][:, order]``, for `order` of a forest. None: A as it is.
+        ``order[new] = old``: draw ``A[order][:, order]``, e.g. for a forest's `order`. None draws A itself.
     ax : matplotlib axes, optional
         Where to draw; None makes a new figure.
 
@@ -94,7 +96,7 @@ def spy(A: Any, order: Any = None, ax: Any = None) -> Any:
     bands, rest = cell_weights(A, order)
     ax = _new_axes() if ax is None else ax
     n = _rows(A)
-    # The square root, and a scale that begins below 0, keep small entries visible beside large ones.
+    # The square root, and a colour scale that starts below 0, keep small entries visible.
     most = np.sqrt(max(bands.max(initial=0.0), rest.max(initial=0.0)))
     look = {"vmin": -0.25 * most, "vmax": most, "interpolation": "nearest", "extent": (0, n, n, 0)}
     for weights, colours in ((rest, "Oranges"), (bands, "Blues")):
@@ -104,14 +106,14 @@ def spy(A: Any, order: Any = None, ax: Any = None) -> Any:
     return ax
 
 
-def cell_weights(A: Any, order: Any = None, cells: int = CELLS) -> tuple[np.ndarray, np.ndarray]:
+def cell_weights(A: MatrixLike, order: Array | None = None, cells: int = CELLS) -> tuple[Array, Array]:
     """
-    Sums of magnitudes over the cells of a coarse matrix, of the rows and columns in the given order.
+    Sums of magnitudes over square cells, with rows and columns in the given order.
 
     Returns
     -------
     bands, rest : square arrays
-        Of the entries on the three bands around the diagonal, and of all others.
+        Of the entries in the tridiagonal part, and of all others.
 
     Examples
     --------
@@ -131,60 +133,62 @@ def cell_weights(A: Any, order: Any = None, cells: int = CELLS) -> tuple[np.ndar
     if order is not None:
         rank[_checked_order(order, n)] = np.arange(n)
     rows, columns = rank[rows], rank[columns]
-    near = abs(rows - columns) <= 1
+    tridiagonal = abs(rows - columns) <= 1
     side = min(n, cells)
-    places = rows * side // max(n, 1) * side + columns * side // max(n, 1)
-    return tuple(_sums(places[part], abs(values[part]), side) for part in (near, ~near))
+    cell = rows * side // max(n, 1) * side + columns * side // max(n, 1)
+    bands, rest = (_sums(cell[part], abs(values[part]), side) for part in (tridiagonal, ~tridiagonal))
+    return bands, rest
 
 
-def _sums(places: np.ndarray, weights: np.ndarray, side: int) -> np.ndarray:
-    sums = np.bincount(places, weights=weights, minlength=side * side)
-    return sums.reshape(side, side).astype(float)  # integers where there is nothing to sum
+def _sums(cell: Array, weights: Array, side: int) -> Array:
+    sums = np.bincount(cell, weights=weights, minlength=side * side)
+    return sums.reshape(side, side).astype(float)  # bincount gives integers for empty input
 
 
-def path_colours(path_id: np.ndarray) -> np.ndarray:
-    """A colour (red, green, blue, opacity) for each vertex, one for each path."""
+def path_colours(path_id: Array) -> Array:
+    """The colour (red, green, blue, opacity) of each vertex's path."""
     from matplotlib import colormaps
 
     number = np.unique(path_id, return_inverse=True)[1]
-    return colormaps["turbo"](0.05 + 0.9 * (number * GOLDEN % 1.0))
+    return np.asarray(colormaps["turbo"](0.05 + 0.9 * (number * GOLDEN % 1.0)))
 
 
-def _forest_edges(neighbors: np.ndarray) -> np.ndarray:
+def _forest_edges(neighbors: Array) -> Array:
     """(lower vertex, higher vertex) of every edge."""
-    here = np.repeat(np.arange(neighbors.shape[0]), neighbors.shape[1])
-    there = neighbors.reshape(-1)
-    once = there > here
-    return np.column_stack([here[once], there[once]])
+    vertices = np.repeat(np.arange(neighbors.shape[0]), neighbors.shape[1])
+    others = neighbors.reshape(-1)
+    once = others > vertices
+    return np.column_stack([vertices[once], others[once]])
 
 
-def _matrix_edges(A: Any) -> np.ndarray:
+def _matrix_edges(A: MatrixLike) -> Array:
     rows, columns, _ = _triplets(A)
     pairs = np.sort(np.column_stack([rows, columns]), axis=1)
     return np.unique(pairs[rows != columns], axis=0)
 
 
-def _lines(edges: np.ndarray, coordinates: np.ndarray, **look: Any) -> Any:
+def _lines(edges: Array, coordinates: Array, **look: Any) -> Any:
     from matplotlib.collections import LineCollection
 
-    return LineCollection(coordinates[edges], **look)
+    return LineCollection(list(coordinates[edges]), **look)
 
 
-def _triplets(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _triplets(A: MatrixLike) -> tuple[Array, Array, Array]:
     csr = as_csr(A)
     indptr, indices, data = (_host(array) for array in (csr.indptr, csr.indices, csr.data))
     return np.repeat(np.arange(csr.n), np.diff(indptr)), indices, data
 
 
-def _checked_order(order: Any, n: int) -> np.ndarray:
+def _checked_order(order: Array, n: int) -> Array:
     order = np.asarray(_host(order))
     if order.shape != (n,) or not np.array_equal(np.sort(order), np.arange(n)):
         raise ValueError(f"order must be a permutation of 0 to {n - 1}, got an array of shape {order.shape}")
     return order
 
 
-def _rows(A: Any) -> int:
-    return np.shape(A)[0] if isinstance(A, list) else A.shape[0]
+def _rows(A: MatrixLike) -> int:
+    shape: tuple[int, ...] = A.shape if hasattr(A, "shape") else np.shape(A)
+    return shape[0]
 
 
 def _host(array: Any) -> Any:

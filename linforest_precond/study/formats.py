@@ -1,10 +1,12 @@
-"""Numbers and names of a study as people read them; a value that is not there is a dash."""
+"""Numbers and names of a study as text; missing values are a dash."""
 
 from __future__ import annotations
 
 import math
 from datetime import datetime
 from typing import Any
+
+from linforest_precond.study.json_types import JsonObject
 
 NONE = "–"
 MINUS = "−"
@@ -13,7 +15,7 @@ STANDIN = " (stand-in)"
 
 def coverage(value: float | None) -> str:
     """
-    A share of the weight with two digits, as the paper prints it.
+    A coverage with two digits, as the paper prints it.
 
     Examples
     --------
@@ -39,14 +41,14 @@ def count(value: float | None) -> str:
     >>> count(6250000), count(87.5), count(88.0)
     ('6,250,000', '87.5', '88')
     """
-    if missing(value):
+    if value is None or missing(value):
         return NONE
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
 def seconds(value: float | None) -> str:
     """
-    A time with three digits and the unit that suits it.
+    A time with three digits and a suitable unit.
 
     Examples
     --------
@@ -54,7 +56,7 @@ def seconds(value: float | None) -> str:
     >>> seconds(0.00293), seconds(41.0), seconds(754)
     ('2.93 ms', '41.0 s', '12.6 min')
     """
-    if missing(value):
+    if value is None or missing(value):
         return NONE
     if value >= 120:
         return f"{digits3(value / 60)} min"
@@ -74,7 +76,7 @@ def digits3(value: float | None) -> str:
     >>> digits3(0.04567), digits3(4.567), digits3(4567.8)
     ('0.0457', '4.57', '4,568')
     """
-    if missing(value):
+    if value is None or missing(value):
         return NONE
     size = math.floor(math.log10(abs(value))) if value else 0
     return f"{value:,.{min(max(2 - size, 0), 9)}f}".replace("-", MINUS)
@@ -99,13 +101,13 @@ def difference(value: float, digits: int) -> str:
     >>> difference(0.004, 2), difference(-0.03, 2), difference(-2, 0)
     ('+0.00', '−0.03', '−2')
     """
-    rounded = round(value, digits) + 0.0  # a rounded -0.0 has no sign
+    rounded = round(value, digits) + 0.0  # turns -0.0 into 0.0
     return f"{rounded:+,.{digits}f}".replace("-", MINUS)
 
 
 def moment(text: str | None) -> str:
     """
-    An ISO time to the minute; what is not one is left as it is.
+    An ISO time to the minute; other text is returned unchanged.
 
     Examples
     --------
@@ -113,14 +115,18 @@ def moment(text: str | None) -> str:
     >>> moment("2026-01-05T10:00:59+00:00"), moment("2026-01-05T10:00:59")
     ('2026-01-05 10:00 UTC', '2026-01-05 10:00')
     """
+    if not text:
+        return NONE
     try:
         return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M %Z}".rstrip()
     except (TypeError, ValueError):
-        return str(text) if text else NONE
+        return str(text)
 
 
 def elapsed(start: str | None, end: str | None) -> float | None:
     """Seconds between two ISO times."""
+    if start is None or end is None:
+        return None
     try:
         return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
     except (TypeError, ValueError):
@@ -132,23 +138,23 @@ def missing(value: Any) -> bool:
     return value is None or not math.isfinite(value)
 
 
-def is_standin(case: dict) -> bool:
+def is_standin(case: JsonObject) -> bool:
     return case.get("origin") == "stand-in"
 
 
-def is_reduced(case: dict) -> bool:
-    """True for a matrix of the paper that is smaller here."""
+def is_reduced(case: JsonObject) -> bool:
+    """Whether a matrix of the paper is smaller here than there."""
     return bool(case.get("paper")) and not case.get("at_paper_size")
 
 
-def title(case: dict) -> str:
-    """The case's title, or its name; that it is a stand-in is said beside it."""
+def title(case: JsonObject) -> str:
+    """The case's title, or its name, without the mark of a stand-in."""
     return str(case.get("title") or case["name"]).removesuffix(STANDIN)
 
 
-def label(case: dict) -> str:
+def label(case: JsonObject) -> str:
     """
-    The title in plain text; a stand-in says that it is one.
+    The title in plain text, with the mark of a stand-in.
 
     Examples
     --------

@@ -1,58 +1,62 @@
-"""What the launches of a chain take on the GPU: by events around them, and by the kernels' own clocks."""
+"""Times of the kernel launches of a setup on the GPU, by CUDA events and by the kernels' own clocks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
+from linforest_precond.annotations import SparseMatrix
 from linforest_precond.graph.forest import linear_forest
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.pipeline import tridiagonal_bands
+from linforest_precond.records import Graph
 from linforest_precond.study import recording, timing
 
 
-def proposition_samples(graph, n, repeats) -> list[float]:
+def proposition_samples(graph: Graph, n: int, repeats: int) -> list[float]:
     """Milliseconds of the first proposition, by the kernel's own clock."""
-    options = check_options(n, 1, 5, 0, 0.5, 0)
+    options = check_options(n, iterations=1, m=5, k_m=0, p=0.5, seed=0)
     for _ in range(timing.WARM_CALLS):
         propose_factor(graph, **options)
     logs = [recorded(partial(propose_factor, graph, **options)) for _ in range(repeats)]
     return [recording.first_proposition(read(log)) for log in logs]
 
 
-def breakdown_samples(A, repeats, **options) -> dict[str, list[float]]:
-    """Milliseconds of each part of the chain from a matrix to its bands."""
+def breakdown_samples(A: SparseMatrix, repeats: int, **options: Any) -> dict[str, list[float]]:
+    """Milliseconds of each part of the setup from a matrix to its bands."""
     files = recording.kernel_files()
     runs = []
     for _ in range(repeats):
         log = recorded(partial(tridiagonal_bands, A, **options))
         entries = read(log)
-        _, total = entries.pop()  # the whole call is the last to end
+        _, total = entries.pop()  # the whole call
         runs.append(recording.breakdown(entries, total, files))
     return {part: [run.get(part, 0.0) for run in runs] for part in runs[0]}
 
 
-def recorded(call):
-    """The log of a call's launches, and of the call itself at the end.
+def recorded(call: Callable[[], Any]) -> Any:
+    """The log of a call's launches, and as its last entry the call itself.
 
-    The ordering is marked as a whole: CuPy's own kernels are not in the log.
+    The ordering gets an entry as a whole: launches of CuPy's own kernels are not recorded.
     """
     from linforest_precond.backends.cuda.runtime import launch
 
     with launch.recording() as log:
 
-        def marked(call):
-            marks, ordering = timing.span(call)
-            log.append((recording.ORDERING, *marks))
+        def logged(call: Callable[[], Any]) -> tuple[None, Any]:
+            events, ordering = timing.between_events(call)
+            log.append((recording.ORDERING, *events))
             return None, ordering
 
-        with timing.watched(linear_forest, "order_paths", marked):
-            marks, _ = timing.span(call)
-        log.append(("call", *marks))
+        with timing.timed_calls(linear_forest, "order_paths", logged):
+            events, _ = timing.between_events(call)
+        log.append(("call", *events))
     return log
 
 
-def read(log):
-    """The log in numbers."""
+def read(log: list[Any]) -> list[Any]:
+    """The log with milliseconds in place of events."""
     import cupy
 
     from linforest_precond.backends.cuda.forest import factor

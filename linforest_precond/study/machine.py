@@ -1,4 +1,4 @@
-"""The machine a measurement was made on, and the versions of what ran there."""
+"""The machine of a measurement, and the versions of the software."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import numpy
 import scipy
 
 import linforest_precond
+from linforest_precond.study.json_types import JsonObject
 
 UNKNOWN = "unknown"
 
 
-def surroundings(device) -> dict:
-    """Machine and versions as a study keeps them; `gpu` and the version of CuPy are None on the CPU.
+def surroundings(device: str) -> JsonObject:
+    """Machine and versions in the format of a study; `gpu` and the version of CuPy are None on the CPU.
 
     Examples
     --------
@@ -38,7 +39,8 @@ def surroundings(device) -> dict:
     }
 
 
-def machine(device) -> dict:
+def machine(device: str) -> JsonObject:
+    """Processor, cores and memory; on the GPU its name, memory and driver too."""
     found = {
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -48,7 +50,8 @@ def machine(device) -> dict:
     return {**found, **_gpu()} if device == "cuda" else found
 
 
-def versions(device) -> dict:
+def versions(device: str) -> JsonObject:
+    """Versions of Python and of the libraries in use."""
     found = {
         "python": platform.python_version(),
         "numpy": numpy.__version__,
@@ -58,14 +61,14 @@ def versions(device) -> dict:
     return {**found, **_cuda_versions()} if device == "cuda" else found
 
 
-def _cuda_versions():
+def _cuda_versions() -> dict[str, str]:
     import cupy
 
     number = cupy.cuda.runtime.runtimeGetVersion()
     return {"cupy": cupy.__version__, "cuda_runtime": f"{number // 1000}.{number % 1000 // 10}"}
 
 
-def _gpu():
+def _gpu() -> JsonObject:
     import cupy
 
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
@@ -77,22 +80,23 @@ def _gpu():
     }
 
 
-def _cpu_model():
+def _cpu_model() -> str:
     try:
-        return re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)[1]
-    except (OSError, TypeError):
-        return platform.processor() or UNKNOWN
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor() or UNKNOWN
 
 
-def _memory_gib():
+def _memory_gib() -> float | str:
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
     except (AttributeError, ValueError, OSError):
         return UNKNOWN
 
 
-def output_of(*command):
-    """What a command prints; "unknown" where it is not there or fails."""
+def output_of(*command: object) -> str:
+    """The standard output of a command; "unknown" where it does not exist or fails."""
     try:
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):

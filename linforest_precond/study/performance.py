@@ -1,11 +1,13 @@
-"""How fast the parts of a setup are: figures 3, 5 and 6 of the paper, in double precision."""
+"""Times of the parts of a setup in double precision: figures 3, 5 and 6 of the paper."""
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from linforest_precond.annotations import Array, SparseMatrix
 from linforest_precond.backends import backend_of, cpu
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest import linear_forest
@@ -13,42 +15,43 @@ from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.pipeline import tridiagonal_bands
 from linforest_precond.precond.tridiagonal.solver import solver_of
-from linforest_precond.records import Factor
+from linforest_precond.records import Factor, Graph
 from linforest_precond.study import launches, timing
+from linforest_precond.study.json_types import JsonObject
 
 DEGREES = (1, 2, 3, 4)
 # As in figure 6.
 ITERATIONS = 5
-# Of every vertex a scan reads both neighbours and writes its path and its place on it.
-WORDS_OF_A_SCAN = 4
-# On the CPU; on the GPU, short calls and whole chains.
+# For every vertex a scan reads both neighbours and writes its path and its position on it.
+SCAN_WORDS = 4
+# Samples: on the CPU; on the GPU of short calls, and of whole setups.
 REPEATS, QUEUED_REPEATS, CHAIN_REPEATS = 5, 50, 20
-# Larger matrices are measured once on the CPU.
+# Matrices with more entries are measured once on the CPU.
 MANY_ENTRIES = 20_000_000
 COPIED_BYTES = {"cpu": 2**27, "cuda": 2**29}
-# A walk by one thread is not waited for on more vertices.
+# The sequential scan is left out for more vertices: one thread would take too long.
 MOST_WALKED_VERTICES = 2**25
 
 
-def performance(A: Any) -> dict:
+def performance(A: Any) -> JsonObject:
     """
-    Time the steps from a matrix to its factored bands, medians of several runs.
+    Times of the steps from a matrix to its factored bands, medians of several runs.
 
     Returns
     -------
     dict
-        ``spmv_seconds`` of ``A @ x`` by SciPy or cupyx; ``copy_gb_per_s``, read and written bytes counted;
-        ``propositions``, the first one of a [0,n]-factor by n, when all vertices take part; ``scan``, which
-        breaks the cycles and numbers the paths; ``sequential_scan_seconds``, the same by a walk along the
-        paths on one thread of the CPU; ``setup``, stage by stage; ``setup_seconds``, their sum; ``threads``
-        of the CPU that copy, product, propositions and scan, and all others, ran on.
+        ``spmv_seconds`` of ``A @ x`` by SciPy or cupyx; ``copy_gb_per_s``, read plus written bytes;
+        ``propositions`` by n: the first one of a [0,n]-factor, in which all vertices propose; ``scan``, which
+        breaks cycles and numbers the paths; ``sequential_scan_seconds``, the same by one thread of the CPU
+        that walks along the paths; ``setup`` by stages; ``setup_seconds``, their sum; ``threads`` of the CPU:
+        for copy, SpMV, propositions and scan, and for the stages of the setup.
 
     Notes
     -----
-    A scan is counted at four indices a vertex, as if it read and wrote each once: both neighbours, path and
-    position. It has to do that much; parallel ones come back to vertices and move more, so the speed that
-    follows is what a scan achieves, not what the memory delivers. On the CPU, `A @ x`, copies, propositions
-    and scans run on one thread, as SciPy's product does; the stages of the setup run on all.
+    The throughput of a scan is computed from the least it has to move: four indices per vertex, namely both
+    neighbours, path and position. Parallel scans visit vertices repeatedly and move more bytes, so this is an
+    effective throughput, not a memory bandwidth. On the CPU, copies, propositions and scans run on one
+    thread, as SciPy's `A @ x` does; the stages of the setup run on all threads.
 
     Examples
     --------
@@ -63,7 +66,7 @@ def performance(A: Any) -> dict:
     device = backend_of(A).name
     bench = _on_gpu if device == "cuda" else _on_cpu
     found = bench(A)
-    counted = WORDS_OF_A_SCAN * A.shape[0] * A.indices.dtype.itemsize
+    counted = SCAN_WORDS * A.shape[0] * A.indices.dtype.itemsize
     scan = found.pop("scan_seconds")
     stages = found.pop("stages")
     return {
@@ -74,7 +77,7 @@ def performance(A: Any) -> dict:
     }
 
 
-def _on_cpu(A: Any) -> dict:
+def _on_cpu(A: Any) -> JsonObject:
     x = cpu.xp.ones(A.shape[0])
     graph = as_graph(A)
     repeats = REPEATS if A.nnz <= MANY_ENTRIES else 1
@@ -95,51 +98,50 @@ def _on_cpu(A: Any) -> dict:
     }
 
 
-def _factor(graph: Any) -> Factor:
-    return propose_factor(graph, **check_options(2, ITERATIONS, 5, 0, 0.5, 0))
+def _factor(graph: Graph) -> Factor:
+    return propose_factor(graph, **check_options(2, ITERATIONS, m=5, k_m=0, p=0.5, seed=0))
 
 
-def _proposition(graph: Any, n: int, repeats: int) -> float:
-    """Seconds of the kernel that proposes, in the first iteration."""
-    options = check_options(n, 1, 5, 0, 0.5, 0)
-    with timing.watched(cpu.forest.factor, "propose", timing.host_time) as times:
+def _proposition(graph: Graph, n: int, repeats: int) -> float:
+    """Seconds of the proposition kernel in the first iteration."""
+    options = check_options(n, iterations=1, m=5, k_m=0, p=0.5, seed=0)
+    with timing.timed_calls(cpu.forest.factor, "propose", timing.host_time) as times:
         for _ in range(1 + repeats):
             propose_factor(graph, **options)
-    return statistics.median(times[1:]) / 1e3
+    return float(statistics.median(times[1:])) / 1e3
 
 
-def _walk_seconds(neighbors: Any, values: Any, repeats: int) -> float:
-    """Seconds of a walk along all paths that cuts the cycles on its way, by one thread of the CPU."""
+def _walk_seconds(neighbors: Array, values: Array, repeats: int) -> float:
+    """Seconds of one thread of the CPU that walks along all paths and breaks the cycles."""
     samples = []
     for _ in range(1 + repeats):
         arrays = neighbors.copy(), values.copy(), None
-        samples.append(
-            timing.host_time(partial(cpu.forest.linear_forest.linear_forest, *arrays, in_place=True))[0]
-        )
+        walk = partial(cpu.forest.linear_forest.linear_forest, *arrays, in_place=True)
+        samples.append(timing.host_time(walk)[0])
     return statistics.median(samples[1:]) / 1e3
 
 
-def _stages(A: Any) -> dict[str, float]:
-    """Milliseconds of each stage of the setup, once, on the CPU."""
-    times = {}
+def _stages(A: SparseMatrix) -> dict[str, float]:
+    """Milliseconds of each stage of one setup on the CPU."""
+    times: dict[str, float] = {}
 
-    def timed(stage, call):
+    def timed(stage: str, call: Callable[[], Any]) -> Any:
         times[stage], answer = timing.host_time(call)
         return answer
 
     csr, graph = timed("gate", lambda: ((csr := as_csr(A)), as_graph(csr)))
     factor = timed("factor", lambda: _factor(graph))
-    with timing.watched(linear_forest, "order_paths", timing.host_time) as ordering:
-        found = timed("cycles and paths", lambda: linear_forest.break_cycles(factor, in_place=True))
+    with timing.timed_calls(linear_forest, "order_paths", timing.host_time) as ordering:
+        forest = timed("cycles and paths", lambda: linear_forest.break_cycles(factor, in_place=True))
     times["ordering"] = ordering[0]
     times["cycles and paths"] -= ordering[0]
-    values = found.values if graph.values_are_matrix else None
-    bands = timed("bands", lambda: copy_bands(csr, found, values, found.slots))
+    values = forest.values if graph.values_are_matrix else None
+    bands = timed("bands", lambda: copy_bands(csr, forest, values, forest.slots))
     timed("factorization", lambda: solver_of(bands))
     return times
 
 
-def _on_gpu(A: Any) -> dict:
+def _on_gpu(A: Any) -> JsonObject:
     xp = backend_of(A).xp
     x = xp.ones(A.shape[0])
     graph = as_graph(A)
@@ -150,7 +152,7 @@ def _on_gpu(A: Any) -> dict:
     walk = None
     if A.shape[0] <= MOST_WALKED_VERTICES:
         factor = _factor(graph)
-        walk = _walk_seconds(factor.neighbors.get(), factor.values.get(), REPEATS)
+        walk = _walk_seconds(xp.asnumpy(factor.neighbors), xp.asnumpy(factor.values), REPEATS)
         del factor
     del graph
     options = {"iterations": ITERATIONS}

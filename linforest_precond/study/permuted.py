@@ -1,4 +1,4 @@
-"""Symmetric permutations of a system and of its preconditioner: the same mathematics, other roundings."""
+"""Symmetric permutations of a system and its preconditioner: they change nothing but the rounding."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array, SparseMatrix
 from linforest_precond.backends import backend_of
 from linforest_precond.graph.reordering.permute import ordering_of, permute
 from linforest_precond.precond.operators import LIBRARIES
 
-# Rows are shuffled among so many, whose vectors fit into a cache.
+# Rows are shuffled within chunks of this size, whose vectors fit into a cache.
 ROWS_TOGETHER = 2048
 
 
 class Permutation:
     """
-    A random order of a system's rows; the same for a seed on every device.
+    A random permutation of a system's rows; the same for a seed on every device.
 
     Examples
     --------
@@ -34,39 +35,39 @@ class Permutation:
     True
     """
 
-    def __init__(self, A: Any, seed: int):
+    def __init__(self, A: SparseMatrix, seed: int):
         ordering = ordering_of(backend_of(A).xp.asarray(shuffled(A.shape[0], seed)))
         self.order, self.rank = ordering.order, ordering.rank
 
-    def vector(self, v: Any) -> Any:
+    def vector(self, v: Array) -> Array:
         """The vector with its entries in the new order."""
         return v[self.order]
 
-    def matrix(self, A: Any) -> Any:
+    def matrix(self, A: SparseMatrix) -> Any:
         """The matrix with rows and columns in the new order."""
         return permute(A, self.order)
 
     def operator(self, M: Any) -> Any:
-        """What M does, in the new order, by M itself."""
+        """M applied in the new order."""
         return _permuted_class(backend_of(M).name)(self, M)
 
 
-def shuffled(rows: int, seed: int) -> np.ndarray:
-    """The rows in a random order among those near by: no row moves far, so that products stay fast."""
+def shuffled(rows: int, seed: int) -> Array:
+    """Rows shuffled within chunks: no row moves far, so that SpMV keeps its locality."""
     random = np.random.default_rng(seed)
     return np.argsort(np.arange(rows) // ROWS_TOGETHER + random.random(rows), kind="stable")
 
 
 @functools.cache
 def _permuted_class(backend: str) -> Any:
-    library = importlib.import_module(LIBRARIES[backend])
+    library: Any = importlib.import_module(LIBRARIES[backend])
 
-    class Permuted(library.LinearOperator):
-        def __init__(self, permutation, M):
+    class Permuted(library.LinearOperator):  # type: ignore[name-defined, misc, unused-ignore]
+        def __init__(self, permutation: Permutation, M: Any):
             super().__init__(M.dtype, M.shape)
             self.permutation, self.M = permutation, M
 
-        def _matvec(self, r):
+        def _matvec(self, r: Array) -> Any:
             return (self.M @ r[self.permutation.rank])[self.permutation.order]
 
         _matmat = _matvec

@@ -1,4 +1,4 @@
-"""The figures of a study, after figures 3 to 6 of Klein & Strzodka (2022); they need Matplotlib."""
+"""The figures of a study, like figures 3 to 6 of Klein & Strzodka (2022); they need Matplotlib."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import io
 import math
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from linforest_precond.study.formats import count, digits3, label, missing, seconds
+from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.tables import DEGREES, dig, done, history, per_spmv, scan_speedup, stages
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Apart for every kind of colour blindness, and in grey; the markers tell them apart once more.
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Colours that differ for every kind of colour blindness and in grey, and a marker.
 PRECONDITIONERS = {
     "Jacobi": ("#999999", "o"),
     "TriScal": ("#E69F00", "s"),
@@ -43,10 +48,10 @@ STYLE = {
     "grid.linewidth": 0.7,
     "legend.frameon": False,
     "legend.fontsize": 8,
-    "svg.hashsalt": "linforest",  # the same picture has the same bytes
+    "svg.hashsalt": "linforest",  # reproducible SVG
     "svg.fonttype": "path",
 }
-WIDTH = 4.2  # inches: three of them fit beside each other, and one is readable on a phone
+WIDTH = 4.2  # inches: three fit side by side, and one is readable on a phone
 ROW_HEIGHT = 0.44
 
 
@@ -60,15 +65,16 @@ def _matplotlib() -> Any:
 
 
 def _figure(width: float, height: float) -> Figure:
-    """A figure of its own, outside pyplot: no window, no global state."""
-    return _matplotlib().figure.Figure(figsize=(width, height), layout="constrained")
+    """A figure outside pyplot: no window, no global state."""
+    figure: Figure = _matplotlib().figure.Figure(figsize=(width, height), layout="constrained")
+    return figure
 
 
-def styled(draw):
-    """Run a drawing function with this module's style and leave Matplotlib's settings as they were."""
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """Run a drawing function with this module's style; Matplotlib's settings are restored."""
 
     @functools.wraps(draw)
-    def drawing(*arguments, **options):
+    def drawing(*arguments: P.args, **options: P.kwargs) -> T:
         with _matplotlib().rc_context(STYLE):
             return draw(*arguments, **options)
 
@@ -80,16 +86,18 @@ def colour_of(preconditioner: str) -> str:
 
 
 @styled
-def convergence_panel(case: dict, ax: Axes | None = None, *, title: bool = True, legend: bool = True) -> Axes:
+def convergence_panel(
+    case: JsonObject, ax: Axes | None = None, *, title: bool = True, legend: bool = True
+) -> Axes:
     """
-    One panel of figure 4: relative residual (solid) and forward relative error (dashed) by iterations.
+    One panel of figure 4: relative residual (solid) and forward relative error (dashed) over iterations.
 
     Parameters
     ----------
     case : dict
         One of ``study["cases"]``, with its ``"convergence"``.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure is made without it, ``panel.figure``.
+        Where to draw; by default a new figure, ``panel.figure``.
     title, legend : bool, optional
         Whether to draw them.
 
@@ -121,7 +129,7 @@ def convergence_panel(case: dict, ax: Axes | None = None, *, title: bool = True,
     return ax
 
 
-def _draw_run(ax: Axes, run: dict) -> None:
+def _draw_run(ax: Axes, run: JsonObject) -> None:
     iterations, residuals, errors = _columns(run)
     colour, marker = PRECONDITIONERS.get(run["precond"], OTHER)
     ax.plot(iterations, residuals, color=colour, linewidth=1.3, label=run["precond"])
@@ -130,19 +138,19 @@ def _draw_run(ax: Axes, run: dict) -> None:
         ax.plot(iterations[-1:], values[-1:], color=colour, marker=marker, markersize=4)
 
 
-def _columns(run: dict) -> list[list[float]]:
-    """Iterations, residuals and errors; NaN where there is none or where a logarithm has no value."""
+def _columns(run: JsonObject) -> list[list[float]]:
+    """Iterations, residuals and errors; NaN where missing or not positive."""
     points = history(run) or [(float("nan"),) * 3]
     iterations, *curves = zip(*points)
     return [list(iterations), *([_positive(value) for value in curve] for curve in curves)]
 
 
 def _positive(value: float | None) -> float:
-    return float("nan") if missing(value) or value <= 0 else value
+    return float("nan") if value is None or missing(value) or value <= 0 else value
 
 
-def _scale_panel(ax: Axes, runs: list[dict]) -> None:
-    """Logarithmic, with the wild peaks of a breakdown cut off above 1e4."""
+def _scale_panel(ax: Axes, runs: list[JsonObject]) -> None:
+    """Logarithmic axis; peaks above 1e4, as of a breakdown, are cut off."""
     values = [value for run in runs for curve in _columns(run)[1:] for value in curve if not missing(value)]
     ax.set_yscale("log")
     if values:
@@ -155,13 +163,13 @@ def _scale_panel(ax: Axes, runs: list[dict]) -> None:
     ax.grid(True)
 
 
-def _power_of_ten(value: float, _: int) -> str:
-    """In plain text: formulas are slow to set, and a study has a hundred of them."""
+def _power_of_ten(value: float, _: float) -> str:
+    """As plain text: Matplotlib's formulas are slow, and a study has hundreds of them."""
     exponent = str(round(math.log10(value))) if value > 0 else ""
     return f"10{exponent.translate(SUPERSCRIPTS)}"
 
 
-def _legend_handles(runs: list[dict]) -> list:
+def _legend_handles(runs: list[JsonObject]) -> list[Any]:
     from matplotlib.lines import Line2D
 
     coloured = [
@@ -169,21 +177,21 @@ def _legend_handles(runs: list[dict]) -> list:
                marker=PRECONDITIONERS.get(run["precond"], OTHER)[1], markersize=4, label=run["precond"])
         for run in runs
     ]  # fmt: skip
-    kinds = [("-", "residual"), ("--", "error")]
+    kinds: list[tuple[Any, str]] = [("-", "residual"), ("--", "error")]
     return coloured + [Line2D([], [], color=GREY, linestyle=style, label=name) for style, name in kinds]
 
 
 @styled
-def convergence(study: dict, columns: int = 3) -> Figure:
+def convergence(study: JsonObject, columns: int = 3) -> Figure:
     """
     Figure 4: a panel for each matrix that was solved.
 
     Parameters
     ----------
     study : dict
-        As `run_study` leaves it in ``study.json``.
+        The contents of ``study.json``.
     columns : int, optional
-        Panels beside each other.
+        Panels per row.
 
     Returns
     -------
@@ -196,20 +204,20 @@ def convergence(study: dict, columns: int = 3) -> Figure:
     panels = figure.subplots(rows, columns, squeeze=False).flat
     for case, ax in zip(cases, panels):
         convergence_panel(case, ax, legend=case is cases[0])
-    for ax in list(panels):  # the places after the last case
+    for ax in list(panels):  # those after the last case
         ax.set_visible(False)
     return figure
 
 
 @styled
-def propositions(study: dict) -> Figure:
+def propositions(study: JsonObject) -> Figure:
     """
-    Figure 3: the time of one edge proposition, n = 1 to 4, in products of the matrix with a vector.
+    Figure 3: the time of one edge proposition, n = 1 to 4, in units of one SpMV.
 
     Parameters
     ----------
     study : dict
-        As `run_study` leaves it in ``study.json``.
+        The contents of ``study.json``.
 
     Returns
     -------
@@ -235,15 +243,15 @@ def propositions(study: dict) -> Figure:
     return figure
 
 
-def _relative(case: dict, time: float | None) -> float:
+def _relative(case: JsonObject, time: float | None) -> float:
     return _number(per_spmv(case["performance"], time))
 
 
 def _number(value: float | None) -> float:
-    return float("nan") if missing(value) else value
+    return float("nan") if value is None or missing(value) else value
 
 
-def _rows(cases: list[dict]) -> tuple[Figure, Axes]:
+def _rows(cases: list[JsonObject]) -> tuple[Figure, Axes]:
     """Axes with a row for each case, the first on top."""
     figure = _figure(WIDTH, 1.1 + ROW_HEIGHT * max(len(cases), 1))
     ax = figure.add_subplot()
@@ -255,7 +263,7 @@ def _rows(cases: list[dict]) -> tuple[Figure, Axes]:
 
 
 def _wrapped(text: str, width: int = 18) -> str:
-    """At most two lines, cut if it is longer."""
+    """At most two lines, truncated if longer."""
     plain = text.replace("$", r"\$")  # a dollar sign would start a formula
     return "\n".join(textwrap.wrap(plain, width, max_lines=2, placeholder=" …", break_on_hyphens=False))
 
@@ -269,16 +277,16 @@ def _legend_above(figure: Figure, ax: Axes, columns: int) -> None:
 
 
 @styled
-def scan_throughput(study: dict) -> Figure:
+def scan_throughput(study: JsonObject) -> Figure:
     """
-    Figure 5: the throughput of the bidirectional scan, beside that of a copy.
+    Figure 5: the throughput of the bidirectional scan, and the bandwidth of a copy.
 
-    A number after a bar tells how many times faster it is than walking the paths one after the other.
+    The number after a bar is the speedup over a sequential walk along the paths.
 
     Parameters
     ----------
     study : dict
-        As `run_study` leaves it in ``study.json``.
+        The contents of ``study.json``.
 
     Returns
     -------
@@ -308,7 +316,7 @@ def scan_throughput(study: dict) -> Figure:
     return figure
 
 
-def _speedup(timings: dict) -> str:
+def _speedup(timings: JsonObject) -> str:
     factor = scan_speedup(timings)
     return "" if factor is None else f"{digits3(factor)}×"
 
@@ -321,14 +329,14 @@ def _note(ax: Axes, x: float, y: float, text: str) -> None:
 
 
 @styled
-def setup_breakdown(study: dict) -> Figure:
+def setup_breakdown(study: JsonObject) -> Figure:
     """
-    Figure 6: the shares of the stages of a setup, with the whole time after each bar.
+    Figure 6: the shares of the stages of a setup, with the total time after each bar.
 
     Parameters
     ----------
     study : dict
-        As `run_study` leaves it in ``study.json``.
+        The contents of ``study.json``.
 
     Returns
     -------
@@ -360,25 +368,25 @@ def setup_breakdown(study: dict) -> Figure:
     return figure
 
 
-def _share(timings: dict, stage: str) -> float:
-    parts = [(name, 0.0 if missing(time) else time) for name, time in stages(timings)]
+def _share(timings: JsonObject, stage: str) -> float:
+    parts = [(name, 0.0 if time is None or missing(time) else time) for name, time in stages(timings)]
     whole = sum(time for _, time in parts)
     return 100 * sum(time for name, time in parts if name == stage) / whole if whole else 0.0
 
 
-def _whole(timings: dict) -> str:
-    """The time of a setup, and how many products with a vector it is worth."""
+def _whole(timings: JsonObject) -> str:
+    """The time of a setup, in seconds and in SpMVs."""
     time = timings.get("setup_seconds")
-    worth = per_spmv(timings, time)
+    spmvs = per_spmv(timings, time)
     if missing(time):
         return ""
-    return seconds(time) if worth is None else f"{seconds(time)}\n{count(round(worth))} SpMV"
+    return seconds(time) if spmvs is None else f"{seconds(time)}\n{count(round(spmvs))} SpMV"
 
 
 @styled
 def as_svg(figure: Figure) -> str:
     """
-    A figure as SVG: the same bytes for the same figure, coordinates with two digits.
+    A figure as SVG: reproducible bytes, coordinates with two digits.
 
     Examples
     --------
@@ -392,7 +400,7 @@ def as_svg(figure: Figure) -> str:
     return re.sub(r' d="[^"]*"', _short_path, text[text.index("<svg") :])
 
 
-def _short_path(match: re.Match) -> str:
-    """Two digits are a hundredth of a point; Matplotlib writes six."""
+def _short_path(match: re.Match[str]) -> str:
+    """Two digits after the point, a hundredth of a pixel, where Matplotlib writes six."""
     short = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", match[0])
     return re.sub(r"\s*\n\s*", " ", short)

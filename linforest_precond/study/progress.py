@@ -1,4 +1,4 @@
-"""How far a study is: a bar on a terminal where tqdm is installed, else a line for every case."""
+"""Progress of a study: a bar on a terminal where tqdm is installed, else a line for every case."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 
 class Progress:
-    """Tells of cases and of their parts on the standard error output."""
+    """Reports cases and their parts on the standard error output."""
 
     def __init__(self, bar: Any = None, lines: bool = True):
         self.bar, self.lines = bar, lines
 
     def working_on(self, text: str) -> None:
-        """What is being done right now; only a bar shows it."""
+        """Show the current step, on a bar only."""
         if self.bar is not None:
             self.bar.set_postfix_str(text)
 
     def finished(self, text: str) -> None:
-        """A case has ended."""
+        """Report the end of a case."""
         if self.bar is not None:
             self.bar.update()
             self.bar.write(text, file=sys.stderr)
@@ -30,7 +30,7 @@ class Progress:
 
 @contextlib.contextmanager
 def showing(total: int, wanted: bool) -> Iterator[Progress]:
-    """The progress over so many cases; nothing is shown where it is not wanted."""
+    """The progress over `total` cases; shows nothing unless `wanted`."""
     bar = _bar(total) if wanted and sys.stderr.isatty() else None
     try:
         yield Progress(bar, wanted)

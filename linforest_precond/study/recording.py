@@ -1,17 +1,26 @@
-"""What the time of a chain went to, from the recording of its launches and the kernels' own clocks."""
+"""Breakdown of a setup's time from its recorded launches and the kernels' own clocks."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
+
+from linforest_precond.annotations import Array
+
+# Of each iteration in a launch of the factor kernel, by the names of its columns.
+IterationRecord: TypeAlias = dict[str, tuple[int, ...]]
+Entry: TypeAlias = tuple[str, float | IterationRecord]
 
 KERNELS = Path(__file__).resolve().parent.parent / "backends" / "cuda" / "kernels"
 # `extern "C" __global__ void __launch_bounds__(256, sizeof(INDEX)) name(`
 BOUNDS = r"__launch_bounds__\((?:[^()]|\([^()]*\))*\)\s*"
 DEFINITION = re.compile(rf"__global__\s+void\s+(?:{BOUNDS})?(\w+)\s*\(")
 
-# The parts of the chain, as in figure 6 of Klein & Strzodka; the rest is stalls, clearing and launches.
+# The parts of a setup, as in figure 6 of Klein & Strzodka; the rest is device-to-host reads, memsets and
+# launch latency.
 PARTS = (
     "gate",
     "proposals",
@@ -30,80 +39,83 @@ PART_OF_FILE = {
     "forest/factor": "proposals",
     "forest/bands": "extraction",
 }
-# Its kernels run inside the span that covers CuPy's sum over the lengths too.
-ORDERING = "ordering"
+# The log has one entry for the whole ordering, CuPy's prefix sum included, so its kernels do not count again.
+ORDERING, ORDERING_FILE = "ordering", "forest/ordering"
 
 
-def kernel_files(folder=KERNELS) -> dict[str, str]:
-    """The file that each kernel is defined in."""
-    folder = Path(folder)
+def kernel_files(folder: Path = KERNELS) -> dict[str, str]:
+    """The file that defines each kernel."""
     programs = {path.relative_to(folder).with_suffix("").as_posix(): path for path in folder.rglob("*.cu")}
     texts = {name: path.read_text(encoding="utf-8") for name, path in sorted(programs.items())}
     return {kernel: file for file, text in texts.items() for kernel in DEFINITION.findall(text)}
 
 
-def read(log, columns, elapsed, host) -> list[tuple]:
-    """The log with numbers for events and arrays: (kernel, milliseconds), or (note, {column: numbers}).
+def read(
+    log: Iterable[tuple[str, Any, Any]],
+    columns: Sequence[str],
+    elapsed: Callable[[Any, Any], float],
+    host: Callable[[Any], Array],
+) -> list[Entry]:
+    """The log as numbers: (kernel, milliseconds), or (name, {column: values of all iterations}).
 
-    `columns` names the counters of an iteration, `elapsed` gives the milliseconds between two events, `host`
-    the numbers of a device array. Iterations that were not made are left out.
+    `columns` names what a kernel records in each iteration, `elapsed` gives the milliseconds between two
+    events, `host` copies a device array. Iterations that did not run are left out.
     """
-    entries = []
+    entries: list[Entry] = []
     for name, first, second in log:
         if second is not None:
             entries.append((name, elapsed(first, second)))
             continue
-        made = [counters for counters in host(first).tolist() if counters[columns.index("confirmed_at")]]
-        entries.append((name, dict(zip(columns, zip(*made))) if made else {}))
+        ran = [record for record in host(first).tolist() if record[columns.index("confirmed_at")]]
+        entries.append((name, dict(zip(columns, zip(*ran))) if ran else {}))
     return entries
 
 
-def halves(launch, counters) -> tuple[float, float]:
-    """Milliseconds of the propositions and of the confirmations of one launch that took `launch`."""
-    if not counters:
+def propose_confirm_times(launch: float, record: IterationRecord) -> tuple[float, float]:
+    """Milliseconds of the propositions and of the confirmations in one launch that took `launch`."""
+    if not record:
         return launch, 0.0
-    confirming = _between(counters, "proposed_at", "confirmed_at")
-    if "started_at" not in counters:
+    confirming = _between(record, "proposed_at", "confirmed_at")
+    if "started_at" not in record:
         return launch - confirming, confirming
-    return _between(counters, "started_at", "proposed_at"), confirming
+    return _between(record, "started_at", "proposed_at"), confirming
 
 
-def _between(counters, first, second):
-    """The nanoseconds from one mark to the next, summed over the iterations, as milliseconds."""
-    return sum(b - a for a, b in zip(counters[first], counters[second])) / 1e6
+def _between(record: IterationRecord, first: str, second: str) -> float:
+    """Milliseconds between two times in nanoseconds, summed over the iterations."""
+    return sum(b - a for a, b in zip(record[first], record[second])) / 1e6
 
 
-def first_proposition(entries) -> float:
-    """Milliseconds of the proposition of a factor that was made with one iteration."""
-    launch, counters = next(entry for entry in _with_counters(entries) if entry[1] is not None)
-    return halves(launch, counters)[0]
+def first_proposition(entries: list[Entry]) -> float:
+    """Milliseconds of the proposition of a factor with one iteration."""
+    launches = ((time, record) for _, time, record in _launches(entries) if record is not None)
+    return propose_confirm_times(*next(launches))[0]
 
 
-def _with_counters(entries):
-    """(milliseconds, counters) of each launch; counters that follow a launch are its own."""
-    for (_, time), following in zip(entries, [*entries[1:], (None, None)]):
+def _launches(entries: list[Entry]) -> Iterator[tuple[str, float, IterationRecord | None]]:
+    """(name, milliseconds, record) of each launch; a record is logged directly after its launch."""
+    for (name, time), (_, following) in zip(entries, [*entries[1:], ("", 0.0)]):
         if not isinstance(time, dict):
-            yield time, following[1] if isinstance(following[1], dict) else None
+            yield name, time, following if isinstance(following, dict) else None
 
 
-def breakdown(entries, total, files) -> dict[str, float]:
-    """Milliseconds of every part of a chain that took `total`; `files` names each kernel's file."""
-    parts = defaultdict(float)
+def breakdown(entries: list[Entry], total: float, files: dict[str, str]) -> dict[str, float]:
+    """Milliseconds of every part of a setup that took `total`; `files` gives each kernel's file."""
+    parts: defaultdict[str, float] = defaultdict(float)
     scans = 0
-    launches = [name for name, time in entries if not isinstance(time, dict)]
-    for name, (time, counters) in zip(launches, _with_counters(entries)):
-        file = files.get(name)
-        if counters is not None:
-            proposing, confirming = halves(time, counters)
+    for name, time, record in _launches(entries):
+        file = files.get(name, "")
+        if record is not None:
+            proposing, confirming = propose_confirm_times(time, record)
             parts["proposals"] += proposing
             parts["confirmations"] += confirming
         elif file == "forest/linear_forest":
-            # The first scan numbers all paths; what follows is there for the cycles alone.
+            # The first scan numbers all paths; further ones deal with cycles only.
             parts["cycle scan" if scans else "path scan"] += time
             scans += 1
         elif name == ORDERING:
             parts[ORDERING] += time
-        elif file != ORDERING:
+        elif file != ORDERING_FILE:
             parts[PART_OF_FILE.get(file, "other kernels")] += time
     parts["rest"] = max(0.0, total - sum(parts.values()))
     return {part: parts[part] for part in PARTS if part in parts}

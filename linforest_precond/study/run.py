@@ -1,4 +1,4 @@
-"""Run a study: case after case, each kept when it is done, and a report at the end."""
+"""Run a study: one case after the other, each saved when it is done, and a report at the end."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from linforest_precond.study import machine
 from linforest_precond.study.cases import Case, Missing, Source, properties, select
 from linforest_precond.study.convergence import convergence
 from linforest_precond.study.coverage import coverages
+from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.performance import performance
 from linforest_precond.study.progress import Progress, showing
 from linforest_precond.study.settings import PARTS, Settings
@@ -21,7 +22,7 @@ from linforest_precond.study.store import SCHEMA, Store, plain, write_json
 from linforest_precond.study.warm import warm_up
 
 TITLE = "Linear forests as preconditioners"
-# Of a case that could not be measured.
+# The fields of a case before it is measured.
 EMPTY = {
     "status": "failed",
     "error": None,
@@ -35,7 +36,7 @@ def run_study(
     *,
     full: bool = False,
     device: str = "cpu",
-    out: str | os.PathLike = "linforest-study",
+    out: str | os.PathLike[str] = "linforest-study",
     offline: bool = False,
     resume: bool = False,
     rtol: float = 1e-10,
@@ -45,39 +46,39 @@ def run_study(
     progress: bool = True,
 ) -> Path:
     """
-    Measure coverages, convergence and speed on many matrices and write a report.
+    Measure coverages, convergence and performance on many matrices, and write a report.
 
     Parameters
     ----------
     cases : iterable of str, optional
         Matrices of the paper by name (at a reduced size unless `full`), generators with a size
-        (``"aniso2:500"``), files, or any other name that `linforest_precond.matrices.load` takes. None takes
-        seven small matrices, or the paper's 22 if `full`.
+        (``"aniso2:500"``), files, or any other name that `linforest_precond.matrices.load` accepts. By
+        default seven small matrices, or the paper's 22 if `full`.
     full : bool
-        The paper's matrices at their own size. One that cannot be had is replaced by its stand-in.
+        The paper's matrices at their original size. One that is not available is replaced by its stand-in.
     device : {"cpu", "cuda"}
         Where to run.
     out : path-like
-        The folder for the report; finished cases are kept in its folder ``cases``.
+        The folder for the report; finished cases are saved in its folder ``cases``.
     offline : bool
         Download nothing.
     resume : bool
-        Take the cases that an earlier run with the same settings on the same machine has finished.
+        Reuse the cases that an earlier run with the same settings on the same machine has finished.
     rtol : float
-        The relative residual to reach.
+        The relative residual at which a solve has converged.
     maxiter, permutations : int, optional
-        The most iterations of a solve, and how many permuted systems are solved for the median of the
-        iterations; None lets the size of each matrix decide.
+        The most iterations of a solve, and the number of permuted systems for the median of the iterations;
+        None chooses them by the size of each matrix.
     parts : sequence of str
         Some of "coverage", "convergence" and "performance".
     progress : bool
-        Tell on the standard error output how far it is.
+        Report progress on the standard error output.
 
     Returns
     -------
     Path
-        Of ``report.html``; ``study.json`` beside it holds all numbers. After Ctrl-C both have the cases that
-        were done, and ``study.json`` says ``interrupted``.
+        Of ``report.html``; ``study.json`` beside it holds all numbers. After Ctrl-C both contain the finished
+        cases, and ``interrupted`` is true in ``study.json``.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def run_study(
     return _written(study, folder)
 
 
-def _opened(settings: Settings) -> dict:
+def _opened(settings: Settings) -> JsonObject:
     return {
         "schema": SCHEMA,
         "title": TITLE,
@@ -116,7 +117,7 @@ def _opened(settings: Settings) -> dict:
     }
 
 
-def _written(study: dict, folder: Path) -> Path:
+def _written(study: JsonObject, folder: Path) -> Path:
     from linforest_precond.study.report import write_report  # brings Matplotlib
 
     study["finished"] = _now()
@@ -129,20 +130,20 @@ def _now() -> str:
 
 
 def _require_matplotlib() -> None:
-    """Before hours of work, not after them."""
+    """Fail before hours of work, not after them."""
     if importlib.util.find_spec("matplotlib") is None:
         raise ImportError('the report needs Matplotlib: pip install "linforest-precond[study]"')
 
 
 class Session:
-    """One run through cases."""
+    """Runs the cases of a study."""
 
     def __init__(self, settings: Settings, source: Source, store: Store):
         self.settings, self.source, self.store = settings, source, store
         self.warm = False
 
-    def run(self, cases: list[Case], records: list[dict], shown: Progress) -> bool:
-        """Add a record for each case; whether the user broke it off."""
+    def run(self, cases: list[Case], records: list[JsonObject], shown: Progress) -> bool:
+        """Append a record for each case; returns whether the user interrupted."""
         try:
             for case in cases:
                 shown.working_on(case.title)
@@ -150,14 +151,14 @@ class Session:
                 records.append(self.one(case, shown))
                 shown.finished(_line(records[-1]))
         except KeyboardInterrupt:
-            shown.finished("interrupted; the report has what is done")
+            shown.finished("interrupted; the report shows the finished cases")
             return True
         return False
 
-    def one(self, case: Case, shown: Progress) -> dict:
-        """The record of a case: kept from an earlier run, or measured and kept now."""
+    def one(self, case: Case, shown: Progress) -> JsonObject:
+        """The record of a case: saved by an earlier run, or measured and saved now."""
         kept = self.store.kept(case)
-        # Where a stand-in was taken before, the matrix itself may be at hand by now.
+        # Where a stand-in was used before, the matrix itself may be available by now.
         if kept is not None and kept["name"] == case.name:
             return kept
         start = time.perf_counter()
@@ -178,7 +179,8 @@ class Session:
             record["error"] = f"{type(error).__name__}: {error}"
         record["seconds"] = time.perf_counter() - start
         self.store.keep(case, record)
-        return plain(record)
+        saved: JsonObject = plain(record)
+        return saved
 
     def _prepare(self, shown: Progress) -> None:
         if not self.warm:
@@ -186,8 +188,8 @@ class Session:
             warm_up(self.settings)
             self.warm = True
 
-    def _measured(self, A: Any, case: Case, shown: Progress) -> Iterator[dict]:
-        """The fields of a record, part by part: what is done stays when a later part fails."""
+    def _measured(self, A: Any, case: Case, shown: Progress) -> Iterator[JsonObject]:
+        """The fields of a record, part by part: finished parts are kept when a later one fails."""
         yield properties(A)
         measures = {
             "coverage": coverages,
@@ -198,7 +200,7 @@ class Session:
             shown.working_on(f"{case.title}: {part}")
             yield {part: measures[part](A)}
 
-    def _convergence(self, A: Any) -> dict:
+    def _convergence(self, A: Any) -> JsonObject:
         settings, nnz = self.settings, int(A.nnz)
         return convergence(
             A,
@@ -209,14 +211,14 @@ class Session:
 
 
 def free_memory(device: str) -> None:
-    """Give back what CuPy keeps for later: the next matrix may need all of it."""
+    """Release the blocks of CuPy's memory pool: the next matrix may need all memory."""
     if device == "cuda":
         import cupy
 
         cupy.get_default_memory_pool().free_all_blocks()
 
 
-def _line(record: dict) -> str:
-    words = {"done": f"done in {record['seconds']:.1f} s", "missing": "not at hand", "failed": "failed"}
+def _line(record: JsonObject) -> str:
+    words = {"done": f"done in {record['seconds']:.1f} s", "missing": "not available", "failed": "failed"}
     reason = "" if record["error"] is None else f": {record['error']}"
     return f"{record['title']}: {words[record['status']]}{reason}"

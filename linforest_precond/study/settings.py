@@ -1,4 +1,4 @@
-"""What a study is asked to do, and the limits that follow from the size of a matrix."""
+"""The options of a study, and limits that depend on the size of a matrix."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from dataclasses import asdict, dataclass
 
 from linforest_precond.backends import cuda_status
+from linforest_precond.study.json_types import JsonObject
 
 PARTS = ("coverage", "convergence", "performance")
 
-# Iterations of a solve: on the CPU so many that about this many entries of A are read, within bounds.
+# Iterations of a solve: on the CPU such that about this many entries of A are read, within bounds.
 ENTRIES_OF_A_SOLVE = 1e10
 FEWEST_ITERATIONS, MOST_ITERATIONS = 200, 2000
 MOST_ON_GPU = 5000
-# Permuted systems, and the entries of A beyond which there are none on the CPU, quick or full, and only a few
-# on the GPU.
+# Permuted systems. On the CPU there are none beyond a number of entries of A; on the GPU there are fewer.
 PERMUTATIONS, FEW_PERMUTATIONS = 5, 3
 MOST_PERMUTED_ENTRIES = {"quick": 200_000, "full": 2_000_000}
 MOST_PERMUTED_ON_GPU = 20_000_000
@@ -22,7 +22,7 @@ MOST_PERMUTED_ON_GPU = 20_000_000
 
 @dataclass(frozen=True)
 class Settings:
-    """The arguments of a study; None leaves a number to the size of each matrix."""
+    """The options of a study; None chooses a number by the size of each matrix."""
 
     device: str = "cpu"
     full: bool = False
@@ -31,19 +31,19 @@ class Settings:
     permutations: int | None = None
     parts: tuple[str, ...] = PARTS
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self)
 
     @property
     def mode(self) -> str:
         return "full" if self.full else "quick"
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> JsonObject:
         fields = asdict(self)
         return {name: fields[name] for name in ("rtol", "maxiter", "permutations")} | {"parts": [*self.parts]}
 
     def maxiter_for(self, nnz: int) -> int:
-        """The most iterations of a solve with so many entries, two digits of it.
+        """The most iterations of a solve with `nnz` entries, rounded down to two digits.
 
         Examples
         --------
@@ -63,7 +63,7 @@ class Settings:
 
     def permutations_for(self, nnz: int) -> int:
         """
-        How many permuted systems of so many entries are solved.
+        The number of permuted systems with `nnz` entries.
 
         Examples
         --------

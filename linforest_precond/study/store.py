@@ -1,4 +1,4 @@
-"""The files of a study: whole at every moment, and taken up again by a later run of the same settings."""
+"""The files of a study: written atomically, and reused by a later run with the same settings."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from linforest_precond.study.cases import Case, slug
+from linforest_precond.study.json_types import JsonObject
 
 SCHEMA = 1
 
 
 def write_json(path: Path, document: Any) -> Path:
-    """Write a document at once or not at all; numbers that are none, NaN and infinities, become null."""
+    """Write a document atomically; NaN and infinities become null."""
     text = json.dumps(plain(document), ensure_ascii=False, allow_nan=False)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}", suffix=".part")
     try:
@@ -31,7 +32,7 @@ def write_json(path: Path, document: Any) -> Path:
 
 def plain(value: Any) -> Any:
     """
-    A value in the types of JSON.
+    A value converted to the types of JSON; NaN and infinities become None.
 
     Examples
     --------
@@ -49,25 +50,25 @@ def plain(value: Any) -> Any:
 
 
 class Store:
-    """A file for every case that was run, in `<folder>/cases`."""
+    """One file for every finished case, in `<folder>/cases`."""
 
-    def __init__(self, folder: Path, stamp: dict, resume: bool):
+    def __init__(self, folder: Path, stamp: JsonObject, resume: bool):
         self.folder, self.resume = folder / "cases", resume
         self.stamp = plain({"schema": SCHEMA, **stamp})
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def kept(self, case: Case) -> dict | None:
-        """The case as an earlier run of the same stamp has finished it; None where none did."""
+    def kept(self, case: Case) -> JsonObject | None:
+        """The case as finished by an earlier run with the same stamp; None where there is none."""
         if not self.resume:
             return None
         try:
             document = json.loads(self._path(case).read_text(encoding="utf-8"))
             same = document["stamp"] == self.stamp and document["asked"] == case.name
             return document["case"] if same and document["case"]["status"] == "done" else None
-        except (OSError, ValueError, KeyError, TypeError):  # not there, or not ours
+        except (OSError, ValueError, KeyError, TypeError):  # no such file, or not a case of a study
             return None
 
-    def keep(self, case: Case, record: dict) -> None:
+    def keep(self, case: Case, record: JsonObject) -> None:
         document = {"stamp": self.stamp, "asked": case.name, "case": record}
         write_json(self._path(case), document)
 

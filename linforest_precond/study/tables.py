@@ -1,4 +1,4 @@
-"""The numbers of a study as tables and CSV files: coverages beside the paper's, convergence, performance."""
+"""The numbers of a study as tables and CSV files: coverages, convergence and performance."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue
 from linforest_precond.study.formats import is_standin, missing
+from linforest_precond.study.json_types import JsonObject
 
 CONFIGURATIONS = ((1, 0), (5, 0), (5, 1))
 DEGREES = (1, 2, 3, 4)
@@ -18,33 +19,33 @@ BLOCK_PERIODS = (1, 5)
 
 
 class Quantity(NamedTuple):
-    """A column of the paper's tables: how to find it in a case, and in the catalogue."""
+    """A column of the paper's tables: how to get it from a case, and from the catalogue."""
 
     key: str
-    ours: Callable[[dict], Any]
+    ours: Callable[[JsonObject], Any]
     published: Callable[[PaperMatrix], Any]
-    digits: int  # after the point, as the paper prints it; 2 for coverages, None for yes and no
+    digits: int | None  # after the point, as the paper prints it; 2 for coverages, None for yes and no
 
 
 class Comparison(NamedTuple):
-    """A value of ours beside the published one."""
+    """Our value and the published one."""
 
     ours: Any
     published: Any
     difference: float | None
-    departs: bool  # a coverage of the paper's own matrix that is more than 0.01 away
+    departs: bool  # whether a coverage of the paper's own matrix differs by more than 0.01
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that can be written as CSV: a file name, columns, and rows with a value for each."""
+    """A table for a CSV file: a file name, columns, and rows with a value for each column."""
 
     name: str
     columns: tuple[str, ...]
     rows: list[dict[str, Any]]
 
     def write(self, folder: Path) -> Path:
-        """Write `<folder>/<name>.csv`, at once or not at all, and return its path."""
+        """Write `<folder>/<name>.csv` atomically and return its path."""
         path = Path(folder) / f"{self.name}.csv"
         unfinished = path.with_suffix(".csv.part")
         with open(unfinished, "w", newline="", encoding="utf-8") as file:
@@ -56,14 +57,14 @@ class Table:
 
 
 def dig(record: Any, *keys: str) -> Any:
-    """The value under nested keys, None where one of them is not there."""
+    """The value under nested keys, None where one of them is missing."""
     for key in keys:
         record = record.get(key) if isinstance(record, dict) else None
     return record
 
 
-def configuration(case: dict, m: int, k_m: int) -> dict | None:
-    """The [0,2]-factor of table 4 with that charging."""
+def configuration(case: JsonObject, m: int, k_m: int) -> JsonObject | None:
+    """The [0,2]-factor of table 4 with the given charging."""
     found = dig(case, "coverage", "configurations") or []
     return next((row for row in found if (row["m"], row["k_m"]) == (m, k_m)), None)
 
@@ -116,12 +117,12 @@ TABLE5 = (
 COVERAGES = tuple(quantity for quantity in (*TABLE4, *TABLE5) if quantity.digits == 2)
 
 
-def published(case: dict) -> PaperMatrix | None:
-    """What the paper says of a case's matrix; None where it is not one of the paper's."""
-    return catalogue().get(case.get("paper"))
+def published(case: JsonObject) -> PaperMatrix | None:
+    """The published values of a case's matrix; None where it is not one of the paper's."""
+    return catalogue().get(case.get("paper") or "")
 
 
-def compare(case: dict, quantity: Quantity) -> Comparison:
+def compare(case: JsonObject, quantity: Quantity) -> Comparison:
     """
     One value of a case beside the paper's.
 
@@ -142,7 +143,7 @@ def compare(case: dict, quantity: Quantity) -> Comparison:
     return Comparison(ours, theirs, ours - theirs, apart and quantity in COVERAGES and of_the_paper(case))
 
 
-def of_the_paper(case: dict) -> bool:
+def of_the_paper(case: JsonObject) -> bool:
     """True where the published values are due: the paper's own matrix, at its size."""
     return bool(case.get("paper")) and bool(case.get("at_paper_size")) and not is_standin(case)
 
@@ -150,14 +151,16 @@ def of_the_paper(case: dict) -> bool:
 IDENTITY = ("name", "title", "paper", "origin", "at_paper_size")
 
 
-def _identity(case: dict) -> dict[str, Any]:
+def _identity(case: JsonObject) -> dict[str, Any]:
     return {column: case.get(column) for column in IDENTITY}
 
 
-def _compared(name: str, quantities: Iterable[Quantity], cases: list[dict], extra: tuple = ()) -> Table:
+def _compared(
+    name: str, quantities: Iterable[Quantity], cases: list[JsonObject], extra: tuple[str, ...] = ()
+) -> Table:
     """A table with three columns for each quantity: ours, the paper's and the difference."""
 
-    def cells(case: dict, quantity: Quantity) -> dict[str, Any]:
+    def cells(case: JsonObject, quantity: Quantity) -> dict[str, Any]:
         ours, theirs, difference, _ = compare(case, quantity)
         return dict(zip(_triple(quantity), (ours, theirs, difference)))
 
@@ -169,29 +172,29 @@ def _compared(name: str, quantities: Iterable[Quantity], cases: list[dict], extr
 
 
 def _triple(quantity: Quantity) -> tuple[str, ...]:
-    """The names of its columns; a difference of yes and no has none."""
+    """The names of its columns; yes and no have no difference."""
     names = (quantity.key, f"{quantity.key}_paper", f"{quantity.key}_difference")
     return names[:2] if quantity.digits is None else names
 
 
-def done(study: dict, part: str | None = None) -> list[dict]:
-    """The cases that were done, or those with the given part in them."""
+def done(study: JsonObject, part: str | None = None) -> list[JsonObject]:
+    """The finished cases, or those of them with the given part."""
     cases = [case for case in study["cases"] if case.get("status") == "done"]
     return [case for case in cases if part is None or case.get(part)]
 
 
-def coverage_table3(study: dict) -> Table:
-    """Every case with its size, beside the paper's table 3."""
+def coverage_table3(study: JsonObject) -> Table:
+    """Every case with its size, compared with the paper's table 3."""
     return _compared("coverage_table3", TABLE3, study["cases"], ("status", "error", "note", "seconds"))
 
 
-def coverage_table4(study: dict) -> Table:
-    """Coverages of the [0,2]-factor in three configurations, beside the paper's table 4."""
+def coverage_table4(study: JsonObject) -> Table:
+    """Coverages of the [0,2]-factor in three configurations, compared with the paper's table 4."""
     return _compared("coverage_table4", TABLE4, done(study, "coverage"))
 
 
-def coverage_table5(study: dict) -> Table:
-    """Coverages of the [0,n]-factors and of the 2x2 blocks, beside the paper's table 5."""
+def coverage_table5(study: JsonObject) -> Table:
+    """Coverages of the [0,n]-factors and of the 2x2 blocks, compared with the paper's table 5."""
     return _compared("coverage_table5", TABLE5, done(study, "coverage"))
 
 
@@ -201,7 +204,7 @@ RUN = (
 )  # fmt: skip
 
 
-def convergence_summary(study: dict) -> Table:
+def convergence_summary(study: JsonObject) -> Table:
     """One row for each matrix and preconditioner: figure 4 in numbers."""
     rows = [
         _identity(case)
@@ -213,7 +216,7 @@ def convergence_summary(study: dict) -> Table:
     return Table("convergence_summary", (*IDENTITY, "rtol", "maxiter", *RUN), rows)
 
 
-def convergence_histories(study: dict) -> Table:
+def convergence_histories(study: JsonObject) -> Table:
     """One row for each recorded iteration: the curves of figure 4."""
     columns = ("iteration", "residual", "error")
     rows = [
@@ -225,7 +228,7 @@ def convergence_histories(study: dict) -> Table:
     return Table("convergence_histories", ("name", "precond", *columns), rows)
 
 
-def history(run: dict) -> list[tuple]:
+def history(run: JsonObject) -> list[tuple[Any, ...]]:
     """(iteration, residual, error) of a run; an error that was not recorded is None."""
     record = run.get("history") or {}
     iterations = record.get("iterations") or []
@@ -233,14 +236,14 @@ def history(run: dict) -> list[tuple]:
     return list(zip(iterations, record.get("residuals") or nothing, record.get("errors") or nothing))
 
 
-def performance(study: dict) -> Table:
+def performance(study: JsonObject) -> Table:
     """One row for each matrix: figures 3, 5 and 6 in numbers."""
     rows = [_identity(case) | _timings(case["performance"]) for case in done(study, "performance")]
     columns = dict.fromkeys(column for row in rows for column in row)
     return Table("performance", tuple(columns) or IDENTITY, rows)
 
 
-def _timings(timings: dict) -> dict[str, Any]:
+def _timings(timings: JsonObject) -> dict[str, Any]:
     row = {key: timings.get(key) for key in ("spmv_seconds", "copy_gb_per_s")}
     for n in DEGREES:
         row[f"proposition_{n}_seconds"] = dig(timings, "propositions", str(n))
@@ -253,19 +256,19 @@ def _timings(timings: dict) -> dict[str, Any]:
     return row | {f"setup_{stage}_seconds": seconds for stage, seconds in stages(timings)}
 
 
-def stages(timings: dict) -> list[tuple[str, float | None]]:
+def stages(timings: JsonObject) -> list[tuple[str, float | None]]:
     """(stage, seconds) of a setup, in their order."""
     return [(part["stage"], part.get("seconds")) for part in timings.get("setup") or []]
 
 
-def per_spmv(timings: dict, seconds: float | None) -> float | None:
-    """A time in products of the matrix with a vector."""
+def per_spmv(timings: JsonObject, seconds: float | None) -> float | None:
+    """A time in units of one SpMV."""
     unit = timings.get("spmv_seconds")
     return None if missing(seconds) or missing(unit) or not unit else seconds / unit
 
 
-def scan_speedup(timings: dict) -> float | None:
-    """How many times faster the scan is than a walk; None where the scan is the walk."""
+def scan_speedup(timings: JsonObject) -> float | None:
+    """Speedup of the scan over a sequential walk; None where the scan is that walk."""
     scan, walk = dig(timings, "scan", "seconds"), timings.get("sequential_scan_seconds")
     return None if missing(scan) or missing(walk) or not scan or scan == walk else walk / scan
 
@@ -276,16 +279,16 @@ TABLES = (
 )  # fmt: skip
 
 
-def write_tables(study: dict, folder: Path) -> list[Path]:
+def write_tables(study: JsonObject, folder: Path) -> list[Path]:
     """
     Write the tables of a study as CSV files.
 
     Parameters
     ----------
     study : dict
-        As `run_study` leaves it in ``study.json``.
+        The contents of ``study.json``.
     folder : path
-        Made if it is not there.
+        Created if necessary.
 
     Returns
     -------

@@ -1,24 +1,29 @@
-"""Samples of how long a call takes, on the host's clock or on the device's."""
+"""Timing of calls by the host's clock or by CUDA events."""
 
 from __future__ import annotations
 
 import contextlib
 import statistics
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
 
+Call: TypeAlias = Callable[[], Any]
+T = TypeVar("T")
+
 WARM_CALLS = 3
-# What took so long together is not repeated once more.
+# Calls are not repeated further once they have taken this long in total.
 LONG_SECONDS = 2.0
-# What the device is given to do while the host queues calls: about 5 ms at 3 TB/s.
+# Work for the device while the host queues calls: about 5 ms at 3 TB/s.
 HEAD_START = {"fills": 64, "bytes": 2**28}
 
 
-def host_samples(call, repeats) -> list[float]:
-    """Seconds of each of so many calls, after one that compiles."""
+def host_samples(call: Call, repeats: int) -> list[float]:
+    """Seconds of each of `repeats` calls, after one that compiles."""
     call()
     samples = []
     for _ in range(repeats):
@@ -28,12 +33,12 @@ def host_samples(call, repeats) -> list[float]:
     return samples
 
 
-def device_samples(call, repeats, queued=False, before=None) -> list[float]:
-    """Milliseconds between CUDA events around each of so many calls.
+def device_samples(call: Call, repeats: int, queued: bool = False, before: Call | None = None) -> list[float]:
+    """Milliseconds between CUDA events around each of `repeats` calls.
 
-    Each call starts on an idle device, so every moment that the device waits for the host counts. `queued`
-    calls follow each other without the host waiting: that is the device's own time, the least it can be.
-    `before`, if given, is called ahead of each call, outside its time.
+    By default each call starts on an idle device: launch latencies and device-to-host reads count. `queued`
+    calls follow each other without synchronization, which gives the device's own time. `before` is called
+    ahead of each call, outside its time.
     """
     import cupy
 
@@ -49,51 +54,51 @@ def device_samples(call, repeats, queued=False, before=None) -> list[float]:
         before()
         if not queued:
             device.synchronize()
-        spans.append(span(call)[0])
+        spans.append(between_events(call)[0])
     device.synchronize()
-    return [milliseconds(*marks) for marks in spans]
+    return [milliseconds(*events) for events in spans]
 
 
-def host_time(call):
-    """Milliseconds of one call, and what it returned."""
+def host_time(call: Callable[[], T]) -> tuple[float, T]:
+    """Milliseconds of one call, and its result."""
     start = time.perf_counter()
-    answer = call()
-    return 1e3 * (time.perf_counter() - start), answer
+    result = call()
+    return 1e3 * (time.perf_counter() - start), result
 
 
-def device_time(call):
-    """Milliseconds of one call between CUDA events, from an idle device on, and what it returned."""
+def device_time(call: Callable[[], T]) -> tuple[float, T]:
+    """Milliseconds of one call between CUDA events, from an idle device, and its result."""
     import cupy
 
     device = cupy.cuda.Device()
     device.synchronize()
-    marks, answer = span(call)
+    events, result = between_events(call)
     device.synchronize()
-    return milliseconds(*marks), answer
+    return milliseconds(*events), result
 
 
-def time_of(call, device):
-    """Seconds of one call on a device, and what it returned."""
-    sample, answer = (device_time if device == "cuda" else host_time)(call)
-    return sample / 1e3, answer
+def time_of(call: Callable[[], T], device: str) -> tuple[float, T]:
+    """Seconds of one call on a device, and its result."""
+    sample, result = device_time(call) if device == "cuda" else host_time(call)
+    return sample / 1e3, result
 
 
-def median_time(call, repeats, device):
-    """The median seconds of so many calls, after one that compiles, and what the last one returned.
+def median_time(call: Callable[[], T], repeats: int, device: str) -> tuple[float, T]:
+    """The median seconds of up to `repeats` calls, after one that compiles, and the last result.
 
-    Calls that take long are not repeated.
+    Long calls are repeated less often.
     """
-    _, answer = time_of(call, device)
-    samples = []
+    result: T | None = time_of(call, device)[1]
+    samples: list[float] = []
     while not samples or (len(samples) < repeats and sum(samples) < LONG_SECONDS):
-        answer = None  # need not be held during the next call
-        seconds, answer = time_of(call, device)
+        result = None  # releases its memory before the next call
+        seconds, result = time_of(call, device)
         samples.append(seconds)
-    return statistics.median(samples), answer
+    return statistics.median(samples), cast(T, result)
 
 
-def occupy():
-    """Give the device something to do, so that the host gets ahead of it."""
+def occupy() -> None:
+    """Queue work on the device, so that the host runs ahead of it."""
     import cupy
 
     memory = cupy.empty(HEAD_START["bytes"], "uint8")
@@ -101,42 +106,43 @@ def occupy():
         memory.data.memset_async(0, memory.nbytes)
 
 
-def span(call):
-    """The events before and after a call, and what it returned."""
+def between_events(call: Callable[[], T]) -> tuple[tuple[Any, Any], T]:
+    """The CUDA events before and after a call, and its result."""
     import cupy
 
     before, after = cupy.cuda.Event(), cupy.cuda.Event()
     before.record()
-    answer = call()
+    result = call()
     after.record()
-    return (before, after), answer
+    return (before, after), result
 
 
 @contextlib.contextmanager
-def watched(module, name, clock):
-    """Time the calls of a module's function inside: gives a list that their milliseconds are added to."""
-    unwatched, times = getattr(module, name), []
+def timed_calls(module: Any, name: str, clock: Callable[[Call], tuple[Any, Any]]) -> Iterator[list[Any]]:
+    """Time all calls of a module's function inside the context; yields the list of their times."""
+    function = getattr(module, name)
+    times: list[Any] = []
 
-    def timed(*arguments, **options):
-        sample, answer = clock(partial(unwatched, *arguments, **options))
+    def timed(*arguments: Any, **options: Any) -> Any:
+        sample, result = clock(partial(function, *arguments, **options))
         times.append(sample)
-        return answer
+        return result
 
     setattr(module, name, timed)
     try:
         yield times
     finally:
-        setattr(module, name, unwatched)
+        setattr(module, name, function)
 
 
 def threads() -> int:
     """The threads of the CPU that Numba uses."""
-    return numba.get_num_threads()
+    return int(numba.get_num_threads())
 
 
 @contextlib.contextmanager
-def numba_threads(count):
-    """Run what is inside on so many threads of the CPU."""
+def numba_threads(count: int) -> Iterator[None]:
+    """Let Numba use `count` threads inside the context."""
     before = numba.get_num_threads()
     numba.set_num_threads(count)
     try:
@@ -145,14 +151,15 @@ def numba_threads(count):
         numba.set_num_threads(before)
 
 
-def milliseconds(before, after) -> float:
+def milliseconds(before: Any, after: Any) -> float:
+    """The time between two CUDA events."""
     import cupy
 
-    return cupy.cuda.get_elapsed_time(before, after)
+    return float(cupy.cuda.get_elapsed_time(before, after))
 
 
-def copy_bandwidths(size, repeats) -> list[float]:
-    """GB/s of copies of `size` bytes on the device, read and written bytes counted."""
+def copy_bandwidths(size: int, repeats: int) -> list[float]:
+    """GB/s of copies of `size` bytes on the device, read plus written bytes."""
     import cupy
 
     source, target = cupy.zeros(size, "uint8"), cupy.empty(size, "uint8")
@@ -161,9 +168,9 @@ def copy_bandwidths(size, repeats) -> list[float]:
     return [2 * size / (sample * 1e6) for sample in samples]
 
 
-def host_copy_bandwidths(size, repeats) -> list[float]:
-    """GB/s of copies of `size` bytes on one thread of the CPU, read and written bytes counted."""
+def host_copy_bandwidths(size: int, repeats: int) -> list[float]:
+    """GB/s of copies of `size` bytes on one thread of the CPU, read plus written bytes."""
     source, target = np.zeros(size, "uint8"), np.empty(size, "uint8")
-    source.fill(1)  # untouched zeros would all be read from one page
+    source.fill(1)  # untouched zeros would all be read from one physical page
     samples = host_samples(partial(np.copyto, target, source), repeats)
     return [2 * size / (sample * 1e9) for sample in samples]

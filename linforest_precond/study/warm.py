@@ -1,4 +1,4 @@
-"""Compile ahead what a study runs, so that no case's times have it in them."""
+"""Compile everything that a study runs ahead of its cases, so that no time includes compilation."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from linforest_precond.study.performance import performance
 from linforest_precond.study.settings import Settings
 
 SIDE = 12
-# The pattern is symmetric, the values are not.
+# Convection and diffusion: the pattern is symmetric, the values are not.
 FLOW = ((0, -1, 0), (-1.5, 5, -0.5), (0, -1, 0))
 PATIENCE = 300  # seconds
 
 
 def warm_up(settings: Settings) -> None:
-    """Measure two small systems, one symmetric and one not, and forget what came out."""
+    """Measure two small systems, one symmetric and one not, and discard the results."""
     measures = {
         "coverage": coverages,
         "convergence": lambda A: convergence(A, maxiter=2, permutations=1),
@@ -49,17 +49,18 @@ def _systems(device: str) -> list[Any]:
 
 
 def _is_cold() -> bool:
-    """Whether Numba's cache is there but empty: it takes a minute to compile everything."""
+    """Whether Numba's cache exists but is empty: compiling everything takes a minute."""
     folder = cache_folder()
     return folder is not None and not any(Path(folder).glob("*.nbi"))
 
 
 @contextlib.contextmanager
-def _second_process() -> Iterator[subprocess.Popen]:
-    """One that fills the cache too: Numba compiles on one core. What it fails to do is done by this one."""
+def _second_process() -> Iterator[subprocess.Popen[bytes]]:
+    """A second process that fills the cache: Numba compiles on one core. If it fails, this one compiles."""
     program = f"from {__name__} import compile_bands; compile_bands()"
-    nowhere = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([sys.executable, "-c", program], **nowhere)
+    null = subprocess.DEVNULL
+    command = [sys.executable, "-c", program]
+    process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null)
     try:
         yield process
     finally:
@@ -68,7 +69,7 @@ def _second_process() -> Iterator[subprocess.Popen]:
 
 
 def compile_bands() -> None:
-    """The solves with tridiagonal and block tridiagonal systems, which need no forest."""
+    """Compile the solves with tridiagonal and block tridiagonal systems, which need no forest."""
     for A in _systems("cpu"):
         tridiagonal(A, ordering="original") @ np.ones(A.shape[0])
     blocks = np.tile(np.eye(2), (SIDE, 1, 1))
@@ -76,7 +77,7 @@ def compile_bands() -> None:
 
 
 def _compile_all_but_bands() -> None:
-    """Factors and forests, and the solver."""
+    """Compile factors, forests and the Krylov solver."""
     for A in _systems("cpu"):
         coverages(A)
         System(A, 0.1, 2).solve(jacobi(A))

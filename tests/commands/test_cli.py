@@ -1,4 +1,4 @@
-"""The command ``linforest``: what it prints and writes, and how it ends."""
+"""The command ``linforest``: its output, files and exit codes."""
 
 import json
 import os
@@ -22,10 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def linforest(tmp_path, monkeypatch, capsys):
-    """Run a command in an empty folder; gives the exit code, what it printed, and its errors."""
+    """Run a command in an empty folder; returns the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     threads = numba.get_num_threads()
-    numba.set_num_threads(1)  # small systems: on a busy machine, threads would mostly wait for each other
+    numba.set_num_threads(1)  # small systems: on a busy machine more threads are slower
 
     def run(*arguments):
         capsys.readouterr()
@@ -44,7 +44,7 @@ def written(A, name="A.mtx"):
 
 
 def unsymmetric(n=200):
-    """Convection along a line, dominant and far from symmetric."""
+    """1-D convection: diagonally dominant and far from symmetric."""
     return sp.diags_array([np.full(n - 1, -1.5), np.full(n, 3.0), np.full(n - 1, -0.5)], offsets=[-1, 0, 1])
 
 
@@ -126,7 +126,7 @@ class TestErrors:
         assert code == 2 and "square" in one_line(err)
         assert os.listdir() == ["A.mtx"]
 
-    def test_gpu_that_is_not_there(self, linforest, monkeypatch):
+    def test_unusable_gpu(self, linforest, monkeypatch):
         monkeypatch.setattr("linforest_precond.commands.inputs.cuda_status", lambda: (False, "none is there"))
         code, _, err = linforest("solve", "aniso1:10", "--device", "cuda")
         assert code == 2 and "none is there" in one_line(err)
@@ -156,7 +156,7 @@ class TestErrors:
         ended, _, err = linforest("info", "aniso1:10")
         assert (ended, err) == (code, text)
 
-    def test_a_reader_that_goes_away(self, tmp_path):
+    def test_a_broken_pipe(self, tmp_path):
         script = "import sys; from linforest_precond.cli import main; sys.exit(main(['config']))"
         process = subprocess.Popen(
             [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
@@ -197,7 +197,7 @@ class TestSolve:
         assert os.listdir() == ["poisson2d-8.x.npy"]
 
     @pytest.mark.parametrize("suffix", ["npy", "mtx", "txt"])
-    def test_vectors_come_from_files_and_go_to_files(self, linforest, suffix):
+    def test_vectors_are_read_from_and_written_to_files(self, linforest, suffix):
         A = sp.csr_array(unsymmetric())
         x_true = np.random.default_rng(1).standard_normal(200)
         written(A)
@@ -210,7 +210,7 @@ class TestSolve:
         read = {"npy": np.load, "mtx": lambda f: scipy.io.mmread(f)[:, 0], "txt": np.loadtxt}
         assert np.abs(read[suffix](f"x.{suffix}") - x_true).max() < 1e-9
 
-    def test_goes_on_where_it_stopped(self, linforest):
+    def test_continues_from_x0(self, linforest):
         common = ["solve", "poisson2d:20", "--rhs", "random", "--seed", "3"]
         code, out, _ = linforest(*common, "--maxiter", "5", "--out", "x.npy")
         assert code == 1 and "maxiter: " in out and "Raise maxiter" in out
@@ -241,7 +241,7 @@ class TestSolve:
         written(-lf.matrices.poisson((8, 8)))
         assert "history of bicgstab" in linforest("solve", "A.mtx", "--no-out")[1]
 
-    def test_a_breakdown_is_told_once(self, linforest):
+    def test_a_breakdown_is_reported_once(self, linforest):
         A = sp.csr_array(np.array([[1.0, 2.0], [2.0, 1.0]]))
         np.save("b.npy", np.array([1.0, -1.0]))
         options = ["--solver", "cg", "--precond", "none", "--rhs", "b.npy"]
@@ -279,7 +279,7 @@ class TestSolve:
         assert code == 2 and words in one_line(err)
         assert sorted(os.listdir()) == before
 
-    def test_a_pickle_is_no_vector(self, linforest):
+    def test_pickles_are_rejected(self, linforest):
         np.save("b.npy", np.array([{}], dtype=object), allow_pickle=True)
         code, _, err = linforest("solve", "poisson2d:8", "--rhs", "b.npy", "--no-out")
         assert code == 2 and "b.npy" in one_line(err)
@@ -309,9 +309,9 @@ class TestInfo:
         assert (code, err) == (0, "")
         for name in preconditioners.CHOICES:
             assert f"\n{name} " in out
-        assert "take tridiagonal" in out and "Use cg" in out and "dominant rows  all" in out
+        assert "use tridiagonal" in out and "Use cg" in out and "dominant rows    all" in out
 
-    def test_json_says_what_the_library_says(self, linforest):
+    def test_json_agrees_with_the_library(self, linforest):
         A = lf.matrices.aniso(2, 30)
         code, out, _ = linforest("info", written(A), "--json")
         report = json.loads(out)
@@ -324,7 +324,7 @@ class TestInfo:
         spmv = report["spmv_milliseconds"]
         assert rows["jacobi"]["apply_spmv"] == pytest.approx(rows["jacobi"]["apply_milliseconds"] / spmv)
 
-    def test_tells_whose_a_matrix_is(self, linforest):
+    def test_shows_the_origin_of_a_matrix(self, linforest):
         A = sp.coo_array(lf.matrices.poisson((4, 4)))
         scipy.io.mmwrite("A.mtx", A, comment=" author: A. Nonymous", symmetry="general")
         code, out, _ = linforest("info", "A.mtx")
@@ -335,10 +335,10 @@ class TestInfo:
     @pytest.mark.parametrize(
         ("A", "words"),
         [
-            (sp.diags_array([1.0, 2.0, 3.0]), "diagonal: jacobi"),
+            (sp.diags_array([1.0, 2.0, 3.0]), "matrix is diagonal"),
             (sp.csr_array(np.ones((2, 3))), "not square"),
             (sp.csr_array((0, 0)), "no rows"),
-            (unsymmetric(), "take original"),
+            (unsymmetric(), "use original"),
             (sp.csr_array(np.zeros((4, 4))), "jacobi"),
         ],
     )
@@ -355,7 +355,7 @@ class TestInfo:
 
 
 def stand_in(folder, cases, interrupted=False):
-    """A run_study that writes what is given, and notes how it was called."""
+    """A fake run_study that writes a given study and records its arguments."""
 
     def run_study(names=None, **options):
         run_study.called = names, options
@@ -372,7 +372,7 @@ class TestStudy:
         monkeypatch.setattr(study, "run_study", run_study)
         return linforest("study", *arguments), run_study
 
-    def test_options_arrive(self, linforest, monkeypatch):
+    def test_options_are_passed_on(self, linforest, monkeypatch):
         arguments = ["aniso2:20", "--out", "out", "--rtol", "1e-6", "--maxiter", "9", "--permutations", "3"]
         arguments += ["--offline", "--resume", "--full", "--only", "coverage, convergence", "--quiet"]
         cases = [{"name": "aniso2:20", "status": "done", "error": None}]
@@ -408,10 +408,10 @@ class TestStudy:
             {"name": "far", "status": "missing", "error": "offline"},
         ]
         (code, out, _), _ = self.called(linforest, monkeypatch, [], cases)
-        assert code == 1 and "cases: 1 done, 1 failed, 1 not at hand" in out and "it was too hard" in out
+        assert code == 1 and "cases: 1 done, 1 failed, 1 not available" in out and "it was too hard" in out
 
     @pytest.mark.parametrize(("named", "expected"), [([], 0), (["far"], 3)])
-    def test_a_matrix_that_was_named_must_be_there(self, linforest, monkeypatch, named, expected):
+    def test_a_missing_matrix_is_an_error_if_named(self, linforest, monkeypatch, named, expected):
         cases = [{"name": "far", "status": "missing", "error": "put it there"}]
         (code, out, _), _ = self.called(linforest, monkeypatch, named, cases)
         assert code == expected and "put it there" in out
@@ -420,7 +420,7 @@ class TestStudy:
         (code, out, _), _ = self.called(linforest, monkeypatch, [], [], interrupted=True)
         assert code == 130 and "report.html" in out
 
-    def test_the_real_one(self, linforest):
+    def test_with_the_real_run_study(self, linforest):
         pytest.importorskip("matplotlib")
         code, out, _ = linforest("study", "aniso2:20", "--offline", "--quiet", "--permutations", "1")
         report = Path("linforest-study", "report.html")

@@ -1,4 +1,4 @@
-"""What ``linforest info`` finds out about a matrix, and what it advises."""
+"""Properties and advice of ``linforest info``."""
 
 import numpy as np
 import pytest
@@ -28,13 +28,13 @@ class TestProperties:
         assert values.pattern_symmetric and not values.symmetric
         assert not properties(sp.csr_array(np.array([[1.0, 2], [0, 1]]))).pattern_symmetric
 
-    def test_explicit_zeros_are_no_entries(self):
+    def test_explicit_zeros_do_not_count_as_entries(self):
         A = sp.csr_array((np.array([1.0, 0.0, 1.0]), np.array([0, 1, 1]), np.array([0, 2, 3])), shape=(2, 2))
         found = properties(A)
         assert (found.entries, found.explicit_zeros, found.symmetric) == (2, 1, True)
         assert A.nnz == 3
 
-    def test_dominance_forgives_rounding(self):
+    def test_dominance_tolerates_rounding(self):
         assert properties(lf.matrices.aniso(2, 10)).dominant_rows == 100
 
 
@@ -42,12 +42,12 @@ class TestAdvice:
     @pytest.mark.parametrize(
         ("original", "forest", "block", "words"),
         [
-            (0.70, 0.71, 0.72, "original will do."),
-            (0.10, 0.71, 0.72, "take tridiagonal."),
-            (0.10, 0.71, 0.85, "take tridiagonal, or block"),
-            (0.70, 0.71, 0.85, "original will do, or block"),
-            (0.01, 0.10, 0.20, "Little of its weight"),
-            (1.00, 1.00, 1.00, "take original"),
+            (0.70, 0.71, 0.72, "use original."),
+            (0.10, 0.71, 0.72, "use tridiagonal."),
+            (0.10, 0.71, 0.85, "use tridiagonal, or block"),
+            (0.70, 0.71, 0.85, "use original, or block"),
+            (0.01, 0.10, 0.20, "coverage of a linear forest is small"),
+            (1.00, 1.00, 1.00, "use original"),
         ],
     )
     def test_follows_the_coverages(self, original, forest, block, words):

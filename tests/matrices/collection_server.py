@@ -1,4 +1,4 @@
-"""A SuiteSparse collection on this machine: an HTTP server that serves archives, well or badly."""
+"""A local HTTP server in place of the SuiteSparse collection, with configurable failures."""
 
 import http.server
 import io
@@ -28,7 +28,7 @@ class Answer:
 
 
 class CollectionServer:
-    """Start it with ``with``; ``requests`` lists (path, range asked for, bytes the answer began at)."""
+    """A context manager; ``requests`` lists (path, requested range, offset of the response)."""
 
     def __init__(self):
         self.answers, self.requests = {}, []
@@ -56,7 +56,7 @@ class CollectionServer:
         return [path for path, _, _ in self.requests]
 
     def add(self, full_name, text, **options):
-        """Serve a matrix as the collection does, and give its answer."""
+        """Serve a matrix as the collection does, and return its response."""
         name = full_name.split("/")[1]
         return self.serve(full_name, pack([(f"{name}/{name}.mtx", text)]), **options)
 
@@ -130,7 +130,7 @@ def index_line(full_name, rows, columns, nnz, *, symmetric=False, entries=None, 
 
 
 def pack(members):
-    """A .tar.gz of (name, bytes) pairs and ready TarInfos."""
+    """A .tar.gz of (name, bytes) pairs and TarInfos."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         for member in members:

@@ -51,7 +51,7 @@ def test_values_are_consistent(paper, name):
 
 
 def test_values_as_printed(paper):
-    """Some, read off the paper's pages: the first and last rows, and those that stand out."""
+    """A sample from the paper: the first and last rows, and unusual ones."""
     assert (paper["af_shell8"].rows, paper["af_shell8"].nnz) == (504_855, 17_588_875)
     assert paper["af_shell8"].table4[1, 0] == (0.20, 0.24, 195)
     assert paper["ecology1"].table4[1, 0].M_max == 1037
@@ -65,7 +65,7 @@ def test_values_as_printed(paper):
     assert transport.table5.block == {1: 0.25, 5: 0.53}
 
 
-def test_the_unsymmetric_ones(paper):
+def test_the_nonsymmetric_matrices(paper):
     unsymmetric = {name for name, matrix in paper.items() if not matrix.symmetric}
     assert unsymmetric == {"atmosmodd", "atmosmodj", "atmosmodl", "atmosmodm", "ML_Geer", "Transport"}
 
@@ -81,14 +81,14 @@ def test_found_in_any_case(name):
     assert find(name).name == "ecology1"
 
 
-def test_unknown_names_get_the_nearest(paper):
+def test_unknown_names_list_similar_ones(paper):
     with pytest.raises(LookupError, match="ecology3.*ecology[12]"):
         find("ecology3")
     with pytest.raises(LookupError, match=f"zzz.*{re.escape(', '.join(paper))}"):
         find("zzz")
 
 
-def test_nothing_can_be_changed(paper):
+def test_the_catalogue_is_immutable(paper):
     with pytest.raises(dataclasses.FrozenInstanceError):
         paper["ecology1"].rows = 3
     del paper["ecology2"]

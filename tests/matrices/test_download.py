@@ -1,4 +1,4 @@
-"""Downloads, from a collection on this machine that serves them well and badly."""
+"""Downloads from a local server, with and without failures."""
 
 import gzip
 import multiprocessing
@@ -40,7 +40,7 @@ SMALL_LINE = index_line("HB/small", 3, 3, 4, symmetric=True, entries=6)
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    """A collection with one matrix, and an environment in which nothing else can be reached or written."""
+    """A server with one matrix, and an environment without any other network or folder."""
     with CollectionServer() as server:
         monkeypatch.setenv("LINFOREST_SUITESPARSE", server.address)
         monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "cache"))
@@ -73,7 +73,7 @@ def noise_matrix(entries=20_000):
 
 @pytest.fixture
 def noise(server):
-    """(the values, the answer that serves them): tests set how it breaks."""
+    """(the values, the response with them): tests set how it breaks."""
     values, text, line = noise_matrix()
     server.add_index(SMALL_LINE, line)
     return values, server.add("HB/noise", text)
@@ -110,7 +110,7 @@ def test_describe_before_and_after_the_download(server):
     assert (after.licence, after.stored, after.path.name) == ("CC-BY 4.0", 4, "small.mtx")
 
 
-def test_the_cache_may_be_named(server, tmp_path):
+def test_the_cache_argument(server, tmp_path):
     assert_is_small(matrices.load("small", cache=tmp_path / "elsewhere"))
     assert files_in(tmp_path / "elsewhere") == ["HB/small.mtx", "ssstats.csv"]
     assert not (tmp_path / "cache").exists() and not (tmp_path / "home").exists()
@@ -130,7 +130,7 @@ def test_a_name_in_two_groups_lists_them(server):
     assert_is_small(matrices.load("HB/small"))
 
 
-def test_an_unknown_name_asks_for_a_newer_index_once_a_day(server, cache):
+def test_an_unknown_name_downloads_the_index_once_a_day(server, cache):
     collection.download_index()
     server.add_index(SMALL_LINE, index_line("HB/new", 3, 3, 4, symmetric=True, entries=6))
     server.add("HB/new", SMALL)
@@ -142,7 +142,7 @@ def test_an_unknown_name_asks_for_a_newer_index_once_a_day(server, cache):
 
 
 BROKEN_INDEXES = {
-    "cut off": b"3\ndate\n" + SMALL_LINE.encode(),
+    "truncated": b"3\ndate\n" + SMALL_LINE.encode(),
     "cut within a line": b"1\ndate\nHB,small,3,3",
     "a web page": b"<html>sorry</html>",
     "empty": b"",
@@ -153,7 +153,7 @@ BROKEN_INDEXES = {
 def test_a_broken_index_is_not_kept(server, cache, body, monkeypatch):
     monkeypatch.setattr(collection.ssgetpy_index, "search", lambda name: [])
     server.answers["/files/ssstats.csv"] = Answer(body)
-    with pytest.raises(MatrixNotAvailable, match="did not send the collection's index"):
+    with pytest.raises(MatrixNotAvailable, match="is not the collection's index"):
         matrices.load("small")
     assert files_in(cache) == []
 
@@ -173,11 +173,11 @@ def broken_archives():
     flipped = bytearray(good)
     flipped[-6] ^= 1
     return {
-        "a web page": (b"<html>sorry</html>", "is no usable archive"),
-        "empty": (b"", "is no usable archive"),
-        "cut off": (good[:-40], "is no usable archive"),
+        "a web page": (b"<html>sorry</html>", "is not a usable archive"),
+        "empty": (b"", "is not a usable archive"),
+        "truncated": (good[:-40], "is not a usable archive"),
         "wrong checksum": (bytes(flipped), "CRC"),
-        "gzip of something else": (gzip.compress(b"hello" * 1000), "is no usable archive"),
+        "gzip of something else": (gzip.compress(b"hello" * 1000), "is not a usable archive"),
         "no matrix": (pack([("small/README", b"hello")]), "has no member small/small.mtx"),
         "outside": (pack([("../small/small.mtx", SMALL)]), "has no member small/small.mtx"),
         "absolute": (pack([("/small/small.mtx", SMALL)]), "has no member small/small.mtx"),
@@ -203,10 +203,10 @@ def test_a_broken_archive_leaves_nothing(server, cache, tmp_path, body, reason):
     assert files_in(tmp_path) == ["cache/ssstats.csv"]
 
 
-def test_a_bomb_before_the_matrix_is_refused(server, cache, monkeypatch):
+def test_a_decompression_bomb_is_rejected(server, cache, monkeypatch):
     monkeypatch.setattr("linforest_precond.matrices.archive.REST_BYTES", 0)
     server.serve("HB/small", pack([("small/zeros", bytes(40 << 20)), ("small/small.mtx", SMALL)]))
-    with pytest.raises(MatrixNotAvailable, match="unpacks to more than"):
+    with pytest.raises(MatrixNotAvailable, match="contains more than"):
         matrices.load("small")
     assert files_in(cache) == ["ssstats.csv"]
 
@@ -218,7 +218,7 @@ def test_other_members_are_not_unpacked(server, cache, tmp_path):
     assert files_in(tmp_path) == ["cache/HB/small.mtx", "cache/ssstats.csv"]
 
 
-def test_a_larger_answer_than_plausible_is_refused(server, cache, monkeypatch):
+def test_an_implausibly_large_response_is_rejected(server, cache, monkeypatch):
     monkeypatch.setattr("linforest_precond.matrices.archive.REST_FACTOR", 0)
     monkeypatch.setattr("linforest_precond.matrices.archive.REST_BYTES", 50)
     for length in (True, False):
@@ -228,7 +228,7 @@ def test_a_larger_answer_than_plausible_is_refused(server, cache, monkeypatch):
         assert files_in(cache) == ["ssstats.csv"]
 
 
-def test_a_break_is_mended_at_once(server, cache, noise):
+def test_a_broken_connection_is_resumed_at_once(server, cache, noise):
     values, answer = noise
     answer.cuts = (100_000, 150_000)
     A = matrices.load("noise")
@@ -237,7 +237,7 @@ def test_a_break_is_mended_at_once(server, cache, noise):
     assert files_in(cache) == ["HB/noise.mtx", "ssstats.csv"]
 
 
-def test_a_stalled_connection_counts_as_a_break(server, noise):
+def test_a_stalled_connection_counts_as_broken(server, noise):
     values, answer = noise
     answer.cuts, answer.stall = (100_000,), 5.0
     begin = time.perf_counter()
@@ -246,7 +246,7 @@ def test_a_stalled_connection_counts_as_a_break(server, noise):
 
 
 def break_for_good(noise, at=100_000):
-    """Break a download and all attempts to mend it."""
+    """Break a download and all attempts to resume it."""
     noise[1].cuts = (at, at)
     with pytest.raises(MatrixNotAvailable, match=f"HB/noise.tar.gz broke after {at} bytes"):
         matrices.load("noise")
@@ -264,7 +264,7 @@ def test_the_next_call_resumes(server, cache, noise):
 
 
 @pytest.mark.parametrize("change", [{"etag": '"v2"'}, {"ranges": False}, {"etag": None}])
-def test_what_changed_or_cannot_be_resumed_starts_again(server, noise, change):
+def test_changed_or_not_resumable_files_start_again(server, noise, change):
     values, answer = noise
     break_for_good(noise)
     for name, value in change.items():
@@ -275,7 +275,7 @@ def test_what_changed_or_cannot_be_resumed_starts_again(server, noise, change):
 
 
 @pytest.mark.parametrize("etag", [None, 'W/"weak"', '"' + "x" * 200 + '"'])
-def test_without_a_validator_nothing_stays_behind(server, cache, noise, etag):
+def test_without_a_validator_no_part_is_kept(server, cache, noise, etag):
     noise[1].etag = etag
     break_for_good(noise)
     assert files_in(cache) == ["ssstats.csv"]
@@ -289,11 +289,11 @@ def test_a_part_longer_than_the_file_starts_again(server, cache, noise):
     np.testing.assert_array_equal(matrices.load("noise").diagonal(), values)
 
 
-def test_a_damaged_part_is_not_believed_twice(server, cache, noise):
+def test_a_damaged_part_is_discarded(server, cache, noise):
     values, _ = noise
     break_for_good(noise)
     next(cache.rglob("*.part")).write_bytes(b"x" * 100_000)
-    with pytest.raises(MatrixNotAvailable, match="is no usable archive"):
+    with pytest.raises(MatrixNotAvailable, match="is not a usable archive"):
         matrices.load("noise")
     np.testing.assert_array_equal(matrices.load("noise").diagonal(), values)
 
@@ -316,7 +316,7 @@ def test_an_interrupt_leaves_a_part_to_resume(server, cache, noise, monkeypatch)
     np.testing.assert_array_equal(matrices.load("noise").diagonal(), values)
 
 
-def test_what_a_killed_process_left_is_removed(server, cache):
+def test_leftovers_of_a_killed_process_are_removed(server, cache):
     (cache / "HB").mkdir(parents=True)
     left = [cache / "HB" / f"small.{form}.0123.tmp" for form in ("tar.gz", "mtx")]
     fresh = cache / "HB" / "small.tar.gz.4567.tmp"
@@ -336,7 +336,7 @@ def test_a_missing_archive(server, cache):
     assert files_in(cache) == ["ssstats.csv"]
 
 
-def test_redirections_are_followed_where_they_are_safe(server, cache):
+def test_safe_redirects_are_followed(server, cache):
     archive = server.answers.pop("/MM/HB/small.tar.gz")
     server.answers["/mirror"] = archive
     server.answers["/MM/HB/small.tar.gz"] = Answer(status=302, location=f"{server.address}/mirror")
@@ -344,22 +344,22 @@ def test_redirections_are_followed_where_they_are_safe(server, cache):
 
 
 @pytest.mark.parametrize("location", ["http://192.0.2.1/x", "file:///etc/passwd", "ftp://192.0.2.1/x"])
-def test_redirections_elsewhere_are_refused(server, location):
+def test_unsafe_redirects_are_rejected(server, location):
     server.answers["/MM/HB/small.tar.gz"] = Answer(status=302, location=location)
-    with pytest.raises(MatrixNotAvailable, match="leads elsewhere|302"):
+    with pytest.raises(MatrixNotAvailable, match="redirects to an invalid address|302"):
         matrices.load("small")
 
 
 @pytest.mark.parametrize(
     "address", ["http://192.0.2.1", "ftp://127.0.0.1", "file:///tmp", "127.0.0.1", "https://"]
 )
-def test_only_secure_addresses_are_taken(server, monkeypatch, address):
+def test_insecure_addresses_are_rejected(server, monkeypatch, address):
     monkeypatch.setenv("LINFOREST_SUITESPARSE", address)
-    with pytest.raises(ValueError, match="must begin with https://"):
+    with pytest.raises(ValueError, match="must start with https://"):
         matrices.load("small")
 
 
-def test_a_network_that_is_down_says_what_to_do(server, cache, monkeypatch):
+def test_without_network_the_error_says_what_to_do(server, cache, monkeypatch):
     collection.download_index()
     monkeypatch.setenv("LINFOREST_SUITESPARSE", "http://127.0.0.1:9")
     with pytest.raises(MatrixOffline, match="cannot be reached") as caught:
@@ -377,14 +377,14 @@ def test_without_a_network_and_an_index(server, monkeypatch):
 
 
 @pytest.mark.parametrize("switch", ["argument", "environment"])
-def test_offline_asks_nobody(server, monkeypatch, switch):
+def test_offline_makes_no_request(server, monkeypatch, switch):
     monkeypatch.setenv("LINFOREST_OFFLINE", "1" if switch == "environment" else "0")
-    with pytest.raises(MatrixOffline, match="no index"):
+    with pytest.raises(MatrixOffline, match="no local index"):
         matrices.load("small", offline=True if switch == "argument" else None)
     assert server.requests == []
 
 
-def test_offline_takes_what_is_in_the_cache(server):
+def test_offline_uses_the_cache(server):
     matrices.load("small")
     assert_is_small(matrices.load("small", offline=True))
     with pytest.raises(UnknownMatrix, match="did you mean HB/small"):
@@ -404,8 +404,8 @@ def search(name, limit):
 """
 
 
-def test_ssgetpy_is_asked_where_there_is_no_index(server, cache, tmp_path, monkeypatch):
-    """In its own process, with a home of its own, and its substring search narrowed to the exact name."""
+def test_ssgetpy_is_used_without_an_index(server, cache, tmp_path, monkeypatch):
+    """In a separate process with its own home; its substring search is filtered for the exact name."""
     (tmp_path / "packages").mkdir()
     (tmp_path / "packages" / "ssgetpy.py").write_text(textwrap.dedent(FAKE_SSGETPY))
     monkeypatch.syspath_prepend(tmp_path / "packages")
@@ -417,7 +417,7 @@ def test_ssgetpy_is_asked_where_there_is_no_index(server, cache, tmp_path, monke
 
 
 def load_in_a_process(address, cache, queue):
-    """What each of several processes does at once."""
+    """The work of each of several concurrent processes."""
     os.environ.update(LINFOREST_SUITESPARSE=address, LINFOREST_CACHE=cache, no_proxy="127.0.0.1")
     try:
         queue.put(float(matrices.load("noise").diagonal().sum()))
@@ -425,8 +425,8 @@ def load_in_a_process(address, cache, queue):
         queue.put(repr(error))
 
 
-def test_processes_do_not_harm_each_other(server, cache, noise):
-    """Four processes download the same matrix; the first answer breaks once, so a part changes hands."""
+def test_concurrent_downloads(server, cache, noise):
+    """Four processes download the same matrix; the first response breaks, so that a part is handed over."""
     values, answer = noise
     answer.cuts = (100_000,)
     context = multiprocessing.get_context("spawn")
@@ -442,7 +442,7 @@ def test_processes_do_not_harm_each_other(server, cache, noise):
     assert files_in(cache) == ["HB/noise.mtx", "ssstats.csv"]
 
 
-def test_progress_is_shown_in_a_terminal_alone(server, cache, capsys, monkeypatch):
+def test_progress_is_shown_in_a_terminal_only(server, cache, capsys, monkeypatch):
     pytest.importorskip("tqdm")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     matrices.load("small")

@@ -32,8 +32,8 @@ class TestConvectionDiffusion:
         np.testing.assert_array_equal(host_csr(backend, A).toarray(), wanted.toarray())
 
     @pytest.mark.parametrize("scheme", ["upwind", "central"])
-    def test_linear_functions_are_carried_along(self, scheme):
-        """Inside the grid a linear function has no diffusion, and is carried with its slope."""
+    def test_linear_functions_are_advected_exactly(self, scheme):
+        """Inside the grid a linear function has no diffusion; convection gives its slope."""
         shape, velocity, slope = (6, 7, 8), np.array([1.5, -2.0, 0.5]), np.array([2.0, 3.0, -1.0])
         A = matrices.convection_diffusion(shape, velocity, scheme=scheme)
         u = np.tensordot(slope, np.indices(shape), 1)
@@ -123,7 +123,7 @@ class TestRandomGraphs:
         assert np.all((A.data > 0) & (A.data <= 1))
         assert len(np.unique(A.data)) == A.nnz // 2
 
-    def test_the_seed_decides(self, backend, make):
+    def test_the_seed_determines_the_graph(self, backend, make):
         first, again, other = (
             host_csr(backend, make(seed=seed, device=backend.name)).toarray() for seed in (1, 1, 2)
         )
@@ -138,7 +138,7 @@ class TestRandomGraphs:
 
     @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
     @pytest.mark.parametrize("index_dtype", [None, np.int32, np.int64])
-    def test_types_are_those_asked_for(self, backend, make, dtype, index_dtype):
+    def test_requested_types(self, backend, make, dtype, index_dtype):
         A = make(dtype=dtype, index_dtype=index_dtype, device=backend.name)
         assert A.dtype == dtype
         assert A.indices.dtype == A.indptr.dtype == (index_dtype or np.int32)
@@ -159,13 +159,13 @@ class TestRandomGraphs:
 
 
 class TestRmat:
-    def test_an_unsymmetric_graph(self):
+    def test_a_nonsymmetric_graph(self):
         A = matrices.rmat(8, symmetric=False)
         assert_canonical(A)
         assert np.all(A.diagonal() == 0) and (A != A.T).nnz > 0
 
-    def test_all_edges_in_one_quarter(self):
-        """In the quarter (0, 1) of every quarter, all edges are the one from the first vertex to the last."""
+    def test_all_edges_in_one_quadrant(self):
+        """With quadrant (0, 1) at every level, all edges join the first vertex to the last."""
         A = matrices.rmat(5, probabilities=(0, 1, 0, 0), symmetric=False)
         assert A.nnz == 1
 
@@ -176,7 +176,7 @@ class TestRmat:
         assert even.max() < 3 * np.median(even)
 
     def test_the_expected_number_of_edges(self):
-        """Even probabilities draw pairs evenly: a share exp(-count / pairs) of them is never met."""
+        """Equal probabilities draw pairs uniformly: a share exp(-count / pairs) of them is never drawn."""
         n, count = 2**9, 16 * 2**9
         A = matrices.rmat(9, probabilities=(0.25,) * 4, symmetric=False)
         assert A.nnz == pytest.approx(n * (n - 1) * -math.expm1(-count / n**2), rel=0.02)
@@ -214,7 +214,7 @@ class TestGeometricGraphs:
         A = matrices.delaunay(60, seed=5, weights="inverse").tocoo()
         np.testing.assert_allclose(A.data, 1 / distances[A.row, A.col])
 
-    def test_near_points_are_joined(self):
+    def test_near_points_are_adjacent(self):
         points = np.random.default_rng(5).random((80, 2))
         distances = np.linalg.norm(points[:, None] - points, axis=2)
         A = matrices.random_geometric(80, radius=0.2, seed=5, weights="ones")
@@ -267,7 +267,7 @@ NAMED = {
 
 class TestNames:
     @pytest.mark.parametrize(("name", "make"), NAMED.items(), ids=NAMED)
-    def test_a_name_makes_what_the_function_makes(self, backend, name, make):
+    def test_a_name_gives_the_matrix_of_the_function(self, backend, name, make):
         assert is_generator(name)
         A = generate(name, device=backend.name)
         assert A.dtype == np.float64
@@ -310,7 +310,7 @@ class TestNames:
             ("standin:ecology1/", ValueError, "standin:atmosmodm/4"),
         ],
     )
-    def test_misread_names_show_an_example(self, name, error, message):
+    def test_invalid_names_show_an_example(self, name, error, message):
         with pytest.raises(error, match=message):
             generate(name)
 

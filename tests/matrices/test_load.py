@@ -1,4 +1,4 @@
-"""Matrices from files and placed by hand, without a network."""
+"""Matrices from local files, without network."""
 
 import bz2
 import gzip
@@ -27,7 +27,7 @@ SYMMETRIC_DENSE = np.array([[2.0, -1, 0], [-1, 0, 0], [0, 0, 5]])
 
 @pytest.fixture(autouse=True)
 def environment(tmp_path, monkeypatch):
-    """No network, no home, no folders of the user's but those a test names."""
+    """No network, no home, no user folders except those of a test."""
     monkeypatch.setenv("LINFOREST_OFFLINE", "1")
     monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -37,7 +37,7 @@ def environment(tmp_path, monkeypatch):
 
 @pytest.fixture
 def own_folder(tmp_path, monkeypatch):
-    """The folder that LINFOREST_MATRICES names, with an index."""
+    """The folder LINFOREST_MATRICES, with an index."""
     folder = tmp_path / "own"
     folder.mkdir()
     lines = [index_line(name, 3, 3, 3) for name in ("HB/small", "HB/twice", "Other/twice", "HB/absent")]
@@ -176,7 +176,7 @@ def test_mat_files(tmp_path):
 
 BROKEN = {
     "wrong banner": (GENERAL.replace("ket", "kt") + "1 1 1\n1 1 1\n", "not a Matrix Market file"),
-    "unknown field": (GENERAL.replace("real", "quaternion") + "1 1 1\n1 1 1\n", "no known"),
+    "unknown field": (GENERAL.replace("real", "quaternion") + "1 1 1\n1 1 1\n", "not a known"),
     "no sizes": (GENERAL + "% hello\n", "ends before its entries"),
     "bad sizes": (GENERAL + "3 3\n", "rows, columns and entries"),
     "negative sizes": (GENERAL + "3 3 -1\n", "rows, columns and entries"),
@@ -198,7 +198,7 @@ def test_broken_files_are_named(text, reason, tmp_path):
 
 
 @pytest.mark.parametrize("packed", [gzip, bz2])
-def test_every_cut_of_a_compressed_file_is_noticed(packed, tmp_path):
+def test_every_truncation_of_a_compressed_file_is_detected(packed, tmp_path):
     content = packed.compress(SYMMETRIC.encode())
     suffix = {gzip: "gz", bz2: "bz2"}[packed]
     for length in range(len(content)):
@@ -207,8 +207,8 @@ def test_every_cut_of_a_compressed_file_is_noticed(packed, tmp_path):
             matrices.load(path)
 
 
-def test_every_cut_of_a_text_is_noticed(tmp_path):
-    """Where the last number may have been cut, there is a warning; before it, an error."""
+def test_every_truncation_of_a_text_file_is_detected(tmp_path):
+    """A warning if the last number may be truncated; an error before it."""
     for length in range(len(SYMMETRIC)):
         path = write(tmp_path / "A.mtx", SYMMETRIC[:length])
         with warnings.catch_warnings(record=True) as caught:
@@ -218,13 +218,13 @@ def test_every_cut_of_a_text_is_noticed(tmp_path):
             except ValueError as error:
                 assert "A.mtx" in str(error)
                 continue
-        assert "may be cut" in str(caught[0].message) and A.nnz == 5
+        assert "may be truncated" in str(caught[0].message) and A.nnz == 5
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         matrices.load(write(tmp_path / "A.mtx", SYMMETRIC))
 
 
-def test_a_rectangular_matrix_loads_and_the_solvers_refuse_it(tmp_path):
+def test_a_rectangular_matrix_loads_and_the_solvers_reject_it(tmp_path):
     body, dense = MATRIX_MARKET["real general"]
     A = matrices.load(write(tmp_path / "A.mtx", GENERAL + body))
     assert A.shape == np.shape(dense)
@@ -232,7 +232,7 @@ def test_a_rectangular_matrix_loads_and_the_solvers_refuse_it(tmp_path):
         lf.tridiagonal(A)
 
 
-def test_paths_that_lead_nowhere(tmp_path):
+def test_nonexistent_paths(tmp_path):
     with pytest.raises(FileNotFoundError, match="none.mtx does not exist"):
         matrices.load(tmp_path / "none.mtx")
     with pytest.raises(FileNotFoundError, match="is not a file"):
@@ -321,11 +321,11 @@ def test_upper_and_lower_case_differ(own_folder):
         matrices.load("small")
 
 
-def test_a_file_of_another_group_is_passed_over(own_folder):
+def test_a_file_of_another_group_is_skipped(own_folder):
     declared = SYMMETRIC.replace("\n", "\n% name: Other/twice\n", 1)
     write(own_folder / "twice.mtx", declared)
     assert matrices.load("Other/twice").nnz == matrices.load("twice").nnz == 5
-    with pytest.raises(MatrixOffline, match="HB/twice is not at hand"):
+    with pytest.raises(MatrixOffline, match="no local copy of HB/twice"):
         matrices.load("HB/twice")
 
 
@@ -347,10 +347,10 @@ def test_ambiguous_and_unknown_names(own_folder):
         matrices.load("Other/small")
 
 
-def test_a_cut_index_is_named(own_folder):
+def test_a_truncated_index_is_named(own_folder):
     content = (own_folder / "ssstats.csv").read_bytes()
     write(own_folder / "ssstats.csv", content[: content.index(b"HB,absent")])
-    with pytest.raises(ValueError, match=r"ssstats\.csv is cut off: it lists 3 of 4"):
+    with pytest.raises(ValueError, match=r"ssstats\.csv is truncated: it lists 3 of 4"):
         matrices.load("small")
 
 
@@ -408,7 +408,7 @@ def test_describe_every_form(suffix, own_folder):
     assert found.path == own_folder / f"small{suffix}"
 
 
-def test_an_archive_cut_off_is_named(own_folder):
+def test_a_truncated_archive_is_named(own_folder):
     for content in (FORMS[".tar.gz"][:-30], pack([tarfile.TarInfo("small")]), b"hello"):
         write(own_folder / "small.tar.gz", content)
         with pytest.raises(ValueError, match=r"small\.tar\.gz"):

@@ -118,7 +118,7 @@ def test_aniso3_is_aniso2_ordered_along_the_diagonals(backend, n):
     np.testing.assert_array_equal(A.toarray(), dense_aniso(2, n)[np.ix_(order, order)])
 
 
-def test_aniso3_has_its_strong_couplings_beside_the_diagonal(backend):
+def test_aniso3_has_its_strong_couplings_next_to_the_diagonal(backend):
     n = 30
     A = host_csr(backend, matrices.aniso(3, n, device=backend.name)).tocoo()
     strong = A.data == -1.0
@@ -136,7 +136,7 @@ def test_aniso_is_symmetric_with_the_papers_number_of_entries(backend, kind):
     np.testing.assert_array_equal(A.diagonal(), 3.0)
 
 
-def test_two_thirds_of_an_interior_aniso1_row_lie_beside_the_diagonal():
+def test_two_thirds_of_an_interior_aniso1_row_are_next_to_the_diagonal():
     A = matrices.aniso(1, 5)
     row = A[[12]].toarray()[0]
     off_diagonal = np.abs(row).sum() - row[12]
@@ -155,7 +155,7 @@ def test_the_papers_size(backend, kind):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("index_dtype", [None, np.int32, np.int64])
 @pytest.mark.parametrize("make", [matrices.poisson, lambda shape, **k: matrices.aniso(3, shape[0], **k)])
-def test_types_are_those_asked_for(backend, dtype, index_dtype, make):
+def test_requested_types(backend, dtype, index_dtype, make):
     A = make((5, 5), dtype=dtype, index_dtype=index_dtype, device=backend.name)
     assert A.dtype == dtype
     assert A.indices.dtype == A.indptr.dtype == (index_dtype or np.int32)

@@ -1,4 +1,4 @@
-"""Rutherford- and Harwell-Boeing files: the formats' traps, and SciPy's reader where that can read."""
+"""Rutherford- and Harwell-Boeing files: pitfalls of the formats, and comparison with SciPy's reader."""
 
 import io
 import warnings
@@ -87,7 +87,7 @@ def test_patterns_and_integers():
     np.testing.assert_array_equal(read_rutherford_boeing(text).toarray(), A.toarray())
 
 
-def test_neighbouring_numbers_may_touch():
+def test_fields_without_blanks_between_them():
     text = b"\n".join([
         b"title".ljust(72) + b"key",
         b"             3             1             1             1",
@@ -101,8 +101,8 @@ def test_neighbouring_numbers_may_touch():
     np.testing.assert_array_equal(read_rutherford_boeing(text).toarray(), [[-1, -3e-100], [-2, 4]])
 
 
-def test_positive_numbers_that_touch_and_numbered_lines():
-    """Neither an exponent's digits nor a line number run into a value."""
+def test_positive_fields_without_blanks_and_numbered_lines():
+    """Neither an exponent nor a line number is merged with a value."""
     text = b"\n".join([
         b"title".ljust(72) + b"key",
         b"             3             1             1             1",
@@ -115,18 +115,18 @@ def test_positive_numbers_that_touch_and_numbered_lines():
     np.testing.assert_array_equal(read_rutherford_boeing(text).toarray(), [[1, 3], [2, 4]])
 
 
-def test_a_fifth_line_and_right_hand_sides_are_left_alone():
+def test_a_fifth_line_and_right_hand_sides_are_ignored():
     A = random_matrix(6, 6)
     text = boeing_text(A, "RUA", fifth="F                          1             6") + b"  1.0  2.0  3.0\n"
     np.testing.assert_array_equal(read_rutherford_boeing(text).toarray(), A.toarray())
 
 
-def test_explicit_zeros_stay():
+def test_explicit_zeros_are_kept():
     A = sp.csc_array((np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2, 2])), shape=(2, 2))
     assert read_rutherford_boeing(boeing_text(A, "rua")).nnz == 2
 
 
-def test_every_cut_is_noticed(tmp_path):
+def test_every_truncation_is_detected(tmp_path):
     text = boeing_text(random_matrix(6, 6), "rua")
     path = tmp_path / "A.rb"
     for length in range(0, len(text) - 1, 7):
@@ -134,7 +134,7 @@ def test_every_cut_is_noticed(tmp_path):
         with pytest.raises(ValueError, match=r"A\.rb cannot be read"):
             matrices.load(path)
     path.write_bytes(text[:-2])
-    with pytest.raises(ValueError, match="cut off"):
+    with pytest.raises(ValueError, match="truncated"):
         matrices.load(path)
 
 
@@ -150,7 +150,7 @@ BROKEN = {
     "no formats": (change(b"(26I3)", b"      "), "Fortran formats"),
     "no sizes": (change(b"rsa           ", b"rsa  three    "), "sizes"),
     "not a number": (change(b"  1  4", b"  1  x"), "not readable"),
-    "descending pointers": (change(b"  1  4  6  7", b"  1  6  4  7"), "ascend"),
+    "descending pointers": (change(b"  1  4  6  7", b"  1  6  4  7"), "increase"),
     "too few pointers": (change(b"  1  4  6  7", b"  1  4  6   "), "not readable"),
     "row outside": (change(b"   1   2   3", b"   1   2   9"), "outside 1 to 3"),
     "row zero": (change(b"   1   2   3", b"   0   2   3"), "outside 1 to 3"),

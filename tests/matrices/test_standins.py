@@ -125,7 +125,7 @@ class TestTetrahedra:
         np.testing.assert_allclose(A.toarray(), matrices.poisson((3, 4, 5)).toarray(), atol=1e-14)
         assert A.nnz == matrices.poisson((3, 4, 5)).nnz
 
-    def test_a_motion_without_strain_costs_nothing_inside(self):
+    def test_rigid_body_motions_have_no_energy_inside(self):
         shape = (5, 5, 5)
         K = tetrahedra.mesh_matrix(shape, tetrahedra.elasticity(CELL, 0.25))
         position = np.moveaxis(np.indices(shape), 0, -1) @ CELL
@@ -143,7 +143,7 @@ class TestCurlCurl:
         return [(np.array(v), np.array(d)) for v in vertices for d in tetrahedra.DIRECTIONS]
 
     def test_assembled_edge_by_edge(self, backend):
-        """Edge functions have constant curls 2 grad x grad; an edge is owned by its lower end."""
+        """Edge functions have constant curls 2 grad x grad; an edge belongs to its lower vertex."""
         A = tetrahedra.mesh_matrix(self.SHAPE, tetrahedra.curl_curl(CELL), device=backend.name)
         number = {(tuple(v), tuple(d)): i for i, (v, d) in enumerate(self.edges())}
         dense = np.zeros(A.shape)
@@ -162,20 +162,20 @@ class TestCurlCurl:
     def test_gradients_have_no_curl(self):
         A = tetrahedra.mesh_matrix(self.SHAPE, tetrahedra.curl_curl((3, 2, 1)))
         potential = np.random.default_rng(2).random(self.SHAPE)
-        # Fixed on the boundary: the potential vanishes outside, where edges are left out.
+        # Dirichlet condition: the potential is zero outside, where edges are eliminated.
         potential[0] = potential[:, 0] = potential[:, :, 0] = 0
         padded = np.pad(potential, ((0, 1),) * 3)
         field = np.array([padded[tuple(v + d)] - padded[tuple(v)] for v, d in self.edges()])
         np.testing.assert_allclose(A @ field, 0, atol=1e-12)
         assert np.abs(field).max() > 0.1
 
-    def test_definite_but_for_gradients(self):
+    def test_positive_definite_except_for_gradients(self):
         A = tetrahedra.mesh_matrix((3, 3, 3), tetrahedra.curl_curl((5, 2, 1)))
         assert (A != A.T).nnz == 0
         assert np.linalg.eigvalsh(A.toarray()).min() > -1e-12
 
-    def test_eleven_entries_a_row_on_boxes(self):
-        """79 of the 115 couplings of seven edges do not vanish where boxes are upright."""
+    def test_eleven_entries_per_row_on_boxes(self):
+        """79 of the 115 couplings of seven edges are nonzero on rectangular boxes."""
         blocks = tetrahedra.curl_curl((5, 2, 1))
         A = tetrahedra.mesh_matrix((3, 3, 3), blocks)
         middle = slice(7 * 13, 7 * 14)
@@ -195,7 +195,7 @@ class TestDisc:
         assert (conduction != conduction.T).nnz == 0
         assert np.linalg.eigvalsh(conduction.toarray()).min() > 0
 
-    def test_constants_lose_heat_at_the_rim_alone(self, conduction):
+    def test_constants_lose_heat_at_the_rim_only(self, conduction):
         """The rim has the length 2 pi."""
         loss = conduction @ np.ones(600)
         at_rim = np.abs(loss) > 1e-9
@@ -231,7 +231,7 @@ class TestStandins:
 
     @pytest.mark.parametrize("name", ["atmosmodl", "ecology2", "thermal2", "StocF-1465"])
     @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
-    def test_types_are_those_asked_for(self, backend, name, dtype):
+    def test_requested_types(self, backend, name, dtype):
         A = matrices.standin(name, shrink=20, device=backend.name, dtype=dtype)
         assert A.dtype == dtype and A.indices.dtype == np.int32
         assert backend.name == "cuda" or isinstance(A, sp.csr_array)
@@ -247,7 +247,7 @@ class TestStandins:
         assert (B.shape[0], B.nnz) == (A.shape[0] - 1, A.nnz - 9)
         assert np.linalg.eigvalsh(B.toarray()).min() > 1e-4
 
-    def test_atmospheres_are_unsymmetric_along_z_alone(self):
+    def test_atmospheres_are_nonsymmetric_along_z_only(self):
         shape = (7, 18, 18)
         A = matrices.standin("atmosmodd", shrink=8)
         assert A.shape[0] == math.prod(shape)
@@ -256,7 +256,7 @@ class TestStandins:
         assert difference.nnz == 2 * (shape[0] - 1) * shape[1] * shape[2]
         assert np.all(np.abs(difference.row - difference.col) == shape[1] * shape[2])
 
-    def test_any_case_and_the_group_will_do(self):
+    def test_names_in_any_case_and_with_a_group(self):
         for name in ("ATMOSMODM", "Bourchtein/atmosmodm"):
             assert matrices.standin_info(name).name == "atmosmodm"
 
@@ -274,7 +274,7 @@ class TestStandins:
         with pytest.raises(error, match=message):
             call()
 
-    def test_they_say_what_they_are(self):
+    def test_printed(self):
         for name in matrices.standins():
             text = str(matrices.standin_info(name))
             assert text.startswith("stand-in for ") and "not the original" in text
@@ -297,7 +297,7 @@ def test_exact_ones_have_the_papers_sizes():
         assert (info.rows, info.nnz) == (info.paper.rows, info.paper.nnz)
 
 
-def test_the_others_come_near():
+def test_the_others_are_close():
     for name in matrices.standins():
         info = matrices.standin_info(name)
         assert info.rows == pytest.approx(info.paper.rows, rel=2e-4)
@@ -310,7 +310,7 @@ def coverages(A):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", matrices.standins())
-def test_size_and_coverages_beside_the_papers(name):
+def test_size_and_coverages_are_close_to_the_papers(name):
     info = matrices.standin_info(name)
     A = matrices.standin(name)
     assert (A.shape[0], A.nnz) == (info.rows, info.nnz)

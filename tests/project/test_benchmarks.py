@@ -1,4 +1,4 @@
-"""The benchmark program runs, its results keep to their schema, and README shows them."""
+"""The benchmarks run, their results conform to the schema, and docs/performance.md shows them."""
 
 import copy
 import importlib
@@ -34,7 +34,7 @@ def module(monkeypatch):
 
 
 def run_quick(out, device):
-    """What the program prints, and what it leaves in `out`."""
+    """What the program prints, and the results that it writes to `out`."""
     paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": paths, "LINFOREST_COMMIT": "c0ffee"}
     command = [sys.executable, BENCHMARKS / "run.py", "--quick", "--device", device, "--out", out]
@@ -106,7 +106,7 @@ def test_without_a_gpu_the_device_cuda_is_refused(module, capsys, monkeypatch):
     assert "no device" in capsys.readouterr().err
 
 
-def test_a_failure_does_not_take_the_rest_along(module, monkeypatch, capsys):
+def test_a_failure_does_not_stop_the_other_measurements(module, monkeypatch, capsys):
     run, row = module("run"), module("results").Row("cpu", "works", "a case", [1.0])
 
     def breaks():
@@ -131,17 +131,17 @@ def test_a_failure_does_not_take_the_rest_along(module, monkeypatch, capsys):
         lambda document: document["rows"][0].update(median=1e9),
         lambda document: document["rows"][0].update(met="yes"),
         lambda document: document["rows"][0].update(peer=None),
-        lambda document: document["rows"][0].update(backend="abacus"),
-        lambda document: document["rows"][0].update(judged="luck"),
+        lambda document: document["rows"][0].update(backend="unknown"),
+        lambda document: document["rows"][0].update(judged="unknown"),
     ],
 )
-def test_the_schema_sees_damage(document, damage, module):
+def test_the_schema_rejects_damaged_documents(document, damage, module):
     damage(document)
     with pytest.raises(ValueError, match="document|row 0"):
         module("results").check(document)
 
 
-def test_results_are_written_whole_or_not_at_all(document, module, tmp_path):
+def test_results_are_written_atomically(document, module, tmp_path):
     results = module("results")
     path = tmp_path / "kept.json"
     results.write(path, document)
@@ -163,31 +163,31 @@ def test_the_table_marks_older_code(document, module):
     assert table.OLDER not in table.markdown([document], hashes)
     assert "whole chain, " in table.markdown([document], hashes)
     assert table.OLDER in table.markdown([document], {**hashes, "cpu": "another"})
-    # CPU rows do not depend on the kernels of the GPU, nor on the program's own text.
+    # CPU rows depend neither on the CUDA backend nor on the benchmarks' own code.
     assert table.OLDER not in table.markdown(
         [document], {**hashes, "cuda": "another", "benchmarks": "another"}
     )
 
 
-def test_the_table_shows_goals(document, module):
+def test_the_table_shows_targets(document, module):
     table, Row = module("table"), module("results").Row  # noqa: N806
     peer = {"peer": "SpMV", "peer_samples": [1.0, 2.0, 3.0]}
     rows = [
-        Row("speed", "kept", "a matrix", [2.0], goal=1.0, **peer),
-        Row("speed", "missed", "a matrix", [5.0], goal=2.0, dream=1.0, **peer),
-        Row("speed", "dreamt", "a matrix", [2.0], goal=2.0, dream=1.0, **peer),
+        Row("speed", "met", "a matrix", [2.0], goal=1.0, **peer),
+        Row("speed", "not met", "a matrix", [5.0], goal=2.0, dream=1.0, **peer),
+        Row("speed", "both met", "a matrix", [2.0], goal=2.0, dream=1.0, **peer),
         Row("speed", "bare", "a matrix", [0.25]),
     ]
     document["rows"] = [row.as_dict() for row in rows]
     text = table.markdown([module("results").check(document)], document["sha256"])
-    assert "| kept | 1.00 (goal 1) |" in text
-    assert "| missed | 2.50 (goal 2 **missed**, aim 1) |" in text
-    assert "| dreamt | 1.00 (goal 2, aim 1 reached) |" in text
+    assert "| met | 1.00 (target ≤ 1) |" in text
+    assert "| not met | 2.50 (target ≤ 2 **not met**, stretch target ≤ 1) |" in text
+    assert "| both met | 1.00 (target ≤ 2, stretch target ≤ 1 met) |" in text
     assert "| bare | 0.250 ms |" in text
-    assert "MISSED" in table.plain(document)
+    assert "NOT MET" in table.plain(document)
 
 
-def test_speed_is_judged_by_the_least(document, module):
+def test_a_target_bounds_the_speedup_from_below(document, module):
     table, results = module("table"), module("results")
     row = partial(results.Row, "solves", case="a path", peer="copy", peer_samples=[3.0], judged="speedup")
     rows = [
@@ -198,16 +198,16 @@ def test_speed_is_judged_by_the_least(document, module):
     assert [row.met for row in rows] == [True, False, None]
     document["rows"] = [row.as_dict() for row in rows]
     text = table.markdown([results.check(document)], document["sha256"])
-    assert "| a path: fast | 0.750, 4.00 ms (goal ≥ 0.75, aim ≥ 0.75 reached) |" in text
-    assert "| a path: slow | 0.750, 4.00 ms (goal ≥ 0.8 **missed**, aim ≥ 0.85) |" in text
+    assert "| a path: fast | 0.750, 4.00 ms (target ≥ 0.75, stretch target ≥ 0.75 met) |" in text
+    assert "| a path: slow | 0.750, 4.00 ms (target ≥ 0.8 **not met**, stretch target ≥ 0.85) |" in text
     assert "| a path: unjudged | 2.00, 1.50 ms |" in text
     fast, slow, unjudged = table.plain(document).splitlines()[1:]
     assert fast.split()[-5:] == ["≥", "0.750", "≥", "0.750", "met"] and " 0.750 " in fast
-    assert slow.endswith("MISSED") and unjudged.endswith("2.00")
+    assert slow.endswith("NOT MET") and unjudged.endswith("2.00")
 
 
-def test_every_work_has_a_place_of_its_own(module):
-    """Two rows of the same place would hide each other."""
+def test_every_measurement_has_its_own_cell(module):
+    """Two rows in one cell would hide each other."""
     Row = module("results").Row  # noqa: N806
     rows = [
         Row("solves", "solve", case, [1.0], dtype).as_dict()
@@ -227,8 +227,8 @@ def test_the_table_shows_the_notes_of_solutions(document, module):
     assert set(table.NOTED) <= set(table.SECTIONS)
 
 
-def solver_of_steps(clock, factor=2.0, end=math.inf):
-    """A solver that halves the error, at two ticks of the clock an iteration and five a solve."""
+def ticking_solver(clock, factor=2.0, end=math.inf):
+    """A solver that halves the error; it takes two ticks of the clock per iteration and five per solve."""
 
     def solver(A, b, *, rtol, atol, maxiter, M):
         done = min(maxiter, end)
@@ -238,36 +238,36 @@ def solver_of_steps(clock, factor=2.0, end=math.inf):
     return solver
 
 
-def test_an_iteration_is_timed_without_start_and_end(module):
-    steps, now = module("steps"), [0.0]
+def test_an_iteration_is_timed_without_setup(module):
+    now = [0.0]
 
     def ticking(call):
         start = now[0]
         answer = call()
         return now[0] - start, answer
 
-    system = steps.Steps(None, np.ones(3), more=4, clock=ticking)
-    solver = solver_of_steps(now)
-    assert system.samples((solver, solver), 3) == [[2.0] * 3] * 2
-    system.check(solver, solver_of_steps(now))
-    with pytest.raises(RuntimeError, match="off its peer"):
-        system.check(solver, solver_of_steps(now, factor=3.0))
-    with pytest.raises(RuntimeError, match="info 0 where 20 iterations"):
-        system.samples((solver_of_steps(now, end=18),), 1)
+    timer = module("iteration_time").IterationTimer(None, np.ones(3), more=4, clock=ticking)
+    solver = ticking_solver(now)
+    assert timer.samples((solver, solver), 3) == [[2.0] * 3] * 2
+    timer.check(solver, ticking_solver(now))
+    with pytest.raises(RuntimeError, match="differs from its peer"):
+        timer.check(solver, ticking_solver(now, factor=3.0))
+    with pytest.raises(RuntimeError, match="got info 0, expected 20 iterations"):
+        timer.samples((ticking_solver(now, end=18),), 1)
 
 
-def test_times_below_zero_meet_no_goal(module):
+def test_nonpositive_times_meet_no_target(module):
     reached = module("results").reached
     assert reached("ratio", 1.0, 0.5, 1.0) and reached("speedup", 1.0, 0.5, 2.0)
     assert not reached("ratio", -1.5, -2.1, 1.0) and not reached("median", -1.5, None, 1.0)
     assert not reached("speedup", 1.0, 0.0, 8.0)
 
 
-def test_words_are_counted(module):
-    words = module("words")
-    assert words.held_words(rows=10, block=1) == 5 * 10
-    assert words.held_words(rows=10, block=2) == 8 * 20
-    moved = partial(words.moved_words, rows=1000, symmetric=True, tile=100)
+def test_the_traffic_model_counts_words(module):
+    model = module("traffic_model")
+    assert model.held_words(rows=10, block=1) == 5 * 10
+    assert model.held_words(rows=10, block=2) == 8 * 20
+    moved = partial(model.moved_words, rows=1000, symmetric=True, tile=100)
     assert moved(block=1, halo=0, passes=2) == 7 * 1000
     assert moved(block=1, halo=0, passes=3) == 10 * 1000
     assert moved(block=1, halo=10) == 3 * 1250 + 1000
@@ -277,7 +277,7 @@ def test_words_are_counted(module):
 
 
 @pytest.mark.parametrize("block", [1, 2])
-def test_the_backward_error_tells_right_from_wrong(module, block):
+def test_the_backward_error_detects_wrong_solutions(module, block):
     cases = module("cases")
     random = np.random.default_rng(3)
     blocks = random.standard_normal((3, 7, block, block))
@@ -298,7 +298,7 @@ def test_the_backward_error_tells_right_from_wrong(module, block):
     assert cases.backward_error(bands, T @ x, wrong) == pytest.approx(expected)
 
 
-def test_the_systems_are_what_they_say(module):
+def test_the_tridiagonal_systems_have_the_stated_properties(module):
     cases = module("cases")
     _, path = cases.one_path(500, "float64")
     _, random = cases.needs_pivoting(500, "float32")
@@ -324,7 +324,7 @@ def test_lapack_solves_the_same_systems(module):
 
 
 @pytest.mark.gpu
-def test_what_comes_before_a_sample_is_not_timed(cuda):
+def test_the_call_before_a_sample_is_not_timed(cuda):
     calls = []
     samples = timing.device_samples(
         lambda: calls.append("timed"), 4, queued=True, before=lambda: calls.append("before")
@@ -345,10 +345,10 @@ def test_cusparse_solves_the_same_system(cuda, module, dtype, pivoting):
     assert cases.backward_error(bands, b, x, cuda.xp) < 1e3 * np.finfo(dtype).eps
 
 
-def test_the_table_replaces_what_is_between_the_markers(module):
+def test_the_table_replaces_the_text_between_the_markers(module):
     table = module("table")
-    readme = f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n"
-    assert table.updated(readme, "new") == f"before\n{table.BEGIN}\nnew\n{table.END}\nafter\n"
+    document = f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n"
+    assert table.updated(document, "new") == f"before\n{table.BEGIN}\nnew\n{table.END}\nafter\n"
     with pytest.raises(ValueError, match="markers"):
         table.updated("nothing", "new")
 
@@ -357,11 +357,11 @@ def test_without_results_the_table_says_so(module):
     assert module("table").markdown([], {}) == module("table").NOTHING
 
 
-def test_readme_shows_the_results(module):
+def test_the_document_shows_the_results(module):
     table = module("table")
     text = table.markdown(module("results").read_all(), module("machine").code_hashes())
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme == table.updated(readme, text), "run python benchmarks/table.py --write"
+    document = table.DOCUMENT.read_text(encoding="utf-8")
+    assert document == table.updated(document, text), "run python benchmarks/table.py --write"
 
 
 def test_stored_results_are_of_full_size(module):
@@ -382,24 +382,32 @@ def test_hashes_follow_names_and_contents(module, tmp_path):
     assert len({first, second, hash_of(tmp_path)}) == 3
 
 
-def test_edited_solvers_are_other_code_of_both_backends(module, tmp_path, monkeypatch):
+@pytest.mark.parametrize("edited", ["solvers/cg.py", "precond/jacobi.py", "graph/forest/factor.py"])
+def test_edited_host_code_changes_the_hashes_of_both_backends(module, tmp_path, monkeypatch, edited):
     machine = module("machine")
     before = machine.code_hashes()
     assert set(before) == set(module("results").HASHED)
-    solvers = shutil.copytree(machine.SOLVERS, tmp_path / "solvers")
-    monkeypatch.setattr(machine, "SOLVERS", solvers)
+    copies = tuple(shutil.copytree(folder, tmp_path / folder.name) for folder in machine.HOST_FOLDERS)
+    monkeypatch.setattr(machine, "HOST_FOLDERS", copies)
     assert machine.code_hashes() == before
-    with open(solvers / "cg.py", "a", encoding="utf-8") as source:
+    with open(tmp_path / edited, "a", encoding="utf-8") as source:
         source.write("# edited\n")
     after = machine.code_hashes()
     assert {part for part in before if before[part] != after[part]} == {"cuda", "cpu"}
 
 
-def test_what_is_shared_with_the_study_is_the_benchmarks_code_too(module, tmp_path, monkeypatch):
+def test_modules_of_the_package_are_hashed(module):
+    names = {path.relative_to(ROOT).as_posix() for path in module("machine").host_modules()}
+    assert {"linforest_precond/gate.py", "linforest_precond/records.py"} <= names
+    assert "linforest_precond/backends/__init__.py" in names
+    assert not names & {"linforest_precond/__init__.py", "linforest_precond/cli.py"}
+
+
+def test_modules_of_the_study_count_as_code_of_the_benchmarks(module, tmp_path, monkeypatch):
     machine = module("machine")
     before = machine.code_hashes()
-    copies = tuple(Path(shutil.copy(source, tmp_path)) for source in machine.SHARED)
-    monkeypatch.setattr(machine, "SHARED", copies)
+    copies = tuple(Path(shutil.copy(source, tmp_path)) for source in machine.STUDY_MODULES)
+    monkeypatch.setattr(machine, "STUDY_MODULES", copies)
     assert machine.code_hashes() == before
     with open(copies[-1], "a", encoding="utf-8") as source:
         source.write("# edited\n")
@@ -415,15 +423,16 @@ def test_every_kernel_has_a_file():
     assert len(files) == sum(source.read_text().count('extern "C" __global__') for source in sources)
 
 
-# A log as `launch.recording` leaves it, with numbers for events: a launch lasts from the first to the second.
+# A log of `launch.recording` with times in place of CUDA events: (kernel, start, end).
 COLUMNS = ("active", "confirmed", "proposed", "started_at", "proposed_at", "confirmed_at")
 FILES = {
     "scan_entries": "matrix/entries",
     "propose_factor": "forest/factor",
     "rank_paths": "forest/linear_forest",
     "cut_cycles": "forest/linear_forest",
+    "place_vertices": "forest/ordering",
+    "copy_bands": "forest/bands",
 }
-FILES |= {"place_vertices": "ordering", "copy_bands": "bands"}
 
 
 def log_of_a_chain():
@@ -440,7 +449,7 @@ def log_of_a_chain():
         ("place_vertices", 9.5, 10.0),
         ("ordering", 9.0, 10.0),
         ("copy_bands", 10.0, 10.5),
-        ("unheard_of", 10.5, 10.625),
+        ("unknown", 10.5, 10.625),
     ]
 
 
@@ -448,7 +457,7 @@ def read(log, columns=COLUMNS):
     return recording.read(log, columns, lambda first, second: second - first, np.asarray)
 
 
-def test_the_breakdown_adds_up():
+def test_the_breakdown_adds_up_to_the_total():
     parts = recording.breakdown(read(log_of_a_chain()), 12.0, FILES)
     assert parts == {
         "gate": 1.0,
@@ -464,31 +473,31 @@ def test_the_breakdown_adds_up():
     assert sum(parts.values()) == 12.0
 
 
-def test_a_proposition_is_timed_by_the_kernel():
+def test_a_proposition_is_timed_by_the_clock_of_the_kernel():
     log = log_of_a_chain()[:3]
     log[2][1][1] = 0
     assert recording.first_proposition(read(log)) == 2.0
-    # Without its start, all of the launch but the confirmation counts.
+    # Without a start time, the whole launch except the confirmation counts.
     log[2] = ("iterations", np.delete(log[2][1], COLUMNS.index("started_at"), axis=1), None)
     columns = tuple(column for column in COLUMNS if column != "started_at")
     assert recording.first_proposition(read(log, columns)) == 4.0
 
 
-def test_the_kernel_keeps_the_counters_that_are_read():
+def test_the_kernel_records_the_times_that_are_read():
     assert {"proposed_at", "confirmed_at"} <= set(factor.RECORD)
 
 
-def test_peak_memory_counts_what_is_held_at_once(module):
+def test_peak_memory_is_the_most_allocated_at_once(module):
     balance = module("memory")._Balance()
     balance.malloc_postprocess(mem_size=512, mem_ptr=1, size=3, device_id=0)
     balance.malloc_postprocess(mem_size=1024, mem_ptr=2, size=3, device_id=0)
     balance.free_postprocess(mem_size=512, mem_ptr=1, device_id=0)
-    balance.free_postprocess(mem_size=4096, mem_ptr=7, device_id=0)  # handed out before
+    balance.free_postprocess(mem_size=4096, mem_ptr=7, device_id=0)  # allocated before
     balance.malloc_postprocess(mem_size=256, mem_ptr=3, size=3, device_id=0)
     assert (balance.used, balance.peak) == (1280, 1536)
 
 
-def test_the_flow_is_no_symmetric_matrix(module):
+def test_the_convection_matrix_is_not_symmetric(module):
     cases = module("cases")
     (_, flow), (_, cube) = cases.flow(cases.QUICK), cases.solved_cube(cases.QUICK)
     assert (flow != flow.T).nnz and abs((flow + flow.T) / 2 - cube).max() < 1e-15
@@ -496,21 +505,21 @@ def test_the_flow_is_no_symmetric_matrix(module):
     assert small.shape == (1000, 1000)
 
 
-def test_the_graph_drawn_on_a_device_is_skewed_and_symmetric(module):
-    A = module("device_graphs").rmat_on("cpu", 9, 16)
+def test_the_graph_generated_on_a_device_is_skewed_and_symmetric(module):
+    A = module("device_rmat").rmat_on("cpu", 9, 16)
     assert A.shape == (512, 512) and (A != A.T).nnz == 0 and not A.diagonal().any()
     assert A.has_canonical_format and set(A.data) == {1}
     lengths = np.diff(A.indptr)
     assert 5 * 512 < A.nnz < 32 * 512 and lengths.max() > 5 * lengths.mean()
 
 
-def test_the_graphs_are_what_they_say(module):
+def test_the_graphs_have_the_stated_properties(module):
     cases = module("cases")
     made = {name: case(cases.QUICK)[1] for name, (case, _) in cases.GRAPH_CASES.items()}
     symmetric = {name for name, A in made.items() if (A != A.T).nnz == 0}
     assert symmetric == {"R-MAT", "cube", "weighted cube"}
     assert np.unique(made["weighted cube"].data).size == made["weighted cube"].nnz // 2
-    assert {kernel for name, kernel in cases.GRAPH_PRODUCTS if name in made} <= set(cases.ON_ALL)
+    assert {kernel for name, kernel in module("targets").GRAPH_SPMVS if name in made} <= set(cases.ON_ALL)
 
 
 def test_the_long_row_has_as_many_entries_as_the_regular_graph(module):
@@ -523,7 +532,7 @@ def test_the_long_row_has_as_many_entries_as_the_regular_graph(module):
     assert (hub != hub.T).nnz == 0
 
 
-def test_the_nonsymmetric_cases_are_what_they_say(module):
+def test_the_nonsymmetric_cases_have_the_stated_properties(module):
     cases = module("cases")
     _, convection = cases.convection(cases.QUICK)
     _, upwind = cases.upwind(cases.QUICK)

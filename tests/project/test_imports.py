@@ -1,4 +1,4 @@
-"""The rooms of the house import downwards only: no two rooms, and no two modules, import each other."""
+"""Layers and subpackages import downwards only; no import cycles."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "linforest_precond"
-# From the lowest to the highest; what is not named here belongs to the face.
+# From the lowest to the highest; modules that are not listed belong to the highest layer.
 LAYERS = (
     "annotations", "backends.returns", "backends.protocol", "backends.cpu", "backends.cuda", "backends",
     "printing", "user_warnings", "matrices",
@@ -81,7 +81,7 @@ def circle(graph):
 
 
 def layer(module):
-    """The number of a module's layer; a package's own text counts as the highest module inside it."""
+    """The number of a module's layer; a package's `__init__` counts as the highest module inside it."""
     inside = module.removeprefix(PACKAGE).removeprefix(".")
     fitting = [i for i, name in enumerate(LAYERS) if inside == name or inside.startswith(f"{name}.")]
     return min(fitting, default=len(LAYERS))
@@ -104,7 +104,7 @@ def test_layers_import_downwards_only(graph):
 
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
-def test_rooms_of_a_backend_import_downwards_only(graph, backend):
+def test_subpackages_of_a_backend_import_downwards_only(graph, backend):
     inside = f"{PACKAGE}.backends.{backend}."
     upwards = [
         (module, other)
@@ -115,7 +115,7 @@ def test_rooms_of_a_backend_import_downwards_only(graph, backend):
     assert not upwards
 
 
-def test_rooms_of_the_kernels_include_downwards_only():
+def test_kernels_include_downwards_only():
     kernels = ROOT / PACKAGE / "backends" / "cuda" / "kernels"
     included = [
         (path.relative_to(kernels).parts[0], other.partition("/")[0])
@@ -125,6 +125,6 @@ def test_rooms_of_the_kernels_include_downwards_only():
     assert included and all(ROOMS.index(other) <= ROOMS.index(own) for own, other in included)
 
 
-def test_a_circle_is_found():
+def test_a_cycle_is_found():
     assert circle({"a": ["b"], "b": ["c"], "c": ["a"], "d": []}) == ["a", "b", "c"]
     assert circle({"a": ["b"], "b": []}) is None

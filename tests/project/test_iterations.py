@@ -136,7 +136,7 @@ def test_readme_quotes_the_document():
 @pytest.mark.parametrize("name", ["494_bus", "bcsstk14", "nos7"])
 def test_the_document_is_reproducible(program, name):
     if name not in manifest():
-        pytest.skip("the matrix is not at hand")
+        pytest.skip("the matrix is not available")
     row = rows_of(DOCUMENT.read_text(encoding="utf-8"))[name]
     line = program.measured(name, A=load_real(name))
     assert [line.name, f"{line.rows:,}", f"{line.entries:,}", line.solver] == row[:4]

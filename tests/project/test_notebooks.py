@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, hold their pictures, and tell nothing about a machine."""
+"""The notebooks run from top to bottom, contain their pictures, and no traces of a machine."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def run(path, namespace):
 
 @pytest.fixture
 def one_thread():
-    """The systems are small: on a busy machine, threads would mostly wait for each other."""
+    """One thread: the systems are small, and on a busy machine more threads are slower."""
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     yield
@@ -81,7 +81,7 @@ def test_is_plain_python_and_short(path):
 
 
 @each_notebook
-def test_tells_nothing_about_a_machine(path):
+def test_has_no_traces_of_a_machine(path):
     content = json.loads(path.read_text(encoding="utf-8"))
     assert content["metadata"]["kernelspec"] == {
         "display_name": "Python 3",

@@ -1,4 +1,4 @@
-"""The wheel and the source archive hold the whole package and nothing else."""
+"""The wheel and the source archive contain the whole package and nothing else."""
 
 import os
 import re
@@ -30,13 +30,13 @@ def needs_build_tools():
 
 
 def copy_tree(target):
-    """A copy of the source tree without what builds and tests left in it."""
+    """A copy of the source tree without build and test artefacts."""
     leftovers = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
     return shutil.copytree(ROOT, target, symlinks=True, ignore=leftovers)
 
 
 def run(*command, cwd):
-    """Run Python from `cwd` with nothing of this checkout on its path; return what it printed."""
+    """Run Python from `cwd` without this checkout on its path; return its output."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     process = subprocess.run(
         [sys.executable, *map(str, command)],
@@ -67,7 +67,7 @@ def build(tree, out, *what):
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory):
-    """A folder with the source archive, and with the wheel that was built from it alone."""
+    """A folder with the source archive, and the wheel built from it."""
     needs_build_tools()
     folder = tmp_path_factory.mktemp("packaging")
     return build(copy_tree(folder / "tree"), folder / "dist")
@@ -89,14 +89,14 @@ def target(wheel, tmp_path_factory):
 
 
 def package_files():
-    """Every file of the package as it lies in the checkout, linked folders under their names as packages."""
+    """Every file of the package in the checkout, linked folders under their package names."""
     own = {path for path in _sources(PACKAGE) if path.parts[1] not in LINKED}
     linked = {PACKAGE / path for folder in LINKED for path in _sources(folder)}
     return {path.as_posix() for path in own | linked}
 
 
 def _sources(folder):
-    """What a folder has to install; compiled files, and what an editor leaves, are not."""
+    """The files of a folder to install; no compiled and no editor files."""
     patterns = ("*.py", "*.cu", "*.cuh", "*.css", "*.html", "*.toml", "py.typed")
     return (path.relative_to(ROOT) for pattern in patterns for path in (ROOT / folder).rglob(pattern))
 
@@ -112,7 +112,7 @@ def test_package_list_matches_the_tree():
     )
 
 
-def test_every_module_lies_in_a_package():
+def test_every_module_is_in_a_package():
     folders = {Path(file).parent for file in package_files()}
     packages = {Path(file).parent for file in package_files() if file.endswith("__init__.py")}
     kernels = Path(PACKAGE, "backends", "cuda", "kernels")
@@ -194,7 +194,7 @@ def test_a_checkout_without_symbolic_links_builds_the_same_wheel(wheel, tmp_path
     for folder in LINKED:
         link = tree / PACKAGE / folder
         link.unlink()
-        link.write_text(f"../{folder}")  # what git writes where links cannot be made
+        link.write_text(f"../{folder}")  # as git does on systems without symbolic links
     (other,) = build(tree, tmp_path / "dist", "--wheel").glob("*.whl")
     with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(other) as second:
         assert sorted(first.namelist()) == sorted(second.namelist())

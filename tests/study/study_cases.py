@@ -1,4 +1,4 @@
-"""Made-up studies for the tests of the report: the shape that a real one has, without the hours it takes."""
+"""Synthetic studies for the tests of the report."""
 
 import copy
 import math
@@ -10,7 +10,7 @@ STAGES = {"gate": 0.1, "factor": 0.45, "cycles": 0.15, "order": 0.1, "bands": 0.
 
 
 def coverage(paper="aniso2", shift=0.002):
-    """The paper's coverages, each a little off."""
+    """The paper's coverages, slightly perturbed."""
     entry = catalogue()[paper]
     table = entry.table5
     return {
@@ -33,7 +33,7 @@ def coverage(paper="aniso2", shift=0.002):
 
 
 def run(precond, rate, *, points=200, rtol=1e-10, status="CONVERGED"):
-    """A solve whose residual falls by `rate` in each iteration, with a wiggle."""
+    """A solve whose residual decreases by `rate` per iteration, with oscillations."""
     needed = math.ceil(math.log(rtol) / math.log(rate))
     iterations = [needed * point / (points - 1) for point in range(points)]
     residuals = [rate**k * (1 + 0.8 * math.sin(2.7 * k) ** 2) for k in iterations]
@@ -75,7 +75,7 @@ def performance(scale=1.0):
 
 
 def case(name="aniso2:2500", **changes):
-    """A case that was done: ANISO2 at the paper's size, unless changed."""
+    """A finished case: ANISO2 at the paper's size by default."""
     made = {
         "name": name,
         "title": "ANISO2 2500 × 2500",
@@ -124,7 +124,7 @@ def not_done(name, status, error):
 
 
 def gallery(**changes):
-    """A matrix that the paper does not have, without some parts, and with values that were NaN."""
+    """A matrix that is not in the paper, without some parts, and with values that were NaN."""
     slow = run("Jacobi", 0.95, status="RHO") | {"residual": None, "error": None, "median_iterations": None}
     slow["history"]["residuals"][-1] = None
     solves = convergence() | {"runs": [slow, run("AlgTriScal", 0.7)]}
@@ -144,7 +144,7 @@ def gallery(**changes):
 
 
 def study(cases=None, **changes):
-    """Every kind of case, unless others are given."""
+    """A study with every kind of case by default."""
     everything = [
         case(),
         case(
@@ -188,7 +188,7 @@ def study(cases=None, **changes):
 
 
 def large_study():
-    """All 22 matrices of the paper, with as long histories as a study keeps."""
+    """All 22 matrices of the paper, with histories of full length."""
     cases = []
     for place, (name, paper) in enumerate(catalogue().items()):
         generated = paper.group is None

@@ -66,7 +66,7 @@ class TestGrids:
         assert found == pytest.approx(cg_iterations(2, PATHS), rel=0.03)
 
     def test_bicgstab(self):
-        """Its counts are chaotic in rounding: medians over random numberings of the rows."""
+        """Its counts are sensitive to rounding: medians over random permutations of the rows."""
         A = lf.matrices.aniso(2, SIDE)
         counts = {JACOBI: [], PATHS: []}
         for seed in range(5):
@@ -84,7 +84,7 @@ class TestRealMatrices:
     def test_stiffness_matrices(self, name, with_jacobi):
         """Their tridiagonal parts are indefinite, and repaired."""
         if name not in real_matrices():
-            skip_or_fail("matrices", f"{name} is not at hand")
+            skip_or_fail("matrices", f"{name} is not available")
         A = load_real(name)
         M = lf.tridiagonal(A)
         assert "clipped" in str(M)
@@ -92,9 +92,9 @@ class TestRealMatrices:
             assert iterations(A, operator) < with_jacobi
 
     def test_a_network(self):
-        """Nothing is clipped where nothing need be."""
+        """No entry is clipped where the tridiagonal part is positive definite."""
         if "494_bus" not in real_matrices():
-            skip_or_fail("matrices", "494_bus is not at hand")
+            skip_or_fail("matrices", "494_bus is not available")
         A = load_real("494_bus")
         M = lf.tridiagonal(A)
         assert "clipped" not in str(M)

@@ -1,4 +1,4 @@
-"""Pictures of forests: what is drawn, and where."""
+"""Pictures of linear forests and matrices."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_every_path_has_one_colour(ax):
     assert len(np.unique(colours, axis=0)) == forest.n_paths
 
 
-def test_the_matrix_lies_below(ax):
+def test_the_matrix_is_drawn_below_the_paths(ax):
     A = lf.matrices.poisson((4, 4))
     draw_forest(lf.linear_forest(A), grid(4), ax, A=A)
     below, above = ax.collections
@@ -65,7 +65,7 @@ def test_coordinates_of_the_wrong_shape(ax):
         draw_forest(forest, np.zeros((4, 3)), ax)
 
 
-def test_the_bands_hold_the_coverage():
+def test_the_weight_of_the_bands_is_the_coverage():
     A = lf.matrices.aniso(2, 15)
     forest = lf.linear_forest(A)
     bands, rest = cell_weights(A, forest.order)
@@ -80,7 +80,7 @@ def test_large_matrices_are_summed_into_cells():
     assert bands.shape == (10, 10) and bands.sum() == pytest.approx(abs(A).sum()) and rest.sum() == 0
 
 
-def test_spy_draws_both(ax):
+def test_spy_draws_bands_and_rest(ax):
     A = lf.matrices.aniso(2, 5)
     assert spy(A, ax=ax) is ax
     rest, bands = (image.get_array() for image in ax.images)
@@ -89,13 +89,13 @@ def test_spy_draws_both(ax):
 
 
 @pytest.mark.parametrize("A", [sp.csr_array((3, 3)), np.eye(1)])
-def test_spy_of_next_to_nothing(ax, A):
+def test_spy_of_tiny_matrices(ax, A):
     rest, bands = (image.get_array() for image in spy(A, ax=ax).images)
     ax.figure.canvas.draw()
     assert (rest.count(), bands.count()) == (0, abs(A).sum())
 
 
-def test_an_order_that_is_none(ax):
+def test_an_invalid_order(ax):
     with pytest.raises(ValueError, match="order must be a permutation of 0 to 3"):
         spy(lf.matrices.poisson(4), [0, 1, 1, 2], ax)
 

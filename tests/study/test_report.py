@@ -1,4 +1,4 @@
-"""The report of a study: a page that is whole and shows the numbers of the study."""
+"""The HTML report of a study: well formed, self-contained, with the numbers of the study."""
 
 import base64
 import csv
@@ -100,7 +100,7 @@ def test_page_is_well_formed_and_has_its_parts(mixed):
     assert "10.1145/3545008.3545035" in page.text_of("method")
 
 
-def test_page_needs_nothing_from_elsewhere(mixed):
+def test_page_is_self_contained(mixed):
     path, text, page = mixed
     assert not page.all("script") and not page.all("link") and not page.all("iframe")
     assert all(img["src"].startswith("data:image/svg+xml;base64,") for img in page.all("img"))
@@ -112,7 +112,7 @@ def test_page_needs_nothing_from_elsewhere(mixed):
     assert styles and "url(" not in styles and "@import" not in styles
 
 
-def test_study_json_is_named_where_it_lies_beside_the_page(tmp_path):
+def test_study_json_is_linked_where_it_exists(tmp_path):
     pytest.importorskip("matplotlib")
     from linforest_precond.study.report import write_report
 
@@ -122,7 +122,7 @@ def test_study_json_is_named_where_it_lies_beside_the_page(tmp_path):
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_pictures_have_words_and_contain_svg(mixed):
+def test_pictures_have_alternative_texts_and_contain_svg(mixed):
     *_, page = mixed
     pictures = page.all("img")
     assert len(pictures) == 4 + 3  # a panel for each matrix that was solved, figures 3, 5 and 6
@@ -133,14 +133,14 @@ def test_pictures_have_words_and_contain_svg(mixed):
     assert "AlgTriBlock converged after 84.5" in pictures[0]["alt"]
 
 
-def test_tables_are_marked_up_for_all_readers(mixed):
+def test_tables_are_marked_up_for_screen_readers(mixed):
     *_, page = mixed
     assert len(page.all("caption")) == len(page.all("table")) == 7
     assert all(th.get("scope") in ("row", "col", "rowgroup", "colgroup") for th in page.all("th"))
     assert all(region.get("tabindex") == "0" for region in page.all("div", role="region"))
 
 
-def test_head_tells_mode_device_machine_versions_and_dates(mixed):
+def test_header_shows_mode_device_machine_versions_and_dates(mixed):
     (lead,) = mixed[2].all("p", **{"class": "lead"})
     for words in (
         "quick study on the CPU", "4 of 6 matrices", "1 of them a stand-in", "A Processor 9000", "8 cores",
@@ -156,7 +156,7 @@ def test_every_case_is_named(mixed):
     assert all(case["name"] in named for case in study()["cases"])
 
 
-def test_standins_are_marked_wherever_they_are_named(mixed):
+def test_standins_are_marked_everywhere(mixed):
     *_, page = mixed
     names = [span["text"] for span in page.all("span") if span.get("class") == "case"]
     here = [name for name in names if name.startswith("atmosmodm")]
@@ -199,7 +199,7 @@ def test_table4_has_the_papers_columns(mixed):
     assert row[1:4] == ["0.67paper 0.67 (+0.00)", "0.67paper 0.67 (+0.00)", "1,252paper 1,251 (+1)"]
     assert len(row) == 11
     reduced = next(row for row in page.rows("Table 4") if row[0].startswith("ANISO1"))
-    assert reduced[3] == "1,253paper 1,252"  # a count that hangs on the size: no difference
+    assert reduced[3] == "1,253paper 1,252"  # a count that depends on the size: no difference
 
 
 def test_table3_has_the_sizes_beside_the_papers(mixed):
@@ -226,7 +226,7 @@ def test_table3_has_the_sizes_beside_the_papers(mixed):
         ({"paper": None}, 0.03, False),
     ],
 )
-def test_departures_are_marked_on_the_papers_own_matrices_alone(report, changes, shift, marked):
+def test_departures_are_marked_on_the_papers_own_matrices_only(report, changes, shift, marked):
     made = case(coverage=study_cases.coverage(shift=shift), convergence=None, performance=None)
     page = Page(report(study([made | changes]))[1])
     cells = [e for e in page.all("span", **{"class": "departs"}) if "td" in e["parents"]]
@@ -270,8 +270,8 @@ def test_problems_are_listed_with_reason_and_remedy(mixed):
     text = mixed[2].text_of("problems")
     assert "ValueError: A has a NaN at (3, 4)" in text and "linforest study broken.mtx" in text
     assert "not in the cache, and there is no network" in text and "LINFOREST_MATRICES" in text
-    assert "without coverage" in text  # asked for, and not there
-    assert "rho vanished" in text  # the advice for the solve that broke down
+    assert "without coverage" in text  # selected, but without results
+    assert "rho vanished" in text  # the advice for a breakdown
 
 
 def test_a_study_without_problems_says_so(report):
@@ -280,7 +280,7 @@ def test_a_study_without_problems_says_so(report):
     assert len(page.all("img")) == 4 and page.faults == []
 
 
-def test_a_study_with_nothing_done_is_a_page_too(report):
+def test_a_study_without_finished_cases_gives_a_page(report):
     cases = [not_done("Serena", "missing", "no network")]
     page = Page(report(study(cases, finished=None, interrupted=True))[1])
     assert page.faults == [] and not page.all("img") and not page.all("dd")
@@ -288,7 +288,7 @@ def test_a_study_with_nothing_done_is_a_page_too(report):
     assert "no network" in page.text_of("problems")
 
 
-def test_bare_cases_and_unknown_words_do_no_harm(report):
+def test_incomplete_cases_and_unknown_values_are_accepted(report):
     bare = {"name": "x", "status": "done"}
     strange = case(origin="moon", paper="unheard-of", convergence=None, performance={"spmv_seconds": None})
     runs = [{"precond": "Other", "status": "WHO_KNOWS"}, {"precond": "None", "status": None, "history": None}]
@@ -363,7 +363,7 @@ def test_a_median_over_unsolved_systems_is_infinite(report):
     assert rows[2][-8] == "–"
 
 
-def test_method_tells_limits_permutations_and_threads(report):
+def test_method_shows_limits_permutations_and_threads(report):
     other = case("b", convergence=study_cases.convergence() | {"maxiter": 200, "permutations": 0})
     other["performance"]["threads"] = [1, 8]
     first = case()

@@ -1,4 +1,4 @@
-"""The study measures what it says, goes on after failures, and leaves whole files behind."""
+"""The study: its measurements, its behaviour after failures, and its files."""
 
 import importlib
 import json
@@ -26,7 +26,7 @@ run = importlib.import_module("linforest_precond.study.run")
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Small systems gain nothing by a second one, and wait for it on a busy machine."""
+    """No second process for compilation: it gains nothing for small systems."""
     with timing.numba_threads(1):
         yield
 
@@ -37,7 +37,7 @@ def aniso(backend, kind, side):
 
 class TestCoverage:
     @pytest.mark.parametrize(("kind", "iterations"), [(1, 52), (2, 51)])
-    def test_uncharged_factors_of_the_grids_take_as_long_as_known(self, backend, kind, iterations):
+    def test_uncharged_factors_of_the_grids_take_the_known_iterations(self, backend, kind, iterations):
         row = coverages(aniso(backend, kind, 100))["configurations"][0]
         assert (row["m"], row["k_m"], row["iterations_max"]) == (1, 0, iterations)
 
@@ -47,7 +47,7 @@ class TestCoverage:
         paper = lf.matrices.catalogue()[f"aniso{kind}"]
         for row in found["configurations"]:
             published = paper.table4[row["m"], row["k_m"]]
-            # The numbering of the paper's ANISO3 is not known, and equal weights go by index.
+            # The numbering of the paper's ANISO3 is not known, and ties are broken by index.
             near = 0.015 if (kind, row["k_m"]) == (3, 1) else 0.01
             assert (row["c5"], row["cmax"]) == pytest.approx((published.c5, published.cmax), abs=near)
         for n in (1, 2, 3, 4):
@@ -56,7 +56,7 @@ class TestCoverage:
         assert found["identity"] == pytest.approx(paper.table5.c_id, abs=0.015)
         assert found["forest"] == pytest.approx(paper.table5.parallel[2], abs=0.01)
 
-    def test_both_periods_of_blocks_are_told(self, backend):
+    def test_both_periods_of_blocks_are_reported(self, backend):
         found = coverages(aniso(backend, 2, 60))
         assert found["block"]["1"] > found["block"]["5"] > 0.6
         for m in (1, 5):
@@ -67,12 +67,12 @@ class TestCoverage:
         found = coverages(lf.matrices.poisson((30, 30), device=backend.name))
         assert found["configurations"][1]["c5"] == pytest.approx(found["parallel"]["2"], abs=0.01)
 
-    def test_the_sequential_algorithm_takes_equal_weights_in_random_order(self, backend):
+    def test_the_sequential_algorithm_breaks_ties_at_random(self, backend):
         found = coverages(lf.matrices.poisson((100, 100), device=backend.name))
         published = lf.matrices.catalogue()["ecology1"].table5.sequential
         for n in (1, 2, 3, 4):
             assert found["sequential"][str(n)] == pytest.approx(published[n], abs=0.01)
-        # By index all of a grid's rows become whole paths.
+        # With ties by index every grid line becomes one path.
         assert found["configurations"][0]["cmax"] > found["sequential"]["2"] + 0.02
 
     def test_different_weights_keep_their_order(self, backend):
@@ -92,23 +92,23 @@ def medians_of(found):
 
 
 class TestConvergence:
-    def test_forests_help_where_strong_couplings_are_off_the_bands(self, backend):
+    def test_forests_reduce_iterations_where_strong_couplings_are_off_the_bands(self, backend):
         medians = medians_of(convergence(aniso(backend, 2, 100), permutations=5))
         assert medians["AlgTriScal"] < 0.65 * min(medians["TriScal"], medians["Jacobi"])
         assert medians["AlgTriBlock"] <= medians["AlgTriScal"]
 
-    def test_they_help_most_on_the_atmosphere(self, backend):
+    def test_forests_reduce_iterations_most_on_the_atmosphere(self, backend):
         A = lf.matrices.load("standin:atmosmodm/5", device=backend.name)
         medians = medians_of(convergence(A, permutations=3))
         assert medians["AlgTriScal"] < 0.35 * min(medians["TriScal"], medians["Jacobi"])
         assert medians["AlgTriBlock"] <= medians["AlgTriScal"]
 
-    def test_the_order_of_the_rows_is_good_enough_for_the_others(self, backend):
+    def test_the_original_order_suffices_for_the_other_grids(self, backend):
         medians = medians_of(convergence(aniso(backend, 3, 100), permutations=3))
         assert medians["TriScal"] < 0.65 * medians["Jacobi"]
         assert medians["AlgTriScal"] < 1.2 * medians["TriScal"]
 
-    def test_what_a_run_says_is_so(self, backend):
+    def test_reported_residuals_and_errors_are_correct(self, backend):
         A = aniso(backend, 2, 40)
         found = convergence(A, rtol=1e-9)
         assert [run["precond"] for run in found["runs"]] == ["Jacobi", "TriScal", "AlgTriScal", "AlgTriBlock"]
@@ -123,7 +123,7 @@ class TestConvergence:
         coverage = [each["coverage"] for each in found["runs"]]
         assert coverage == sorted(coverage) and coverage[0] == 0
 
-    def test_what_does_not_converge_has_no_median(self, backend):
+    def test_unconverged_runs_have_no_median(self, backend):
         found = convergence(aniso(backend, 2, 40), maxiter=3, permutations=2)
         assert {(each["status"], each["info"]) for each in found["runs"]} == {("MAXITER", 3)}
         assert set(medians_of(found).values()) == {None}
@@ -145,7 +145,7 @@ class TestConvergence:
 
 
 class TestPermutation:
-    def test_it_moves_rows_and_columns_alike(self, backend):
+    def test_rows_and_columns_are_permuted_alike(self, backend):
         A = lf.matrices.stencil((8, 9), [[0, -1, 0], [-4, 9, -1], [0, -3, 0]], device=backend.name)
         permutation = Permutation(A, seed=3)
         order = shuffled(72, 3)
@@ -157,14 +157,14 @@ class TestPermutation:
             backend.host(permutation.vector(backend.xp.arange(72.0))), order.astype(float)
         )
 
-    def test_the_preconditioner_moves_along(self, backend):
+    def test_the_preconditioner_is_permuted(self, backend):
         A = aniso(backend, 2, 12)
         permutation, M = Permutation(A, seed=1), lf.tridiagonal(A)
         r = backend.array(np.random.default_rng(0).standard_normal(144))
         left = permutation.operator(M) @ permutation.vector(r)
         np.testing.assert_array_equal(backend.host(left), backend.host(permutation.vector(M @ r)))
 
-    def test_rows_are_shuffled_but_stay_near(self):
+    def test_rows_are_shuffled_within_chunks(self):
         order = shuffled(3 * ROWS_TOGETHER + 5, 0)
         assert (np.sort(order) == np.arange(order.size)).all() and (order != np.arange(order.size)).any()
         assert (order // ROWS_TOGETHER == np.arange(order.size) // ROWS_TOGETHER).all()
@@ -172,7 +172,7 @@ class TestPermutation:
 
 
 class TestPerformance:
-    def test_all_is_timed(self, backend):
+    def test_everything_is_timed(self, backend):
         A = aniso(backend, 2, 60)
         found = performance.performance(A)
         assert set(found["propositions"]) == {"1", "2", "3", "4"} and min(found["propositions"].values()) > 0
@@ -191,13 +191,13 @@ class TestPerformance:
         whole, _ = timing.median_time(lambda: lf.tridiagonal(A, iterations=5), 5, "cpu")
         assert 0.3 < sum(stages.values()) / whole < 3
 
-    def test_watched_functions_are_put_back(self):
-        before = performance.forest.order_paths
+    def test_timed_functions_are_restored(self):
+        before = performance.linear_forest.order_paths
         with pytest.raises(ZeroDivisionError):
-            with timing.watched(performance.forest, "order_paths", timing.host_time) as times:
+            with timing.timed_calls(performance.linear_forest, "order_paths", timing.host_time) as times:
                 lf.linear_forest(lf.matrices.aniso(1, 5))
                 1 / 0  # noqa: B018
-        assert len(times) == 1 and performance.forest.order_paths is before
+        assert len(times) == 1 and performance.linear_forest.order_paths is before
 
 
 class TestCases:
@@ -242,7 +242,7 @@ class TestCases:
         skew = lf.matrices.stencil((5, 5), [[0, 1, 0], [1, 4, -1], [0, -1, 0]], device=backend.name)
         assert not cases.is_symmetric(skew)  # though the magnitudes are
 
-    def test_numbers_are_double(self, tmp_path):
+    def test_values_are_double_precision(self, tmp_path):
         path = str(tmp_path / "single.npz")
         sp.save_npz(path, lf.matrices.aniso(1, 5, dtype=np.float32))
         case, A = cases.Source("cpu").fetch(cases.case_of(path, full=False))
@@ -252,7 +252,7 @@ class TestCases:
 class TestSource:
     @pytest.fixture
     def network_down(self, monkeypatch):
-        """The names that were asked for with the network on."""
+        """The names that were requested while online."""
         asked = []
 
         def load(name, *, device, offline):
@@ -265,14 +265,14 @@ class TestSource:
         monkeypatch.setattr(cases, "load", load)
         return asked
 
-    def test_a_network_that_is_down_is_noticed_once(self, network_down):
+    def test_after_one_failed_download_the_source_stays_offline(self, network_down):
         source = cases.Source("cpu")
         found = [source.fetch(case)[0] for case in cases.select(["ecology1", "ecology2"], full=True)]
         assert network_down == ["McRae/ecology1"] and source.offline
         assert [case.name for case in found] == ["standin:ecology1", "standin:ecology2"]
-        assert all(case.origin == "stand-in" and "not at hand" in case.note for case in found)
+        assert all(case.origin == "stand-in" and "not available" in case.note for case in found)
 
-    def test_what_has_no_standin_is_missing(self, network_down):
+    def test_matrices_without_standin_are_missing(self, network_down):
         with pytest.raises(cases.Missing, match="is not at hand"):
             cases.Source("cpu").fetch(cases.case_of("G3_circuit", full=True))
 
@@ -304,7 +304,7 @@ class TestSettings:
             ({"parts": ()}, "parts"),
         ],
     )
-    def test_bad_ones_are_named(self, arguments, message, tmp_path):
+    def test_invalid_settings_are_named(self, arguments, message, tmp_path):
         with pytest.raises(ValueError, match=message):
             run_study(["aniso1:5"], out=tmp_path / "out", **arguments)
         assert not (tmp_path / "out").exists()
@@ -318,7 +318,7 @@ class TestSettings:
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Runs a study into a folder, without compiling ahead; gives what study.json says."""
+    """Runs a study without compiling ahead; returns the contents of study.json."""
     monkeypatch.setattr(run, "warm_up", lambda settings: None)
 
     def start(names, **options):
@@ -348,7 +348,7 @@ PERFORMANCE_KEYS = {
 
 
 class TestRun:
-    def test_the_file_keeps_to_its_schema(self, study, backend):
+    def test_the_file_conforms_to_its_schema(self, study, backend):
         found = study(["aniso2:20"], parts=PARTS, permutations=1, device=backend.name)
         assert set(found) == STUDY_KEYS and found["schema"] == 1 and not found["interrupted"]
         assert set(found["machine"]) >= {"processor", "cores", "gpu", "memory_gib", "versions"}
@@ -363,11 +363,11 @@ class TestRun:
         assert all(set(each) == RUN_KEYS for each in case["convergence"]["runs"])
         assert set(case["performance"]) == PERFORMANCE_KEYS
 
-    def test_parts_that_are_not_asked_for_are_left_out(self, study):
+    def test_parts_that_are_not_selected_are_left_out(self, study):
         (case,) = study(["aniso2:20"])["cases"]
         assert case["coverage"] and case["convergence"] is None and case["performance"] is None
 
-    def test_a_failure_does_not_take_the_rest_along(self, study, monkeypatch, capsys):
+    def test_a_failure_does_not_stop_the_other_cases(self, study, monkeypatch, capsys):
         def fails_on_grids(A):
             if A.shape[0] == 100:
                 raise RuntimeError("out of luck")
@@ -381,17 +381,17 @@ class TestRun:
         assert "ANISO1 10 × 10: failed: RuntimeError: out of luck" in errors
         assert "ANISO1 12 × 12: done in" in errors
 
-    def test_what_was_done_before_a_failure_stays(self, study, monkeypatch):
+    def test_parts_finished_before_a_failure_are_kept(self, study, monkeypatch):
         monkeypatch.setattr(run, "performance", lambda A: 1 / 0)
         (case,) = study(["aniso1:10"], parts=("coverage", "performance"))["cases"]
         assert case["status"] == "failed" and "ZeroDivisionError" in case["error"]
         assert case["coverage"]["identity"] > 0.6 and case["performance"] is None
 
-    def test_a_file_that_is_not_there_is_missing(self, study, tmp_path):
+    def test_a_nonexistent_file_is_missing(self, study, tmp_path):
         (case,) = study([str(tmp_path / "A.mtx")])["cases"]
         assert case["status"] == "missing" and "A.mtx" in case["error"]
 
-    def test_ctrl_c_keeps_what_is_done(self, study, monkeypatch):
+    def test_ctrl_c_keeps_the_finished_cases(self, study, monkeypatch):
         def interrupted(A):
             if A.shape[0] == 144:
                 raise KeyboardInterrupt
@@ -401,7 +401,7 @@ class TestRun:
         found = study(["aniso1:10", "aniso1:12", "aniso1:14"])
         assert found["interrupted"] and [case["name"] for case in found["cases"]] == ["aniso1:10"]
 
-    def test_a_study_is_taken_up_again(self, study, monkeypatch):
+    def test_a_study_is_resumed(self, study, monkeypatch):
         first = study(["aniso1:10", "aniso1:12"])
         measured = []
         monkeypatch.setattr(run, "coverages", lambda A: measured.append(A.shape[0]) or coverages(A))
@@ -412,14 +412,14 @@ class TestRun:
         assert measured == [196, 100]
 
     @pytest.mark.parametrize("change", [{"rtol": 1e-3}, {"maxiter": 7}, {"parts": PARTS[::2]}])
-    def test_other_settings_are_measured_anew(self, study, monkeypatch, change):
+    def test_other_settings_are_measured_again(self, study, monkeypatch, change):
         study(["aniso1:10"])
         measured = []
         monkeypatch.setattr(run, "coverages", lambda A: measured.append(A.shape[0]) or coverages(A))
         study(["aniso1:10"], resume=True, **change)
         assert measured == [100]
 
-    def test_failures_and_broken_files_are_not_taken_up(self, study, monkeypatch, tmp_path):
+    def test_failures_and_broken_files_are_not_reused(self, study, monkeypatch, tmp_path):
         with monkeypatch.context() as patch:
             patch.setattr(run, "coverages", lambda A: 1 / 0)
             study(["aniso1:10", "aniso1:12"])
@@ -427,7 +427,7 @@ class TestRun:
         found = study(["aniso1:10", "aniso1:12"], resume=True)
         assert [case["status"] for case in found["cases"]] == ["done", "done"]
 
-    def test_a_standin_is_measured_anew_when_the_matrix_is_there(self, study, monkeypatch):
+    def test_a_standin_is_replaced_when_the_matrix_is_available(self, study, monkeypatch):
         real = {"down": True}
 
         def load(name, *, device, offline):
@@ -443,13 +443,13 @@ class TestRun:
         real["down"] = False
         assert study(["ecology1"], full=True, resume=True)["cases"][0]["rows"] == 25
 
-    def test_the_folder_holds_what_is_promised_and_nothing_half_written(self, study, tmp_path):
+    def test_the_folder_holds_the_documented_files_only(self, study, tmp_path):
         study(["aniso1:10"])
         names = {path.name for path in (tmp_path / "out").rglob("*")}
         assert {"report.html", "study.json", "cases", "aniso1-10.json"} <= names
         assert not [name for name in names if name.endswith(".part")]
 
-    def test_matplotlib_is_asked_for_before_the_work(self, study, monkeypatch, tmp_path):
+    def test_matplotlib_is_required_before_the_work(self, study, monkeypatch, tmp_path):
         monkeypatch.setattr(run.importlib.util, "find_spec", lambda name: None)
         with pytest.raises(ImportError, match=r"linforest-precond\[study\]"):
             study(["aniso1:10"])
@@ -478,12 +478,12 @@ class TestProgress:
 
 
 class TestFiles:
-    def test_numbers_that_are_none_become_null(self, tmp_path):
+    def test_nan_and_infinity_become_null(self, tmp_path):
         path = write_json(tmp_path / "a.json", {"a": [math.nan, math.inf, 1.5], 1: np.float32(2)})
         assert json.loads(path.read_text()) == {"a": [None, None, 1.5], "1": 2.0}
         assert plain((np.int64(3), np.bool_(True))) == [3, True]
 
-    def test_a_file_is_whole_or_the_old_one(self, tmp_path):
+    def test_files_are_written_atomically(self, tmp_path):
         path = write_json(tmp_path / "a.json", {"a": 1})
         with pytest.raises(TypeError):
             write_json(path, {"a": object()})

@@ -1,4 +1,4 @@
-"""Tables that read back equal, sentences that follow the numbers, and the figures of a study."""
+"""CSV tables, findings and figures of a study."""
 
 import csv
 
@@ -88,7 +88,7 @@ def sentences(*cases):
     return {finding.topic: finding.sentence for finding in findings(study(list(cases)))}
 
 
-def test_sentences_follow_the_numbers():
+def test_findings_about_convergence():
     fast, slow = case(), case("b", title="B", convergence=study_cases.convergence())
     assert (
         sentences(fast, slow)["Fewest iterations"]
@@ -136,7 +136,7 @@ def test_medians_decide_where_permuted_systems_were_solved():
     assert sentences(made)["Fewest iterations"].startswith("TriScal")
 
 
-def test_coverage_sentences_follow_the_numbers():
+def test_findings_about_coverage():
     assert "0.13 to 0.67" in sentences(case())["Weight coverage"]
     worse = case(coverage=study_cases.coverage() | {"identity": 0.9})
     assert "on 0 of 1 matrix." in sentences(worse)["Weight coverage"]
@@ -149,14 +149,14 @@ def test_coverage_sentences_follow_the_numbers():
     assert "The paper" not in sentences(gallery(coverage=study_cases.coverage()))
 
 
-def test_performance_sentences_follow_the_numbers():
+def test_findings_about_performance():
     slower = study_cases.performance() | {"setup_seconds": 0.05}
     found = sentences(case(), case("b", title="B", performance=slower))
     assert found["Setup"] == (
         "AlgTriScal's setup cost 16.3 matrix-vector products (SpMV) in the median of 2 matrices "
         "(12.7 to 20.0)."
     )
-    assert found["Edge proposition"] == "With n = 2 one took 1.28 SpMV in the median of 2 matrices."
+    assert found["Edge proposition"] == "One with n = 2 cost 1.28 SpMV in the median of 2 matrices."
     assert sentences(case(performance=None)).keys().isdisjoint({"Setup", "Edge proposition", "Scan"})
 
 
@@ -191,7 +191,7 @@ def test_bars_have_the_lengths_of_the_study():
     assert ax.patches[0].get_width() == 9.7 and ax.get_lines()[0].get_xdata()[0] == 21.5
 
 
-def test_a_scan_that_is_the_walk_has_no_speedup():
+def test_a_sequential_scan_has_no_speedup():
     timings = study_cases.performance()
     assert tables.scan_speedup(timings) == timings["sequential_scan_seconds"] / timings["scan"]["seconds"]
     assert tables.scan_speedup(timings | {"sequential_scan_seconds": timings["scan"]["seconds"]}) is None

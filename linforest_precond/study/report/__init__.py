@@ -1,3 +1,3 @@
-"""The page that shows a study, one file for each of its sections."""
+"""The HTML report of a study, one module per section."""
 
 from linforest_precond.study.report.page import write_report as write_report

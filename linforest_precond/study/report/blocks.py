@@ -1,4 +1,4 @@
-"""Pieces that the sections share: names with badges, tables, pictures, values beside the paper's."""
+"""HTML elements that the sections share: names with badges, tables, pictures, compared values."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from linforest_precond.study import formats
+from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.markup import Html, join, tag
 from linforest_precond.study.tables import Comparison, Quantity, compare, of_the_paper
 
 
 class Section(NamedTuple):
-    """A part of the page that the contents line leads to."""
+    """A section of the page, with the anchor for the table of contents."""
 
     anchor: str
     heading: str
@@ -20,31 +21,31 @@ class Section(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A heading of one or more columns of a table."""
+    """A heading over one or more columns of a table."""
 
     text: Any
     columns: int = 1
     rows: int = 1
-    explained: str | None = None  # shown where the pointer rests
+    explained: str | None = None  # tooltip
 
 
-def case_name(case: dict) -> Html:
-    """The title of a case; stand-ins and reduced sizes carry a badge wherever they are named."""
+def case_name(case: JsonObject) -> Html:
+    """The title of a case, with badges for stand-ins and reduced sizes."""
     marks = [[" ", mark] for mark in badges(case)]
     return tag("span", tag("span", formats.title(case)), marks, class_="case")
 
 
-def full_name(case: dict) -> Html:
-    """The title, and beneath it the name to type."""
+def full_name(case: JsonObject) -> Html:
+    """The title, and below it the name for the command line."""
     name = None if case["name"] == formats.title(case) else tag("small", code(case["name"]))
     return join(case_name(case), name)
 
 
-def badges(case: dict) -> list[Html]:
+def badges(case: JsonObject) -> list[Html]:
     note = case.get("note")
     found = []
     if formats.is_standin(case):
-        found.append(badge("stand-in", "standin", note or "made to resemble the paper's matrix"))
+        found.append(badge("stand-in", "standin", note or "generated to resemble the paper's matrix"))
     if formats.is_reduced(case):
         found.append(badge("reduced", "reduced", note or "smaller than in the paper"))
     return found
@@ -55,7 +56,7 @@ def badge(text: str, kind: str, explained: str | None = None) -> Html:
 
 
 def table(caption: Any, heads: list[list[Head]], bodies: Iterable[list[Html]], kind: str = "") -> Html:
-    """A table that scrolls inside its own box where the page is too narrow for it."""
+    """A table that scrolls inside its own box on narrow pages."""
     top = tag("thead", [tag("tr", [_head(head) for head in row]) for row in heads])
     body = [tag("tbody", rows) for rows in bodies]
     whole = tag("table", tag("caption", tag("span", caption)), top, body, class_=kind or None)
@@ -70,7 +71,7 @@ def _head(head: Head) -> Html:
 
 
 def _plain(caption: Any) -> str:
-    """A caption for those who hear the page: the text before the first full stop."""
+    """A caption for screen readers: the text before the first full stop."""
     texts = caption if isinstance(caption, list | tuple) else [caption]
     return next(str(text) for text in texts if not isinstance(text, Html)).partition(".")[0]
 
@@ -83,12 +84,12 @@ def cell(text: str, *, best: bool = False, kind: str | None = None) -> Html:
     return tag("td", tag("strong", text) if best else text, class_=kind)
 
 
-def compared_cell(case: dict, quantity: Quantity) -> Html:
-    """Our value, and beneath it in small print the paper's with the difference."""
+def compared_cell(case: JsonObject, quantity: Quantity) -> Html:
+    """Our value, and below it in small print the paper's with the difference."""
     comparison = compare(case, quantity)
-    # How many there are follows from the size: such differences say something at the paper's size alone.
-    different = quantity.digits != 0 or of_the_paper(case)
-    small = _beneath(comparison, quantity, different)
+    # Counts depend on the size of the matrix: their difference is meaningful at the paper's size only.
+    with_difference = quantity.digits != 0 or of_the_paper(case)
+    small = _published(comparison, quantity, with_difference)
     return tag("td", _value(comparison.ours, quantity), small)
 
 
@@ -98,11 +99,11 @@ def _value(value: Any, quantity: Quantity) -> str:
     return formats.count(value) if quantity.digits == 0 else formats.fixed(value, quantity.digits)
 
 
-def _beneath(comparison: Comparison, quantity: Quantity, different: bool) -> Html | None:
+def _published(comparison: Comparison, quantity: Quantity, with_difference: bool) -> Html | None:
     if comparison.published is None:
         return None
     text = [tag("span", "paper ", class_="word"), _value(comparison.published, quantity)]
-    if comparison.difference is None or not different:
+    if comparison.difference is None or quantity.digits is None or not with_difference:
         return tag("small", text)
     change = f"({formats.difference(comparison.difference, quantity.digits)})"
     return tag("small", text, " ", tag("span", change, class_="departs") if comparison.departs else change)
@@ -110,9 +111,9 @@ def _beneath(comparison: Comparison, quantity: Quantity, different: bool) -> Htm
 
 def picture(svg: str, alt: str) -> Html:
     """
-    An SVG inside the page, as an image.
+    An SVG as an image inside the page.
 
-    So it keeps its identifiers to itself, has an alternative text, and can be saved by a click.
+    Unlike inline SVG it has its own namespace of identifiers, an alternative text, and can be saved.
     """
     data = base64.b64encode(svg.encode()).decode("ascii")
     return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=alt, loading="lazy")
@@ -131,5 +132,5 @@ def paragraph(*children: Any, kind: str | None = None) -> Html:
 
 
 def not_run() -> Html:
-    """What stands in a section that no case has anything for."""
-    return paragraph("No matrix has this part: it was not asked for, or no case came that far.", kind="note")
+    """The text of a section without any results."""
+    return paragraph("No results: this part was not selected, or no case reached it.", kind="note")

@@ -1,9 +1,13 @@
-"""Figure 4 of the paper, and the same in numbers."""
+"""Convergence of BiCGStab: figure 4 of the paper, and its numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
 from linforest_precond.study import formats, plots
 from linforest_precond.study.findings import converged, total_seconds
+from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.blocks import (
     Head,
     badge,
@@ -19,8 +23,11 @@ from linforest_precond.study.report.markup import Html, join, tag
 from linforest_precond.study.report.problems import advice
 from linforest_precond.study.tables import done
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def convergence(study: dict) -> Html:
+
+def convergence(study: JsonObject) -> Html:
     """Panels and table."""
     cases = done(study, "convergence")
     if not cases:
@@ -31,14 +38,14 @@ def convergence(study: dict) -> Html:
 
 def _explanation() -> Html:
     return paragraph(
-        "Figure 4 of the paper: BiCGStab with four preconditioners. Jacobi takes the diagonal, TriScal the "
+        "Figure 4 of the paper: BiCGStab with four preconditioners. Jacobi uses the diagonal, TriScal the "
         "tridiagonal part in the original order, AlgTriScal the tridiagonal part along a linear forest, and "
-        "AlgTriBlock the 2×2 block tridiagonal part along a forest of pairs. The dotted line marks the "
-        "tolerance."
+        "AlgTriBlock the 2×2 block tridiagonal part along a linear forest of vertex pairs. The dotted line "
+        "marks the tolerance."
     )
 
 
-def _legend(cases: list[dict]) -> Html:
+def _legend(cases: list[JsonObject]) -> Html:
     """One legend for all panels, in text."""
     names = dict.fromkeys(run["precond"] for case in cases for run in case["convergence"]["runs"])
     colours = [tag("li", _swatch(f"border-top-color: {plots.colour_of(name)}"), name) for name in names]
@@ -53,27 +60,28 @@ def _swatch(style: str | None = None) -> Html:
     return tag("span", class_="swatch", style=style, aria_hidden="true")
 
 
-def _panel(case: dict) -> Html:
+def _panel(case: JsonObject) -> Html:
     drawing = plots.convergence_panel(case, title=False, legend=False)
-    return figure(picture(plots.as_svg(drawing.figure), _alt(case)), case_name(case))
+    svg = plots.as_svg(cast("Figure", drawing.figure))
+    return figure(picture(svg, _alt(case)), case_name(case))
 
 
-def _alt(case: dict) -> str:
-    """What the panel shows, in words."""
+def _alt(case: JsonObject) -> str:
+    """Alternative text of a panel."""
     runs = case["convergence"]["runs"]
     ends = [f"{run['precond']} {_ended(run)} after {formats.count(run.get('iterations'))}" for run in runs]
     return f"Residual and error by iterations on {formats.label(case)}: {'; '.join(ends)}."
 
 
-def _ended(run: dict) -> str:
+def _ended(run: JsonObject) -> str:
     return str(run.get("status") or "unknown").lower()
 
 
-def _table(cases: list[dict]) -> Html:
+def _table(cases: list[JsonObject]) -> Html:
     names = (
         "Iterations",
         "Median",
-        "How it ended",
+        "Status",
         "Setup",
         "Solve",
         "Total",
@@ -82,11 +90,11 @@ def _table(cases: list[dict]) -> Html:
         "Coverage",
     )
     explained = {
-        "Median": "of iterations, over random symmetric permutations; ∞ where half did not converge",
+        "Median": "of the iterations over random symmetric permutations; ∞ where half did not converge",
         "Total": "setup and solve",
         "Residual": "true relative residual at the end",
         "Error": "forward relative error at the end",
-        "Coverage": "share of the off-diagonal weight in the preconditioner",
+        "Coverage": "share of the off-diagonal weight that lies in the bands",
     }
     heads = [
         [
@@ -95,19 +103,19 @@ def _table(cases: list[dict]) -> Html:
             *(Head(name, explained=explained.get(name)) for name in names),
         ]
     ]
-    caption = "Convergence in numbers. In bold: the best of each matrix, among the solves that converged."
+    caption = "Convergence in numbers. Bold: the best value of each matrix among the converged solves."
     return table(caption, heads, map(_body, cases), "runs")
 
 
-def _body(case: dict) -> list[Html]:
-    """The rows of one matrix; its name stands beside the first."""
+def _body(case: JsonObject) -> list[Html]:
+    """The rows of one matrix, with its name in the first."""
     runs = case["convergence"]["runs"]
     name = tag("th", case_name(case), scope="rowgroup", rowspan=len(runs))
     permuted = bool(case["convergence"].get("permutations"))
     return [tag("tr", name if run is runs[0] else None, _cells(run, runs, permuted)) for run in runs]
 
 
-def _cells(run: dict, runs: list[dict], permuted: bool) -> list[Html]:
+def _cells(run: JsonObject, runs: list[JsonObject], permuted: bool) -> list[Html]:
     ended = "ok" if converged(run) else "failed"
     return [
         tag(
@@ -126,22 +134,27 @@ def _cells(run: dict, runs: list[dict], permuted: bool) -> list[Html]:
 
 
 def _median(count: float | None) -> str:
-    """A median that is not there has no end: half of the permuted systems were not solved."""
+    """JSON has no infinity: a missing median means that half of the permuted systems did not converge."""
     return "∞" if formats.missing(count) else formats.count(count)
 
 
-def _of(key: str):
+def _of(key: str) -> Callable[[JsonObject], Any]:
     return lambda run: run.get(key)
 
 
-def _least(run: dict, runs: list[dict], value, form) -> Html:
-    """A cell, bold where it is the least of the solves that converged."""
+def _least(
+    run: JsonObject,
+    runs: list[JsonObject],
+    value: Callable[[JsonObject], Any],
+    form: Callable[[Any], str],
+) -> Html:
+    """A cell, bold where it is the least of the converged solves."""
     values = [value(other) for other in runs if converged(other) and not formats.missing(value(other))]
     ours = value(run)
     return cell(form(ours), best=converged(run) and len(values) > 1 and ours == min(values))
 
 
-def _greatest_coverage(run: dict, runs: list[dict]) -> Html:
+def _greatest_coverage(run: JsonObject, runs: list[JsonObject]) -> Html:
     values = [other["coverage"] for other in runs if not formats.missing(other.get("coverage"))]
     ours = run.get("coverage")
     return cell(formats.coverage(ours), best=len(values) > 1 and ours == max(values))

@@ -1,8 +1,11 @@
-"""Tables 3, 4 and 5 of the paper with our values in them."""
+"""Matrices and coverages: our values for tables 3, 4 and 5 of the paper."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from linforest_precond.study.formats import count, is_reduced, is_standin
+from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.blocks import (
     Head,
     badge,
@@ -17,9 +20,9 @@ from linforest_precond.study.report.blocks import (
 from linforest_precond.study.report.markup import Html, join, tag
 from linforest_precond.study.tables import CONFIGURATIONS, DEGREES, TABLE3, TABLE4, TABLE5, Quantity, done
 
-ORIGINS = {
+ORIGINS: dict[Any, str] = {
     "generated": "generated",
-    "stand-in": "generated to resemble it",
+    "stand-in": "generated stand-in",
     "collection": "SuiteSparse Matrix Collection",
     "gallery": "PyAMG’s gallery",
     "file": "a file",
@@ -34,40 +37,43 @@ CMAX = tag("span", "c", tag("sub", "π"), "(M", tag("sub", "max"), ")")
 MMAX = tag("span", "M", tag("sub", "max"))
 
 
-def matrices(study: dict) -> Html:
+def matrices(study: JsonObject) -> Html:
     """Table 3."""
     heads = [
         [Head("Matrix"), Head("Origin"), Head("Symmetric"), Head("N"), Head("Entries"), Head("Mean degree")]
     ]
     rows = [row(full_name(case), [_origin(case), *_cells(case, TABLE3)]) for case in study["cases"]]
-    caption = "The matrices. Table 3 of the paper; in small print what the paper says of the matrix."
+    caption = "The matrices. Table 3 of the paper; published values in small print."
     return join(_legend(study["cases"]), table(caption, heads, [rows], "matrices"))
 
 
-def _legend(cases: list[dict]) -> Html | None:
-    """What the badges mean, where there are any."""
+def _legend(cases: list[JsonObject]) -> Html | None:
+    """The meaning of the badges that occur."""
     lines = []
     if any(map(is_standin, cases)):
-        text = " generated to resemble the paper’s matrix, and not that matrix: its numbers are its own."
+        text = " generated to resemble the paper’s matrix, but a different matrix: values need not agree."
         lines.append(paragraph(badge("stand-in", "standin"), text))
     if any(map(is_reduced, cases)):
         lines.append(paragraph(badge("reduced", "reduced"), " smaller than the paper’s matrix."))
     return tag("div", lines, class_="note") if lines else None
 
 
-def _origin(case: dict) -> Html:
+def _origin(case: JsonObject) -> Html:
     origin = ORIGINS.get(case.get("origin"), case.get("origin") or "–")
-    status = {"failed": badge("failed", "failed"), "missing": badge("not at hand", "missing")}
+    status: dict[Any, Html] = {
+        "failed": badge("failed", "failed"),
+        "missing": badge("not available", "missing"),
+    }
     note = case.get("note")
     small = tag("small", note) if note else None
     return tag("td", origin, " ", status.get(case.get("status")), small, class_="text")
 
 
-def _cells(case: dict, quantities: tuple[Quantity, ...]) -> list[Html]:
+def _cells(case: JsonObject, quantities: tuple[Quantity, ...]) -> list[Html]:
     return [compared_cell(case, quantity) for quantity in quantities]
 
 
-def coverages(study: dict) -> Html:
+def coverages(study: JsonObject) -> Html:
     """Tables 4 and 5."""
     cases = done(study, "coverage")
     if not cases:
@@ -77,21 +83,21 @@ def coverages(study: dict) -> Html:
 
 def _explanation() -> Html:
     return paragraph(
-        "The share of the off-diagonal weight that a [0,n]-factor holds: a set of edges with at most n at "
-        "each vertex, the heavier the better. Beneath our value, in small print, stands the paper’s, and in "
-        "parentheses how much more ours is. Differences of more than 0.01 are ",
+        "Coverage: the share of the off-diagonal weight in a [0,n]-factor, a set of edges with at most n at "
+        "each vertex. Below our value, in small print: the paper’s, and in parentheses the difference. "
+        "Differences of more than 0.01 are ",
         tag("span", "marked", class_="departs"),
-        " where the matrix is the paper’s own, in the paper’s size.",
+        " where the matrix is the paper’s own at the paper’s size.",
     )
 
 
-def _table4(cases: list[dict]) -> Html:
+def _table4(cases: list[JsonObject]) -> Html:
     groups = [Head(CHARGING[pair], 3, explained="m = {}, k_m = {}".format(*pair)) for pair in CONFIGURATIONS]
     heads = [
         [
             Head("Matrix", rows=2),
             *groups,
-            Head("Greedy", rows=2, explained="Algorithm 1, one edge after the other"),
+            Head("Greedy", rows=2, explained="sequential, Algorithm 1 of the paper"),
         ],
         [Head(C5), Head(CMAX), Head(MMAX)] * len(CONFIGURATIONS),
     ]
@@ -100,14 +106,14 @@ def _table4(cases: list[dict]) -> Html:
     return table(caption, heads, [rows], "coverage")
 
 
-def _table5(cases: list[dict]) -> Html:
+def _table5(cases: list[JsonObject]) -> Html:
     top = [Head("Matrix", rows=2), Head(tag("span", "c", tag("sub", "id")), rows=2)]
     top += [Head(f"n = {n}", 2) for n in DEGREES] + [Head("2×2 blocks", 2)]
     below = [Head("par."), Head("greedy")] * len(DEGREES) + [Head("m = 1"), Head("m = 5")]
     rows = [row(case_name(case), _cells(case, TABLE5)) for case in cases]
-    caption = f"Coverage of the [0,n]-factors after five rounds. Table 5 of the paper; {_number(cases)}."
+    caption = f"Coverage of the [0,n]-factors after five iterations. Table 5 of the paper; {_number(cases)}."
     return table(caption, [top, below], [rows], "coverage")
 
 
-def _number(cases: list[dict]) -> str:
+def _number(cases: list[JsonObject]) -> str:
     return f"{count(len(cases))} {'matrix' if len(cases) == 1 else 'matrices'}"

@@ -1,20 +1,21 @@
-"""The top of the page: what was run, what was found, and where to find it."""
+"""The top of the page: title, summary and contents."""
 
 from __future__ import annotations
 
 from linforest_precond.study import formats
 from linforest_precond.study.findings import findings
+from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.blocks import Section, paragraph
 from linforest_precond.study.report.markup import Html, tag
 from linforest_precond.study.tables import done
 
 
-def page_title(study: dict) -> str:
+def page_title(study: JsonObject) -> str:
     return study.get("title") or "Linear forest study"
 
 
-def header(study: dict, parts: list[Section]) -> Html:
-    """Title, what was run, what was found, and where to find it."""
+def header(study: JsonObject, parts: list[Section]) -> Html:
+    """Title, description of the run, summary, and links to the sections."""
     links = [tag("a", part.heading, href=f"#{part.anchor}") for part in parts]
     return tag(
         "header",
@@ -26,38 +27,38 @@ def header(study: dict, parts: list[Section]) -> Html:
     )
 
 
-def _summary(study: dict) -> Html | None:
+def _summary(study: JsonObject) -> Html | None:
     found = findings(study)
     if not found:
-        return paragraph("No case was done, so there is nothing to sum up yet.", kind="note warning")
+        return paragraph("No case has finished yet.", kind="note warning")
     rows = [tag("div", tag("dt", topic), tag("dd", sentence)) for topic, sentence in found]
-    return tag("section", tag("h2", "In short"), tag("dl", rows), class_="summary", aria_label="Summary")
+    return tag("section", tag("h2", "Summary"), tag("dl", rows), class_="summary", aria_label="Summary")
 
 
-def _interruption(study: dict) -> str:
+def _interruption(study: JsonObject) -> str:
     finished = len(done(study))
     return (
         f"This study was interrupted: {finished} of {len(study['cases'])} matrices are done. "
-        "The same command with --resume goes on where it stopped."
+        "The same command with --resume continues it."
     )
 
 
-def what_was_run(study: dict) -> str:
+def what_was_run(study: JsonObject) -> str:
     """One paragraph: mode, device, machine, versions and dates."""
     return " ".join(filter(None, (_extent(study), _machine(study), _versions(study))))
 
 
-def _extent(study: dict) -> str:
+def _extent(study: JsonObject) -> str:
     cases, finished = len(study["cases"]), len(done(study))
     mode = f"A {study['mode']} study" if study.get("mode") else "A study"
-    device = {"cpu": "on the CPU", "cuda": "on the GPU"}.get(study.get("device"), "")
+    device = {"cpu": "on the CPU", "cuda": "on the GPU"}.get(str(study.get("device")), "")
     stand_ins = sum(map(formats.is_standin, done(study)))
     some = f", {stand_ins} of them {'a stand-in' if stand_ins == 1 else 'stand-ins'}" if stand_ins else ""
     count = f"{finished} of {cases} {'matrix' if cases == 1 else 'matrices'} done{some}"
     return " ".join(filter(None, (mode, device))) + f": {count}. {_dates(study)}"
 
 
-def _dates(study: dict) -> str:
+def _dates(study: JsonObject) -> str:
     start, end = study.get("started"), study.get("finished")
     if not start:
         return ""
@@ -66,7 +67,7 @@ def _dates(study: dict) -> str:
     return f"Started {formats.moment(start)}" + (f", finished {formats.moment(end)}{whole}." if end else ".")
 
 
-def _machine(study: dict) -> str:
+def _machine(study: JsonObject) -> str:
     machine = study.get("machine") or {}
     memory = machine.get("memory_gib")
     parts = [
@@ -84,7 +85,7 @@ def _numbered(number: int | None, noun: str) -> str | None:
     return None if number is None else f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _versions(study: dict) -> str:
+def _versions(study: JsonObject) -> str:
     versions = (study.get("machine") or {}).get("versions") or {}
     known = [f"{name} {version}" for name, version in versions.items() if version]
     return f"Versions: {', '.join(known)}." if known else ""

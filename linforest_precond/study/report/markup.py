@@ -1,4 +1,4 @@
-"""HTML from Python: what is not known to be HTML is escaped."""
+"""Generates HTML; everything that is not of the type `Html` is escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VOID = ("br", "img", "meta")
 
 
 class Html(str):
-    """Text that is HTML already."""
+    """Text that is HTML and must not be escaped."""
 
 
 def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
@@ -32,7 +32,7 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
 
 
 def join(*children: Any) -> Html:
-    """The children one after the other, plain strings escaped."""
+    """The children concatenated, plain strings escaped."""
     return Html("".join(map(_child, children)))
 
 

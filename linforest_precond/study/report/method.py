@@ -1,4 +1,4 @@
-"""How it was measured, whom to cite, and the files beside the page."""
+"""How it was measured, the reference to the paper, and the list of files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from importlib import resources
 from string import Template
 
 from linforest_precond.study import formats
+from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.blocks import code
 from linforest_precond.study.report.markup import Html, tag
 from linforest_precond.study.tables import done
@@ -22,8 +23,8 @@ DESCRIPTIONS = {
 }
 
 
-def method(study: dict, files: list[str]) -> Html:
-    """The prose of `method.html`, with this study's settings and files in it."""
+def method(study: JsonObject, files: list[str]) -> Html:
+    """The template `method.html`, filled with this study's settings and files."""
     text = resources.files(__package__).joinpath("method.html").read_text(encoding="utf-8")
     filled = Template(text).substitute(
         tolerance=escape(_tolerance(study)),
@@ -34,30 +35,30 @@ def method(study: dict, files: list[str]) -> Html:
     return Html(filled)
 
 
-def _tolerance(study: dict) -> str:
+def _tolerance(study: JsonObject) -> str:
     rtol = (study.get("settings") or {}).get("rtol")
     limits = [formats.count(limit) for limit in _range(study, "maxiter")]
     last = f", or after {' to '.join(limits)} iterations" if limits else ""
     return ("the tolerance" if rtol is None else f"{rtol:g}") + last
 
 
-def _range(study: dict, key: str) -> list[int]:
-    """The least and the greatest value in the cases, or the one: large matrices have less of both."""
+def _range(study: JsonObject, key: str) -> list[int]:
+    """The least and the greatest value in all cases; one value if they are equal."""
     values = {case["convergence"].get(key) for case in done(study, "convergence")} - {None}
     return sorted({min(values), max(values)}) if values else []
 
 
-def _permutations(study: dict) -> str:
-    reason = "How many iterations BiCGStab takes hangs on the last bits of rounding"
+def _permutations(study: JsonObject) -> str:
+    reason = "The iteration count of BiCGStab is sensitive to rounding errors"
     numbers = [formats.count(number) for number in _range(study, "permutations")]
     if numbers in ([], ["0"]):
-        return f"{reason}: a few more or less mean little."
+        return f"{reason}: small differences mean little."
     times = f"{' to '.join(numbers)} random symmetric permutations"
-    return f"{reason}, so each system was solved in {times} too, and their median is given beside the count."
+    return f"{reason}, so each system was also solved in {times}, and the median of these is given as well."
 
 
-def _threads(study: dict) -> str:
-    """On the CPU the product of SciPy runs on one thread, and what is compared with it too."""
+def _threads(study: JsonObject) -> str:
+    """On the CPU, SciPy's SpMV runs on one thread, and so does everything compared with it."""
     found = [case["performance"].get("threads") for case in done(study, "performance")]
     if not found or not found[0]:
         return ""

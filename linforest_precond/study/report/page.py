@@ -1,4 +1,4 @@
-"""The page that shows a study: `report.html`, complete in itself, with its tables as CSV files beside it."""
+"""The report of a study: the self-contained `report.html`, and its tables as CSV files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
+from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.blocks import Section
 from linforest_precond.study.report.convergence import convergence
 from linforest_precond.study.report.coverage import coverages, matrices
@@ -17,16 +18,16 @@ from linforest_precond.study.report.problems import problems
 from linforest_precond.study.tables import write_tables
 
 
-def write_report(study: dict, folder: str | os.PathLike) -> Path:
+def write_report(study: JsonObject, folder: str | os.PathLike[str]) -> Path:
     """
-    Write a study as a web page, and its tables as CSV files.
+    Write the report of a study as an HTML page, and its tables as CSV files.
 
     Parameters
     ----------
     study : dict
-        As `run_study` leaves it in ``study.json``. Parts and values may be None where they were not computed.
+        The contents of ``study.json``. Parts and values that were not computed may be None.
     folder : path
-        Where to write; made if it is not there.
+        Where to write; created if necessary.
 
     Returns
     -------
@@ -36,7 +37,7 @@ def write_report(study: dict, folder: str | os.PathLike) -> Path:
     Raises
     ------
     ImportError
-        Matplotlib is missing. The CSV files are written nevertheless.
+        Matplotlib is missing. The CSV files are written all the same.
 
     Examples
     --------
@@ -58,8 +59,8 @@ def write_report(study: dict, folder: str | os.PathLike) -> Path:
     return path
 
 
-def page(study: dict, files: list[str]) -> Html:
-    """The whole page; `files` are the names of those beside it."""
+def page(study: JsonObject, files: list[str]) -> Html:
+    """The whole page; `files` are the names of the files that it links to."""
     parts = sections(study, files)
     head = tag(
         "head",
@@ -73,14 +74,14 @@ def page(study: dict, files: list[str]) -> Html:
     return join(Html("<!doctype html>\n"), tag("html", head, "\n", body, lang="en"), "\n")
 
 
-def sections(study: dict, files: list[str]) -> list[Section]:
+def sections(study: JsonObject, files: list[str]) -> list[Section]:
     """The six sections in their order."""
     made = (
         ("matrices", "Matrices", matrices(study)),
         ("coverage", "Weight coverage", coverages(study)),
         ("convergence", "Convergence", convergence(study)),
         ("performance", "Performance", performance(study)),
-        ("problems", "What failed or was missing", problems(study)),
+        ("problems", "Failures and missing matrices", problems(study)),
         ("method", "How it was measured", method(study, files)),
     )
     return [_section(number, *part) for number, part in enumerate(made, 1)]

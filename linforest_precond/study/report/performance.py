@@ -1,15 +1,22 @@
-"""Figures 3, 5 and 6 of the paper, and the same in numbers."""
+"""Performance: figures 3, 5 and 6 of the paper, and their numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from linforest_precond.study import formats, plots
 from linforest_precond.study.findings import scan_share
+from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.blocks import Head, case_name, cell, figure, not_run, picture, row, table
 from linforest_precond.study.report.markup import Html, join, tag
 from linforest_precond.study.tables import DEGREES, dig, done, per_spmv, scan_speedup
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def performance(study: dict) -> Html:
+
+def performance(study: JsonObject) -> Html:
     """Three figures and a table."""
     cases = done(study, "performance")
     if not cases:
@@ -18,35 +25,37 @@ def performance(study: dict) -> Html:
     return join(figures, _table(cases))
 
 
-def _drawn(draw, study: dict, alt: str) -> Html:
+def _drawn(draw: Callable[[JsonObject], Figure], study: JsonObject, alt: str) -> Html:
     named = formats.listed([formats.label(case) for case in done(study, "performance")])
     return picture(plots.as_svg(draw(study)), f"{alt}, for {named}. The numbers are in the table below.")
 
 
-def _propositions(study: dict) -> Html:
+def _propositions(study: JsonObject) -> Html:
     image = _drawn(
         plots.propositions, study, "Bars: time of an edge proposition over that of SpMV, n = 1 to 4"
     )
-    text = ". One round of edge propositions for a [0,n]-factor, in matrix-vector products (SpMV)."
+    text = ". Time of one edge proposition for a [0,n]-factor, in sparse matrix-vector products (SpMV)."
     return figure(image, tag("b", "Figure 3"), text)
 
 
-def _scan(study: dict) -> Html:
-    image = _drawn(plots.scan_throughput, study, "Bars: throughput of the bidirectional scan and of a copy")
+def _scan(study: JsonObject) -> Html:
+    image = _drawn(
+        plots.scan_throughput, study, "Bars: throughput of the bidirectional scan and bandwidth of a copy"
+    )
     text = ". Throughput of the bidirectional scan"
     timings = [case["performance"] for case in done(study, "performance")]
     faster = any(map(scan_speedup, timings))
-    speedup = "; the numbers tell how many times faster it is than walking path by path" if faster else ""
+    speedup = "; the numbers are speedups over a sequential walk along the paths" if faster else ""
     return figure(image, tag("b", "Figure 5"), f"{text}{speedup}.")
 
 
-def _setup(study: dict) -> Html:
+def _setup(study: JsonObject) -> Html:
     image = _drawn(plots.setup_breakdown, study, "Stacked bars: shares of the stages in AlgTriScal's setup")
-    text = ". Where the setup of AlgTriScal spends its time; beside each bar the whole of it."
+    text = ". Breakdown of the setup of AlgTriScal by stages; the total time is given after each bar."
     return figure(image, tag("b", "Figure 6"), text)
 
 
-def _table(cases: list[dict]) -> Html:
+def _table(cases: list[JsonObject]) -> Html:
     top = [
         Head("Matrix", rows=2),
         Head("SpMV", rows=2),
@@ -55,12 +64,12 @@ def _table(cases: list[dict]) -> Html:
         Head("Setup", 2),
     ]
     below = [Head(f"n = {n}") for n in DEGREES]
-    below += [Head("scan"), Head("path by path"), Head("GB/s"), Head("of copy"), Head("time"), Head("/ SpMV")]
+    below += [Head("scan"), Head("sequential"), Head("GB/s"), Head("of copy"), Head("time"), Head("/ SpMV")]
     rows = [row(case_name(case), _cells(case["performance"])) for case in cases]
     return table("Performance in numbers.", [top, below], [rows], "coverage")
 
 
-def _cells(timings: dict) -> list[Html]:
+def _cells(timings: JsonObject) -> list[Html]:
     propositions = [per_spmv(timings, dig(timings, "propositions", str(n))) for n in DEGREES]
     share = scan_share(timings)
     texts = [

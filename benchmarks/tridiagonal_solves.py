@@ -1,4 +1,4 @@
-"""The tridiagonal solves on the GPU, beside copies of their words and beside cuSPARSE."""
+"""Tridiagonal solves on the GPU, beside copies of the same bytes and beside cuSPARSE."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import partial
 
 import cases
 import cupy
+import targets
 import traffic_model
 from gtsv2 import Gtsv2
 from results import Row
@@ -18,7 +19,7 @@ from linforest_precond.study import timing
 
 DTYPES = ("float64", "float32")
 COPY = "a copy of as many bytes"
-# In units of machine epsilon: an answer beyond is wrong, and its speed of no interest.
+# The largest accepted backward error, in units of machine epsilon.
 LARGEST_ERROR = 1000
 
 
@@ -35,14 +36,14 @@ def forest_rows(plan, dtype):
     title, A = cases.aniso2(plan, dtype=dtype, device="cuda")
     _, bands = pipeline.tridiagonal_bands(A)
     solve = Solve(f"{title} along its paths", bands, plan)
-    yield from solve.beside_copies(cases.FOREST_SOLVE)
+    yield from solve.beside_copies(targets.FOREST_SOLVE)
     yield solve.beside_one_column()
     yield solve.beside_cusparse(pivoting=False)
 
 
 def path_rows(plan, dtype):
     solve = Solve(*cases.one_path(plan.aniso**2, dtype, cupy), plan)
-    yield from solve.beside_copies(cases.PATH_SOLVE)
+    yield from solve.beside_copies(targets.PATH_SOLVE)
     yield solve.beside_cusparse(pivoting=False)
 
 
@@ -58,14 +59,14 @@ def block_rows(plan, dtype):
     title, A = cases.aniso2(plan, dtype=dtype, device="cuda")
     _, bands = pipeline.block_tridiagonal_bands(A, block_size=2)
     solve = Solve(f"{title} in 2 x 2 blocks", bands, plan)
-    yield from solve.beside_copies(cases.BLOCK_SOLVE)
+    yield from solve.beside_copies(targets.BLOCK_SOLVE)
 
 
 class Solve:
-    """A factored system and the milliseconds of its solves, queued.
+    """A factored system and the milliseconds of its solves, calls queued.
 
-    Before each of them the right-hand side is copied, outside the time, because cuSPARSE overwrites it: so
-    both find the same caches.
+    The right-hand side is copied before each solve, outside the time: cuSPARSE overwrites it, and with the
+    same copy before our solves both start with the same caches.
     """
 
     def __init__(self, case, bands, plan):
@@ -98,9 +99,9 @@ class Solve:
         )
 
     def beside_copies(self, goals):
-        """At the words that the system holds, and at those that its kernels read and write."""
+        """Beside a copy of the system's words, and beside a copy of the words that the kernels move."""
         if self.solver.pivoted:
-            raise RuntimeError(f"{self.case}: solved with pivoting, which was not to be measured here")
+            raise RuntimeError(f"{self.case}: solved with pivoting; this row is for solves without")
         held, moved = self.held_bytes, self.moved_bytes()
         counted = f"solve, counted at {3 * self.block + 2}N words"
         yield self.row(counted, self.copies(held), note=f"{held / 1e6:.1f} MB", **goals)
@@ -121,7 +122,7 @@ class Solve:
         return moved * self.dtype.itemsize
 
     def copies(self, size):
-        """Milliseconds to copy: `size` bytes are read and written together."""
+        """Milliseconds of a copy that reads and writes `size` bytes in total."""
         speeds = timing.copy_bandwidths(self.plan.copied_bytes, self.plan.short_repeats)
         return [size / (speed * 1e6) for speed in speeds]
 
@@ -130,7 +131,7 @@ class Solve:
         peer_samples = self.samples_of(lambda: peer.solve_in_place(x), place=x)
         note = f"{peer.name}'s {self.error(x):.1e}"
         return self.row(
-            f"solve beside {peer.name}", peer_samples, peer.name, note=note, **cases.BESIDE_CUSPARSE
+            f"solve beside {peer.name}", peer_samples, peer.name, note=note, **targets.BESIDE_CUSPARSE
         )
 
     def beside_one_column(self):
@@ -146,7 +147,7 @@ class Solve:
             str(self.dtype),
             peer="one right-hand side",
             peer_samples=self.samples,
-            **cases.MANY_COLUMNS,
+            **targets.MANY_COLUMNS,
         )
 
     def checked_error(self, x, b=None):

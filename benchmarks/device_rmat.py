@@ -1,4 +1,4 @@
-"""R-MAT graphs drawn where they are used, in sizes that would take minutes to draw and to bring over."""
+"""R-MAT graphs generated on the device, for sizes that would take minutes to generate on the host."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from linforest_precond.matrices.random_graphs import GRAPH500
 
 
 def rmat_on(device, scale, edges_per_vertex, seed=0):
-    """A graph of the kind that `lf.matrices.rmat` draws, from other random numbers; all values are 1."""
+    """A symmetric graph distributed as `lf.matrices.rmat`'s, from other random numbers; values are 1."""
     xp, sparse = array_modules(device)
     n, rng = 1 << scale, xp.random.default_rng(seed)
     source, target = draw_ends(xp, rng, scale, edges_per_vertex << scale)
-    number = xp.argsort(xp.asarray(rng.random(n)))  # vertices are numbered at random
+    number = xp.argsort(xp.asarray(rng.random(n)))  # a random permutation of the vertices
     source, target = number[source], number[target]
-    other = source != target
-    source, target = source[other], target[other]
+    no_loop = source != target
+    source, target = source[no_loop], target[no_loop]
     keys = xp.unique(xp.concatenate([source * n + target, target * n + source]))
     index = np.int32 if keys.size < 2**31 else np.int64
     indptr = xp.searchsorted(keys, xp.arange(n + 1) * n).astype(index)
@@ -24,7 +24,7 @@ def rmat_on(device, scale, edges_per_vertex, seed=0):
 
 
 def draw_ends(xp, rng, scale, count):
-    """Both ends of edges, one bit of each at a time from the quarter that is drawn."""
+    """Both ends of all edges: each bit pair is a random quadrant of the adjacency matrix."""
     left_above, above, left_below = np.cumsum(GRAPH500[:3]).tolist()
     source, target = xp.zeros(count, np.int32), xp.zeros(count, np.int32)
     for _ in range(scale):

@@ -1,4 +1,4 @@
-"""The preconditioners on the GPU: product, setup, update and memory, beside cupyx's `A @ x`."""
+"""The preconditioners on the GPU: application, setup and update in SpMVs, and memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 import cases
 import cupy
 import memory
+import targets
 from results import Row
 
 import linforest_precond as lf
@@ -26,20 +27,20 @@ def measurements(plan):
 
 
 def operator_rows(plan, kind, dtype):
-    """One kind on ANISO2."""
+    """One kind of preconditioner on ANISO2."""
     title, A = cases.aniso2(plan, dtype=dtype, device="cuda")
     beside = partial(Row, "operators", case=title, dtype=dtype, **unit(plan, A))
     make = KINDS[kind]
     M = make(A)
-    goals = cases.PRODUCT.get(dtype, {}) if kind == "tridiagonal" else {}
+    goals = targets.APPLY.get(dtype, {}) if kind == "tridiagonal" else {}
     note = f"coverage {M.coverage:.4f}, {M.nbytes:,} bytes"
-    yield beside(f"lf.{kind}(A) @ r, calls queued", samples=product_samples(plan, M, A), note=note, **goals)
-    yield beside(f"lf.{kind}(A) @ r, each from an idle device", samples=product_samples(plan, M, A, False))
+    yield beside(f"lf.{kind}(A) @ r, calls queued", samples=apply_samples(plan, M, A), note=note, **goals)
+    yield beside(f"lf.{kind}(A) @ r, each from an idle device", samples=apply_samples(plan, M, A, False))
     samples = timing.device_samples(lambda: make(A), plan.chain_repeats)
-    yield beside(f"lf.{kind}(A)", samples=samples, **cases.SETUP.get((kind, dtype), {}))
+    yield beside(f"lf.{kind}(A)", samples=samples, **targets.SETUP.get((kind, dtype), {}))
     others = [A * scale for scale in (1.25, 0.75)]
-    samples = timing.device_samples(lambda: update_in_turn(M, others), plan.chain_repeats)
-    yield beside(f"update of lf.{kind}(A)", samples=samples, **cases.UPDATE.get((kind, dtype), {}))
+    samples = timing.device_samples(lambda: update_alternately(M, others), plan.chain_repeats)
+    yield beside(f"update of lf.{kind}(A)", samples=samples, **targets.UPDATE.get((kind, dtype), {}))
     yield Row(
         "held",
         f"lf.{kind}(A)",
@@ -53,31 +54,31 @@ def operator_rows(plan, kind, dtype):
 
 
 def mixed_rows(plan):
-    """Single precision inside a solver of double precision."""
+    """A float32 preconditioner for float64 vectors."""
     title, A = cases.aniso2(plan, dtype="float64", device="cuda")
     M = lf.tridiagonal(A, dtype="float32")
     yield Row(
         "operators",
         "lf.tridiagonal(A, dtype=float32) @ r, calls queued",
         title,
-        product_samples(plan, M, A),
+        apply_samples(plan, M, A),
         **unit(plan, A),
     )
 
 
 def unit(plan, A):
-    """The peer of all: SpMVs of A, queued."""
+    """The unit of all times: SpMVs of A, calls queued."""
     x = cupy.ones(A.shape[0], A.dtype)
     samples = timing.device_samples(lambda: A @ x, plan.short_repeats, queued=True)
     return {"peer": SPMV, "peer_samples": samples}
 
 
-def product_samples(plan, M, A, queued=True):
+def apply_samples(plan, M, A, queued=True):
     r = cupy.asarray(cases.right_sides(A.shape[0], 1, A.dtype)[:, 0])
     return timing.device_samples(lambda: M @ r, plan.short_repeats, queued=queued)
 
 
-def update_in_turn(M, others):
-    """Take the values of the next matrix."""
+def update_alternately(M, others):
+    """Update M with the values of the other of two matrices."""
     M.update(others[0])
     others.reverse()

@@ -1,4 +1,4 @@
-"""The rows measured on the GPU, beside cupyx's `A @ x` of the same matrix."""
+"""From a matrix to its bands along a linear forest on the GPU: time in SpMVs, and peak memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 import cases
 import cupy
 import memory
+import targets
 from results import Row
 
 from linforest_precond.gate import as_csr, as_graph
@@ -20,7 +21,7 @@ SPMV = "cupyx A @ x"
 
 
 def measurements(plan):
-    """(title, function that yields rows) of everything that is measured on the GPU."""
+    """(title, function that yields rows) of the measurements in this module."""
     yield "device-to-device copy", partial(copy_rows, plan)
     for key, case in cases.SPEED_CASES.items():
         for dtype in DTYPES:
@@ -37,7 +38,7 @@ def copy_rows(plan):
 
 
 def matrix_rows(plan, key, case, dtype):
-    """One matrix: the unit, the steps, the chain, its parts and its memory."""
+    """One matrix: SpMV, gate, propositions, the whole chain, its parts and its memory."""
     title, A = case(plan, dtype=dtype, device="cuda")
     x = cupy.ones(A.shape[0], A.dtype)
     spmv = timing.device_samples(lambda: A @ x, plan.short_repeats, queued=True)
@@ -51,35 +52,35 @@ def matrix_rows(plan, key, case, dtype):
     yield beside("speed", "SpMV, each from an idle device", samples=spmv_alone)
     yield beside("speed", "floor: the matrix's bytes at copy speed", samples=reads)
     gate = timing.device_samples(lambda: as_csr(A), plan.short_repeats)
-    yield beside("speed", "gate", samples=gate, **cases.GATE)
+    yield beside("speed", "gate", samples=gate, **targets.GATE)
     graph = as_graph(A)
-    for n, goals in cases.PROPOSITIONS.items():
+    for n, goals in targets.PROPOSITIONS.items():
         samples = proposition_samples(graph, n, plan.short_repeats)
         yield beside("speed", f"full proposition, n = {n}", samples=samples, **goals)
     del graph
-    goals = cases.CHAINS.get((key, dtype), {})
+    goals = targets.CHAINS.get((key, dtype), {})
     for name, options in (("default", {}), ("5 iterations", {"iterations": 5})):
         samples, note = chain_samples(A, plan.chain_repeats, **options)
         yield beside("speed", f"whole chain, {name}", samples=samples, note=note, **goals)
     for part, samples in breakdown_samples(A, plan.chain_repeats).items():
         yield beside("breakdown", part, samples=samples)
-    goals = cases.SYMMETRIC_MEMORY if key == "aniso2" else {}
+    goals = targets.SYMMETRIC_MEMORY if key == "aniso2" else {}
     yield memory_row(title, A, **goals)
 
 
 def chain_samples(A, repeats, **options):
-    """Milliseconds of the whole chain, and what it found."""
+    """Milliseconds of the whole chain, and a note about the forest."""
     samples = timing.device_samples(lambda: tridiagonal_bands(A, **options), repeats)
-    found, _ = tridiagonal_bands(A, **options)
+    forest, _ = tridiagonal_bands(A, **options)
     note = (
-        f"{found.iterations} iterations, {found.n_paths} paths, longest {found.longest_path}, "
-        f"{found.n_cycles_broken} cycles broken, coverage {found.coverage:.4f}"
+        f"{forest.iterations} iterations, {forest.n_paths} paths, longest {forest.longest_path}, "
+        f"{forest.n_cycles_broken} cycles broken, coverage {forest.coverage:.4f}"
     )
     return samples, note
 
 
 def memory_row(title, A, **goals):
-    """The chain's peak memory beyond the matrix, beside the matrix's own."""
+    """The chain's peak memory beyond the matrix, in units of the matrix."""
     call = partial(tridiagonal_bands, A)
     call()  # compiles
     return Row(
@@ -98,11 +99,11 @@ def memory_row(title, A, **goals):
 def nonsymmetric_rows(plan, case):
     for dtype in DTYPES:
         title, A = case(plan, dtype=dtype, device="cuda")
-        yield memory_row(title, A, **cases.NONSYMMETRIC_MEMORY)
+        yield memory_row(title, A, **targets.NONSYMMETRIC_MEMORY)
 
 
 def skew_rows(plan):
-    """The chain of a graph with one long row against that of a regular one with about as many entries."""
+    """The chain on a matrix with one very long row, beside a regular one with about as many entries."""
     peer_title, regular = cases.regular(plan, device="cuda")
     peer_samples, _ = chain_samples(regular, plan.chain_repeats)
     title, hub = cases.hub(plan)
@@ -115,5 +116,5 @@ def skew_rows(plan):
         peer=peer_title,
         peer_samples=peer_samples,
         note=note,
-        **cases.SKEW,
+        **targets.SKEW,
     )

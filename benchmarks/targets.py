@@ -1,0 +1,76 @@
+"""The target of each measured row: `goal`, and in places `dream`, a stretch target.
+
+`Row` in results.py says what a target bounds: a ratio to the row's peer by default, where less is better.
+"""
+
+from __future__ import annotations
+
+# Setup on the GPU, in SpMVs of the same matrix.
+GATE = {"goal": 1.0}
+PROPOSITIONS = {1: {}, 2: {"goal": 1.3}, 3: {}, 4: {"goal": 2.0}}
+CHAINS = {
+    ("aniso2", "float64"): {"goal": 8.0, "dream": 5.0},
+    ("cube", "float64"): {"goal": 14.0, "dream": 10.0},
+}
+# Peak memory beyond the matrix, in units of the matrix, at nine entries per row.
+SYMMETRIC_MEMORY = {"goal": 1.5}
+NONSYMMETRIC_MEMORY = {"goal": 4.0}
+# A matrix with one very long row, in units of a regular one.
+SKEW = {"goal": 3.0}
+
+# Tridiagonal solves: speed relative to a copy of the same bytes, and relative to cuSPARSE.
+FOREST_SOLVE = {"goal": 0.6, "dream": 0.85}
+PATH_SOLVE = {"goal": 0.45}
+BLOCK_SOLVE = {"goal": 0.5}
+BESIDE_CUSPARSE = {"goal": 4.0}
+# Solves with `cases.COLUMNS` right-hand sides, in units of a solve with one.
+MANY_COLUMNS = {"goal": 5.0}
+
+# Preconditioners of ANISO2, in SpMVs.
+APPLY = {"float64": {"goal": 0.6}}
+SETUP = {("tridiagonal", "float64"): {"goal": 9.0}, ("block_tridiagonal", "float64"): {"goal": 25.0}}
+UPDATE = {("tridiagonal", "float64"): {"goal": 2.0}}
+
+# An iteration on the small grid: speed relative to cupyx. On ANISO2: time in units of cupyx's.
+SMALL_ITERATION = {"goal": 8.0, "judged": "speedup"}
+ITERATION = {"cg": {"goal": 0.75}, "bicgstab": {"goal": 0.62}}
+# A preconditioned iteration in units of its products with A and M.
+PRECONDITIONED_ITERATION = {"cg": {}, "bicgstab": {"goal": 1.35}}
+
+# Cuthill-McKee orderings on the GPU from a given start vertex, in milliseconds: those of the published batch
+# code. With the search for a pseudo-peripheral start vertex, in units of the time without.
+ORDERINGS = {
+    "grid": {"goal": 41.0},
+    "shuffled cube": {"goal": 10.3},
+    "triangulation": {"goal": 15.0},
+}
+START_SEARCH = {"goal": 2.5}
+
+# Matchings of a graph on the device, in SpMVs; whole calls: speed relative to greedy matching on the CPU.
+MATCHINGS = {"locally_dominant": {"goal": 12.0}, "suitor": {"goal": 8.0}}
+BESIDE_GREEDY = {"goal": 20.0}
+# Multigrid setup, and setup with solve: speed relative to PyAMG, and relative to other solvers.
+SETUP_BESIDE_PYAMG = {"goal": 20.0}
+SOLVED_BESIDE_PYAMG = {"goal": 15.0}
+BESIDE_OTHER_SOLVERS = {"goal": 1.0}
+
+# Graph algorithms on the GPU: speed relative to the CPU's library; and in SpMVs of the same matrix.
+BESIDE_CPU = {"goal": 20.0, "judged": "speedup"}
+GRAPH_SPMVS = {
+    **dict.fromkeys([(name, "connected_components") for name in ("R-MAT", "cube")], {"goal": 15.0}),
+    **dict.fromkeys([(name, "maximal_independent_set") for name in ("R-MAT", "cube")], {"goal": 15.0}),
+    **dict.fromkeys(
+        [(name, "minimum_spanning_tree") for name in ("R-MAT", "cube", "weighted cube")], {"goal": 40.0}
+    ),
+    ("R-MAT", "breadth_first_order"): {"goal": 10.0},
+}
+# One level of a breadth-first search with a small frontier, in microseconds.
+BFS_LEVEL = {"goal": 15.0, "judged": "median"}
+
+# On the CPU: the whole chain in seconds; solves on one thread in units of LAPACK's; iterations and orderings
+# in units of SciPy's; batch Cuthill-McKee on `cases.BATCH_THREADS` threads: speed relative to the serial one.
+CPU_CHAIN = {"goal": 1.0, "judged": "median"}
+CPU_SOLVE = {"goal": 1.5}
+CPU_ITERATION = {"goal": 1.0}
+CPU_ORDERING = {"goal": 1.0}
+CPU_BATCH = {"goal": 2.0}
