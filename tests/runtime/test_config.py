@@ -66,9 +66,9 @@ def test_status_names_the_first_thing_that_fails(monkeypatch, fresh_status, capf
     def fail():
         raise OSError("libcuda is missing\nand more")
 
-    attempts = [(lambda: "a device", failure) for _, failure in backends._CUDA_ATTEMPTS]
+    attempts = [(lambda: "a device", failure) for _, failure in backends._CUDA_CHECKS]
     attempts[stage] = (fail, attempts[stage][1])
-    monkeypatch.setattr(backends, "_CUDA_ATTEMPTS", attempts)
+    monkeypatch.setattr(backends, "_CUDA_CHECKS", attempts)
     usable, reason = backends.cuda_status()
     assert not usable
     assert reason == f"{attempts[stage][1]} (OSError: libcuda is missing)"
