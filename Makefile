@@ -2,6 +2,10 @@
 # make test        every test that is not slow
 # make test-all    the slow ones too
 # make test-gpu    the whole suite; a missing GPU, matrix folder or PyAMG is a failure
+# make test-oldest the quick tests with the oldest supported NumPy, SciPy and Numba, in .venv-oldest
+# make coverage    the quick tests, and the lines of the package that none of them reaches
+# make lint        ruff, clang-format, codespell and mypy; make format applies the formatters
+# make docs        the documentation, in build/docs; a warning is an error
 # make bench       the benchmarks; ARGS="--device cpu" and the like go to benchmarks/run.py
 # make clean       remove what builds and tests leave behind (the environment stays)
 #
@@ -14,21 +18,31 @@ export LINFOREST_COMMIT := $(COMMIT)
 
 ifdef PYTHON
 ready :=
+lint-ready :=
+docs-ready :=
+tools :=
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 else
 PYTHON := .venv/bin/python
 ready := .venv/.ready-$(EXTRAS)
+lint-ready := .venv/.ready-lint
+docs-ready := .venv/.ready-docs
+tools := .venv/bin/
 endif
 
 pytest := $(PYTHON) -m pytest tests --doctest-modules linforest_precond
 
-.PHONY: demo test test-all test-gpu bench clean
+sources := $(shell git ls-files "*.cu" "*.cuh" 2>/dev/null)
+texts := $(shell git ls-files "*.py" "*.cu" "*.cuh" "*.md" "*.toml" "*.cff" Makefile 2>/dev/null)
+pages := $(wildcard README.md CONTRIBUTING.md CHANGELOG.md)
+
+.PHONY: demo test test-all test-gpu test-oldest coverage lint format docs bench clean
 
 demo: $(ready)
 	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
 
 # NumPy's own threads would spin beside Numba's.
-test test-all: export OPENBLAS_NUM_THREADS := 1
+test test-all test-oldest coverage: export OPENBLAS_NUM_THREADS := 1
 
 test: $(ready)
 	$(pytest) -m "not slow"
@@ -40,14 +54,57 @@ test-gpu: export LINFOREST_REQUIRE := gpu,matrices,pyamg
 test-gpu: $(ready)
 	$(pytest)
 
+coverage: $(ready)
+	$(pytest) -m "not slow" --cov --cov-report=term-missing
+
+test-oldest: .venv-oldest/.ready
+	.venv-oldest/bin/python -m pytest tests --doctest-modules linforest_precond -m "not slow"
+
+lint: $(lint-ready)
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(tools)clang-format --dry-run --Werror $(sources)
+	$(PYTHON) -m codespell_lib $(texts)
+	$(PYTHON) -m mdformat --check $(pages)
+	$(PYTHON) -m mypy
+
+format: $(lint-ready)
+	$(PYTHON) -m ruff check --fix .
+	$(PYTHON) -m ruff format .
+	$(tools)clang-format -i $(sources)
+	$(PYTHON) -m mdformat $(pages)
+
+docs: $(docs-ready)
+	$(PYTHON) -m sphinx -W --keep-going -b html docs build/docs
+
 bench: $(ready)
 	$(PYTHON) benchmarks/run.py $(ARGS)
 
-# The stamp makes the second call fast; a changed pyproject.toml installs again.
-.venv/.ready-$(EXTRAS): pyproject.toml
-	test -x .venv/bin/python || python3 -m venv .venv
+# The stamps make the second call fast; a changed pyproject.toml installs again.
+.venv/bin/python:
+	python3 -m venv .venv
 	.venv/bin/python -m pip install --quiet --upgrade pip
+
+.venv/.ready-$(EXTRAS): pyproject.toml | .venv/bin/python
 	.venv/bin/python -m pip install --quiet --editable ".[$(EXTRAS)]"
+	touch $@
+
+.venv/.ready-docs: pyproject.toml | .venv/bin/python
+	.venv/bin/python -m pip install --quiet --editable ".[docs]"
+	touch $@
+
+.venv/.ready-lint: pyproject.toml | .venv/bin/python
+	.venv/bin/python -m pip install --quiet --group lint
+	.venv/bin/python -m pip install --quiet --editable .
+	touch $@
+
+# The lower bounds of the base dependencies, each exactly.
+.venv-oldest/.ready: pyproject.toml
+	test -x .venv-oldest/bin/python || python3 -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --upgrade pip
+	.venv-oldest/bin/python -c "import tomllib; print(*[need.replace('>=', '==') + '.*' for need in \
+		tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']], sep='\n')" > .venv-oldest/constraints
+	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints --editable ".[test]"
 	touch $@
 
 clean:

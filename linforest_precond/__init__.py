@@ -1,4 +1,4 @@
-"""Preconditioners for sparse iterative solvers from heavy paths in the matrix, on GPU and CPU."""
+"""Preconditioners for sparse iterative solvers from linear forests of the matrix's graph, on GPU and CPU."""
 
 from linforest_precond import graph as graph
 from linforest_precond import matrices as matrices

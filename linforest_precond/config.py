@@ -1,10 +1,13 @@
-"""What this installation is made of and which backends it can use."""
+"""Versions of this installation, the backends it can use, and compilation ahead of time."""
 
 import importlib
 import platform
+from collections.abc import Callable
+from typing import Any
 
 import numba
 import numpy as np
+import numpy.typing as npt
 
 from linforest_precond import matrices, solvers
 from linforest_precond.backends import backend_of, cuda_status
@@ -31,10 +34,8 @@ def show_config() -> None:
         print(f"{name:<{width}}  {text}")
 
 
-def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
-    """Compile the kernels from a matrix to its preconditioners and solvers, and to its order, ahead.
-
-    On every usable backend.
+def warmup(dtype: npt.DTypeLike = np.float64, index_dtype: npt.DTypeLike = np.int32) -> None:
+    """Compile the kernels of preconditioners, solvers and reordering ahead of time, on every usable backend.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
     >>> import linforest_precond as lf
     >>> lf.warmup("float64")
     """
-    options = {"dtype": dtype, "index_dtype": index_dtype}
+    options: dict[str, Any] = {"dtype": dtype, "index_dtype": index_dtype}
     for device in ("cpu", "cuda") if cuda_status()[0] else ("cpu",):
         A = matrices.aniso(1, 8, device=device, **options)
         r = backend_of(A).xp.ones(A.shape[0], A.dtype)
@@ -57,11 +58,11 @@ def warmup(dtype=np.float64, index_dtype=np.int32) -> None:
         for solve in (solvers.cg, solvers.fcg, solvers.bicgstab):
             solve(A, r, M=M)
         reverse_cuthill_mckee(A)
-        # A nonsymmetric matrix takes another way through the gate.
+        # The gate symmetrizes a nonsymmetric matrix, by kernels of its own.
         tridiagonal(matrices.stencil(8, [1, 4, 2], device=device, **options))
 
 
-def _versions():
+def _versions() -> dict[str, str]:
     return {
         "linforest_precond": _imported("linforest_precond"),
         "python": f"{platform.python_version()} ({platform.system()} {platform.machine()})",
@@ -69,15 +70,15 @@ def _versions():
     }
 
 
-def _imported(name):
+def _imported(name: str) -> str:
     try:
-        return importlib.import_module(name).__version__
-    except Exception as error:  # a broken wheel fails in many ways, and this is where one looks for them
+        return str(importlib.import_module(name).__version__)
+    except Exception as error:  # broken wheels raise exceptions without a common base
         return f"does not import ({type(error).__name__})"
 
 
-def _cuda_versions():
-    """CUDA's versions as far as they can be asked: a driver may be missing where the runtime is there."""
+def _cuda_versions() -> dict[str, str]:
+    """The versions of CUDA's runtime and driver; either may be missing."""
     try:
         from cupy.cuda import runtime
     except Exception:
@@ -88,27 +89,28 @@ def _cuda_versions():
     }
 
 
-def _cuda_version(ask):
+def _cuda_version(get_version: Callable[[], int]) -> str:
     try:
-        number = ask()
+        number = get_version()
     except Exception as error:
         return f"not found ({type(error).__name__})"
     return f"{number // 1000}.{number % 1000 // 10}" if number else "not found"
 
 
-def _numba_state():
+def _numba_state() -> dict[str, str]:
+    module: Any = numba
     try:
-        layer, threads = numba.threading_layer(), numba.get_num_threads()
-    except ValueError:  # nothing parallel has run; asking for the thread count would start the threads
-        layer = f"not started (setting: {numba.config.THREADING_LAYER})"
-        threads = numba.config.NUMBA_NUM_THREADS
+        layer, threads = module.threading_layer(), module.get_num_threads()
+    except ValueError:  # nothing parallel has run; get_num_threads would start the threads
+        layer = f"not started (setting: {module.config.THREADING_LAYER})"
+        threads = module.config.NUMBA_NUM_THREADS
     return {
-        "numba threads": threads,
+        "numba threads": str(threads),
         "numba threading layer": layer,
-        "numba cache": cache_folder() or "none: no folder for it can be written",
+        "numba cache": cache_folder() or "none: no writable folder was found",
     }
 
 
-def _backends():
+def _backends() -> dict[str, str]:
     usable, reason = cuda_status()
     return {"backend cpu": "usable", "backend cuda": f"{'usable' if usable else 'not usable'}: {reason}"}

@@ -1,4 +1,4 @@
-"""Records of matchings, and of the coarser matrices that are made along them."""
+"""Records of matchings, and of the coarse matrices made from them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.printing import as_table
-from linforest_precond.records import ChosenEdges, ratio_to_finest
-from linforest_precond.sparse_output import csr_like
+from linforest_precond.records import ChosenEdges, Progress, ratio_to_finest
+from linforest_precond.sparse_output import sparse_like
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,16 +25,16 @@ class Matching(ChosenEdges):
     values : (N,) array
         The graph's values on these edges, 0 for a single vertex.
     progress : array of two numbers
-        What `iterations` and `maximal` read; on the device, so that making a matching does not wait for it.
+        `iterations` and `maximal`, on the device.
     total_weight, scale
-        What coverages are measured against.
+        Those of the graph; coverages are relative to them.
     method : str
-        How it was made.
+        The algorithm.
     """
 
     mate: Array
     values: Array
-    progress: Array
+    progress: Progress
     total_weight: float
     scale: float = 1.0
     method: str = "locally_dominant"
@@ -47,7 +47,8 @@ class Matching(ChosenEdges):
     @cached_property
     def weight(self) -> float:
         """Sum of the weights of the edges, in float64."""
-        return backend_of(self.values).matrix.sums.tree_sum(self.values, self.scale) / (2.0 * self.scale)
+        both_ends: float = backend_of(self.values).matrix.sums.tree_sum(self.values, self.scale)
+        return both_ends / (2.0 * self.scale)
 
     def __str__(self) -> str:
         vertices = self.mate.size
@@ -63,15 +64,15 @@ class Matching(ChosenEdges):
 
 @dataclass(frozen=True, eq=False)
 class Coarsening:
-    """A coarser matrix: ``A = P.T @ A_fine @ P``, where P puts every vertex into one aggregate.
+    """A coarse matrix: the Galerkin product ``A = P.T @ A_fine @ P`` of an aggregation.
 
     Attributes
     ----------
     A : sparse matrix
-        The coarse matrix, of the fine one's kind and format.
+        The coarse matrix, of the class and format of the fine one.
     aggregates : (N,) integer array
-        The aggregate of each vertex, which is its row of the coarse matrix. Aggregates are numbered by their
-        lowest vertices.
+        The aggregate of each vertex, which is its row in the coarse matrix. Aggregates are numbered in the
+        order of their lowest vertices.
     fine_nnz : int
         Stored entries of the fine matrix.
     """
@@ -83,14 +84,14 @@ class Coarsening:
     @property
     def n(self) -> int:
         """Rows of the coarse matrix."""
-        return self.A.shape[0]
+        return int(self.A.shape[0])
 
     @cached_property
     def P(self) -> Any:  # noqa: N802
-        """The prolongator: N x n, with a one in each row, of the matrices' kind."""
+        """The tentative prolongator: N x n, with a one in each row, of the class and format of A."""
         xp, rows = backend_of(self.aggregates).xp, self.aggregates.size
         indptr = xp.arange(rows + 1, dtype=self.aggregates.dtype)
-        return csr_like(self.A, xp.ones(rows, self.A.dtype), self.aggregates, indptr, (rows, self.n))
+        return sparse_like(self.A, xp.ones(rows, self.A.dtype), self.aggregates, indptr, (rows, self.n))
 
     def __str__(self) -> str:
         rows = self.aggregates.size
@@ -106,17 +107,17 @@ class Coarsening:
 
 
 @dataclass(frozen=True, eq=False)
-class CoarseningHierarchy(Sequence):
-    """Coarsenings one after the other: ``hierarchy[i]`` leads from level i to level i + 1, its P back.
+class CoarseningHierarchy(Sequence[Coarsening]):
+    """A sequence of coarsenings: ``hierarchy[i]`` is that from level i to level i + 1.
 
     Attributes
     ----------
     A : sparse matrix
         The matrix of level 0.
     steps : tuple of Coarsening
-        From each level to the next.
+        The coarsenings from each level to the next.
     stalled : bool
-        Whether it ends because coarsening got nowhere: few vertices still have edges.
+        Whether coarsening stopped early, because the coarsening ratio was too small: few vertices had edges.
     """
 
     A: Any

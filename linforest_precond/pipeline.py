@@ -1,9 +1,13 @@
-"""The whole flow on one screen: A → graph → factor → forest → ordering → bands."""
+"""The whole flow on one screen: A → graph → factor → forest → ordering → bands.
+
+``lf.tridiagonal(A)`` goes on from here: the bands are factored, and an operator applies their inverse.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
+from linforest_precond.annotations import MatrixLike
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
@@ -13,10 +17,34 @@ from linforest_precond.graph.forest.pairs import best_block_forest, check_block_
 from linforest_precond.records import CSR, Bands, BlockForest, Forest
 
 
+def bands_along_forest(csr: CSR, options: dict[str, Any]) -> tuple[Forest, Bands]:
+    """A linear forest of a checked matrix and the matrix's bands along it, with checked options."""
+    graph = as_graph(csr)
+    factor = propose_factor(graph, **options)
+    forest = break_cycles(factor, in_place=True)  # and order the vertices along the paths
+    values = forest.values if graph.values_are_matrix else None
+    return forest, copy_bands(csr, forest, values, forest.slots)
+
+
+def bands_along_block_forest(
+    csr: CSR, candidates: list[tuple[dict[str, Any], ...]]
+) -> tuple[BlockForest, Bands]:
+    """The same with blocks of vertices; `check_block_options` gives the candidates."""
+    graph = as_graph(csr)
+    forest = best_block_forest(graph, candidates)
+    return forest, copy_block_bands(csr, forest)
+
+
 def tridiagonal_bands(
-    A: Any, *, iterations: Any = "auto", m: int = 5, k_m: int = 0, p: float = 0.5, seed: int = 0
+    A: MatrixLike,
+    *,
+    iterations: int | Literal["auto"] | None = "auto",
+    m: int = 5,
+    k_m: int = 0,
+    p: float = 0.5,
+    seed: int = 0,
 ) -> tuple[Forest, Bands]:
-    """A linear forest of A and A's bands along it, with one pass through the gate.
+    """Find a linear forest of A and copy A's bands along it; A is checked once.
 
     The options are those of `linforest_precond.linear_forest`.
 
@@ -31,36 +59,27 @@ def tridiagonal_bands(
     return bands_along_forest(as_csr(A), options)
 
 
-def bands_along_forest(csr: CSR, options: dict[str, Any]) -> tuple[Forest, Bands]:
-    """The same for a checked matrix and checked options: graph, factor, forest with its ordering, bands."""
-    graph = as_graph(csr)
-    factor = propose_factor(graph, **options)
-    forest = break_cycles(factor, in_place=True)
-    values = forest.values if graph.values_are_matrix else None
-    return forest, copy_bands(csr, forest, values, forest.slots)
-
-
 def block_tridiagonal_bands(
-    A: Any,
+    A: MatrixLike,
     block_size: int = 2,
     *,
-    m: Any = "auto",
-    iterations: Any = "auto",
+    m: int | tuple[int, ...] | Literal["auto"] = "auto",
+    iterations: int | Literal["auto"] | None = "auto",
     k_m: int = 0,
     p: float = 0.5,
     seed: int = 0,
 ) -> tuple[BlockForest, Bands]:
-    """A linear forest of blocks of A and A's block bands along it, with one pass through the gate.
+    """Find a linear forest of blocks of A and copy A's block bands along it; A is checked once.
 
     Parameters
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
     block_size : int
-        1, 2 (vertices are paired by a [0,1]-factor) or 4 (and the pairs are paired once more).
+        1, 2 (vertices are paired by a [0,1]-factor) or 4 (and the pairs are paired again).
     m : int, tuple of int or "auto"
-        For all factors, or one for each, pairings first; "auto" tries 1 and 5, then pairs across paths that
-        run side by side, and keeps the largest coverage.
+        For all factors, or one for each, pairings first; "auto" tries 1 and 5, then pairs across neighbouring
+        paths, and keeps the largest coverage.
     iterations, k_m, p, seed
         As in `linforest_precond.graph.factor`, for each of the factors; "auto" makes five where m is 1.
 
@@ -78,9 +97,3 @@ def block_tridiagonal_bands(
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
     return bands_along_block_forest(as_csr(A), candidates)
-
-
-def bands_along_block_forest(csr: CSR, candidates: Any) -> tuple[BlockForest, Bands]:
-    """The same for a checked matrix and the options that `check_block_options` gives."""
-    forest = best_block_forest(as_graph(csr), candidates)
-    return forest, copy_block_bands(csr, forest)

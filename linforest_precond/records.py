@@ -1,14 +1,18 @@
-"""What flows through the house: small frozen records, from a checked matrix to its tridiagonal bands."""
+"""Records: frozen dataclasses for the stages from a checked matrix to its tridiagonal bands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.printing import as_table, numbers_of
+
+# Iterations, and whether the result is maximal: an array on the device, or plain numbers.
+Progress: TypeAlias = Array | tuple[int, bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,19 +22,19 @@ class CSR:
     Attributes
     ----------
     indptr, indices, data
-        The three CSR arrays: the user's own where they were in order already.
+        The three CSR arrays: the user's own where these are valid and sorted.
     symmetric
         Whether the magnitudes ``|A|`` are symmetric.
     total_weight
         The sum of the off-diagonal magnitudes, times `scale`.
     adjacent_weight
-        The part of it that lies on the sub- and superdiagonal.
+        The part of `total_weight` on the sub- and superdiagonal.
     diagonal
         The diagonal, 0 where nothing is stored.
     longest_row
         Stored entries of the longest row.
     scale
-        A power of two: 1, or less where the plain sum would overflow.
+        A power of two: 1, or less where the sum would overflow.
     """
 
     indptr: Array
@@ -54,15 +58,15 @@ class CSR:
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Where a square matrix has stored entries: an edge from each entry's row to its column.
+    """The pattern of a square matrix: each stored entry is an edge from its row to its column.
 
     Attributes
     ----------
     indptr, indices
-        As in `CSR`, but that `indices` are 32-bit whatever `indptr` is. Diagonal entries may be stored; they
+        As in `CSR`, but `indices` are 32-bit whatever `indptr` is. Diagonal entries may be stored; they
         are no edges.
     degrees
-        Number of each vertex's neighbours, itself not counted, 32-bit.
+        Number of off-diagonal entries of each row, 32-bit.
     symmetric
         Whether every edge goes both ways.
     longest_row
@@ -89,8 +93,18 @@ class Graph:
     """The undirected weighted graph of a matrix: ``|A| - diag(|A|)``, made symmetric where it was not.
 
     The weight of an edge is the magnitude of its (real) value. Diagonal and zero entries may be stored; they
-    are no edges. `slots_are_matrix` says whether an entry's place is also its place in A, and
-    `values_are_matrix` whether the values are A's own, signs included.
+    are no edges.
+
+    Attributes
+    ----------
+    indptr, indices, values
+        CSR arrays with sorted columns.
+    total_weight, scale, longest_row
+        As in `CSR`.
+    slots_are_matrix
+        Whether the graph has A's pattern, so that an entry has the same slot in both.
+    values_are_matrix
+        Whether `values` are A's own, signs included.
     """
 
     indptr: Array
@@ -107,48 +121,57 @@ class Graph:
         return self.indptr.size - 1
 
 
+def magnitudes_of(values: Array) -> Array:
+    """The magnitudes of real or complex values."""
+    magnitudes: Array = backend_of(values).matrix.entries.magnitudes(values)
+    return magnitudes
+
+
 def covered_share(kept: tuple[Array, ...], total_weight: float, scale: float) -> float:
-    """Share of the weight in `kept` (Eq. 4 of Klein & Strzodka, 2022); without edges all is covered."""
+    """Share of the weight in `kept` (Eq. 4 of Klein & Strzodka, 2022); 1 for a graph without edges."""
     if total_weight == 0.0:
         return 1.0
-    weight = sum(backend_of(values).matrix.sums.tree_sum(values, scale) for values in kept)
+    weight: float = sum(backend_of(values).matrix.sums.tree_sum(values, scale) for values in kept)
     return min(1.0, weight / total_weight)
 
 
 def ratio_to_finest(numbers: Sequence[int]) -> float:
-    """The sum over the levels of a hierarchy divided by the finest level's number: a complexity."""
+    """The sum over all levels of a hierarchy divided by the finest level's number: its complexity.
+
+    The operator complexity for numbers of entries, the grid complexity for numbers of unknowns.
+    """
     return sum(numbers) / max(numbers[0], 1)
 
 
 class ChosenEdges:
-    """What factors, forests and matchings tell of themselves from `values`, `progress` and the weight.
+    """Properties that factors, forests and matchings share.
 
-    `progress` are two numbers, rounds and whether the choice is maximal; they are on the device until someone
-    asks, so that making a choice does not wait for it.
+    `progress` holds two numbers: iterations, and whether the result is maximal. They are copied to the host
+    when they are read, so that the computation has no stall.
     """
 
     values: Array
-    progress: Array
+    progress: Progress
     total_weight: float
     scale: float
 
     @cached_property
     def iterations(self) -> int:
-        """Rounds of propositions, the paper's M_max when `maximal`; 1 of methods that have none."""
+        """Number of proposition rounds, the paper's M_max when `maximal`; 1 for sequential methods."""
         return numbers_of(self.progress)[0]
 
     @cached_property
     def maximal(self) -> bool:
-        """Whether it is known that no edge can be added; of a forest, to the factor that it was made from."""
+        """Whether no edge can be added, as far as is proven; for a forest, to its factor."""
         return bool(numbers_of(self.progress)[1])
 
     @cached_property
     def coverage(self) -> float:
-        """Share of the off-diagonal weight that these edges hold (Eq. 4 of Klein & Strzodka, 2022)."""
+        """Share of the off-diagonal weight in these edges (Eq. 4 of Klein & Strzodka, 2022)."""
         return covered_share((self.values,), self.total_weight, self.scale)
 
     def _table(self, title: str, *rows: tuple[str, str], of: str = "") -> str:
-        """The rows, then coverage and iterations, which are those `of` something else if that is named."""
+        """The given rows, then coverage and iterations; `of` names what the iterations belong to."""
         ending = f"maximal {of}" if self.maximal else f"{of} not proven maximal"
         return as_table(
             title,
@@ -167,38 +190,39 @@ class Factor(ChosenEdges):
     neighbors : (N, n) integer array
         The other ends of each vertex's edges in ascending order, -1 where empty.
     values : (N, n) array
-        The graph's values on these edges, 0 where empty: A's own entries where its magnitudes are real and
+        The graph's values on these edges, 0 where empty: A's own entries where A is real and ``|A|`` is
         symmetric.
     slots : (N, n) integer array or None
-        Where each edge is stored in the matrix's CSR arrays, -1 where empty; None where the graph's
-        pattern is not the matrix's (a nonsymmetric pattern).
+        The index of each edge's entry in the matrix's CSR arrays, -1 where empty; None where the matrix has a
+        nonsymmetric pattern, which is not the graph's.
     progress : array of two numbers
-        What `iterations` and `maximal` read; on the device, so that making a factor does not wait for it.
+        `iterations` and `maximal`, on the device.
     total_weight, scale
-        What coverages are measured against.
+        Those of the graph; coverages are relative to them.
     """
 
     neighbors: Array
     values: Array
     slots: Array | None
-    progress: Array
+    progress: Progress
     total_weight: float
     scale: float = 1.0
 
     @property
     def n(self) -> int:
         """The largest degree allowed."""
-        return self.neighbors.shape[1]
+        return int(self.neighbors.shape[1])
 
     @property
     def weights(self) -> Array:
         """The weights of the edges: magnitudes, 0 where empty."""
-        return backend_of(self.values).matrix.entries.magnitudes(self.values)
+        return magnitudes_of(self.values)
 
     @property
     def degrees(self) -> Array:
         """Number of confirmed edges of each vertex."""
-        return (self.neighbors >= 0).sum(axis=1)
+        degrees: Array = (self.neighbors >= 0).sum(axis=1)
+        return degrees
 
     def __str__(self) -> str:
         vertices = self.neighbors.shape[0]
@@ -227,13 +251,15 @@ class Forest(ChosenEdges):
     path_id : (N,) integer array
         The smaller vertex id of the path's two ends.
     position : (N,) integer array
-        Place in the path, counted from 1 at the end with the smaller id.
+        Position in the path, counted from 1 at the end with the smaller id.
     ordering : Ordering
         Vertices sorted by (path id, position).
     counts : array of three numbers
-        What `n_paths`, `longest_path` and `n_cycles_broken` read.
+        `n_paths`, `longest_path` and `n_cycles_broken`, on the device.
     progress : array of two numbers
-        What `iterations` and `maximal` read, of the factor the forest was made from.
+        `iterations` and `maximal` of the factor that the forest was made from, on the device.
+    total_weight, scale
+        As in `Factor`.
     """
 
     neighbors: Array
@@ -243,29 +269,29 @@ class Forest(ChosenEdges):
     position: Array
     ordering: Ordering
     counts: Array
-    progress: Array
+    progress: Progress
     total_weight: float
     scale: float = 1.0
 
     @cached_property
     def n_paths(self) -> int:
-        """Paths, lone vertices included."""
+        """Number of paths, isolated vertices included."""
         return numbers_of(self.counts)[0]
 
     @cached_property
     def longest_path(self) -> int:
-        """Vertices of the longest path."""
+        """Number of vertices of the longest path."""
         return numbers_of(self.counts)[1]
 
     @cached_property
     def n_cycles_broken(self) -> int:
-        """Cycles that lost their weakest edge."""
+        """Number of cycles that lost their weakest edge."""
         return numbers_of(self.counts)[2]
 
     @property
     def weights(self) -> Array:
         """The weights of the edges: magnitudes, 0 where empty."""
-        return backend_of(self.values).matrix.entries.magnitudes(self.values)
+        return magnitudes_of(self.values)
 
     @property
     def order(self) -> Array:
@@ -292,14 +318,14 @@ class Forest(ChosenEdges):
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Vertices two by two.
+    """Disjoint pairs of vertices.
 
     Attributes
     ----------
     members : (pairs, 2) integer array
-        The vertices of each pair, the lower one first; -1, a ghost, beside a lone vertex.
+        The vertices of each pair, the lower one first; an unmatched vertex is paired with a ghost, -1.
     places : (N,) integer array
-        Where each vertex stands among all members: twice its pair, plus one for a higher member.
+        The place of each vertex in the raveled `members`: twice its pair, plus one for the second member.
     """
 
     members: Array
@@ -308,25 +334,24 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class BlockForest:
-    """A linear forest of blocks: paths through groups of vertices that lie close together.
+    """A linear forest whose vertices are blocks, small groups of strongly coupled vertices.
 
     Attributes
     ----------
     members : (blocks * block_size,) integer array
-        The vertices block after block in the order of the paths, -1 for a ghost, which fills up a block
-        that found too few partners.
+        The vertices, block after block in the order of the paths; -1 for a ghost, which pads a block of
+        too few vertices.
     block_size
         Vertices of a block, ghosts included.
     forest : Forest
-        The forest whose vertices are the blocks, in an order of its own: ``forest.order[i]`` is the
-        block that comes i-th.
+        The forest whose vertices are the blocks; ``forest.order[i]`` is the block that comes i-th.
     coverage
         Share of the matrix's off-diagonal weight inside the blocks and along the paths (Eq. 4).
     m : tuple of int
-        Of the factors: the pairings' first, then that of the paths.
+        Option m of the factors: those of the pairings first, then that of the paths.
     pairing : {"edges", "paths"}
-        How the pairs were found: along heavy edges, or across heavy paths that run side by side (the
-        pairings' m is then not used).
+        How the pairs were found: along heavy edges, or across neighbouring heavy paths (the m of the
+        pairings is then not used).
     """
 
     members: Array
@@ -347,12 +372,12 @@ class BlockForest:
 
     @property
     def n_paths(self) -> int:
-        """Paths of blocks, lone blocks included."""
+        """Number of paths, isolated blocks included."""
         return self.forest.n_paths
 
     @property
     def longest_path(self) -> int:
-        """Blocks of the longest path."""
+        """Number of blocks of the longest path."""
         return self.forest.longest_path
 
     def __str__(self) -> str:

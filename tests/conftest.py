@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import strategies
 from hypothesis import HealthCheck, settings
 from strategies import make_csr
 
@@ -25,8 +26,13 @@ REQUIRED = {name.strip() for name in os.environ.get("LINFOREST_REQUIRE", "").spl
 GPU_USABLE, GPU_REASON = cuda_status()
 
 
+def pytest_configure(config):
+    """A quick run, one without the slow tests, draws matrices of one type: kernels are compiled for each."""
+    strategies.draw_all_types = "not slow" not in config.option.markexpr
+
+
 def skip_or_fail(need, reason):
-    """A missing need skips the test, unless LINFOREST_REQUIRE lists it: then it fails."""
+    """A missing requirement skips the test, or fails it where LINFOREST_REQUIRE lists it."""
     if need in REQUIRED:
         pytest.fail(f"LINFOREST_REQUIRE asks for {need}: {reason}", pytrace=False)
     pytest.skip(reason)
@@ -46,7 +52,7 @@ def pyamg_gallery():
 
 
 class Cpu:
-    """Test matrices and arrays as NumPy and SciPy hold them."""
+    """Test matrices and arrays of NumPy and SciPy."""
 
     name = "cpu"
     xp = np
@@ -66,7 +72,7 @@ class Cpu:
 
 
 class Cuda(Cpu):
-    """Test matrices and arrays as CuPy holds them."""
+    """Test matrices and arrays of CuPy."""
 
     name = "cuda"
 
@@ -113,7 +119,7 @@ def cuda():
     return CUDA
 
 
-# The oracles can follow the small ones; uncharged iterations come to an end soon on the medium ones.
+# Largest numbers of nonzeros: small enough for the oracles, and for uncharged iterations until maximal.
 REAL_NAMES = {"real_name": None, "medium_real_name": 400_000, "small_real_name": 30_000}
 
 
@@ -124,7 +130,7 @@ def matrices_folder():
 
 @functools.cache
 def manifest():
-    """{name: (rows, nonzeros)} of the real matrices at hand, fewest nonzeros first."""
+    """{name: (rows, nonzeros)} of the real matrices available, fewest nonzeros first."""
     folder = matrices_folder()
     if folder is None:
         return {}
@@ -135,7 +141,7 @@ def manifest():
 
 
 def real_matrices(most_nonzeros=None):
-    """Names of the real matrices at hand."""
+    """Names of the real matrices available."""
     return [name for name, (_, nnz) in manifest().items() if most_nonzeros is None or nnz <= most_nonzeros]
 
 
@@ -148,7 +154,7 @@ def load_real(name):
 
 
 def pytest_generate_tests(metafunc):
-    """``real_name`` runs over all real matrices, the others over those of so many nonzeros at most."""
+    """``real_name`` runs over all real matrices, the others over those up to their number of nonzeros."""
     for fixture, most_nonzeros in REAL_NAMES.items():
         if fixture in metafunc.fixturenames:
             names = real_matrices(most_nonzeros) or [None]

@@ -1,7 +1,7 @@
-"""Textbook versions in plain Python, slow and plain to read, and the invariants every answer must keep.
+"""Oracles: textbook algorithms in plain, slow Python; and assertions of the invariants of every result.
 
-NumPy serves as a container only (but for the checks of large forests), and nothing here imports the library's
-algorithms.
+NumPy is used only as a container (apart from the checks of large forests), and nothing here imports the
+library's algorithms.
 """
 
 import math
@@ -53,7 +53,7 @@ def directed_weights(A):
 
 
 def graph_edges(A):
-    """{(lo, hi): weight} of the graph: |A| off the diagonal, plus its transpose where not symmetric."""
+    """{(lo, hi): weight} of the graph: |A| off the diagonal, plus the transpose where not symmetric."""
     directed = directed_weights(A)
     if all(directed.get((j, i)) == weight for (i, j), weight in directed.items()):
         return {(i, j): weight for (i, j), weight in directed.items() if i < j}
@@ -118,7 +118,7 @@ class ParallelFactor:
 
 
 def parallel_factor(A, n, iterations=5, m=5, k_m=0, p=0.5, seed=0):
-    """Algorithm 2, one vertex after the other; ``iterations`` is a number, None or "auto"."""
+    """Algorithm 2, sequentially; ``iterations`` is a number, None or "auto"."""
     size = A.shape[0]
     around = adjacency(graph_edges(A), size)
     confirmed = [set() for _ in range(size)]
@@ -142,7 +142,7 @@ def parallel_factor(A, n, iterations=5, m=5, k_m=0, p=0.5, seed=0):
 
 
 def _propose(v, around, confirmed, n, charged, k, seed, p):
-    """The new edges v would like: heaviest first, ties by column, under charging by a hash first."""
+    """The edges that v proposes: heaviest first, ties by column, in charged iterations by hash first."""
     if len(confirmed[v]) == n:
         return set()
     candidates = [w for w in around[v] if w not in confirmed[v] and len(confirmed[w]) < n]
@@ -180,7 +180,7 @@ class LinearForest:
 
 def linear_forest(neighbors, weight):
     """
-    Walk the paths one after the other; a cycle first loses its least edge by (weight, min, max).
+    A sequential walk along every path; a cycle first loses its least edge by (weight, min, max).
 
     ``neighbors`` is a list of sets of at most two; ``weight(lo, hi)`` gives an edge's weight.
     """
@@ -194,7 +194,7 @@ def linear_forest(neighbors, weight):
     path_id = [-1] * len(neighbors)
     position = [0] * len(neighbors)
     lengths = []
-    # Ascending starts: the smaller end of each path is met first.
+    # Ascending starts: the smaller end of each path comes first.
     for start in range(len(neighbors)):
         if path_id[start] >= 0 or len(neighbors[start]) == 2:
             continue
@@ -236,7 +236,7 @@ def order(path_id, position):
 
 
 def bands(A, new_order, neighbors):
-    """lower, diagonal, upper of A in the new order along the forest's edges; entries copied as they are."""
+    """lower, diagonal, upper of A in the new order along the forest's edges: copies of A's entries."""
     found = entries(A)
     size = len(new_order)
     zero = A.dtype.type(0)
@@ -251,7 +251,7 @@ def bands(A, new_order, neighbors):
 
 
 def tree_sum(values):
-    """The fixed-shape sum: chunks of 2048 dealt out to 256 lanes, halved, and again over the chunks' sums."""
+    """The fixed-shape tree sum: chunks of 2048 in 256 lanes, reduced by halves; again over the chunk sums."""
     values = [float(value) for value in values]
     if not values:
         return 0.0
@@ -326,7 +326,7 @@ def assert_is_permutation(new_order, rank=None):
 
 
 def assert_is_linear_forest(A, neighbors, path_id, position):
-    """A [0,2]-factor without cycles, every path named after its smaller end and counted from there."""
+    """A [0,2]-factor without cycles; path ids are the smaller ends, where positions start."""
     assert_is_factor(A, neighbors, 2)
     held = as_sets(neighbors)
     path_id, position = np.asarray(path_id).tolist(), np.asarray(position).tolist()
@@ -348,7 +348,7 @@ def assert_is_linear_forest(A, neighbors, path_id, position):
 
 
 def assert_is_tridiagonal_after_permutation(neighbors, rank):
-    """Every edge joins vertices that are next to each other in the new order."""
+    """Every edge joins neighbours of the new order."""
     rank = np.asarray(rank).tolist()
     for v, around in enumerate(as_sets(neighbors)):
         for w in around:
@@ -360,8 +360,8 @@ def assert_is_large_linear_forest(neighbors, path_id, position, new_order, rank)
     """
     The forest's invariants for millions of vertices.
 
-    Edges join only vertices next to each other in the order, so there is no cycle; along the order each path
-    id fills one run, positions count from 1 in it, and it is named after its smaller end, which comes first.
+    Edges join only neighbours of the order, so there is no cycle. Along the order each path is contiguous,
+    positions count from 1, and the path id is the smaller end, which comes first.
     """
     size = len(path_id)
     np.testing.assert_array_equal(rank[new_order], np.arange(size))
@@ -376,7 +376,7 @@ def assert_is_large_linear_forest(neighbors, path_id, position, new_order, rank)
     np.testing.assert_array_equal(places, np.arange(size) - np.repeat(begin, lengths) + 1)
     np.testing.assert_array_equal(ids[begin], new_order[begin])
     assert np.all(new_order[begin] <= new_order[begin + lengths - 1])
-    # Inside a run every vertex holds exactly the vertices before and after it.
+    # Inside a path the neighbors of a vertex are exactly the vertices before and after it.
     wanted = np.full((size, 2), -1, dtype=np.int64)
     wanted[1:, 0] = np.where(starts[1:], -1, new_order[:-1])
     wanted[:-1, 1] = np.where(starts[1:], -1, new_order[1:])

@@ -1,4 +1,4 @@
-"""Graphs to test on: a Hypothesis strategy for small ones, seeded generators, special shapes."""
+"""Test graphs: a Hypothesis strategy for small ones, seeded generators, special shapes."""
 
 import functools
 
@@ -9,17 +9,51 @@ from hypothesis import strategies as st
 
 from linforest_precond.matrices import rmat
 
-DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
+DTYPES = (np.float64, np.float32, np.complex128, np.complex64)
 INDEX_DTYPES = (np.int32, np.int64)
+# All combinations; the first five meet every value type and every index type.
+TYPES = [(dtype, np.int32) for dtype in DTYPES] + [(dtype, np.int64) for dtype in DTYPES]
 FEW_WEIGHTS = (1.0, 2.0, 0.5, -1.0)
+
+
+def slow(*values):
+    """Values for a parametrized test that runs with the slow ones."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+def quick(values, first=1):
+    """Values for a parametrized test: the first ones run in a quick run, all of them with the slow tests.
+
+    Numba compiles every kernel for every combination of types, about a second each.
+    """
+    values = list(values)
+    return values[:first] + [
+        slow(*value) if isinstance(value, tuple) else slow(value) for value in values[first:]
+    ]
+
+
+def crossed(names, types, few):
+    """Every name with every type; in a quick run, only names in `few` meet types other than the first."""
+    pairs = [(name, each) for name in names for each in types]
+    return [pair if pair[0] in few or pair[1] is types[0] else slow(*pair) for pair in pairs]
+
+
+# Whether Hypothesis draws all types; conftest.py turns this off in a quick run.
+draw_all_types = True
+
+
+@st.composite
+def types(draw, among):
+    """One of the types; in a quick run always the first."""
+    return draw(st.sampled_from(among if draw_all_types else among[:1]))
 
 
 @st.composite
 def matrices(draw, max_size=40, dtypes=DTYPES):
     """Square csr_array: ties or none, symmetric or not, with explicit zeros and isolated vertices."""
     size = draw(st.integers(0, max_size))
-    dtype = np.dtype(draw(st.sampled_from(dtypes)))
-    index_dtype = draw(st.sampled_from(INDEX_DTYPES))
+    dtype = np.dtype(draw(types(dtypes)))
+    index_dtype = draw(types(INDEX_DTYPES))
     places = st.tuples(st.integers(0, max(size - 1, 0)), st.integers(0, max(size - 1, 0)))
     kind = draw(st.sampled_from(("symmetric", "nonsymmetric", "diagonal")))
     weights = draw(st.sampled_from((_few_weights(dtype), _many_weights(dtype))))
@@ -134,7 +168,7 @@ def union_of_cycles(lengths, kind="unique", seed=0):
 
 
 def star_graph(leaves, weights=1.0):
-    """Vertex 0 in the middle."""
+    """A star with vertex 0 as its center."""
     return from_edges(leaves + 1, np.zeros(leaves), np.arange(1, leaves + 1), weights, diagonal=1.0)
 
 
@@ -167,12 +201,12 @@ def random_graph(size, kind="ties", seed=0, *, mean_degree=6, symmetric=True, dt
 
 
 def directed_graph(size, density, seed=0):
-    """Every entry with the same chance, the diagonal's too."""
+    """Every entry with the same probability, the diagonal ones too."""
     return sp.csr_array(np.random.default_rng(seed).random((size, size)) < density, dtype=np.float32)
 
 
 def rmat_graph(scale, edge_factor=8, kind="ties", seed=0):
-    """A skewed graph of 2**scale vertices: each edge descends the quadrants with chances .57 .19 .19 .05."""
+    """An R-MAT graph of 2**scale vertices, with the Graph500 probabilities .57 .19 .19 .05."""
     rng = np.random.default_rng(seed)
     size, count = 2**scale, edge_factor * 2**scale
     rows, columns = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
@@ -213,7 +247,7 @@ def packed_small_graphs(count, seed=0, largest=9):
 
 def paper_graph():
     """
-    A 10-vertex graph that shows all that the paper tells of its figures 1 and 2.
+    A 10-vertex graph consistent with figures 1 and 2 of Klein & Strzodka (2022).
 
     Stated there: row 4 is (0.2, 3) (0.3, 5) (0.9, 6) (0.4, 7) (0.5, 9), charges at 3, 7 and 9 are positive
     and at 4, 5 and 6 negative (Table 1); 8 - 9 - 4 are neighbors in the factor (section 3.3); a cycle loses
@@ -247,8 +281,3 @@ def grid_graph(*shape):
     lo = [np.take(numbers, range(shape[axis] - 1), axis).ravel() for axis in along]
     hi = [np.take(numbers, range(1, shape[axis]), axis).ravel() for axis in along]
     return from_edges(numbers.size, np.concatenate(lo), np.concatenate(hi), 1.0, diagonal=1.0)
-
-
-def slow(*values):
-    """Values for a parametrized test that runs with the slow ones."""
-    return pytest.param(*values, marks=pytest.mark.slow)

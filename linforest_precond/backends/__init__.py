@@ -1,4 +1,4 @@
-"""The array chooses its backend, once, at the face.
+"""The type of an array selects its backend, once, in the public functions.
 
 `linforest_precond.backends.cpu` and `linforest_precond.backends.cuda` offer the same functions under the
 same names; the first works on NumPy arrays, the second on CuPy arrays.
@@ -7,6 +7,7 @@ same names; the first works on NumPy arrays, the second on CuPy arrays.
 import functools
 import importlib
 import warnings
+from collections.abc import Callable
 from typing import cast
 
 from linforest_precond.backends.protocol import Backend as Backend
@@ -20,7 +21,7 @@ def backend_of(array: object) -> Backend:
     Parameters
     ----------
     array : array or sparse matrix
-        Anything defined by CuPy (or derived from it) belongs to the GPU, everything else to the CPU.
+        Types defined by CuPy, or derived from one, select the GPU; all others the CPU.
 
     Returns
     -------
@@ -51,7 +52,7 @@ def backend_of(array: object) -> Backend:
     return cast(Backend, importlib.import_module(".cuda", __name__))
 
 
-def _is_cupy(kind):
+def _is_cupy(kind: type) -> bool:
     return any(base.__module__.partition(".")[0] in _CUDA_ROOTS for base in kind.__mro__)
 
 
@@ -59,8 +60,8 @@ def _is_cupy(kind):
 def cuda_status() -> tuple[bool, str]:
     """Return whether the GPU is usable, and the reason in words.
 
-    Usable means that CuPy imports, a device answers, and the CUDA libraries load and compile. Never raises,
-    never prints; the answer is found once per process.
+    Usable means that CuPy imports, a device responds, and the CUDA libraries load and compile. Never raises,
+    never prints; the result is cached for the process.
 
     Examples
     --------
@@ -71,19 +72,19 @@ def cuda_status() -> tuple[bool, str]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for attempt, failure in _CUDA_ATTEMPTS:
+        for check, failure in _CUDA_CHECKS:
             try:
-                answer = attempt()
-            except Exception as error:  # a broken driver or wheel fails in ways that have no common type
+                found = check()
+            except Exception as error:  # broken drivers and wheels raise exceptions without a common base
                 return False, f"{failure} ({_first_line(error)})"
-    return True, answer
+    return True, str(found)
 
 
-def _import_cupy():
+def _import_cupy() -> None:
     importlib.import_module("cupy")
 
 
-def _ask_device():
+def _synchronize_device() -> None:
     import cupy
 
     if cupy.cuda.runtime.getDeviceCount() == 0:
@@ -91,30 +92,31 @@ def _ask_device():
     cupy.cuda.Device().synchronize()
 
 
-def _load_libraries():
+def _load_libraries() -> None:
     importlib.import_module("cupyx.scipy.sparse.linalg")
 
 
-def _run_kernel():
+def _run_kernel() -> str:
+    """Compile and run a trivial kernel; return the name of the device."""
     import cupy
 
     code = 'extern "C" __global__ void answer(int* out) { *out = 42; }'
     out = cupy.zeros(1, dtype=cupy.int32)
     cupy.RawModule(code=code).get_function("answer")((1,), (1,), (out,))
-    if out.item() != 42:  # stall: the one question asked per process
+    if out.item() != 42:  # stall: once per process
         raise RuntimeError("a kernel gave a wrong answer")
     device = cupy.cuda.Device()
-    return cupy.cuda.runtime.getDeviceProperties(device.id)["name"].decode()
+    return str(cupy.cuda.runtime.getDeviceProperties(device.id)["name"].decode())
 
 
-# What is tried, in this order, and what it means when it fails.
-_CUDA_ATTEMPTS = (
+# The checks in their order, and the reason if one fails.
+_CUDA_CHECKS: tuple[tuple[Callable[[], object], str], ...] = (
     (_import_cupy, "CuPy does not import: install linforest-precond[cuda13x] or [cuda12x]"),
-    (_ask_device, "no CUDA device answers"),
+    (_synchronize_device, "no CUDA device answers"),
     (_load_libraries, "the CUDA libraries do not load"),
     (_run_kernel, "a trivial CUDA kernel does not compile and run"),
 )
 
 
-def _first_line(error):
+def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".strip().partition("\n")[0]

@@ -1,4 +1,4 @@
-"""What both backends return: named tuples of arrays and numbers, and the codes they contain."""
+"""Return types of both backends: named tuples of arrays and numbers, and the codes they contain."""
 
 from __future__ import annotations
 
@@ -9,73 +9,76 @@ from linforest_precond.annotations import Array
 
 
 class Running(IntEnum):
-    """What a system that is being iterated is doing; one that has stopped has a `solvers.Status`."""
+    """The state of a right-hand side during an iterative solve; once stopped, it has a `solvers.Status`."""
 
     RUNNING = 1
-    HALF = 2  # the half step has converged, and is still to be taken
-    LIMIT = 3  # out of iterations
+    HALF = 2  # converged in the half step of BiCGStab, which is not added to x yet
+    LIMIT = 3  # maxiter iterations are done
 
 
 class Report(NamedTuple):
-    """Where iterated columns stand, and what was recorded since the last report; all on the host."""
+    """The state of an iterative solve with k right-hand sides, and m history records since the last report.
 
-    statuses: Array  # (k,)
+    All arrays are on the host.
+    """
+
+    statuses: Array  # (k,) `Running` or `solvers.Status`
     iterations: Array  # (k,)
-    steps: Array  # (m,) iteration numbers, with halves
+    steps: Array  # (m,) iteration numbers; half steps end in .5
     seconds: Array  # (m,)
-    norms: Array  # (m, k) of the residuals, NaN where a column had stopped
-    errors: Array | None  # (m, k)
+    norms: Array  # (m, k) of the residuals, NaN once a column has stopped
+    errors: Array | None  # (m, k) of the solution, where it is known
 
 
 class Finding(IntEnum):
-    """What is counted while a (block) tridiagonal matrix is factored, and where its count stands.
+    """The counters of the factorization of a (block) tridiagonal matrix: the index of each in the report.
 
-    Only whether a count is 0 decides anything, but for `LIFTED`, which is told to the user.
+    Decisions depend only on whether a count is 0; the number of perturbed pivots is reported to the user.
     """
 
-    LIFTED = 0  # pivots that vanished beside their rows and were lifted
+    LIFTED = 0  # perturbed pivots: tiny relative to their rows, replaced by +-sqrt(eps) times the row's norm
     INDEFINITE = 1  # pivots that a positive definite matrix cannot have
-    GROWN = 2  # inverse pivots that are large beside their rows
-    NOT_ROW_DOMINANT = 3  # rows whose diagonal is smaller than the others together
-    NOT_COLUMN_DOMINANT = 4
-    NOT_SYMMETRIC = 5  # rows that differ from their columns
-    NOT_HERMITIAN = 6
-    NOT_POSITIVE = 7  # diagonal entries without a positive real part
-    TORN = 8  # pivots that do not follow from the one before, to working precision
+    GROWN = 2  # inverse pivots that are large relative to their rows: element growth
+    NOT_ROW_DOMINANT = 3  # rows that are not diagonally dominant
+    NOT_COLUMN_DOMINANT = 4  # columns that are not
+    NOT_SYMMETRIC = 5  # rows that differ from the transpose's
+    NOT_HERMITIAN = 6  # rows that differ from the conjugate transpose's
+    NOT_POSITIVE = 7  # diagonal entries whose real part is not positive
+    TORN = 8  # pivots that violate the recurrence beyond rounding, after a parallel factorization
 
 
 class EntryScan(NamedTuple):
-    """What one pass over the stored entries finds; a position is -1 where there is nothing to report."""
+    """The result of one pass over the stored entries; row and slots are -1 where nothing is wrong."""
 
-    first_bad_row: int
-    first_out_of_range: int
-    first_nonfinite: int
-    sorted: bool
-    symmetric: bool
-    total: float
-    adjacent: float
-    longest_row: int
+    first_bad_row: int  # where indptr decreases, or its first or last value is wrong
+    first_out_of_range: int  # slot of a column index outside the matrix
+    first_nonfinite: int  # slot of NaN or infinity
+    sorted: bool  # columns strictly increase in each row
+    symmetric: bool  # of the magnitudes
+    total: float  # sum of the off-diagonal magnitudes, scaled
+    adjacent: float  # the same of the sub- and superdiagonal
+    longest_row: int  # entries
     diagonal: Array
 
 
 class PatternScan(NamedTuple):
-    """The same of the places of stored entries alone."""
+    """The same for the pattern, whatever the values are."""
 
     first_bad_row: int
     first_out_of_range: int
     sorted: bool
     symmetric: bool
     longest_row: int
-    degrees: Array  # entries of each row, the diagonal left out, 32-bit
+    degrees: Array  # off-diagonal entries of each row, 32-bit
 
 
 class ForestArrays(NamedTuple):
-    """What a backend returns for a linear forest."""
+    """A linear forest, as in `records.Forest`, before its vertices are ordered."""
 
     neighbors: Array
     values: Array
     slots: Array | None
     path_id: Array
     position: Array
-    lengths: Array  # of each path at its id, 0 elsewhere
+    lengths: Array  # of each path, at its id; 0 elsewhere
     counts: Array  # paths, vertices of the longest, cycles broken

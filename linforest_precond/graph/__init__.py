@@ -1,4 +1,4 @@
-"""Graph algorithms on sparse matrices: factors, linear forests, orderings."""
+"""Graph algorithms on sparse matrices: [0,n]-factors, linear forests, matchings, csgraph, orderings."""
 
 from linforest_precond.graph.csgraph.bfs_levels import bfs_levels as bfs_levels
 from linforest_precond.graph.csgraph.breadth_first import breadth_first_order as breadth_first_order

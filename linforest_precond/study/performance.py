@@ -102,7 +102,7 @@ def _factor(graph: Any) -> Factor:
 def _proposition(graph: Any, n: int, repeats: int) -> float:
     """Seconds of the kernel that proposes, in the first iteration."""
     options = check_options(n, 1, 5, 0, 0.5, 0)
-    with timing.watched(cpu.factor, "propose", timing.host_time) as times:
+    with timing.watched(cpu.forest.factor, "propose", timing.host_time) as times:
         for _ in range(1 + repeats):
             propose_factor(graph, **options)
     return statistics.median(times[1:]) / 1e3

@@ -1,8 +1,8 @@
-"""Textbook components in plain Python, slow and plain to read, that import nothing from the library."""
+"""Reference implementations of components in plain Python, independent of the library."""
 
 
 def weak_labels(around):
-    """Union and find over the edges of `around`, sets of neighbours; numbered by the lowest vertex."""
+    """Union-find over the edges of `around`, sets of neighbours; numbered by the lowest vertex."""
     parents = list(range(len(around)))
 
     def find(v):
@@ -18,7 +18,7 @@ def weak_labels(around):
 
 
 def strong_labels(around):
-    """Tarjan's algorithm, with a stack of its own instead of calls; numbered by the lowest vertex."""
+    """Tarjan's algorithm with an explicit stack instead of recursion; numbered by the lowest vertex."""
     size = len(around)
     number, low, component = [None] * size, [0] * size, [None] * size
     path, found = [], 0
@@ -53,7 +53,7 @@ def numbered(labels):
 
 
 def roots(parents):
-    """The root above each vertex, None where there is none."""
+    """The root of each vertex, None for one that leads to a cycle."""
     found = []
     for v in range(len(parents)):
         for _ in parents:

@@ -1,4 +1,4 @@
-"""Graphs of many kinds by name: those that textbook programs can follow, and large ones."""
+"""Graphs of many kinds by name: small ones for the reference implementations, and large ones."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -6,7 +6,7 @@ import strategies as graphs
 
 
 def star_of_stars(leaves):
-    """A middle whose many neighbours have a leaf each: in an independent set, without them, it comes last."""
+    """A centre whose many neighbours have a leaf each: in the order of the independent set it comes last."""
     rim = np.arange(1, leaves + 1)
     ends = np.concatenate([rim, rim + leaves])
     return graphs.from_edges(2 * leaves + 1, np.concatenate([np.zeros(leaves), rim]), ends, 1.0)
@@ -24,7 +24,7 @@ SMALL = {
     "cliques": lambda: graphs.two_cliques_joined(80),
     "isolated": lambda: sp.csr_array((500, 500)),
 }
-# With rows that are cut where pieces are small.
+# With long rows, which are split where pieces are small.
 LONG_ROWS = "directed", "rmat", "star", "star of stars", "cliques"
 
 LARGE = {

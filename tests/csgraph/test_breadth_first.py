@@ -1,4 +1,4 @@
-"""Breadth-first orders: the textbook's, SciPy's levels, one answer for every backend and shape of launch."""
+"""Breadth-first orders against the reference and SciPy; the same for every backend and launch size."""
 
 import numpy as np
 import ordering_oracles as oracles
@@ -26,7 +26,7 @@ def layers(count, width):
     return graphs.from_edges(count * width, lows, highs, 1.0)
 
 
-# Fronts that are soon as wide as the graph, and fronts that never are.
+# Frontiers that soon are as wide as the graph, and frontiers that never are.
 GRAPHS = {
     "grid": graphs.grid_graph(40, 30),
     "cube": graphs.shuffled(graphs.grid_graph(12, 12, 12)),
@@ -36,13 +36,13 @@ GRAPHS = {
     "star": graphs.star_graph(3000),
     "path": graphs.path_graph(2000),
     "cliques": graphs.two_cliques_joined(60),
-    # Vertices find the front behind many others in their rows, one level after the other.
+    # Pull: the parents in the frontier come late in their rows.
     "layers": layers(5, 60),
 }
 
 
 def assert_breadth_first(backend, A, source, directed=True):
-    """The levels are SciPy's, and the order and the predecessors are those that belong to them."""
+    """The depths are SciPy's, and the order and the predecessors follow from them."""
     order, predecessors = lf.graph.breadth_first_order(backend.csr(A), source, directed)
     assert all(isinstance(array, backend.xp.ndarray) for array in (order, predecessors))
     assert order.dtype == predecessors.dtype == np.int32
@@ -151,7 +151,7 @@ class TestFronts:
 
     @pytest.mark.parametrize("graph", GRAPHS)
     def test_of_all_sizes(self, cuda, graph):
-        """Narrow and wide fronts, looked at from either side, give the same levels and parents."""
+        """Narrow and wide frontiers, push and pull, give the same depths and parents."""
         from linforest_precond.backends.cuda.csgraph import breadth_first, sorted_neighbors
 
         A = GRAPHS[graph]
@@ -161,7 +161,7 @@ class TestFronts:
         for sizes in self.SIZES:
             found = cuda.xp.empty(pattern.n, np.int32)
             parents = cuda.xp.full(pattern.n, breadth_first.NO_PREDECESSOR, np.int32)
-            options = {"parents": parents, "both_ways": pattern.symmetric, "dead_end": 0}
+            options = {"parents": parents, "symmetric": pattern.symmetric, "dead_end": 0}
             breadth_first.search(plain, source, found, breadth_first.queue_for(plain), **options, **sizes)
             np.testing.assert_array_equal(cuda.host(found), expected[0], err_msg=str(sizes))
             np.testing.assert_array_equal(cuda.host(parents), expected[1], err_msg=str(sizes))

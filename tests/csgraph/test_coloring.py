@@ -1,4 +1,4 @@
-"""Vertex colourings against the sequential program, and their checker against the definition."""
+"""Vertex colourings against sequential first fit, and their checker against the definition."""
 
 import graph_cases as cases
 import numpy as np
@@ -20,7 +20,7 @@ METHODS = "JP", "LDF"
 
 
 def assert_as_on_the_cpu(backend, A, method):
-    """The CPU runs the sequential program; the checker is another one."""
+    """The CPU colours sequentially; the checker is independent of it."""
     colors = color(backend.csr(A), method)
     assert isinstance(colors, backend.xp.ndarray) and colors.dtype == np.int32
     assert lf.graph.is_coloring(backend.csr(A), colors)

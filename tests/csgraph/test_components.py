@@ -1,4 +1,4 @@
-"""Connected components and breadth-first levels, against the textbook and SciPy."""
+"""Connected components and breadth-first depths against reference implementations and SciPy."""
 
 import component_oracles as union_find
 import numpy as np

@@ -1,4 +1,4 @@
-"""Maximal independent sets against the sequential program, and their checker against the definition."""
+"""Maximal independent sets against the sequential greedy set, and their checker against the definition."""
 
 import graph_cases as cases
 import numpy as np
@@ -43,7 +43,7 @@ class TestSet:
 
     @pytest.mark.parametrize("make", [lambda: graphs.grid_graph(30, 35, 40), lambda: graphs.rmat_graph(15)])
     def test_many_threads(self, backend, make):
-        """Enough vertices for all threads of the CPU, and for several rounds."""
+        """Enough vertices for all threads of the CPU and for several rounds."""
         A = graphs.shuffled(make())
         expected = oracles.independent_set(ordering_oracles.neighbors(A), 1, 0)
         for _ in range(10):
@@ -62,7 +62,7 @@ class TestSet:
     @pytest.mark.parametrize("k", [2, 3])
     @pytest.mark.parametrize("name", ["star of stars", "cliques", "random"])
     def test_few_rounds(self, cuda, name, k, piece, monkeypatch):
-        """A vertex that sees a member does not wait for others that it sees."""
+        """A vertex within k steps of a member is excluded without further rounds."""
         module, launches = cuda_backend.csgraph.independent_set, []
 
         def watched(kernel, arguments):
@@ -73,7 +73,7 @@ class TestSet:
         monkeypatch.setattr(module, "launch", watched)
         mis(cuda.csr(cases.SMALL[name]()), k)
         ((blocks, arrivals),) = launches
-        # All blocks meet once before the rounds, and k times in each.
+        # There is one grid barrier before the rounds, and k in each.
         rounds, rest = divmod(int(arrivals[0]) // blocks - 1, k)
         assert rest == 0 and rounds <= (12 if name == "random" else 2)
 
@@ -109,7 +109,7 @@ class TestSet:
         assert int(middle[0]) == 1 and int(middle.sum()) == 901
 
     def test_the_middle_of_many_steps(self, backend):
-        """More steps than there are: one vertex of each component."""
+        """k above the diameter: one vertex of each component."""
         A = backend.csr(graphs.path_graph(30))
         for k in (29, 30, 10**6):
             assert int(mis(A, k).sum()) == 1
@@ -147,7 +147,7 @@ class TestSet:
 
 
 def assert_as_on_the_cpu(backend, A, k):
-    """The checker is another program than those that find the set."""
+    """The checker is independent of the algorithms that find the set."""
     members = mis(backend.csr(A), k)
     assert_is_mis(backend, backend.csr(A), members, k)
     if backend is not CPU:

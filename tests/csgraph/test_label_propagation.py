@@ -18,7 +18,7 @@ from linforest_precond.backends import cuda as cuda_backend
 
 propagate = lf.graph.label_propagation
 DTYPES = (np.float64,)
-# Rounds that come to an end before.
+# More rounds than convergence takes.
 MANY = 10**6
 
 
@@ -65,7 +65,7 @@ class TestLabels:
         assert all(labels[v] in oracles.modal_labels(around, labels, v) for v in range(len(labels)))
 
     def test_as_many_communities_as_networkx_finds(self, backend):
-        """Cliques on a ring, an edge between neighbours: nobody can miss them."""
+        """A ring of cliques, joined by single edges: the communities are obvious."""
         networkx = pytest.importorskip("networkx")
         ring = networkx.ring_of_cliques(20, 8)
         A = sp.csr_array(networkx.to_scipy_sparse_array(ring, dtype=float))
@@ -103,7 +103,7 @@ class TestLabels:
             assert bool((propagate(A, seed=3) == first).all())
 
     def test_two_sides_come_to_rest(self, backend):
-        """On complete bipartite graphs both sides would change labels for ever if all took turns at once."""
+        """On complete bipartite graphs the labels would oscillate if all vertices were updated at once."""
         half = np.ones((40, 40))
         A = sp.csr_array(np.block([[0 * half, half], [half, 0 * half]]))
         assert backend.host(propagate(backend.csr(A), MANY)).max() == 0

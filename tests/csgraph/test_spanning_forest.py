@@ -1,4 +1,4 @@
-"""Spanning forests: Kruskal's own, SciPy's weights, one answer for every backend."""
+"""Spanning forests against Kruskal's algorithm and SciPy's weights; the same on every backend."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 import linforest_precond as lf
 from linforest_precond.gate import as_csgraph
 
-DTYPES = (np.float32, np.float64)
+DTYPES = (np.float64, np.float32)
 SIZES = [1000, *(pytest.param(size, marks=pytest.mark.slow) for size in (2000, 4000, 8000))]
 GRAPHS = {
     "tiny": graphs.packed_small_graphs(2000),
@@ -77,7 +77,7 @@ class TestForest:
     @pytest.mark.parametrize("density", [0.1, 0.45, 0.65])
     @pytest.mark.parametrize("size", SIZES)
     def test_densities(self, backend, size, density):
-        """Few different weights: trees that choose among them by slots of either direction form cycles."""
+        """Few distinct weights: ties broken by slots, which differ between directions, would form cycles."""
         rng = np.random.default_rng(size)
         A = sp.random_array((size, size), density=density, rng=rng, format="csr")
         A.data = np.ceil(8 * A.data)
@@ -91,7 +91,7 @@ class TestForest:
     @pytest.mark.slow
     @pytest.mark.parametrize("shuffled", [False, True])
     def test_a_long_path(self, backend, shuffled):
-        """All weights equal: every vertex chooses the edge to its lower neighbour, in one long chain."""
+        """All weights equal: every vertex selects the edge to its lower neighbour, a long chain of hooks."""
         A = graphs.path_graph(10**6)
         assert_weights_of_scipy(backend, graphs.shuffled(A) if shuffled else A)
 

@@ -28,7 +28,7 @@ def random_digraph(size, mean_degree, seed=0):
 
 
 def directed_cycles(lengths, links, seed=0):
-    """Cycles of the given lengths, with so many links from earlier ones to later ones, at random places."""
+    """Cycles of the given lengths, with random edges from earlier cycles to later ones."""
     rng = np.random.default_rng(seed)
     lengths = np.asarray(lengths)
     size = int(lengths.sum())
@@ -46,7 +46,7 @@ def directed_path(size):
 
 
 def sweep_graph(*shape):
-    """Each point of a grid leads to its next ones: no cycles, many ways."""
+    """A grid directed along its axes: no cycles, many paths."""
     return sp.csr_array(sp.triu(graphs.grid_graph(*shape), 1))
 
 
@@ -59,7 +59,7 @@ def assert_as_scipy(backend, A):
 
 
 def by_lowest_vertex(labels):
-    """Components renamed so that they are numbered by their lowest vertices."""
+    """Labels numbered by their lowest vertices."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
 

@@ -1,4 +1,4 @@
-"""The roots of forests that are given by parents."""
+"""The roots of forests given by parents."""
 
 import component_oracles as oracles
 import numpy as np
@@ -13,12 +13,12 @@ import linforest_precond as lf
 
 @st.composite
 def parents(draw, max_size=60):
-    """Anything goes: forests, cycles, roots of both kinds."""
+    """Arbitrary parents: forests, cycles, both kinds of roots."""
     size = draw(st.integers(1, max_size))
     return draw(st.lists(st.integers(-2, size - 1), min_size=size, max_size=size))
 
 
-@given(parents=parents(), dtype=st.sampled_from((np.int32, np.int64)))
+@given(parents=parents(), dtype=graphs.types(graphs.INDEX_DTYPES))
 def test_against_the_textbook(backend, parents, dtype):
     given_parents = backend.array(np.array(parents, dtype))
     expected = oracles.roots(parents)
@@ -64,7 +64,7 @@ def test_long_paths(backend, size, shuffled):
 
 @pytest.mark.parametrize("length", [2, 3, 64, 1000])
 def test_cycles(backend, length):
-    """Also cycles whose length is a power of two, on which pointer jumping comes to rest."""
+    """Also cycles whose length is a power of two, on which pointer jumping becomes stationary."""
     around = np.arange(3, 3 + length)
     parents = np.concatenate([[-1, 0, 4], np.roll(around, 1), [1]])
     with pytest.raises(ValueError, match="from vertex 2 it leads into a cycle"):

@@ -1,4 +1,4 @@
-"""Textbook spanning forests and breadth-first orders in plain Python, without anything from the library."""
+"""Reference spanning forests and breadth-first orders in plain Python, independent of the library."""
 
 from ordering_oracles import levels
 
@@ -29,7 +29,7 @@ def root(parents, v):
 
 
 def breadth_first_order(around, source):
-    """The vertices reached by (level, index), and the lowest of the level before that leads to each."""
+    """The reachable vertices by (depth, index), and the lowest predecessor of each."""
     level = levels(around, source)
     order = sorted((level[v], v) for v in range(len(around)) if level[v] >= 0)
     predecessors = [-9999] * len(around)

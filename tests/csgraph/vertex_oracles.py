@@ -1,4 +1,4 @@
-"""Sets, colours, communities and ranks, slow and plain to read, without anything of the library."""
+"""Reference sets, colourings, communities and ranks in plain Python, independent of the library."""
 
 from collections import Counter
 
@@ -31,12 +31,12 @@ def vertex_hash(v, seed):
 
 
 def has_turn(v, number, seed):
-    """Whether a vertex looks around in a round: about half of them do."""
+    """Whether a vertex is updated in a round: about half of them are."""
     return mix64((key(seed, 2 * number + 1) + v * 0xD1342543DE82EF95) & MASK_64) < 2**63
 
 
 def ball(around, center, steps):
-    """All vertices within so many steps."""
+    """All vertices within a number of steps."""
     found = front = {center}
     for _ in range(steps):
         front = {u for v in front for u in around[v]} - found
@@ -45,7 +45,7 @@ def ball(around, center, steps):
 
 
 def independent_set(around, k, seed):
-    """By (logarithm of the degree, hash, index), whoever has nobody of the set within k steps."""
+    """The greedy set in the order of (bit length of the degree, hash, index)."""
     order = sorted(range(len(around)), key=lambda v: (len(around[v]).bit_length(), vertex_hash(v, seed), v))
     members = set()
     for v in order:
@@ -61,7 +61,7 @@ def is_independent_set(around, marks, k):
 
 
 def coloring(around, seed, largest_first):
-    """In order, the lowest colour that no neighbour has."""
+    """First fit: in order, the lowest colour that no neighbour has."""
     lengths = [len(row).bit_length() if largest_first else 0 for row in around]
     colors = {}
     for v in sorted(range(len(around)), key=lambda v: (-lengths[v], vertex_hash(v, seed), v)):
@@ -78,7 +78,7 @@ def modal_labels(around, labels, v):
 
 
 def label_propagation(around, max_iter, seed):
-    """All that have their turn look at once; they keep their label if it is modal, else take the lowest."""
+    """Synchronous updates: a vertex keeps its label if it is modal, else takes the lowest modal one."""
     labels = list(range(len(around)))
     for number in range(max_iter):
         chosen = list(labels)
@@ -91,7 +91,7 @@ def label_propagation(around, max_iter, seed):
 
 
 def pagerank(A, alpha=0.85, personalization=None, max_iter=100, tol=1e-6, nstart=None, dangling=None):
-    """Power iteration as networkx has it; None where it does not converge."""
+    """Power iteration as in networkx; None if it does not converge."""
     size = A.shape[0]
     uniform = np.full(size, 1.0 / size)
     p, x = (uniform if given is None else given / given.sum() for given in (personalization, nstart))

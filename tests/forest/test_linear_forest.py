@@ -1,4 +1,4 @@
-"""Linear forests: cycles lose their weakest edge, paths are named and counted from their smaller end."""
+"""Linear forests: cycles lose their weakest edge, path ids and positions count from the smaller end."""
 
 import numba
 import numpy as np
@@ -14,7 +14,6 @@ from test_factor import paper_seed
 import linforest_precond as lf
 
 CYCLE_LENGTHS = [3, 4, 5, 6, 7, 8, 9, 16, 17, 31, 32, 33, 64, 1000, 1024, 1025]
-TYPES = [(dtype, index) for dtype in graphs.DTYPES for index in graphs.INDEX_DTYPES]
 
 
 def oracle_forest(A, neighbors):
@@ -23,7 +22,7 @@ def oracle_forest(A, neighbors):
 
 
 def assert_is_the_walked_forest(backend, A, t, neighbors):
-    """Every array and count as the serial walk over the factor's neighbors gives them."""
+    """Every array and count equals that of the oracle, a sequential walk along the factor."""
     wanted = oracle_forest(A, neighbors)
     rows = backend.host(t.neighbors)
     np.testing.assert_array_equal(rows, oracles.as_rows(wanted.neighbors, 2))
@@ -80,7 +79,7 @@ class TestAgainstTheWalk:
         assert_is_the_walked_forest(backend, A, t, factor.neighbors)
         assert (t.iterations, t.maximal) == (factor.iterations, factor.maximal)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 5))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(900, "ties", 2, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -157,7 +156,7 @@ class TestCycles:
         assert_is_the_walked_forest(backend, A, t, oracles.greedy_factor(A, 2))
 
     def test_cycles_beside_paths(self, backend):
-        """A long path keeps the scan going while short cycles of powers of two wait for it."""
+        """A long path needs many rounds; cycles whose lengths are powers of two are finished before."""
         cycles = graphs.union_of_cycles([4, 8, 16, 3, 5, 64] * 20, "ties")
         parts = [cycles, graphs.path_graph(3001), sp.eye_array(50)]
         A = graphs.shuffled(sp.block_diag(parts, format="csr"), 5)
@@ -235,7 +234,7 @@ class TestHandCases:
         np.testing.assert_array_equal(backend.host(t.order), [1, 0, *range(2, 31)])
 
     def test_two_cliques_joined(self, backend):
-        """The heavy bridge is held, so one path runs from clique to clique."""
+        """The heavy bridge is kept, so one path runs from clique to clique."""
         A = graphs.two_cliques_joined(6, bridge=2.0)
         t = lf.linear_forest(backend.csr(A), m=1, iterations=None)
         assert_is_the_walked_forest(backend, A, t, oracles.greedy_factor(A, 2))

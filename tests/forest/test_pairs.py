@@ -1,4 +1,4 @@
-"""Pairs, the graph between them, forests of blocks, and the block bands along their paths."""
+"""Pairs, the coarse graph of the pairs, forests of blocks, and the block bands along their paths."""
 
 import numpy as np
 import oracles
@@ -13,25 +13,24 @@ import linforest_precond as lf
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.factor import check_options
-from linforest_precond.graph.forest.pairs import coarsen, pair_up
+from linforest_precond.graph.forest.pairs import graph_of_pairs, pair_up
 from linforest_precond.graph.forest.path_pairs import pair_paths, without_weak_edges
 from linforest_precond.pipeline import block_tridiagonal_bands
 
 BANDS = ("lower", "diagonal", "upper")
-TYPES = [(dtype, index) for dtype in graphs.DTYPES for index in graphs.INDEX_DTYPES]
 LEVELS = {1: 1, 2: 2, 4: 3}
 
 
-# The textbook versions.
+# Oracles.
 
 
 def pairs_of(neighbors):
-    """The pairs of a list of neighbor sets, by their lower members; -1 beside a lone vertex."""
+    """The pairs of a list of neighbor sets, by their lower members; an unmatched vertex with -1."""
     return [(v, max(around, default=-1)) for v, around in enumerate(neighbors) if max(around, default=v) >= v]
 
 
 def coarse_edges(edges, pairs):
-    """{(lo, hi): weight} between pairs: (w00 + w11) + (w01 + w10), at most the largest number."""
+    """{(lo, hi): weight} between pairs: (w00 + w11) + (w01 + w10), clamped to the largest number."""
     pair_of = {v: pair for pair, members in enumerate(pairs) for v in members if v >= 0}
     between = {tuple(sorted((pair_of[v], pair_of[w]))) for v, w in edges}
     found = {}
@@ -63,7 +62,7 @@ def walked(neighbors, weight):
 
 
 def halved(weight):
-    """Half of a weight, by its exponent: subnormal numbers go on in steps of their own."""
+    """The weight with a decremented exponent field: its half, but for subnormal results."""
     tiny = np.finfo(weight).tiny
     return weight / 2 if weight >= 2 * tiny else weight - tiny
 
@@ -89,7 +88,7 @@ def middle_rows(path):
 
 
 def edges_of_paths(around, paths, path_of, dtype):
-    """{(lo, hi): weight} between paths: what the middle rows of either hold of the other."""
+    """{(lo, hi): weight} between paths: the entries of the middle rows of each in the other."""
     sums = {}
     for rows in zip(*map(middle_rows, paths), strict=True):
         for p, v in enumerate(rows):
@@ -102,7 +101,7 @@ def edges_of_paths(around, paths, path_of, dtype):
 
 
 def meeting(around, paths, p, q):
-    """A place on path p, the place on path q beside it, and whether they run the same way; None if apart."""
+    """A place on path p, the place on path q aligned with it, and the direction; None if not coupled."""
     means = []
     for v in middle_rows(paths[p]):
         places = [paths[q].index(w) for w in around[v] if w in paths[q]]
@@ -114,7 +113,7 @@ def meeting(around, paths, p, q):
 
 @np.errstate(over="ignore")
 def pairs_across_paths(graph, seed):
-    """The pairs of vertices that mates among the paths hold in lockstep, numbered by lower members."""
+    """The pairs of vertices of paired paths, at equal distances from the aligned places, by lower members."""
     dtype, size = graph.dtype, graph.shape[0]
     edges = oracles.graph_edges(graph)
     around = oracles.adjacency(edges, size)
@@ -177,7 +176,7 @@ def block_bands(A, members, starts_path):
 
 
 def covered(A, members, starts_path):
-    """The share of the off-diagonal weight inside the blocks and between those that follow each other."""
+    """The share of the off-diagonal weight inside the blocks and between neighbouring blocks of a path."""
     block_of = {v: block for block, group in enumerate(members) for v in group}
 
     def counts(v, w):
@@ -187,7 +186,7 @@ def covered(A, members, starts_path):
     return oracles._share(A, counts)
 
 
-# What every answer must keep.
+# Invariants.
 
 
 def blocks_of(backend, forest):
@@ -228,7 +227,7 @@ class TestPairs:
         B = backend.csr(A)
         graph, factor = as_graph(B), lf.graph.factor(B, 1, **options)
         pairs = pair_up(factor)
-        return factor, pairs, coarsen(graph, pairs)
+        return factor, pairs, graph_of_pairs(graph, pairs)
 
     def assert_coarse(self, backend, A, **options):
         factor, pairs, coarse = self.coarsened(backend, A, **options)
@@ -254,7 +253,7 @@ class TestPairs:
     def test_hypothesis_graphs(self, backend, A, iterations, seed):
         self.assert_coarse(backend, A, iterations=iterations, seed=seed)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(400, "unique", 2, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -277,7 +276,7 @@ class TestPairs:
         self.assert_coarse(backend, make())
 
     def test_by_hand(self, backend):
-        """The pairs 0 2 and 1 3, and 4 alone; both ways each sum has its own rounding, and it is the same."""
+        """The pairs 0 2 and 1 3, and 4 unmatched; every sum is rounded the same way in both directions."""
         tiny = 2.0**-53
         edges = {(0, 2): 9.0, (1, 3): 8.0, (0, 1): 1.0, (2, 3): tiny, (1, 2): tiny, (0, 4): 0.5, (2, 4): 0.25}
         A = matrix_of({edge: np.float64(weight) for edge, weight in edges.items()}, 5, np.float64)
@@ -288,7 +287,7 @@ class TestPairs:
         assert backend.host(coarse.indices).tolist() == [1, 2, 0, 0]
         assert backend.host(coarse.values).tolist() == [(1.0 + tiny) + (0.0 + tiny), 0.75, 1.0, 0.75]
 
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.float32]))
     def test_huge_and_tiny_weights(self, backend, dtype):
         A = sp.csr_array(graphs.two_cliques_joined(6)).astype(dtype)
         upper = sp.triu(A, 1)
@@ -324,7 +323,7 @@ class TestBlockForest:
     def test_hypothesis_graphs(self, backend, A, block_size, m, iterations, seed):
         self.assert_forest(backend, A, block_size, m, iterations, seed)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 5))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(300, "ties", 6, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -346,7 +345,7 @@ class TestBlockForest:
         assert bands.diagonal.shape == (len(diagonal), block_size, block_size)
 
     def test_by_hand(self, backend):
-        """0 1 and 3 4 are pairs, 2 lies between them; a nonsymmetric matrix keeps its entries both ways."""
+        """0 1 and 3 4 are pairs, 2 lies between them; a nonsymmetric matrix keeps both entries of an edge."""
         A = np.diag([4.0, 5, 6, 7, 8])
         A[0, 1], A[1, 0], A[3, 4], A[4, 3] = -9, 9, 8, -8
         A[1, 2], A[2, 1], A[2, 3] = 2, -3, 1
@@ -369,7 +368,7 @@ class TestBlockForest:
         assert forest.coverage == scalar.coverage
 
     def assert_auto(self, backend, A, block_size, seed=0):
-        """The better of m = 1 and 5, or pairs across paths where they hold more; which it is."""
+        """The better one of m = 1 and 5, or pairs across paths where their coverage is larger."""
         B = backend.csr(A)
         one, five = (block_tridiagonal_bands(B, block_size, m=m, seed=seed)[0] for m in (1, 5))
         best = one if one.coverage >= five.coverage else five
@@ -408,7 +407,7 @@ class TestBlockForest:
             seen |= {found.m[0], best.m[0]}
         assert seen == {1, 5}
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types_across_paths(self, backend, dtype, index_dtype, symmetric):
         A = sp.csr_array(lf.matrices.aniso(2, 12, index_dtype=index_dtype)).astype(dtype)
@@ -420,7 +419,7 @@ class TestBlockForest:
     @pytest.mark.parametrize("shuffled", [False, True])
     @pytest.mark.parametrize(("block_size", "coverages"), [(2, (0.833, 0.8)), (4, (0.917, 0.9))])
     def test_ladders_on_anisotropic_grids(self, backend, block_size, coverages, shuffled):
-        """Two neighbouring lines, or four, as one path, wherever the rows stand."""
+        """Two neighbouring grid lines, or four, form one path of blocks, for any numbering."""
         for kind, coverage in zip((1, 2), coverages, strict=True):
             A = sp.csr_array(lf.matrices.aniso(kind, 80))
             found, best = self.assert_auto(backend, graphs.shuffled(A) if shuffled else A, block_size)
@@ -428,7 +427,7 @@ class TestBlockForest:
             assert found.coverage == pytest.approx(coverage, abs=0.012)
 
     def test_ladder_by_hand(self, backend):
-        """The lines 0-1-2-3 and 7-6-5-4, the second numbered backwards, meet one place further on."""
+        """The lines 0-1-2-3 and 7-6-5-4, the second numbered backwards, are aligned with an offset of one."""
         edges = {(v, v + 1): 4.0 for v in (0, 1, 2, 4, 5, 6)} | {(v, 6 - v): 1.0 for v in (0, 1, 2)}
         A = matrix_of({edge: np.float64(weight) for edge, weight in edges.items()}, 8, np.float64)
         pairs = pair_paths(as_graph(backend.csr(A)), **check_options(2, "auto", 5, 0, 0.5, 0))
@@ -441,7 +440,7 @@ class TestBlockForest:
         self.assert_across_paths(backend, A, seed)
 
     @pytest.mark.parametrize("weight", [1.0, "largest", "least"])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.float32]))
     def test_pairs_across_paths_of_grids(self, backend, dtype, weight):
         extremes = {"largest": np.finfo(dtype).max, "least": 40 * np.finfo(dtype).smallest_subnormal}
         for A in (lf.matrices.aniso(2, 15, dtype=dtype), lf.matrices.poisson((4, 5, 6), dtype=dtype)):
@@ -458,7 +457,7 @@ class TestBlockForest:
         assert list(map(tuple, backend.host(pairs.members).tolist())) == pairs_across_paths(plain, seed)
 
     def test_weak_links_are_cut(self, backend):
-        """Of 0-1-2-3-4 the link 1-2 is weak at both ends, 3-4 at one of them alone."""
+        """Of 0-1-2-3-4 the edge 1-2 is weak at both ends, 3-4 at one of them only."""
         weights = [4.0, 1.0, 3.0, 1.0]
         A = matrix_of({(v, v + 1): np.float64(w) for v, w in enumerate(weights)}, 5, np.float64)
         factor = without_weak_edges(lf.graph.factor(backend.csr(A), 2))
@@ -474,7 +473,7 @@ class TestBlockForest:
 
     @staticmethod
     def assert_coverages(backend, size):
-        """Table 5; its grids are larger, and it prints 0.68 for what is exactly two thirds."""
+        """Table 5; its grids are larger, and it prints 0.68 where the exact value is two thirds."""
 
         def coverages(A, **options):
             one, five = (block_tridiagonal_bands(A, m=m, **options)[0].coverage for m in (1, 5))
@@ -659,12 +658,12 @@ class TestBackendsAgree:
         "name", [name for name in SMALL_GRAPHS if name not in ("no edges", "empty", "one")]
     )
     def test_pairs_across_paths(self, cuda, name):
-        """Whether or not they are the better ones."""
+        """Pairs across paths, whether or not their coverage is the larger one."""
         A, options = SMALL_GRAPHS[name](), check_options(2, "auto", 5, 0, 0.5, 3)
         one, other = (pair_paths(as_graph(backend.csr(A)), **options) for backend in (CPU, cuda))
         assert_same_bits(one.members, cuda.host(other.members))
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.TYPES)
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, cuda, dtype, index_dtype, symmetric):
         A = graphs.random_graph(20_000, "ties", 7, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)

@@ -19,7 +19,7 @@ from linforest_precond.solvers import History, Status, bicgstab
 class TestHistories:
     @each_solver
     @pytest.mark.parametrize("columns", [None, 3])
-    @pytest.mark.parametrize("dtype", [np.float64, np.complex64])
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex64]))
     def test_records_what_the_callback_sees(self, backend, solver, columns, dtype):
         A = graphs.with_types(grid(solver), dtype)
         single = dtype is np.complex64

@@ -481,7 +481,7 @@ class TestColumns:
 
     @each_solver
     @pytest.mark.parametrize("columns", [2, 33, 70])
-    @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.float32, np.complex128]))
     def test_many_columns(self, backend, solver, columns, dtype):
         A = graphs.with_types(grid(solver, 12), dtype)
         b = noise(144, columns, dtype=dtype)

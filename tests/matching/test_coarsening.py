@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 import linforest_precond as lf
 from linforest_precond.gate import as_csr
 
-TYPES = [(dtype, index) for dtype in graphs.DTYPES for index in graphs.INDEX_DTYPES]
 KINDS = [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.lil_matrix, sp.dia_array]
 
 
@@ -54,7 +53,7 @@ class TestCoarsen:
     def test_hypothesis_graphs(self, backend, A, seed):
         self.assert_coarsened(backend, A, seed)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 5))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(300, "unique", 3, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -223,7 +222,7 @@ class TestHierarchy:
         hierarchy = self.assert_hierarchy(backend, A, method=method, seed=3, max_coarse=300)
         assert len(hierarchy) >= 1
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     def test_types(self, backend, dtype, index_dtype):
         A = graphs.random_graph(900, "unique", 3, symmetric=False, dtype=dtype, index_dtype=index_dtype)
         hierarchy = self.assert_hierarchy(backend, A, max_coarse=100)

@@ -24,7 +24,6 @@ from matching_oracles import (
 
 import linforest_precond as lf
 
-TYPES = [(dtype, index) for dtype in graphs.DTYPES for index in graphs.INDEX_DTYPES]
 SEEDS = st.integers(-(2**64), 2**65)
 # The three that find the greedy matching, and those that are at home on the CPU alone.
 SAME = ("greedy", "locally_dominant", "suitor")
@@ -79,7 +78,7 @@ class TestTheGreedyMatching:
         r = lf.graph.matching(backend.csr(A), "suitor", seed=seed)
         assert_is_maximal_matching(edges_of(A), backend.host(r.mate).tolist())
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 5))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(700, "ties", 5, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -162,7 +161,7 @@ class TestProposals:
         A = graphs.random_graph(50)
         assert_proposals(backend, A, p=p, max_rounds=3)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     def test_types(self, backend, dtype, index_dtype):
         A = graphs.random_graph(700, "ties", 5, symmetric=False, dtype=dtype, index_dtype=index_dtype)
         assert_proposals(backend, A, seed=3)
@@ -228,7 +227,7 @@ class TestWeights:
     @given(A=graphs.matrices(), data=st.data())
     def test_arrays_in_the_order_of_the_entries(self, backend, A, data):
         numbers = st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=A.nnz, max_size=A.nnz)
-        weights = np.array(data.draw(numbers), data.draw(st.sampled_from([np.float32, np.float64])))
+        weights = np.array(data.draw(numbers), data.draw(graphs.types([np.float64, np.float32])))
         edges = edges_of(A, weights)
         wanted = greedy(edges, A.shape[0])
         for method in methods(backend, SAME):
@@ -303,7 +302,7 @@ class TestWeights:
         assert backend.host(r.mate).tolist() == [-1, 2, 1, -1]
         assert r.weight == 2 * float(least)
 
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.float32]))
     def test_weights_at_the_end_of_the_range(self, backend, dtype):
         largest = np.finfo(dtype).max
         A = graphs.from_edges(6, [0, 1, 2, 3, 4], [1, 2, 3, 4, 5], np.full(5, largest), dtype=dtype)

@@ -1,4 +1,4 @@
-"""Matrices at the gate: made in every format, put on a backend, read back."""
+"""Matrices for tests of the gate: made in every format, copied to a backend, read back."""
 
 import numpy as np
 import oracles
@@ -77,7 +77,7 @@ def rows_of(indptr):
 
 
 def dense(backend, record):
-    """The record as a dense array; its entries must be in order."""
+    """The record as a dense array; its columns must be sorted."""
     indptr, indices, values = host(backend, record)
     rows = rows_of(indptr)
     assert indptr[0] == 0 and indptr[-1] == indices.size == values.size
@@ -88,7 +88,7 @@ def dense(backend, record):
 
 
 def edges(backend, graph):
-    """{(lo, hi): weight} of a Graph, which must hold every edge twice with one weight."""
+    """{(lo, hi): weight} of a Graph, which must store every edge in both directions with the same weight."""
     indptr, indices, values = host(backend, graph)
     both = {
         (i, j): abs(value)
@@ -106,7 +106,7 @@ def assert_same_bits(one, other):
 
 
 def assert_chain_works(backend, A):
-    """From a good matrix all the way to the bands."""
+    """From a valid matrix to its bands, without an exception."""
     forest, bands = lf.pipeline.tridiagonal_bands(put(backend, A))
     arrays = (backend.host(array) for array in (forest.neighbors, forest.path_id, forest.position))
     oracles.assert_is_linear_forest(sp.coo_array(A), *arrays)
@@ -115,7 +115,7 @@ def assert_chain_works(backend, A):
 
 
 def with_duplicates(form, rows, columns, values, size):
-    """A matrix whose entries are stored in the order given, as far as the format allows."""
+    """A matrix whose entries are stored in the given order, as far as the format allows."""
     rows, columns = np.asarray(rows, dtype=np.int32), np.asarray(columns, dtype=np.int32)
     if form == "coo":
         A = sp.coo_array((np.ones(values.size), (rows, columns)), shape=(size, size))

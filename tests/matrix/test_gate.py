@@ -1,4 +1,4 @@
-"""The gate: what it takes, what it refuses and how it says so."""
+"""The gate: accepted input, refused input and the messages."""
 
 import importlib
 import os
@@ -284,7 +284,7 @@ class TestFormats:
 
 
 def stored_entries(A):
-    """(row, column, value) one after the other as stored."""
+    """(row, column, value) triplets in stored order."""
     if A.format == "coo":
         yield from zip(A.row.tolist(), A.col.tolist(), A.data, strict=True)
         return
@@ -298,7 +298,7 @@ def stored_entries(A):
 
 
 def summed(A):
-    """Sorted places and the sums of their duplicates, left to right."""
+    """Sorted (row, column) pairs, duplicates summed left to right."""
     sums = {}
     for row, column, value in stored_entries(A):
         sums[row, column] = sums[row, column] + value if (row, column) in sums else value
@@ -488,7 +488,7 @@ class TestBrokenIndices:
                 as_csr(with_arrays(A, **{name: np.array(broken, dtype=np.int32)}))
 
     def test_coordinates(self, backend):
-        """In a process of its own: coordinates that are not checked may end it."""
+        """In a process of its own: unchecked coordinates may crash it."""
         script = f"import conftest, test_gate; test_gate.try_coordinates(conftest.{backend.name.upper()})"
         command = [sys.executable, "-c", script]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -501,7 +501,7 @@ OUTSIDE = (-1, -(2**31), 5, 2**31 - 1)
 
 
 def try_coordinates(backend):
-    """Print what the gate says to coordinates outside the matrix."""
+    """Print the gate's exceptions for coordinates outside the matrix."""
     for name in ("col", "row"):
         for index in OUTSIDE:
             coordinates = getattr(sp.coo_array(DENSE), name).copy()

@@ -33,7 +33,7 @@ PATTERNS = {
     "empty rows between": with_rows_of([5, *[0] * 4000, 5000, *[0] * 500, 5]),
     "skewed": graphs.rmat_graph(12),
 }
-TYPES = [(np.float32, np.int32), (np.float64, np.int64)]
+TYPES = graphs.quick([(np.float64, np.int32), (np.float32, np.int32), (np.float64, np.int64)])
 
 
 def entries(A):

@@ -9,10 +9,6 @@ from operator_cases import assert_close, vectors
 from linforest_precond.backends import backend_of
 from linforest_precond.backends import cpu as cpu_backend
 
-TYPES = [(dtype, np.int32) for dtype in graphs.DTYPES] + [(np.float64, np.int64)]
-TYPES += [
-    pytest.param(dtype, np.int64, marks=pytest.mark.slow) for dtype in graphs.DTYPES if dtype != np.float64
-]
 SHAPES = [(30, 20, 25), (5, 60, 3), (40, 7, 50), (1, 1, 1), (300, 300, 300), (4, 5, 0)]
 
 
@@ -27,7 +23,7 @@ def random_csr(backend, shape, dtype, index, rng):
     return tuple(map(backend.array, arrays)), dense
 
 
-@pytest.mark.parametrize(("dtype", "index"), TYPES)
+@pytest.mark.parametrize(("dtype", "index"), graphs.quick(graphs.TYPES))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_against_dense(backend, shape, dtype, index, monkeypatch):
     rng = np.random.default_rng(0)

@@ -21,8 +21,6 @@ from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.matching.matching import tie_key_of
 
-TYPES = [(dtype, index) for dtype in graphs.DTYPES for index in graphs.INDEX_DTYPES]
-
 
 def numbered(groups):
     """Groups of vertices as aggregates: numbered by their lowest vertices."""
@@ -70,7 +68,7 @@ class TestAggregates:
     def test_hypothesis_graphs(self, backend, A, left_out, seed):
         self.assert_aggregates(backend, A, self.some_mates(A, left_out, seed), seed)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(400, "ties", 1, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -119,8 +117,8 @@ class TestCoarseMatrix:
         functions = backend_of(csr.data)
         aggregates = backend.array(np.asarray(aggregates, csr.indices.dtype))
         count = int(aggregates.max()) + 1 if aggregates.size else 0
-        members = functions.aggregates.members_of(aggregates, count)
-        arrays = functions.galerkin.coarse_matrix(csr, aggregates, *members)
+        members = functions.matching.aggregates.members_of(aggregates, count)
+        arrays = functions.multigrid.galerkin.coarse_matrix(csr, aggregates, *members)
         return *map(backend.host, arrays), count
 
     def assert_coarse(self, backend, A, aggregates):
@@ -153,7 +151,7 @@ class TestCoarseMatrix:
     def test_hypothesis_groups(self, backend, A, count, seed):
         self.assert_coarse(backend, A, random_groups(A.shape[0], count, seed))
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(900, "unique", 3, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -205,7 +203,7 @@ class TestCoarseMatrix:
         assert (indptr.tolist(), indices.tolist()) == ([0, 2, 3], [0, 1, 0])
         assert data.tobytes() == np.array([0.0, 2.0, -0.0]).tobytes()
 
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
+    @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
     def test_huge_and_tiny_values(self, backend, dtype):
         limits = np.finfo(dtype)
         A = graphs.random_graph(300, "unique", dtype=dtype)
@@ -250,7 +248,7 @@ class TestCoarseMatrix:
 
 
 class TestTransfers:
-    @pytest.mark.parametrize(("dtype", "index_dtype"), TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("columns", [None, 1, 3])
     @pytest.mark.parametrize(
         "groups", [lambda size: random_groups(size, 500), skewed_groups, lambda size: np.zeros(size, int)]
@@ -267,15 +265,15 @@ class TestTransfers:
         aggregates, x = backend.array(groups), backend.array(fine.copy())
         functions = backend_of(aggregates)
         coarse = backend.array(np.full((count, *shape), np.nan, dtype))
-        members = functions.aggregates.members_of(aggregates, count)
-        functions.transfers.restrict(*members, x, coarse)
+        members = functions.matching.aggregates.members_of(aggregates, count)
+        functions.multigrid.transfers.restrict(*members, x, coarse)
         assert backend.host(x).tobytes() == fine.tobytes()
         found = backend.host(coarse)
         for group in range(count):
             own = fine[groups == group].reshape(-1, columns or 1)
             sums = [run_sum(own[:, column]) for column in range(columns or 1)]
             assert found[group].tobytes() == np.array(sums, dtype).tobytes()
-        functions.transfers.prolong_add(aggregates, coarse, x)
+        functions.multigrid.transfers.prolong_add(aggregates, coarse, x)
         assert backend.host(x).tobytes() == (fine + found[groups]).tobytes()
 
     def test_many_rows(self, backend):
@@ -286,23 +284,25 @@ class TestTransfers:
         aggregates, x = backend.array(groups), backend.array(fine.copy())
         functions = backend_of(aggregates)
         coarse = backend.xp.empty(size // 2)
-        functions.transfers.restrict(*functions.aggregates.members_of(aggregates, size // 2), x, coarse)
+        functions.multigrid.transfers.restrict(
+            *functions.matching.aggregates.members_of(aggregates, size // 2), x, coarse
+        )
         assert np.array_equal(backend.host(coarse), fine[::2] + fine[1::2])
-        functions.transfers.prolong_add(aggregates, coarse, x)
+        functions.multigrid.transfers.prolong_add(aggregates, coarse, x)
         assert np.array_equal(backend.host(x), fine + (fine[::2] + fine[1::2]).repeat(2))
 
     def test_nothing(self, backend):
         empty = backend.xp.empty(0, np.int32)
         functions = backend_of(empty)
-        members = functions.aggregates.members_of(empty, 0)
+        members = functions.matching.aggregates.members_of(empty, 0)
         assert [array.tolist() for array in members] == [[0], []]
         for vector in (backend.xp.empty(0), backend.xp.empty((0, 2))):
-            functions.transfers.restrict(*members, vector, vector)
-            functions.transfers.prolong_add(empty, vector, vector)
+            functions.multigrid.transfers.restrict(*members, vector, vector)
+            functions.multigrid.transfers.prolong_add(empty, vector, vector)
             assert vector.size == 0
 
 
-@pytest.mark.parametrize(("dtype", "index"), TYPES)
+@pytest.mark.parametrize(("dtype", "index"), graphs.quick(graphs.TYPES))
 def test_a_mirrored_matrix_is_hermitian(backend, dtype, index):
     rng = np.random.default_rng(0)
     A = sp.random_array((200, 200), density=0.05, rng=rng, format="csr")

@@ -48,7 +48,7 @@ def test_weights_follow_the_couplings(backend):
     np.testing.assert_array_equal(P[2], [0.75, 0.25])
 
 
-@pytest.mark.parametrize("dtype", graphs.DTYPES)
+@pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_constants_are_interpolated_exactly(backend, dtype, times):
     found = halved(
@@ -123,7 +123,7 @@ def test_line_smoothers_go_with_paths(backend):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("weights", ["coupling", "magnitude"])
-@pytest.mark.parametrize("dtype", graphs.DTYPES)
+@pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
 def test_the_same_bits_on_the_gpu(cuda, dtype, weights):
     for A in (
         lf.matrices.anisotropic_diffusion((60, 61), 0.5, 1e-3),

@@ -20,12 +20,12 @@ from operator_cases import (
 )
 
 import linforest_precond as lf
-from linforest_precond.precond.pattern_digest import pattern_of
+from linforest_precond.precond.pattern_digest import pattern_digest
 
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestUpdate:
-    @pytest.mark.parametrize("dtype", [np.float64, np.complex64])
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex64]))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_new_values_in_the_old_order(self, backend, kind, dtype, symmetric):
         A = dominant(dtype=dtype, symmetric=symmetric)
@@ -231,7 +231,7 @@ class TestPattern:
         assert self.words(backend, np.array(numbers, np.int64)) == plain_digest(numbers)
 
     @pytest.mark.parametrize("size", [16383, 16384, 16385, 100_003])
-    @pytest.mark.parametrize("index_dtype", graphs.INDEX_DTYPES)
+    @pytest.mark.parametrize("index_dtype", graphs.quick(graphs.INDEX_DTYPES))
     def test_more_than_a_chunk(self, backend, size, index_dtype):
         numbers = np.random.default_rng(size).integers(0, 2**31, size).astype(index_dtype)
         assert self.words(backend, numbers) == plain_digest(numbers.tolist())
@@ -265,19 +265,19 @@ class TestPattern:
 
     def test_what_a_pattern_is(self, backend):
         A = backend.csr(lf.matrices.poisson((5, 5)))
-        pattern = pattern_of(A)
+        pattern = pattern_digest(A)
         assert (pattern.form, pattern.dtype, pattern.shape, pattern.entries) == (
             "csr",
             "float64",
             (25, 25),
             A.nnz,
         )
-        pattern.require_same(pattern_of(3 * A))
+        pattern.require_same(pattern_digest(3 * A))
 
     @pytest.mark.gpu
     def test_backends_agree(self, cuda):
         A = lf.matrices.aniso(2, 100)
-        assert pattern_of(A).words == pattern_of(cuda.csr(A)).words
+        assert pattern_digest(A).words == pattern_digest(cuda.csr(A)).words
 
 
 def mix64(z):

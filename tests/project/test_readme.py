@@ -1,4 +1,4 @@
-"""README tells the truth: its code runs and prints what stands there, its numbers are measured."""
+"""README.md and the pages of docs/: the Python code runs and prints what is shown, and links resolve."""
 
 import contextlib
 import io
@@ -11,94 +11,110 @@ import linforest_precond as lf
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
+DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+# A block that starts with this line runs on the GPU only; any other "# needs ..." means that it is not run.
 NEEDS_GPU = "# needs a GPU\n"
-BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NEEDS = "# needs "
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+# The line of `print(M)` that differs from run to run.
+SETUP_TIME = re.compile(r"^  setup .*\n", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 pytestmark = pytest.mark.skipif(not README.exists(), reason="tests run outside a source tree")
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 
 
-def blocks():
-    """The blocks of code and of output, in order."""
-    return BLOCK.findall(README.read_text(encoding="utf-8"))
+def text_of(document):
+    return document.read_text(encoding="utf-8")
 
 
-def programs():
-    """(code, what it prints) of every block of Python."""
-    found = blocks()
-    for (kind, code), (following, text) in zip(found, [*found[1:], ("", "")]):
-        if kind == "python":
-            yield code, text if following == "text" else ""
+def programs(document):
+    """(code, shown output) of every block of Python; None where no block of text follows directly."""
+    text = text_of(document)
+    found = list(BLOCK.finditer(text))
+    for block, following in zip(found, [*found[1:], None]):
+        if block[1] == "python":
+            shown = following and following[1] == "text" and not text[block.end() : following.start()].strip()
+            yield block[2], following[2] if shown else None
 
 
 def printed(code, namespace):
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        exec(compile(code, str(README), "exec"), namespace)
+        exec(compile(code, "a block of code", "exec"), namespace)
     return output.getvalue()
 
 
-def assert_same_up_to_rounding(seen, written):
-    """Equal words; numbers within two percent: steps of a solver depend on the machine's rounding."""
-    assert NUMBER.sub("#", seen) == NUMBER.sub("#", written)
-    values = ([float(number.replace(",", "")) for number in NUMBER.findall(text)] for text in (seen, written))
+def assert_same_up_to_rounding(seen, shown):
+    """Equal words; numbers within two percent: iteration counts depend on the machine's rounding."""
+    seen, shown = (SETUP_TIME.sub("", text) for text in (seen, shown))
+    assert NUMBER.sub("#", seen) == NUMBER.sub("#", shown)
+    values = ([float(number.replace(",", "")) for number in NUMBER.findall(text)] for text in (seen, shown))
     for one, other in zip(*values, strict=True):
         assert one == pytest.approx(other, rel=0.02), seen
 
 
-def test_code_runs_and_prints_what_is_written():
+@each_document
+def test_code_runs_and_prints_what_is_shown(document):
     namespace = {}
-    for code, text in programs():
-        if not code.startswith(NEEDS_GPU):
-            assert_same_up_to_rounding(printed(code, namespace), text)
-    # What the library itself prints does not depend on the machine at all.
-    assert f"{namespace['forest']}\n" in [text for _, text in programs()]
+    for code, shown in programs(document):
+        if not code.startswith(NEEDS):
+            seen = printed(code, namespace)
+            if shown is not None:
+                assert_same_up_to_rounding(seen, shown)
 
 
-def test_a_preconditioner_prints_what_is_written():
-    namespace = {}
-    printed(next(programs())[0], namespace)
-    text = README.read_text(encoding="utf-8")
-    written = re.search(r"^```\n(AlgTriScalPrecond:.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
-    time = re.compile(r"^  setup .*\n", re.MULTILINE)
-    assert time.search(written) and time.sub("", f"{namespace['M']}\n") == time.sub("", written)
+def test_readme_has_an_example():
+    assert any(not code.startswith(NEEDS) for code, _ in programs(README))
 
 
 @pytest.mark.gpu
 @pytest.mark.slow
-def test_gpu_code_runs(cuda):
-    codes = [code for code, _ in programs() if code.startswith(NEEDS_GPU)]
-    assert codes
-    for code in codes:
-        assert "linear forest" in printed(code, {})
+@each_document
+def test_gpu_code_runs(cuda, document):
+    for code, shown in programs(document):
+        if code.startswith(NEEDS_GPU):
+            seen = printed(code, {})
+            if shown is not None:
+                assert_same_up_to_rounding(seen, shown)
 
 
-def test_the_command_of_every_change_is_shown():
-    text = README.read_text(encoding="utf-8")
-    assert "make test " in text and "make demo " in text
-    assert "exec make test\n" in (ROOT / ".ci" / "run").read_text()
-
-
-def test_make_targets_exist():
-    named = set(re.findall(r"\bmake ([a-z][a-z-]*)", "\n".join(commands())))
+@each_document
+def test_make_targets_exist(document):
+    named = set(re.findall(r"^    make ([a-z][a-z-]*)", text_of(document), re.MULTILINE))
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert named and named <= targets
+    assert named <= targets
 
 
-def commands():
-    return re.findall(r"^    (\S.*)$", README.read_text(encoding="utf-8"), re.MULTILINE)
+def test_readme_shows_the_command_of_every_change():
+    assert "make test" in text_of(README) and "make demo" in text_of(README)
+    assert "make test\n" in (ROOT / ".ci" / "run").read_text()
 
 
-def test_links_lead_somewhere():
-    for link in re.findall(r"\]\(([^)#:]+)\)", README.read_text(encoding="utf-8")):
-        assert (ROOT / link).exists(), link
+@each_document
+def test_links_resolve(document):
+    for link in LINK.findall(BLOCK.sub("", text_of(document))):
+        if ":" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = document.parent / name if name else document
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def anchors(document):
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", text_of(document)), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_extras_exist():
-    text = README.read_text(encoding="utf-8")
     pyproject = (ROOT / "pyproject.toml").read_text()
-    for extra in re.findall(r"\[(cuda\w+)\]", text):
-        assert f"\n{extra} = " in pyproject
+    for document in DOCUMENTS:
+        for extra in re.findall(r"linforest-precond\[(\w+)\]", text_of(document)):
+            assert f"\n{extra} = " in pyproject, extra
 
 
 COVERAGES = {
@@ -112,8 +128,16 @@ COVERAGES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COVERAGES)
 def test_coverages_are_measured(name):
+    """The table with c_id, the [0,n]-factors of n = 1 to 4 and the linear forest, in whichever document."""
+    lines = [line for document in DOCUMENTS for line in coverage_lines(text_of(document), name)]
+    if not lines:
+        pytest.skip("no document shows these coverages")
     A = COVERAGES[name](1000)
     factors = [lf.graph.factor(A, n).coverage for n in (1, 2, 3, 4)]
     measured = [lf.graph.identity_coverage(A), *factors, lf.linear_forest(A).coverage]
-    line = " | ".join([f"| {name}", *(f"{value:.3f}" for value in measured)])
-    assert f"\n{line} |\n" in README.read_text(encoding="utf-8")
+    assert lines == [[f"{value:.3f}" for value in measured]] * len(lines)
+
+
+def coverage_lines(text, name):
+    lines = re.findall(rf"^\| {re.escape(name)} \| (.*) \|$", text, re.MULTILINE)
+    return [line.split(" | ") for line in lines]

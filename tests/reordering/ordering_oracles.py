@@ -1,11 +1,11 @@
-"""Textbook orderings in plain Python, slow and plain to read, that import nothing from the library."""
+"""Reference orderings in plain Python, independent of the library."""
 
 import math
 from collections import deque
 
 
 def directed_neighbors(A):
-    """For each vertex the set of columns stored in its row, explicit zeros too, itself left out."""
+    """For each vertex the set of columns stored in its row, explicit zeros included, itself excluded."""
     A = A.tocoo()
     around = [set() for _ in range(A.shape[0])]
     for row, column in zip(A.row.tolist(), A.col.tolist(), strict=True):
@@ -24,7 +24,7 @@ def neighbors(A):
 
 
 def levels(around, source):
-    """Steps from the source, -1 where a vertex is not reached."""
+    """Breadth-first depths, -1 where a vertex is not reachable."""
     level = [-1] * len(around)
     level[source] = 0
     queue = deque([source])
@@ -56,7 +56,7 @@ def labels(around):
 
 
 def pseudo_peripheral(around, first):
-    """The search for a vertex at the rim; the vertex and the levels of the last search."""
+    """George-Liu search; the vertex and the depths of the last breadth-first search."""
     root, level = first, levels(around, first)
     while max(level) > 0:
         depth = max(level)
@@ -69,7 +69,7 @@ def pseudo_peripheral(around, first):
 
 
 def cuthill_mckee(around, start=None):
-    """Component after component, first in first out, children by (degree, index)."""
+    """One component after the other with a queue, children by (degree, index)."""
     order = []
     for component in components(around):
         if start in component:
@@ -82,7 +82,7 @@ def cuthill_mckee(around, start=None):
 
 def _number(around, root):
     order, numbered = [root], {root}
-    for v in order:  # grows while it is walked through
+    for v in order:  # grows during the iteration
         children = sorted(around[v] - numbered, key=lambda u: (len(around[u]), u))
         numbered.update(children)
         order += children

@@ -1,4 +1,4 @@
-"""Cuthill-McKee orders: one for all methods, backends and runs, and that of the textbook."""
+"""Cuthill-McKee orders against the reference; the same for all methods, backends and runs."""
 
 import functools
 
@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 import linforest_precond as lf
 from linforest_precond.backends import backend_of, cpu
 
-DTYPES = (np.float32, np.complex128)
+DTYPES = (np.float64, np.float32, np.complex128)
 
 
 def methods(backend):
@@ -37,7 +37,7 @@ def assert_all_equal(backend, A, expected, **options):
 
 
 def serial(A, start=None):
-    """The order by the CPU's serial method, which is held against the textbook here."""
+    """The order by the CPU's serial method, which is tested against the reference here."""
     return lf.graph.cuthill_mckee(A, start=start, method="serial")
 
 
@@ -61,7 +61,7 @@ class TestAgainstTheTextbook:
         assert_all_equal(backend, A, oracles.cuthill_mckee(oracles.neighbors(A)))
 
     def test_hubs(self, backend):
-        """Children of many degrees, more than are sorted by insertion or fit into a block."""
+        """Children of many degrees, more than are insertion-sorted or fit into a block."""
         A = graphs.rmat_graph(11, edge_factor=6)
         assert_all_equal(backend, A, oracles.cuthill_mckee(oracles.neighbors(A)))
 

@@ -1,4 +1,4 @@
-"""The threads of the CPU's batches: any number of them, and what they do when they wait forever."""
+"""The threads of the CPU's batch method: any number of them, and the watchdog for a standstill."""
 
 import threading
 import time
@@ -9,10 +9,10 @@ import strategies as graphs
 
 import linforest_precond as lf
 from linforest_precond.backends.cpu.reordering import rcm_batch, rcm_leveled
-from linforest_precond.backends.cpu.reordering.rcm_batch import BROKEN, COUNTED, TURN, prepare, work_off
+from linforest_precond.backends.cpu.reordering.rcm_batch import BROKEN, COUNTED, TURN, prepare, run_threads
 from linforest_precond.gate import as_pattern
 
-# Rounds of waiting: some tenths of a second.
+# The watchdog's limit: some tenths of a second.
 IMPATIENT = 2**18
 
 
@@ -33,7 +33,7 @@ def test_any_number_of_threads(cube, threads):
 
 
 def test_hubs_and_many_starts():
-    """Rows longer than the room for candidates, and batches of starts alone."""
+    """Rows longer than the capacity for candidates, and batches of starts only."""
     pattern = as_pattern(graphs.rmat_graph(12))
     starts = np.arange(0, pattern.n, 7, dtype=np.int32)
     expected = rcm_leveled.leveled(pattern, starts)
@@ -55,8 +55,8 @@ def test_a_broken_chain_is_an_error(cube, chain, threads):
     run = prepare(pattern, starts)
     getattr(run, chain)[TURN] = -1
     with pytest.raises(RuntimeError, match="standstill"):
-        work_off(run, pattern, threads, patience=IMPATIENT)
-    assert run.words[BROKEN]
+        run_threads(run, pattern, threads, patience=IMPATIENT)
+    assert run.counters[BROKEN]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -65,7 +65,7 @@ def test_a_batch_that_is_never_made_is_an_error(cube, threads):
     run = prepare(pattern, starts)
     run.ends[0] = -1
     with pytest.raises(RuntimeError, match="standstill"):
-        work_off(run, pattern, threads, patience=IMPATIENT)
+        run_threads(run, pattern, threads, patience=IMPATIENT)
 
 
 def test_a_position_that_is_never_filled_is_an_error(cube):
@@ -73,11 +73,11 @@ def test_a_position_that_is_never_filled_is_an_error(cube):
     run = prepare(pattern, starts)
     run.order[0] = -1
     with pytest.raises(RuntimeError, match="standstill"):
-        work_off(run, pattern, 2, patience=IMPATIENT)
+        run_threads(run, pattern, 2, patience=IMPATIENT)
 
 
 def test_patience_while_others_work(cube):
-    """A thread that waits does not give up as long as batches are counted: here by hand, one by one."""
+    """The watchdog does not expire while batches are counted, here by hand."""
     pattern, starts, _ = cube
     run = prepare(pattern, starts)
     run.marked[TURN] = -1
@@ -85,14 +85,14 @@ def test_patience_while_others_work(cube):
 
     def waiting():
         try:
-            work_off(run, pattern, 1, patience=IMPATIENT)
+            run_threads(run, pattern, 1, patience=IMPATIENT)
         except RuntimeError as error:
             failures.append(error)
 
     thread = threading.Thread(target=waiting)
     thread.start()
     for _ in range(100):
-        run.words[COUNTED] -= 1
+        run.counters[COUNTED] -= 1
         time.sleep(0.005)
         assert not failures
     thread.join(timeout=60)
@@ -100,7 +100,7 @@ def test_patience_while_others_work(cube):
 
 
 def test_several_python_threads_at_once(cube):
-    """Calls do not disturb one another."""
+    """Concurrent calls are independent."""
     pattern, starts, expected = cube
     found = [None] * 4
 
@@ -126,7 +126,7 @@ def test_a_hundred_runs():
 
 
 def test_auto_takes_batches_for_wide_graphs(monkeypatch):
-    """By the number of threads and the width of the levels; the order is the same."""
+    """The choice depends on the number of threads and the width of the frontiers; the order does not."""
     from linforest_precond.backends.cpu.reordering import cuthill_mckee
 
     taken = []

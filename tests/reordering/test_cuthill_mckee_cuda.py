@@ -1,4 +1,4 @@
-"""The GPU's traversals: one order for any number and size of blocks, workers and batches."""
+"""The GPU's traversals: the same order for any number and size of blocks, workers and batches."""
 
 import numpy as np
 import pytest
@@ -31,11 +31,11 @@ BATCHES = [
 
 
 def stages(cuda, A, width=None):
-    """What a traversal takes, and how its answer becomes the order."""
+    """The arguments of a traversal, and a function that sorts its result by component."""
     pattern = as_pattern(cuda.csr(A))
     count, labels = components.weak_components(pattern)
     sorted_rows = sorted_neighbors.sorted_rows(pattern, width)
-    starts, _ = breadth_first.rim_vertices(sorted_rows, count, labels)
+    starts = breadth_first.pseudo_peripheral_vertices(sorted_rows, count, labels)
     return sorted_rows, starts, lambda order: cuda.host(cuthill_mckee.by_component(order, count, labels))
 
 
@@ -72,7 +72,7 @@ class TestSizes:
 
 @pytest.mark.parametrize("counted", [0, 10**6])
 def test_rows_ascend_by_degree_and_index(cuda, monkeypatch, counted):
-    """By counting and by one sort of all entries."""
+    """By rank sort and by one sort of all entries."""
     monkeypatch.setattr(sorted_neighbors, "COUNTED", counted)
     A = graphs.random_graph(300, seed=5, mean_degree=12)
     pattern = as_pattern(cuda.csr(A))
@@ -87,7 +87,7 @@ def test_rows_ascend_by_degree_and_index(cuda, monkeypatch, counted):
 
 
 def test_a_broken_chain_of_batches_raises(cuda, monkeypatch):
-    """A worker that waits in vain gives up, and no answer is handed out."""
+    """The watchdog of a worker expires, and no order is returned."""
     first_batches = rcm_batch._first_batches
 
     def without_records(*arguments):
@@ -102,4 +102,5 @@ def test_a_broken_chain_of_batches_raises(cuda, monkeypatch):
 
 
 def test_one_block_fits_every_multiprocessor(cuda):
-    assert frontier.Meeting(8, blocks=10**6).blocks <= cuda.xp.cuda.Device().attributes["MultiProcessorCount"]
+    multiprocessors = cuda.xp.cuda.Device().attributes["MultiProcessorCount"]
+    assert frontier.FrontierLaunch(8, blocks=10**6).blocks <= multiprocessors

@@ -48,7 +48,7 @@ def assert_solves(backend, bands, b, x, transpose=False, factor=1):
     assert residual <= factor * 20 * np.finfo(bands[1].dtype).eps * scale
 
 
-@pytest.mark.parametrize("dtype", graphs.DTYPES)
+@pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
 @pytest.mark.parametrize("b", BLOCK_SIZES)
 @pytest.mark.parametrize("kind", KINDS)
 class TestAccuracy:
@@ -138,7 +138,7 @@ def test_permuted_with_ghosts(backend, kind, b, columns):
 
 
 class TestRepairs:
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
+    @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
     @pytest.mark.parametrize("b", [2, 4])
     def test_made_definite(self, backend, b, dtype):
         for seed in range(5):

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 name = "cuda"
-# The number of a half-edge (two per vertex) and a flag share 32 bits (kernels/forest/linear_forest.cu).
+# The number of a half-edge (two per vertex) and a flag share 32 bits (kernels/forest/ranking_stages.cuh).
 max_rows = 2**30 - 1
 
 

@@ -1,1 +1,1 @@
-"""Graph algorithms with the names and returns of scipy.sparse.csgraph."""
+"""Graph algorithms with the names and returns of `scipy.sparse.csgraph`, and checkers for their results."""

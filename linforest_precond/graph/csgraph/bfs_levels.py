@@ -1,17 +1,19 @@
-"""How many steps each vertex is away from another."""
+"""The depths of a breadth-first search."""
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import SupportsIndex
 
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 
 
-def bfs_levels(A: Any, source: int, directed: bool = True) -> Array:
-    """Count the steps from one vertex to every other along stored entries, breadth first.
+def bfs_levels(A: MatrixLike, source: int, directed: bool = True) -> Array:
+    """The depth (level) of every vertex in a breadth-first search: its distance from the source in edges.
+
+    Direction-optimizing [1]_ where A's pattern is symmetric.
 
     Parameters
     ----------
@@ -19,14 +21,19 @@ def bfs_levels(A: Any, source: int, directed: bool = True) -> Array:
         Square, of SciPy, NumPy or CuPy. An entry in row i and column j leads from i to j; values do not
         matter.
     source : int
-        The vertex to begin at.
+        The vertex to start from.
     directed : bool
         Whether entries lead one way only.
 
     Returns
     -------
     array of int32
-        The number of steps, -1 where a vertex cannot be reached; on A's device.
+        The depth, 0 for the source, -1 where a vertex is not reachable; on A's device.
+
+    References
+    ----------
+    .. [1] S. Beamer, K. Asanović, D. Patterson, "Direction-Optimizing Breadth-First Search", SC 2012,
+       https://doi.org/10.1109/SC.2012.50
 
     Examples
     --------
@@ -37,17 +44,17 @@ def bfs_levels(A: Any, source: int, directed: bool = True) -> Array:
     ([0, 1, 2, -1], [0, 1, 2, 3])
     """
     pattern = as_pattern(A, directed=bool(directed))
-    return backend_of(pattern.indptr).csgraph.breadth_first.bfs_levels(
-        pattern, checked_vertex("source", source, pattern.n)
-    )
+    source = checked_vertex("source", source, pattern.n)
+    depths: Array = backend_of(pattern.indptr).csgraph.breadth_first.bfs_levels(pattern, source)
+    return depths
 
 
-def checked_vertex(name: str, vertex: Any, n: int) -> int:
+def checked_vertex(name: str, vertex: SupportsIndex, n: int) -> int:
     """A vertex of a graph of n, as a Python number."""
     try:
-        vertex = operator.index(vertex)
+        number = operator.index(vertex)
     except TypeError:
         raise TypeError(f"{name} must be an integer, got {type(vertex).__name__}") from None
-    if not 0 <= vertex < n:
-        raise ValueError(f"{name} must be a vertex of A, in [0, {n}), got {vertex}")
-    return vertex
+    if not 0 <= number < n:
+        raise ValueError(f"{name} must be a vertex of A, in [0, {n}), got {number}")
+    return number

@@ -1,23 +1,21 @@
-"""The vertices that can be reached from one, in the order of their distance."""
+"""The breadth-first order of the vertices."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
 
 
 def breadth_first_order(
-    A: Any, i_start: int, directed: bool = True, return_predecessors: bool = True
+    A: MatrixLike, i_start: int, directed: bool = True, return_predecessors: bool = True
 ) -> Array | tuple[Array, Array]:
     """List vertices breadth first, called as `scipy.sparse.csgraph.breadth_first_order`.
 
-    Where SciPy lists vertices as its queue finds them, here they are listed by (level, index), and a vertex's
-    predecessor is the lowest vertex of the level before that leads to it. So the order does not depend on who
-    comes first: it is the same on both backends and for any number of threads. The levels are SciPy's.
+    SciPy lists vertices in the order of its queue; here they are listed by (depth, index), and a vertex's
+    predecessor is the lowest neighbour one step closer to the start. So the order is the same on both
+    backends and for any number of threads. The depths are SciPy's.
 
     Parameters
     ----------
@@ -25,7 +23,7 @@ def breadth_first_order(
         Square, of SciPy, NumPy or CuPy. An entry in row i and column j leads from i to j; values do not
         matter.
     i_start : int
-        The vertex to begin at.
+        The vertex to start from.
     directed : bool
         Whether entries lead one way only.
     return_predecessors : bool
@@ -34,9 +32,9 @@ def breadth_first_order(
     Returns
     -------
     node_array : array of int32
-        The vertices that can be reached, `i_start` first, on A's device.
+        The reachable vertices, `i_start` first, on A's device.
     predecessors : array of int32
-        Each vertex's predecessor; -9999 for `i_start` and for vertices that cannot be reached.
+        Each vertex's predecessor; -9999 for `i_start` and for vertices that are not reachable.
 
     References
     ----------
@@ -54,6 +52,6 @@ def breadth_first_order(
     """
     pattern = as_pattern(A, directed=bool(directed))
     start = checked_vertex("i_start", i_start, pattern.n)
-    levels = backend_of(pattern.indptr).csgraph.breadth_first
-    order, predecessors = levels.breadth_first_order(pattern, start, bool(return_predecessors))
+    search = backend_of(pattern.indptr).csgraph.breadth_first
+    order, predecessors = search.breadth_first_order(pattern, start, bool(return_predecessors))
     return (order, predecessors) if return_predecessors else order

@@ -1,12 +1,10 @@
-"""Colours for vertices, so that neighbours differ."""
+"""Vertex colouring."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.forest.factor import as_integer
@@ -14,14 +12,13 @@ from linforest_precond.graph.forest.factor import as_integer
 METHODS = "JP", "LDF"
 
 
-def vertex_coloring(A: Any, method: str = "JP", seed: int = 0) -> Array:
+def vertex_coloring(A: MatrixLike, method: str = "JP", seed: int = 0) -> Array:
     """Colour the vertices with few colours, so that no two neighbours have the same.
 
-    The colours are those that a sequential program gives which goes through the vertices in a fixed order and
-    takes for each one the lowest colour that no neighbour before it has. In parallel they are found as in
-    Jones & Plassmann, "A parallel graph coloring heuristic" (SIAM J. Sci. Comput. 1993), doi:10.1137/0914041:
-    a vertex is coloured once all neighbours before it are. The same input and seed give the same colours on
-    every device.
+    Greedy colouring in a fixed order: each vertex takes the lowest colour that no neighbour before it has
+    (first fit). The parallel algorithm is that of Jones & Plassmann, "A parallel graph coloring heuristic"
+    (SIAM J. Sci. Comput. 1993), doi:10.1137/0914041: a vertex is coloured once all neighbours before it are.
+    The same input and seed give the same colours on every device.
 
     Parameters
     ----------
@@ -33,12 +30,12 @@ def vertex_coloring(A: Any, method: str = "JP", seed: int = 0) -> Array:
         index), as in Hasenplaug et al., "Ordering heuristics for parallel graph coloring" (SPAA 2014),
         doi:10.1145/2612669.2612697. The second needs fewer colours where degrees differ much.
     seed : int
-        Of the hash.
+        The seed of the hash.
 
     Returns
     -------
     array of int32
-        The colour of each vertex, counted from 0, as PyAMG has it; on A's device.
+        The colour of each vertex, counted from 0 as in PyAMG; on A's device.
 
     Examples
     --------
@@ -53,6 +50,7 @@ def vertex_coloring(A: Any, method: str = "JP", seed: int = 0) -> Array:
     seed = as_integer("seed", seed) % 2**64
     pattern = as_pattern(A)
     backend = backend_of(pattern.indptr)
-    if not pattern.n:
-        return backend.xp.empty(0, np.int32)
-    return backend.csgraph.coloring.color_vertices(pattern, method == "LDF", seed)
+    colors: Array = backend.xp.empty(0, np.int32)
+    if pattern.n:
+        colors = backend.csgraph.coloring.color_vertices(pattern, method == "LDF", seed)
+    return colors

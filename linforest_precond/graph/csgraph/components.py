@@ -1,22 +1,21 @@
-"""Which vertices hang together."""
+"""Connected components."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
-from linforest_precond.graph.csgraph.strong_components import strongly_connected_components
+from linforest_precond.graph.csgraph.strong_components import labelled_strong_components
+from linforest_precond.records import CSR
 
-# The method, and the file of a backend that has it.
+# The backends' module of each method.
 METHODS = {"auto": "components", "union": "components", "fastsv": "fastsv"}
 
 
 def connected_components(
-    A: Any,
+    A: MatrixLike | CSR,
     directed: bool = True,
     connection: str = "weak",
     return_labels: bool = True,
@@ -37,9 +36,9 @@ def connected_components(
     return_labels : bool
         Whether the labels are returned too.
     method : {"auto", "union", "fastsv"}
-        How weak components are found; the answer is the same. "union" joins trees of vertices, first along
-        a few edges of each vertex, then along those that lead out of the largest tree; "fastsv" hangs
-        vertices on lower ones in rounds. "auto" is "union", the faster one.
+        The algorithm for weak components; the result is the same. "union" is union-find with subgraph
+        sampling (Afforest) [1]_, "fastsv" is FastSV [2]_: rounds of hooking and shortcutting. "auto" is
+        "union", the faster one.
 
     Returns
     -------
@@ -49,10 +48,10 @@ def connected_components(
 
     References
     ----------
-    M. Sutton, T. Ben-Nun, A. Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph
-    Sampling", doi:10.1109/IPDPS.2018.00012.
-    Y. Zhang, A. Azad, Z. Hu, "FastSV: A Distributed-Memory Connected Component Algorithm with Fast
-    Convergence", doi:10.1137/1.9781611976137.5.
+    .. [1] M. Sutton, T. Ben-Nun, A. Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph
+       Sampling", IPDPS 2018, doi:10.1109/IPDPS.2018.00012.
+    .. [2] Y. Zhang, A. Azad, Z. Hu, "FastSV: A Distributed-Memory Connected Component Algorithm with Fast
+       Convergence", SIAM PP 2020, doi:10.1137/1.9781611976137.5.
 
     Examples
     --------
@@ -65,15 +64,23 @@ def connected_components(
     >>> lf.graph.connected_components(A, connection="strong", return_labels=False)
     3
     """
+    count, labels = labelled_components(A, directed, connection, method)
+    return (count, labels) if return_labels else count
+
+
+def labelled_components(
+    A: MatrixLike | CSR, directed: bool = True, connection: str = "weak", method: str = "auto"
+) -> tuple[int, Array]:
+    """The number of components, and each vertex's."""
     if connection not in ("weak", "strong"):
         raise ValueError(f'connection must be "weak" or "strong", got {connection!r}')
     if method not in METHODS:
         raise ValueError(f'method must be "auto", "union" or "fastsv", got {method!r}')
     if directed and connection == "strong":
-        return strongly_connected_components(A, return_labels)
+        return labelled_strong_components(A)
     pattern = as_pattern(A, directed=True)
     backend = backend_of(pattern.indptr)
-    count, labels = 0, backend.xp.empty(0, np.int32)
-    if pattern.n:
-        count, labels = getattr(backend.csgraph, METHODS[method]).weak_components(pattern)
-    return (count, labels) if return_labels else count
+    if not pattern.n:
+        return 0, backend.xp.empty(0, np.int32)
+    count, labels = getattr(backend.csgraph, METHODS[method]).weak_components(pattern)
+    return count, labels

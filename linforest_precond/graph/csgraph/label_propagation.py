@@ -1,27 +1,25 @@
-"""Communities: vertices that agree on a label."""
+"""Communities by label propagation."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.forest.factor import as_integer
 
 
-def label_propagation(A: Any, max_iter: int = 20, seed: int = 0) -> Array:
-    """Find communities: vertices take the label that most of their neighbours have, again and again.
+def label_propagation(A: MatrixLike, max_iter: int = 20, seed: int = 0) -> Array:
+    """Find communities: vertices repeatedly take the most frequent label of their neighbours.
 
     Label propagation of Raghavan, Albert & Kumara, "Near linear time algorithm to detect community structures
-    in large-scale networks" (Phys. Rev. E 2007), doi:10.1103/PhysRevE.76.036106, in rounds. Every vertex
-    begins with a label of its own. In each round, about half of the vertices, chosen by a hash, look at the
-    labels their neighbours had before it. A vertex keeps its label if none is more frequent there, else it
-    takes the most frequent one, the lowest where there are several. (If all took their turn at once, the
-    labels of bipartite graphs would change sides for ever.) The same input and seed give the same labels on
-    every device.
+    in large-scale networks" (Phys. Rev. E 2007), doi:10.1103/PhysRevE.76.036106, in synchronous rounds. Every
+    vertex starts with a label of its own. In each round about half of the vertices, selected by a hash, are
+    updated from their neighbours' labels before the round: a vertex keeps its label if none is more frequent
+    there, else it takes the most frequent one, the lowest in a tie. (If all vertices were updated at once,
+    the labels of bipartite graphs would oscillate.) The same input and seed give the same labels on every
+    device.
 
     Parameters
     ----------
@@ -29,9 +27,9 @@ def label_propagation(A: Any, max_iter: int = 20, seed: int = 0) -> Array:
         Square, of SciPy, NumPy or CuPy. Stored entries are edges; values and directions do not matter, and a
         diagonal entry is no edge.
     max_iter : int
-        Rounds at most. They end before that when every vertex has a label none is more frequent than.
+        The largest number of rounds. They end earlier when every vertex has a most frequent label.
     seed : int
-        Of the hash.
+        The seed of the hash.
 
     Returns
     -------
@@ -52,6 +50,7 @@ def label_propagation(A: Any, max_iter: int = 20, seed: int = 0) -> Array:
         raise ValueError(f"max_iter must lie in [0, 2**31), got {max_iter}")
     pattern = as_pattern(A)
     backend = backend_of(pattern.indptr)
-    if not pattern.n:
-        return backend.xp.empty(0, np.int32)
-    return backend.csgraph.label_propagation.propagate_labels(pattern, max_iter, seed)
+    labels: Array = backend.xp.empty(0, np.int32)
+    if pattern.n:
+        labels = backend.csgraph.label_propagation.propagate_labels(pattern, max_iter, seed)
+    return labels

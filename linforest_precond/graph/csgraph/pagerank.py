@@ -1,30 +1,32 @@
-"""How important a vertex is to those who point at it."""
+"""PageRank."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
+import numpy.typing as npt
 
-from linforest_precond.annotations import Array
-from linforest_precond.backends import backend_of
+from linforest_precond.annotations import Array, MatrixLike
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import as_csgraph
 from linforest_precond.graph.forest.factor import as_integer
 
 
 def pagerank(
-    A: Any,
+    A: MatrixLike,
     alpha: float = 0.85,
-    personalization: Any = None,
+    personalization: npt.ArrayLike | None = None,
     max_iter: int = 100,
     tol: float = 1e-6,
-    nstart: Any = None,
-    dangling: Any = None,
+    nstart: npt.ArrayLike | None = None,
+    dangling: npt.ArrayLike | None = None,
 ) -> Array:
-    """Rank the vertices by where a walker is found who follows edges at random, as `networkx.pagerank` does.
+    """PageRank: the stationary distribution of a random walk with restarts, as `networkx.pagerank` has it.
 
-    Power iteration; every sum has a fixed order, so that the same input gives the same bits on every device.
+    By power iteration (L. Page, S. Brin, R. Motwani, T. Winograd, "The PageRank Citation Ranking", 1999).
+    Every sum has a fixed order, so that the same input gives the same bits on every device.
 
     Parameters
     ----------
@@ -32,17 +34,17 @@ def pagerank(
         Square, of SciPy, NumPy or CuPy. The entry in row i and column j is the weight of the edge from i to
         j; none may be negative.
     alpha : float
-        The chance that the walker follows an edge rather than to begin anew.
+        The damping factor: the probability that the walk follows an edge instead of restarting.
     personalization : array, optional
-        How likely each vertex is where the walker begins anew; scaled to the sum 1. By default all are alike.
+        The distribution of the restarts, scaled to the sum 1; uniform by default.
     max_iter : int
-        Iterations at most.
+        The largest number of iterations.
     tol : float
-        The iteration ends when the sum of all changes is below n times this.
+        The iteration ends when the 1-norm of the change is below n times this.
     nstart : array, optional
-        The ranks to start with, scaled to the sum 1. By default all are alike.
+        The initial ranks, scaled to the sum 1; uniform by default.
     dangling : array, optional
-        Where the walker goes from a vertex without edges, scaled to the sum 1. By default as
+        The distribution of the next vertex after one without outgoing edges, scaled to the sum 1; by default
         `personalization`.
 
     Returns
@@ -53,9 +55,9 @@ def pagerank(
     Raises
     ------
     ValueError
-        For negative weights, and for rows with a sum too small to be inverted.
+        For negative weights, and for a row sum that is too small to be inverted.
     RuntimeError
-        If the changes stay above the tolerance.
+        If the iteration does not converge.
 
     Examples
     --------
@@ -70,15 +72,16 @@ def pagerank(
     alpha, tol = _number("alpha", alpha, 1.0), _number("tol", tol, math.inf)
     csr = as_csgraph(A)
     backend = backend_of(csr.data)
+    ranks: Array = backend.xp.empty(0)
     if not csr.n:
-        return backend.xp.empty(0)
-    if csr.nnz and float(csr.data.min()) < 0:  # stall: nothing is done with weights that are none
+        return ranks
+    if csr.nnz and float(csr.data.min()) < 0:  # stall: validation of the weights
         raise ValueError(f"A must have no negative weights, got {float(csr.data.min())}; pass abs(A)")
-    personalization = _distribution("personalization", personalization, csr.n, backend)
+    restarts = _distribution("personalization", personalization, csr.n, backend)
     start = _distribution("nstart", nstart, csr.n, backend)
-    dangling = personalization if dangling is None else _distribution("dangling", dangling, csr.n, backend)
+    leaving = restarts if dangling is None else _distribution("dangling", dangling, csr.n, backend)
     ranks, iterations, change = backend.csgraph.pagerank.power_iteration(
-        csr, alpha, personalization, dangling, start, max_iter, csr.n * tol
+        csr, alpha, restarts, leaving, start, max_iter, csr.n * tol
     )
     if math.isnan(change):
         raise ValueError("A must have rows whose sums can be inverted, got one below 1e-308; scale A")
@@ -90,30 +93,32 @@ def pagerank(
     return ranks
 
 
-def _number(name: str, number: Any, largest: float) -> float:
+def _number(name: str, value: SupportsFloat, largest: float) -> float:
     try:
-        number = float(number)
+        number = float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, got {number!r}") from None
+        raise TypeError(f"{name} must be a number, got {value!r}") from None
     if not 0.0 <= number <= largest:
         raise ValueError(f"{name} must lie in [0, {largest:g}], got {number}")
     return number
 
 
-def _distribution(name: str, weights: Any, n: int, backend: Any) -> Array:
-    """Weights of the vertices scaled to the sum 1, all alike where there are none."""
+def _distribution(name: str, weights: npt.ArrayLike | None, n: int, backend: Backend) -> Array:
+    """Weights of the vertices scaled to the sum 1; uniform where none are given."""
     if weights is None:
-        return backend.xp.full(n, 1.0 / n)
+        uniform: Array = backend.xp.full(n, 1.0 / n)
+        return uniform
     if backend_of(weights) is not backend:
         raise TypeError(f"{name} must be on A's device, got a {type(weights).__name__}")
-    weights = backend.xp.asarray(weights)
-    if weights.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, got {weights.dtype}")
-    if weights.shape != (n,):
-        raise ValueError(f"{name} must have shape ({n},), one number a vertex, got {weights.shape}")
-    weights = weights.astype(np.float64)
-    total = backend.matrix.sums.tree_sum(weights)
-    # stall: nothing is done with weights that are none
-    if not 0.0 < total < math.inf or bool((weights < 0).any()):
+    values: Array = backend.xp.asarray(weights)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got {values.dtype}")
+    if values.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},), one number a vertex, got {values.shape}")
+    values = values.astype(np.float64)
+    total = backend.matrix.sums.tree_sum(values)
+    # stall: validation of the weights
+    if not 0.0 < total < math.inf or bool((values < 0).any()):
         raise ValueError(f"{name} must hold finite weights that are not negative, one at least above 0")
-    return weights / total
+    distribution: Array = values / total
+    return distribution

@@ -1,21 +1,20 @@
-"""Trees that join all of a graph's vertices by its lightest or heaviest edges."""
+"""Minimum and maximum spanning forests."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from linforest_precond.annotations import MatrixLike, SparseMatrix
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csgraph
-from linforest_precond.sparse_output import csr_of_kind
+from linforest_precond.sparse_output import csr_sparse_like
 
 
-def minimum_spanning_tree(A: Any, overwrite: bool = False) -> Any:
-    """Find a minimum spanning tree, as `scipy.sparse.csgraph.minimum_spanning_tree` does: one a component.
+def minimum_spanning_tree(A: MatrixLike, overwrite: bool = False) -> SparseMatrix:
+    """Find a minimum spanning tree of every component, as `scipy.sparse.csgraph.minimum_spanning_tree`.
 
     Edges are ordered by (weight, lower end, higher end). In that order the forest is unique, and the same on
-    both backends. On the GPU each tree chooses the first edge that leads out of it, and trees grow together,
-    round after round [1]_. Both trees at an edge see one and the same edge, whatever its direction, so no
-    cycles arise among equal weights.
+    both backends. The CPU uses Kruskal's algorithm with one step of Filter-Kruskal [1]_, the GPU Borůvka's
+    [2]_: in every round each tree selects the first edge that leaves it. The order does not depend on the
+    direction in which an edge is stored, so no cycles arise among equal weights.
 
     Parameters
     ----------
@@ -34,7 +33,9 @@ def minimum_spanning_tree(A: Any, overwrite: bool = False) -> Any:
 
     References
     ----------
-    .. [1] O. Borůvka, "O jistém problému minimálním" (1926); A. Fallin, A. Gonzalez, J. Seo, M. Burtscher,
+    .. [1] V. Osipov, P. Sanders, J. Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm"
+       (ALENEX 2009)
+    .. [2] O. Borůvka, "O jistém problému minimálním" (1926); A. Fallin, A. Gonzalez, J. Seo, M. Burtscher,
        "A High-Performance MST Implementation for GPUs" (2023), https://doi.org/10.1145/3581784.3607093
 
     Examples
@@ -48,7 +49,7 @@ def minimum_spanning_tree(A: Any, overwrite: bool = False) -> Any:
     return _forest(A, largest=False)
 
 
-def maximum_spanning_forest(A: Any) -> Any:
+def maximum_spanning_forest(A: MatrixLike) -> SparseMatrix:
     """Find the maximum spanning tree of every component: ``-minimum_spanning_tree(-A)``.
 
     Takes and returns what `minimum_spanning_tree` does. Edges are ordered by (-weight, lower end, higher
@@ -65,7 +66,8 @@ def maximum_spanning_forest(A: Any) -> Any:
     return _forest(A, largest=True)
 
 
-def _forest(A: Any, largest: bool) -> Any:
+def _forest(A: MatrixLike, largest: bool) -> SparseMatrix:
     csr = as_csgraph(A)
     indptr, indices, data = backend_of(csr.data).csgraph.spanning_forest.spanning_forest(csr, largest)
-    return csr_of_kind(A, data, indices, indptr, (csr.n, csr.n))
+    forest: SparseMatrix = csr_sparse_like(A, data, indices, indptr, (csr.n, csr.n))
+    return forest

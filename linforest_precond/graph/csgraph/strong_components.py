@@ -1,20 +1,19 @@
-"""Which vertices lie on cycles together."""
+"""Strongly connected components."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
+from linforest_precond.records import CSR
 
 
-def strongly_connected_components(A: Any, return_labels: bool = True) -> int | tuple[int, Array]:
-    """Find the strongly connected components of a matrix: vertices between which paths lead both ways.
+def strongly_connected_components(A: MatrixLike | CSR, return_labels: bool = True) -> int | tuple[int, Array]:
+    """Find the strongly connected components of a matrix: any two vertices have a path each way.
 
-    The answer is that of ``scipy.sparse.csgraph.connected_components(A, connection="strong")``, with the
+    The result is that of ``scipy.sparse.csgraph.connected_components(A, connection="strong")``, with the
     components numbered by their lowest vertex, on either backend.
 
     Parameters
@@ -33,16 +32,16 @@ def strongly_connected_components(A: Any, return_labels: bool = True) -> int | t
 
     Notes
     -----
-    The components of a symmetric pattern are the weak ones. Otherwise the CPU calls SciPy. On the GPU every
-    vertex learns the first vertex, in a random order, of those that lead to it, and of those that it leads
-    to; where both are the same one, it forms a component with it, and edges between vertices that learnt
-    different things are cut. Then all that is left begins again in another order: every round finds many
-    components, and few rounds are needed.
+    The components of a symmetric pattern are the weak ones. Otherwise the CPU calls SciPy. The GPU propagates
+    signatures as ECL-SCC [1]_ does: in a random order, every vertex finds its first ancestor and its first
+    descendant. Where both are the same vertex, it belongs to that vertex's component; edges between
+    vertices of different signatures are removed. The rest is repeated in another order. Every round finds
+    many components, and few rounds are needed.
 
     References
     ----------
-    G. Alabandi, W. Sands, G. Biros, M. Burtscher, "A GPU Algorithm for Detecting Strongly Connected
-    Components", doi:10.1145/3581784.3607071.
+    .. [1] G. Alabandi, W. Sands, G. Biros, M. Burtscher, "A GPU Algorithm for Detecting Strongly Connected
+       Components", SC 2023, doi:10.1145/3581784.3607071.
 
     Examples
     --------
@@ -53,6 +52,12 @@ def strongly_connected_components(A: Any, return_labels: bool = True) -> int | t
     >>> count, labels.tolist()
     (2, [0, 1, 1])
     """
+    count, labels = labelled_strong_components(A)
+    return (count, labels) if return_labels else count
+
+
+def labelled_strong_components(A: MatrixLike | CSR) -> tuple[int, Array]:
+    """The number of strongly connected components, and each vertex's."""
     pattern = as_pattern(A, directed=True)
     backend = backend_of(pattern.indptr)
     count, labels = 0, backend.xp.empty(0, np.int32)
@@ -60,4 +65,4 @@ def strongly_connected_components(A: Any, return_labels: bool = True) -> int | t
         count, labels = backend.csgraph.components.weak_components(pattern)
     elif pattern.n:
         count, labels = backend.csgraph.strong_components.strong_components(pattern)
-    return (count, labels) if return_labels else count
+    return count, labels

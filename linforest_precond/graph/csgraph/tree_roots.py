@@ -1,17 +1,18 @@
-"""Which tree of a forest each vertex belongs to."""
+"""The roots of a forest given by parents."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 
 
-def tree_roots(parent: Any) -> Array:
-    """Find the root of every vertex of a forest that is given by parents, by pointer jumping.
+def tree_roots(parent: npt.ArrayLike) -> Array:
+    """Find the root of every vertex of a forest given by parents, by pointer jumping.
 
     Parameters
     ----------
@@ -28,14 +29,14 @@ def tree_roots(parent: Any) -> Array:
     Raises
     ------
     TypeError
-        For an array of other things than integers.
+        For values that are no integers.
     ValueError
-        For a parent that is no vertex, and for a cycle; the vertex is named.
+        For a parent that is out of range, and for a cycle; the message names the vertex.
 
     Notes
     -----
-    On the GPU every vertex takes its grandparent for its parent, log2(n) times at most; on the CPU each way
-    is walked twice.
+    The GPU replaces parents by grandparents in at most log2(n) rounds (pointer jumping); the CPU traverses
+    each path twice (path compression).
 
     References
     ----------
@@ -51,28 +52,29 @@ def tree_roots(parent: Any) -> Array:
     backend = backend_of(parent)
     parents = _checked_parents(parent, backend.xp)
     n = parents.size
-    roots, outside, endless = (
+    roots, out_of_range, in_cycle = (
         backend.csgraph.tree_roots.tree_roots(parents) if n else (parents.copy(), -1, -1)
     )
-    if outside >= 0:
+    if out_of_range >= 0:
         raise ValueError(
             f"parent must hold vertices, below {n}, or negative numbers at roots; "
-            f"got {int(parents[outside])} at vertex {outside}"
+            f"got {int(parents[out_of_range])} at vertex {out_of_range}"
         )
-    if endless >= 0:
+    if in_cycle >= 0:
         raise ValueError(
-            f"parent must lead to a root from every vertex; from vertex {endless} it leads into a cycle. "
+            f"parent must lead to a root from every vertex; from vertex {in_cycle} it leads into a cycle. "
             "Give a root itself, or a negative number, as its parent"
         )
     return roots
 
 
-def _checked_parents(parent: Any, xp: Any) -> Array:
+def _checked_parents(parent: npt.ArrayLike, xp: Any) -> Array:
     parents = parent if isinstance(parent, xp.ndarray) else np.asarray(parent)
     if parents.size == 0 and not isinstance(parent, xp.ndarray):
-        parents = parents.astype(np.int64)  # an empty list has no integers to tell its type by
+        parents = parents.astype(np.int64)  # NumPy makes an empty list float64
     if not np.can_cast(parents.dtype, np.int64) or parents.dtype.kind == "b":
         raise TypeError(f"parent must hold integers that fit into 64 bits with a sign, got {parents.dtype}")
     if parents.ndim != 1:
         raise ValueError(f"parent must be 1-D, got shape {tuple(parents.shape)}")
-    return xp.ascontiguousarray(parents, dtype=np.int32 if parents.dtype == np.int32 else np.int64)
+    checked: Array = xp.ascontiguousarray(parents, dtype=np.int32 if parents.dtype == np.int32 else np.int64)
+    return checked

@@ -1,1 +1,1 @@
-"""Factors, linear forests and the bands along them."""
+"""[0,n]-factors, linear forests and the bands along them."""

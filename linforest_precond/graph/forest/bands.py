@@ -1,16 +1,15 @@
-"""The tridiagonal system along a linear forest."""
+"""The tridiagonal bands along a linear forest."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
 from linforest_precond.records import CSR, Bands, Forest
 
 
-def extract_bands(A: Any, forest: Forest) -> Bands:
-    """Copy the entries of A that lie on the forest's paths into three bands, in the forest's order.
+def extract_bands(A: MatrixLike | CSR, forest: Forest) -> Bands:
+    """Copy the entries of A along the forest's paths into three bands, in the forest's order.
 
     Parameters
     ----------
@@ -22,7 +21,7 @@ def extract_bands(A: Any, forest: Forest) -> Bands:
     Returns
     -------
     Bands
-        Exact copies of A's entries, both directions as they are; 0 where A stores nothing.
+        Copies of A's entries, ``A[v, w]`` and ``A[w, v]`` of each edge; 0 where A stores nothing.
 
     Examples
     --------
@@ -48,11 +47,11 @@ def extract_bands(A: Any, forest: Forest) -> Bands:
     return copy_bands(csr, forest)
 
 
-def copy_bands(csr: CSR, forest: Forest, values: Any = None, slots: Any = None) -> Bands:
+def copy_bands(csr: CSR, forest: Forest, values: Array | None = None, slots: Array | None = None) -> Bands:
     """The bands of a checked matrix along a forest.
 
-    Where the forest is of this very matrix, its `values` or `slots` save the search for the entries. A forest
-    of another matrix may have the other index type.
+    If the forest was made from this matrix, its `values` or `slots` save the binary search for the entries. A
+    forest of another matrix may have the other index type.
     """
     index = csr.indices.dtype
     neighbors, order = (array.astype(index, copy=False) for array in (forest.neighbors, forest.order))

@@ -1,4 +1,4 @@
-"""The block tridiagonal system along a forest of blocks."""
+"""The block tridiagonal bands along a forest of blocks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from linforest_precond.records import CSR, Bands, BlockForest
 
 
 def copy_block_bands(csr: CSR, forest: BlockForest) -> Bands:
-    """The entries of a checked matrix inside the blocks and between neighbours on a path, in the new order.
+    """The entries of a checked matrix inside the blocks and between neighbouring blocks of a path, in order.
 
-    Each band has a b x b block for each block row; a ghost's row and column are those of the identity. The
-    forest may be of another matrix of the same size, with the other index type.
+    Each band has a b x b block for each block row. A ghost is decoupled: its row and column are 0 apart from
+    the diagonal. The forest may be that of another matrix of the same size, with the other index type.
     """
     members = forest.members.astype(csr.indices.dtype, copy=False).reshape(-1, forest.block_size)
     starts_path = forest.forest.position[forest.forest.order] == 1

@@ -1,14 +1,13 @@
-"""How much of a matrix's off-diagonal weight lies where."""
+"""Coverage of the identity ordering."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from linforest_precond.annotations import MatrixLike
 from linforest_precond.gate import as_csr
 
 
-def identity_coverage(A: Any) -> float:
-    """Share of the off-diagonal weight on the sub- and superdiagonal, in the order A comes in.
+def identity_coverage(A: MatrixLike) -> float:
+    """Share of the off-diagonal weight on the sub- and superdiagonal, in A's own order.
 
     This is c_id, Eq. 5 of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted
     Graph on GPUs" (2022), doi:10.1145/3545008.3545035: what a plain tridiagonal preconditioner keeps.

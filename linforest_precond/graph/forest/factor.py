@@ -1,4 +1,4 @@
-"""The parallel [0,n]-factor: propose the heaviest edges, keep what both ends proposed, repeat."""
+"""The parallel [0,n]-factor: propose the heaviest edges, confirm what both ends proposed, repeat."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import math
 import operator
 from typing import Any, Literal
 
+from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
 from linforest_precond.records import Factor, Graph
 
+# The largest number of iterations for "auto".
 AUTOMATIC_LIMIT = 20
 
 
 def factor(
-    A: Any,
+    A: MatrixLike,
     n: int = 2,
     *,
     iterations: int | Literal["auto"] | None = 5,
@@ -23,7 +25,7 @@ def factor(
     p: float = 0.5,
     seed: int = 0,
 ) -> Factor:
-    """Find a [0,n]-factor of A's graph that holds much of its weight.
+    """Find a [0,n]-factor of A's graph with a large weight.
 
     Algorithm 2 of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted Graph on
     GPUs" (2022), doi:10.1145/3545008.3545035. In every iteration each vertex with fewer than n edges
@@ -39,14 +41,14 @@ def factor(
     n : int
         Largest degree, 1 to 4.
     iterations : int, "auto" or None
-        Propositions at most; None goes on until the factor is maximal; "auto" makes five and goes on
-        while an iteration still confirms more than 1 % new edges, 20 at most.
+        Largest number of iterations; None goes on until the factor is maximal; "auto" makes five and goes on
+        while an iteration adds more than 1 % of the edges, up to 20.
     m, k_m : int
         Charging is off in iteration k when ``k % m == k_m``.
     p : float
         Probability of a positive charge.
     seed : int
-        Of the charges and of the order among equal weights in charged iterations.
+        Seed of the charges and of the order among equal weights in charged iterations.
 
     Returns
     -------
@@ -69,7 +71,7 @@ def factor(
 
 
 def check_options(n: Any, iterations: Any, m: Any, k_m: Any, p: Any, seed: Any) -> dict[str, Any]:
-    """Check the options of a factor and put them into the backends' terms."""
+    """Check the options of a factor; return the keyword arguments of `propose_factor`."""
     n = as_integer("n", n)
     if not 1 <= n <= 4:
         raise ValueError(f"n must be 1, 2, 3 or 4, got {n}")
@@ -98,7 +100,7 @@ def check_options(n: Any, iterations: Any, m: Any, k_m: Any, p: Any, seed: Any) 
         "automatic": automatic,
         "m": m,
         "k_m": k_m,
-        # A charge compares 53 random bits with p: exact on every device.
+        # The charge of a vertex compares 53 bits of a hash with this integer: exact on every device.
         "threshold": math.floor(p * 2.0**53),
         "seed": as_integer("seed", seed) % 2**64,
     }
@@ -113,6 +115,7 @@ def propose_factor(graph: Graph, **options: Any) -> Factor:
 
 
 def as_integer(name: str, value: Any) -> int:
+    """An argument as an int; a TypeError that names it if it is none."""
     try:
         return operator.index(value)
     except TypeError:

@@ -1,17 +1,16 @@
-"""The sequential greedy [0,n]-factor, the yardstick of the parallel one."""
+"""The greedy [0,n]-factor, to compare the parallel one with."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.records import Factor
 
 
-def greedy_factor(A: Any, n: int = 2) -> Factor:
-    """Take edges by decreasing weight while both ends have fewer than n.
+def greedy_factor(A: MatrixLike, n: int = 2) -> Factor:
+    """Take the edges by decreasing weight, each whose ends both have fewer than n edges.
 
     Algorithm 1 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035; edges are visited in the order
     (-weight, smaller end, larger end). ``factor(A, n, m=1, iterations=None)`` gives the same edges.

@@ -1,9 +1,10 @@
-"""From a [0,2]-factor to disjoint paths: cycles lose their weakest edge, paths get ids and positions."""
+"""From a [0,2]-factor to a linear forest: cycles lose their weakest edge, paths are ranked."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
+from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
 from linforest_precond.graph.forest.factor import check_options, propose_factor
@@ -12,15 +13,15 @@ from linforest_precond.records import Factor, Forest
 
 
 def linear_forest(
-    A: Any,
+    A: MatrixLike | Factor,
     *,
-    iterations: Any = "auto",
+    iterations: int | Literal["auto"] | None = "auto",
     m: int = 5,
     k_m: int = 0,
     p: float = 0.5,
     seed: int = 0,
 ) -> Forest:
-    """Find disjoint paths through all vertices that hold much of A's weight.
+    """Find a linear forest, disjoint paths that cover all vertices, with a large weight.
 
     Sections 3.3 and 4.2 of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted
     Graph on GPUs" (2022), doi:10.1145/3545008.3545035: a [0,2]-factor whose cycles lose their weakest
@@ -60,7 +61,7 @@ def linear_forest(
 
 
 def break_cycles(factor: Factor, in_place: bool = False) -> Forest:
-    """The forest of a [0,2]-factor, ordered; `in_place` may cut the edges in the factor's own arrays."""
+    """The linear forest of a [0,2]-factor and its ordering; `in_place` may change the factor's arrays."""
     backend = backend_of(factor.neighbors)
     arrays = backend.forest.linear_forest.linear_forest(
         factor.neighbors, factor.values, factor.slots, in_place=in_place

@@ -1,28 +1,32 @@
-"""Pairs of vertices as vertices of a coarser graph, and the forest of blocks they lead to."""
+"""Forests of blocks: pairs of vertices are the vertices of a coarse graph, which has a linear forest."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.graph.forest.factor import as_integer, check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.forest.path_pairs import pair_paths
 from linforest_precond.records import BlockForest, Factor, Forest, Graph, Pairs, covered_share
 
-# Pairings that lead to a block of this size.
+# Number of pairings for each block size.
 PAIRINGS = {1: 0, 2: 1, 4: 2}
-# What m="auto" tries, the same at every level.
+# The values that m="auto" tries, the same for all factors.
 CANDIDATES = 1, 5
-# Propositions under iterations="auto" without charging (m = 1): where weights are tied, each pairs but
-# a few vertices while all take part.
+# Iterations that iterations="auto" makes without charging (m = 1): where weights are tied, an iteration pairs
+# only a few vertices, while all are active.
 UNCHARGED_ITERATIONS = 5
 
 
 def check_block_options(
     block_size: Any, m: Any, iterations: Any, k_m: Any, p: Any, seed: Any
 ) -> list[tuple[dict[str, Any], ...]]:
-    """Check the options of a block forest: for each candidate those of its factors, pairings first."""
+    """Check the options of a block forest: a list of candidates, each with the options of all factors.
+
+    The pairings' factors come first, that of the paths last.
+    """
     block_size = as_integer("block_size", block_size)
     if block_size not in PAIRINGS:
         raise ValueError(f"block_size must be 1, 2 or 4, got {block_size}")
@@ -43,23 +47,23 @@ def _factor_options(degree: int, iterations: Any, m: Any, k_m: Any, p: Any, seed
     return options
 
 
-def _candidates(m: Any, levels: int) -> list[tuple[Any, ...]]:
-    """What to try for m, one number for each level."""
+def _candidates(m: Any, factors: int) -> list[tuple[Any, ...]]:
+    """The candidates for m, each with one number per factor."""
     if isinstance(m, str):
         if m != "auto":
             raise ValueError(f'm must be an integer, a tuple of integers or "auto", got {m!r}')
-        return [(each,) * levels for each in CANDIDATES]
+        return [(each,) * factors for each in CANDIDATES]
     if not isinstance(m, tuple | list):
-        return [(m,) * levels]
-    if len(m) != levels:
-        raise ValueError(f"m must be one number or {levels}, the pairings' first, got {m!r}")
+        return [(m,) * factors]
+    if len(m) != factors:
+        raise ValueError(f"m must be one number or {factors}, the pairings' first, got {m!r}")
     return [tuple(m)]
 
 
 def best_block_forest(graph: Graph, candidates: list[tuple[dict[str, Any], ...]]) -> BlockForest:
-    """The block forest of largest coverage among the candidates' checked options, the first among equals.
+    """The block forest of largest coverage among the candidates; the first one if several are equal.
 
-    Where there is a choice, pairs across paths are tried too, under the options chosen.
+    If there are several candidates, pairs across paths are tried, too, with the best candidate's options.
     """
     found = (block_forest(graph, options) for options in candidates)
     best, options = max(zip(found, candidates, strict=True), key=lambda each: each[0].coverage)
@@ -70,7 +74,7 @@ def best_block_forest(graph: Graph, candidates: list[tuple[dict[str, Any], ...]]
 
 
 def block_forest(graph: Graph, options: tuple[dict[str, Any], ...]) -> BlockForest:
-    """Pair vertices, then pairs, as often as there are options but one; the last are those of the paths.
+    """Pair vertices by [0,1]-factors, once for each option but the last; that one is for the paths of blocks.
 
     Section 6 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035.
     """
@@ -79,49 +83,49 @@ def block_forest(graph: Graph, options: tuple[dict[str, Any], ...]) -> BlockFore
         factor = propose_factor(graph, **pairing)
         pairings.append(pair_up(factor))
         kept.append(factor.values)
-        graph = coarsen(graph, pairings[-1])
+        graph = graph_of_pairs(graph, pairings[-1])
     forest = break_cycles(propose_factor(graph, **options[-1]), in_place=True)
     coverage = covered_share((*kept, forest.values), graph.total_weight, graph.scale)
-    return _of_blocks(forest, pairings, coverage, options, "edges")
+    return _block_forest_of(forest, pairings, coverage, options, "edges")
 
 
 def ladder_forest(
     graph: Graph, options: tuple[dict[str, Any], ...], path_options: dict[str, Any]
 ) -> BlockForest:
-    """As `block_forest`, with pairs across the paths of a forest that is made with `path_options`."""
+    """As `block_forest`, with pairs across the paths of a forest that is found with `path_options`."""
     pairings = []
     for _ in options[:-1]:
         pairings.append(pair_paths(graph, **path_options))
-        graph = coarsen(graph, pairings[-1])
+        graph = graph_of_pairs(graph, pairings[-1])
     forest = break_cycles(propose_factor(graph, **options[-1]), in_place=True)
-    # All is covered but what is left between blocks and does not lie on a path.
+    # Only the weight between blocks that are not neighbours on a path is not covered.
     between = covered_share((graph.values,), graph.total_weight, graph.scale)
-    return _of_blocks(forest, pairings, 1.0 - (between - forest.coverage), options, "paths")
+    return _block_forest_of(forest, pairings, 1.0 - (between - forest.coverage), options, "paths")
 
 
-def _of_blocks(
+def _block_forest_of(
     forest: Forest, pairings: list[Pairs], coverage: float, options: tuple[dict[str, Any], ...], pairing: str
 ) -> BlockForest:
     return BlockForest(
-        members=_laid_out(forest.order, pairings),
+        members=_vertices_in_order(forest.order, pairings),
         block_size=2 ** len(pairings),
         forest=forest,
         coverage=coverage,
-        m=tuple(level["m"] for level in options),
+        m=tuple(each["m"] for each in options),
         pairing=pairing,
     )
 
 
 def pair_up(factor: Factor) -> Pairs:
-    """The pairs of a [0,1]-factor, numbered by their lower members; a lone vertex has a ghost beside it."""
+    """The pairs of a [0,1]-factor, numbered by their lower members; unmatched vertices get a ghost."""
     return Pairs(*backend_of(factor.neighbors).forest.pairs.pair_up(factor.neighbors))
 
 
-def coarsen(graph: Graph, pairs: Pairs) -> Graph:
-    """The graph of the pairs: the weights between the members of two of them add up.
+def graph_of_pairs(graph: Graph, pairs: Pairs) -> Graph:
+    """The coarse graph whose vertices are the pairs; the weight of an edge is the sum over the four members.
 
     With w_rc between the r-th member of one pair and the c-th of the other, the sum is
-    (w_00 + w_11) + (w_01 + w_10), which is the same seen from either.
+    (w_00 + w_11) + (w_01 + w_10), which gives the same bits with rows and columns exchanged.
     """
     indptr, indices, values, longest_row = backend_of(graph.values).forest.pairs.coarse_graph(
         graph, pairs.members, pairs.places
@@ -129,8 +133,8 @@ def coarsen(graph: Graph, pairs: Pairs) -> Graph:
     return Graph(indptr, indices, values, graph.total_weight, graph.scale, longest_row, False, False)
 
 
-def _laid_out(order: Any, pairings: list[Pairs]) -> Any:
-    """The vertices of each block in the new order: blocks fall apart into pairs, the last made first."""
+def _vertices_in_order(order: Array, pairings: list[Pairs]) -> Array:
+    """The vertices of each block in the new order: each block is replaced by its pair, last pairing first."""
     members = order
     for pairs in reversed(pairings):
         members = backend_of(order).forest.pairs.members_of(members, pairs.members)

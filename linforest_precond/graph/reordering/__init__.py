@@ -1,1 +1,1 @@
-"""Orderings of rows and columns, and how good they are."""
+"""Orderings of rows and columns, and their bandwidth, profile and wavefront."""

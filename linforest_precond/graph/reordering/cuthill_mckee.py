@@ -1,40 +1,38 @@
-"""The Cuthill-McKee order of a matrix, its reverse, and the vertex they start from."""
+"""The Cuthill-McKee order, its reverse, and the pseudo-peripheral vertices that they start from."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.backends import backend_of
+from linforest_precond.annotations import Array, MatrixLike
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
 from linforest_precond.records import Pattern
 
 
 def reverse_cuthill_mckee(
-    A: Any, symmetric_mode: bool = False, *, start: int | None = None, method: str = "auto"
+    A: MatrixLike, symmetric_mode: bool = False, *, start: int | None = None, method: str = "auto"
 ) -> Array:
     """Order a matrix so that its entries lie close to the diagonal: the reverse of `cuthill_mckee`.
 
     A drop-in for `scipy.sparse.csgraph.reverse_cuthill_mckee` that starts from pseudo-peripheral vertices,
-    and gives the same order on every backend and for any number of threads. The parallel methods are those of
+    and gives the same order on every backend and for any number of threads. The method "batch" is that of
     Mlakar et al., "Speculative Parallel Reverse Cuthill-McKee Reordering on Multi- and Many-core
-    Architectures" (IPDPS 2021).
+    Architectures" (IPDPS 2021); "leveled" processes one breadth-first frontier after the other.
 
     Parameters
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. Stored entries are edges, as in csgraph: values do not matter.
     symmetric_mode : bool
-        Whether A's pattern is known to be symmetric. Otherwise, the pattern of A + A.T is ordered where it is
-        not.
+        Whether A's pattern is known to be symmetric. Otherwise it is checked, and the pattern of A + A.T is
+        ordered if A's is not symmetric.
     start : int, optional
         The vertex to start from in its component. In all others, and by default, it is the component's
         `pseudo_peripheral_node`.
     method : {"auto", "serial", "leveled", "batch"}
-        How the order is found; it is the same for all. "serial" works on the CPU only.
+        The algorithm; the order is the same for all. "serial" works on the CPU only.
 
     Returns
     -------
@@ -57,12 +55,12 @@ def reverse_cuthill_mckee(
 
 
 def cuthill_mckee(
-    A: Any, symmetric_mode: bool = False, *, start: int | None = None, method: str = "auto"
+    A: MatrixLike, symmetric_mode: bool = False, *, start: int | None = None, method: str = "auto"
 ) -> Array:
-    """Number the vertices breadth first, each one's new neighbours by ascending degree.
+    """Number the vertices breadth first, the unnumbered neighbours of each by ascending degree.
 
-    A vertex's degree is the number of its neighbours, itself not counted; of equal degrees the lower index
-    comes first. Components follow one another in the order of their lowest vertices.
+    A vertex's degree is the number of its neighbours, itself not counted; ties go to the lower index.
+    Components follow one another in the order of their lowest vertices.
 
     Parameters
     ----------
@@ -73,6 +71,11 @@ def cuthill_mckee(
     -------
     array of int32
         ``order[new] = old``, on A's device.
+
+    References
+    ----------
+    E. Cuthill, J. McKee, "Reducing the bandwidth of sparse symmetric matrices", ACM National Conference 1969,
+    https://doi.org/10.1145/800195.805928
 
     Examples
     --------
@@ -95,32 +98,38 @@ def order_pattern(pattern: Pattern, start: int | None = None, method: str = "aut
     if start is not None:
         start = checked_vertex("start", start, pattern.n)
     if pattern.n == 0:
-        return backend.xp.empty(0, np.int32)
-    return backend.reordering.cuthill_mckee.order(pattern, start, method)
+        empty: Array = backend.xp.empty(0, np.int32)
+        return empty
+    order: Array = backend.reordering.cuthill_mckee.order(pattern, start, method)
+    return order
 
 
-def pseudo_peripheral_node(A: Any, start: int | None = None) -> tuple[int, Array, Array]:
-    """Find a vertex that lies at the rim of its component: one from which others are far away.
+def pseudo_peripheral_node(A: MatrixLike, start: int | None = None) -> tuple[int, Array, Array]:
+    """Find a pseudo-peripheral vertex: one whose eccentricity is close to the diameter of its component.
 
-    A breadth-first search goes on from the lowest-degree vertex (of equal ones the lower index) of the last
-    level of the one before, until that does not get deeper.
+    George-Liu search: breadth-first search is repeated from the vertex of lowest (degree, index) among the
+    deepest ones until the depth does not grow.
 
     Parameters
     ----------
     A : sparse matrix or dense array
         As in `reverse_cuthill_mckee`; the pattern of A + A.T is searched.
     start : int, optional
-        Where the first search begins; by default at the vertex of lowest degree among those that have
-        neighbours.
+        The source of the first search; by default the vertex of lowest degree among those with neighbours.
 
     Returns
     -------
     node : int
-        Where the last search began.
+        The source of the last search.
     order : array of int32
-        The vertices that it reached, by level and index.
+        The vertices that it reached, by (level, index).
     level : array of int32
-        How far each vertex is from `node`; -1 for other components.
+        The distance of each vertex from `node`; -1 for other components.
+
+    References
+    ----------
+    A. George, J. W. H. Liu, "An Implementation of a Pseudoperipheral Node Finder", ACM TOMS 5 (1979),
+    https://doi.org/10.1145/355841.355845
 
     Examples
     --------
@@ -136,25 +145,25 @@ def pseudo_peripheral_node(A: Any, start: int | None = None) -> tuple[int, Array
         raise ValueError("A must have at least one row to search for a vertex, got shape (0, 0)")
     backend = backend_of(pattern.indptr)
     if start is None:
-        start = _first_of_lowest(backend.xp.where(pattern.degrees > 0, pattern.degrees, pattern.n))
-    node, level = _search(pattern, start, backend)
-    reached = backend.xp.flatnonzero(level >= 0)
-    order = reached[backend.xp.argsort(level[reached], kind="stable")]
-    return node, order.astype(np.int32), level
+        start = _first_minimum(backend.xp.where(pattern.degrees > 0, pattern.degrees, pattern.n))
+    node, depths = _george_liu_search(pattern, start, backend)
+    reached = backend.xp.flatnonzero(depths >= 0)
+    order = reached[backend.xp.argsort(depths[reached], kind="stable")]
+    return node, order.astype(np.int32), depths
 
 
-def _search(pattern: Pattern, node: int, backend: Any) -> tuple[int, Array]:
-    level = backend.csgraph.breadth_first.bfs_levels(pattern, node)
-    depth = int(level.max())  # stall: whether the search goes on
+def _george_liu_search(pattern: Pattern, node: int, backend: Backend) -> tuple[int, Array]:
+    depths = backend.csgraph.breadth_first.bfs_levels(pattern, node)
+    depth = int(depths.max())  # stall: whether the search goes on
     while depth > 0:
-        last = backend.xp.flatnonzero(level == depth)
-        node = int(last[_first_of_lowest(pattern.degrees[last])])
-        level = backend.csgraph.breadth_first.bfs_levels(pattern, node)
-        before, depth = depth, int(level.max())  # stall: whether the search goes on
+        deepest = backend.xp.flatnonzero(depths == depth)
+        node = int(deepest[_first_minimum(pattern.degrees[deepest])])
+        depths = backend.csgraph.breadth_first.bfs_levels(pattern, node)
+        before, depth = depth, int(depths.max())  # stall: whether the search goes on
         if depth <= before:
             break
-    return node, level
+    return node, depths
 
 
-def _first_of_lowest(numbers: Array) -> int:
-    return int(numbers.argmin())  # stall: a vertex to start from
+def _first_minimum(values: Array) -> int:
+    return int(values.argmin())  # stall: a vertex to start from

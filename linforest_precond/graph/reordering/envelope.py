@@ -1,25 +1,26 @@
-"""How far from the diagonal a matrix's entries lie, in its own order or another."""
+"""Bandwidth, profile and wavefront of a matrix, in its own order or another."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.reordering.permute import checked_order
 
 
 class Wavefront(NamedTuple):
-    """The largest wavefront of a matrix, and the root of their mean square."""
+    """The largest wavefront of a matrix, and the root mean square of all."""
 
     maximum: int
     root_mean_square: float
 
 
-def bandwidth(A: Any, order: Any = None) -> int:
+def bandwidth(A: MatrixLike, order: npt.ArrayLike | None = None) -> int:
     """The largest distance of a stored entry from the diagonal.
 
     Parameters
@@ -35,12 +36,12 @@ def bandwidth(A: Any, order: Any = None) -> int:
     >>> lf.graph.bandwidth(lf.matrices.poisson((7, 5)))
     5
     """
-    rows, cols, _ = _places(A, order)
+    rows, cols, _ = _coordinates(A, order)
     return int(abs(rows - cols).max()) if rows.size else 0  # stall: the answer
 
 
-def profile(A: Any, order: Any = None) -> int:
-    """The number of places between each row's first stored entry and the diagonal, of all rows together.
+def profile(A: MatrixLike, order: npt.ArrayLike | None = None) -> int:
+    """The size of the envelope: the sum over all rows of the distance from the first entry to the diagonal.
 
     What an envelope (skyline) factorization of A + A.T stores below the diagonal.
 
@@ -56,14 +57,14 @@ def profile(A: Any, order: Any = None) -> int:
     154
     """
     first = _first_columns(A, order)
-    return int((_numbers(first) - first).sum())  # stall: the answer
+    return int((_row_numbers(first) - first).sum())  # stall: the answer
 
 
-def wavefront(A: Any, order: Any = None) -> Wavefront:
+def wavefront(A: MatrixLike, order: npt.ArrayLike | None = None) -> Wavefront:
     """The largest wavefront and the root mean square of all.
 
     The wavefront at row i is the number of rows from i on that have an entry in the columns up to i, row i
-    itself counted: what a frontal factorization of A + A.T works on at a time.
+    included: the size of the front of a frontal factorization of A + A.T.
 
     Parameters
     ----------
@@ -85,23 +86,23 @@ def wavefront(A: Any, order: Any = None) -> Wavefront:
     if not first.size:
         return Wavefront(0, 0.0)
     xp = backend_of(first).xp
-    # Row i takes part from its first column up to itself.
+    # Row i is in the front from its first column up to itself.
     entered = xp.cumsum(xp.bincount(first, minlength=first.size))
-    fronts = entered - _numbers(first)
+    fronts = entered - _row_numbers(first)
     mean_square = float((fronts.astype(np.float64) ** 2).mean())
     return Wavefront(int(fronts.max()), mean_square**0.5)  # stall: the answer
 
 
-def _first_columns(A: Any, order: Any) -> Array:
-    """The first column of each row of A + A.T in the new order, the diagonal counted."""
-    rows, cols, n = _places(A, order)
+def _first_columns(A: MatrixLike, order: npt.ArrayLike | None) -> Array:
+    """The first column of each row of A + A.T in the new order, the diagonal included."""
+    rows, cols, n = _coordinates(A, order)
     xp = backend_of(rows).xp
-    first = xp.arange(n, dtype=np.int32)  # CuPy has no minimum.at of int64
+    first: Array = xp.arange(n, dtype=np.int32)  # CuPy has no minimum.at of int64
     xp.minimum.at(first, xp.maximum(rows, cols), xp.minimum(rows, cols))
     return first
 
 
-def _places(A: Any, order: Any) -> tuple[Array, Array, int]:
+def _coordinates(A: MatrixLike, order: npt.ArrayLike | None) -> tuple[Array, Array, int]:
     """Row and column of each stored entry in the new order, and the number of rows."""
     pattern = as_pattern(A, directed=True)
     backend = backend_of(pattern.indptr)
@@ -113,5 +114,6 @@ def _places(A: Any, order: Any) -> tuple[Array, Array, int]:
     return rows.astype(np.int32, copy=False), cols.astype(np.int32, copy=False), pattern.n
 
 
-def _numbers(array: Array) -> Array:
-    return backend_of(array).xp.arange(array.size)
+def _row_numbers(first: Array) -> Array:
+    rows: Array = backend_of(first).xp.arange(first.size)
+    return rows

@@ -1,20 +1,21 @@
-"""A matrix in another order of its rows and columns."""
+"""Symmetric permutation of a matrix."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from linforest_precond.annotations import Array
-from linforest_precond.backends import backend_of
+from linforest_precond.annotations import Array, MatrixLike
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import as_stored
 from linforest_precond.records import Ordering
-from linforest_precond.sparse_output import csr_like
+from linforest_precond.sparse_output import sparse_like
 
 
-def permute(A: Any, order: Any) -> Any:
-    """Put the rows and the columns of a matrix into a new order.
+def permute(A: MatrixLike, order: npt.ArrayLike) -> Any:
+    """Permute the rows and columns of a matrix symmetrically.
 
     Parameters
     ----------
@@ -47,38 +48,40 @@ def permute(A: Any, order: Any) -> Any:
     entries, indptr = backend.matrix.entries.sort_entries(rows, cols, n)
     index = stored.indices.dtype
     indices, indptr = cols[entries].astype(index, copy=False), indptr.astype(index)
-    return csr_like(A, stored.data[entries], indices, indptr, stored.shape)
+    return sparse_like(A, stored.data[entries], indices, indptr, stored.shape)
 
 
-def checked_order(order: Any, n: int, backend: Any, name: str = "order", dtype: Any = np.int32) -> Ordering:
+def checked_order(
+    order: npt.ArrayLike, n: int, backend: Backend, name: str = "order", dtype: npt.DTypeLike = np.int32
+) -> Ordering:
     """A permutation given as an array, on the matrix's device."""
     xp = backend.xp
     if xp is np and backend_of(order) is not backend:
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type(order).__name__}")
-    order = order if isinstance(order, xp.ndarray) else np.asarray(order)
-    if order.dtype.kind not in "iu" and order.size:
-        raise TypeError(f"{name} must be an array of integers, got {order.dtype}")
-    order = xp.asarray(order)
-    if order.shape != (n,):
-        raise ValueError(f"{name} must have one number for each row of A, ({n},), got shape {order.shape}")
-    # stall: before they are used as addresses
-    if n and not bool(((order >= 0) & (order < n)).all()):
-        raise ValueError(f"{name} must be a permutation of 0 to {n - 1}, got {order.min()} to {order.max()}")
-    order = order.astype(dtype)
-    rank = _inverse(order)
-    if n and int(rank.min()) < 0:  # stall: a row left out would get no value
+    given: Array = order if isinstance(order, xp.ndarray) else np.asarray(order)
+    if given.dtype.kind not in "iu" and given.size:
+        raise TypeError(f"{name} must be an array of integers, got {given.dtype}")
+    given = xp.asarray(given)
+    if given.shape != (n,):
+        raise ValueError(f"{name} must have one number for each row of A, ({n},), got shape {given.shape}")
+    # stall: validation, before they are used as indices
+    if n and not bool(((given >= 0) & (given < n)).all()):
+        raise ValueError(f"{name} must be a permutation of 0 to {n - 1}, got {given.min()} to {given.max()}")
+    given = given.astype(dtype)
+    rank = _inverse(given)
+    if n and int(rank.min()) < 0:  # stall: validation, no row may be missing
         raise ValueError(f"{name} must be a permutation of 0 to {n - 1}, got some numbers twice")
-    return Ordering(order, rank)
+    return Ordering(given, rank)
 
 
 def ordering_of(order: Array) -> Ordering:
-    """A permutation known to be one, with its inverse."""
+    """A valid permutation with its inverse."""
     return Ordering(order, _inverse(order))
 
 
 def _inverse(order: Array) -> Array:
-    """The place of each number, -1 where one is missing."""
+    """The inverse permutation, -1 where a number is missing."""
     xp = backend_of(order).xp
-    rank = xp.full(order.size, -1, order.dtype)
+    rank: Array = xp.full(order.size, -1, order.dtype)
     rank[order] = xp.arange(order.size, dtype=order.dtype)
     return rank

@@ -1,4 +1,4 @@
-"""Graph algorithms: components, searches, spanning forests, independent sets, colourings, ranks."""
+"""Graph algorithms: components, breadth-first search, spanning forests, independent sets, PageRank ..."""
 
 from . import breadth_first as breadth_first
 from . import coloring as coloring

@@ -1,4 +1,10 @@
-"""Breadth-first search, level by level, each by all threads."""
+"""Direction-optimizing breadth-first search: one frontier after the other, each by all threads.
+
+S. Beamer, K. Asanović, D. Patterson, "Direction-Optimizing Breadth-First Search", SC 2012,
+https://doi.org/10.1109/SC.2012.50. A narrow frontier pushes: its vertices visit their unvisited neighbours. A
+wide frontier of a symmetric pattern is pulled: every unvisited vertex searches its row for a parent in the
+frontier and stops at the first.
+"""
 
 import numpy as np
 from numba import prange
@@ -8,137 +14,137 @@ from ..runtime.arrays import readonly
 from ..runtime.atomics import exchange_if, fetch_add, fetch_min, load, store
 from ..runtime.jit import helper, kernel
 
-NOT_REACHED = -1
+NOT_VISITED = -1
 NO_PREDECESSOR = -9999
-BEYOND_ALL = np.iinfo(np.int32).max
-# Vertices of a level that one thread takes at a time, and those it finds before it appends them.
+ABOVE_ALL_VERTICES = np.iinfo(np.int32).max
+# Vertices of a frontier that one thread takes at a time, and the capacity of its local queue.
 CHUNK = 256
-FOUND = 256
-# Levels of fewer vertices are left to one thread: to wake the others takes longer.
+LOCAL_QUEUE = 256
+# A frontier of fewer vertices is processed by one thread: starting the others takes longer.
 NARROW = 1024
-# Vertices look back where the front has more than this share of the entries left, and of the vertices
-# (S. Beamer, K. Asanović, D. Patterson, "Direction-Optimizing Breadth-First Search", 2012).
-ENTRIES_TO_ONE = 14
-VERTICES_TO_ONE = 24
+# Beamer's parameters: pull where the frontier has more than 1/ALPHA of the unexplored entries and more than
+# 1/BETA of the vertices.
+ALPHA = 14
+BETA = 24
 
 
 def bfs_levels(pattern, source):
-    """The level of each vertex."""
-    levels, _, _ = walk(pattern, np.array([source], np.int32))
-    return levels
+    """The depth of each vertex, -1 where it is not reachable."""
+    depths, _, _ = search(pattern, np.array([source], np.int32))
+    return depths
 
 
 def breadth_first_order(pattern, source, with_predecessors):
-    """The vertices that can be reached by (level, index), and the lowest predecessor of each or None."""
-    levels, order, begins = walk(pattern, np.array([source], np.int32))
-    sort_levels(levels, begins, order)
-    return order, _predecessors(pattern, levels) if with_predecessors else None
+    """The reachable vertices by (depth, index), and the lowest predecessor of each or None."""
+    depths, order, offsets = search(pattern, np.array([source], np.int32))
+    sort_by_depth(depths, offsets, order)
+    return order, _predecessors(pattern, depths) if with_predecessors else None
 
 
-def _predecessors(pattern, levels):
+def _predecessors(pattern, depths):
     indptr, indices, _ = wide_pattern(pattern)
-    predecessors = np.full(pattern.n, BEYOND_ALL, np.int32)
-    find_predecessors = look_back_from_all if pattern.symmetric else look_ahead_from_all
-    find_predecessors(indptr, indices, readonly(levels), predecessors)
-    predecessors[predecessors == BEYOND_ALL] = NO_PREDECESSOR
+    predecessors = np.full(pattern.n, ABOVE_ALL_VERTICES, np.int32)
+    find_predecessors = pull_predecessors if pattern.symmetric else push_predecessors
+    find_predecessors(indptr, indices, readonly(depths), predecessors)
+    predecessors[predecessors == ABOVE_ALL_VERTICES] = NO_PREDECESSOR
     return predecessors
 
 
-def walk(pattern, sources):
-    """Breadth first from all sources at once.
+def search(pattern, sources):
+    """Breadth-first search from all sources at once.
 
-    Gives the level of each vertex, the vertices level by level (in no certain order within one), and where
-    in these each level begins, and the last ends.
+    Returns the depth of each vertex, the queue of visited vertices (by depth, in arbitrary order within one),
+    and the offsets at which each depth begins in the queue, with the queue's length at the end.
     """
     n = pattern.n
-    levels = np.full(n, NOT_REACHED, np.int32)
+    depths = np.full(n, NOT_VISITED, np.int32)
     queue = np.empty(n, np.int32)
     queue[: sources.size] = sources
-    levels[sources] = 0
-    begins = np.zeros(n + 2, np.int64)
-    begins[1] = sources.size
+    depths[sources] = 0
+    offsets = np.zeros(n + 2, np.int64)
+    offsets[1] = sources.size
     indptr, indices, _ = wide_pattern(pattern)
-    count = walk_levels(indptr, indices, pattern.symmetric, levels, queue, begins)
-    return levels, queue[: begins[count]], begins[: count + 1]
+    count = expand_frontiers(indptr, indices, pattern.symmetric, depths, queue, offsets)
+    return depths, queue[: offsets[count]], offsets[: count + 1]
 
 
-# The queue holds the first level; each level appends the vertices that none before has reached. Gives the
-# number of levels.
+# The queue holds the sources; each frontier appends the next one. Returns the number of frontiers.
 @kernel(parallel=True)
-def walk_levels(indptr, indices, symmetric, levels, queue, begins):
+def expand_frontiers(indptr, indices, symmetric, depths, queue, offsets):
     depth = 0
-    tail = begins[1:2].copy()
-    left = indices.size
-    while begins[depth + 1] > begins[depth]:
-        begin, end = begins[depth], begins[depth + 1]
+    tail = offsets[1:2].copy()
+    unexplored = indices.size
+    while offsets[depth + 1] > offsets[depth]:
+        begin, end = offsets[depth], offsets[depth + 1]
         if end - begin < NARROW:
-            left -= reach(indptr, indices, levels, queue, tail, depth + 1, begin, end, True)
+            unexplored -= push(indptr, indices, depths, queue, tail, depth + 1, begin, end, True)
         elif tail[0] < queue.size:
-            front = 0
+            entries = 0
             for place in prange(begin, end):
-                front += indptr[queue[place] + 1] - indptr[queue[place]]
-            if symmetric and front * ENTRIES_TO_ONE > left and (end - begin) * VERTICES_TO_ONE > levels.size:
-                for chunk in prange((levels.size + CHUNK - 1) // CHUNK):
-                    look_back(indptr, indices, levels, queue, tail, depth, chunk * CHUNK)
+                entries += indptr[queue[place] + 1] - indptr[queue[place]]
+            if symmetric and entries * ALPHA > unexplored and (end - begin) * BETA > depths.size:
+                for chunk in prange((depths.size + CHUNK - 1) // CHUNK):
+                    pull(indptr, indices, depths, queue, tail, depth, chunk * CHUNK)
             else:
                 for chunk in prange((end - begin + CHUNK - 1) // CHUNK):
                     first, last = begin + chunk * CHUNK, min(begin + (chunk + 1) * CHUNK, end)
-                    reach(indptr, indices, levels, queue, tail, depth + 1, first, last, False)
-            left -= front
+                    push(indptr, indices, depths, queue, tail, depth + 1, first, last, False)
+            unexplored -= entries
         depth += 1
-        begins[depth + 1] = tail[0]
+        offsets[depth + 1] = tail[0]
     return depth
 
 
-# Give the level to all neighbours of a part of the queue that have none, and append them. Gives the number of
-# entries looked at.
+# Visit the unvisited neighbours of a range of the queue and append them. Returns the number of entries read.
 @helper
-def reach(indptr, indices, levels, queue, tail, level, begin, end, alone):
-    found = np.empty(FOUND, np.int32)
-    count = looked_at = 0
+def push(indptr, indices, depths, queue, tail, depth, begin, end, serial):
+    found = np.empty(LOCAL_QUEUE, np.int32)
+    count = entries = 0
     for place in range(begin, end):
         v = queue[place]
-        looked_at += indptr[v + 1] - indptr[v]
+        entries += indptr[v + 1] - indptr[v]
         for slot in range(np.uint64(indptr[v]), np.uint64(indptr[v + 1])):
             u = np.uint64(indices[slot])
-            if take(levels, u, level, alone):
-                if count == FOUND:
+            if visit(depths, u, depth, serial):
+                if count == LOCAL_QUEUE:
                     append(found, count, queue, tail)
                     count = 0
                 found[count] = u
                 count += 1
     append(found, count, queue, tail)
-    return looked_at
+    return entries
 
 
-# Give a vertex its level, if it has none.
+# Set the depth of an unvisited vertex. The load before the compare-and-swap saves most of these: on wide
+# frontiers most neighbours are already visited.
 @helper
-def take(levels, v, level, alone):
-    if load(levels, v) != NOT_REACHED:
+def visit(depths, v, depth, serial):
+    if load(depths, v) != NOT_VISITED:
         return False
-    if alone:
-        store(levels, v, level)
+    if serial:
+        store(depths, v, depth)
         return True
-    return exchange_if(levels, v, NOT_REACHED, level) == NOT_REACHED
+    return exchange_if(depths, v, NOT_VISITED, depth) == NOT_VISITED
 
 
-# Those of a chunk of vertices that have no level look for a neighbour that has the last one.
+# Each unvisited vertex of a chunk searches its row for a neighbour in the frontier.
 @helper
-def look_back(indptr, indices, levels, queue, tail, last_level, begin):
+def pull(indptr, indices, depths, queue, tail, frontier_depth, begin):
     found = np.empty(CHUNK, np.int32)
     count = 0
-    for v in range(begin, min(begin + CHUNK, levels.size)):
-        if load(levels, v) != NOT_REACHED:
+    for v in range(begin, min(begin + CHUNK, depths.size)):
+        if load(depths, v) != NOT_VISITED:
             continue
         for slot in range(np.uint64(indptr[v]), np.uint64(indptr[v + 1])):
-            if load(levels, np.uint64(indices[slot])) == last_level:
-                store(levels, v, last_level + 1)
+            if load(depths, np.uint64(indices[slot])) == frontier_depth:
+                store(depths, v, frontier_depth + 1)
                 found[count] = v
                 count += 1
                 break
     append(found, count, queue, tail)
 
 
+# Move a local queue to the end of the shared one; one atomic reserves the room.
 @helper
 def append(found, count, queue, tail):
     place = fetch_add(tail, 0, count)
@@ -146,32 +152,32 @@ def append(found, count, queue, tail):
         queue[place + i] = found[i]
 
 
-# Bring the vertices of each level into ascending order; levels begin at `begins`, which are used up.
+# Counting sort of the visited vertices by (depth, index); overwrites `offsets`.
 @kernel(parallel=False)
-def sort_levels(levels, begins, order):
-    for v in range(levels.size):
-        if levels[v] >= 0:
-            order[begins[levels[v]]] = v
-            begins[levels[v]] += 1
+def sort_by_depth(depths, offsets, order):
+    for v in range(depths.size):
+        if depths[v] >= 0:
+            order[offsets[depths[v]]] = v
+            offsets[depths[v]] += 1
 
 
-# The lowest neighbour in the level before: columns ascend.
+# The lowest neighbour one step closer to the source is the first in the row: columns ascend.
 @kernel(parallel=True)
-def look_back_from_all(indptr, indices, levels, predecessors):
-    for v in prange(levels.size):
-        if levels[v] > 0:
+def pull_predecessors(indptr, indices, depths, predecessors):
+    for v in prange(depths.size):
+        if depths[v] > 0:
             for slot in range(indptr[v], indptr[v + 1]):
-                if levels[indices[slot]] == levels[v] - 1:
+                if depths[indices[slot]] == depths[v] - 1:
                     predecessors[v] = indices[slot]
                     break
 
 
-# The same along entries that lead one way.
+# The same for directed edges, by an atomic minimum at their heads.
 @kernel(parallel=True)
-def look_ahead_from_all(indptr, indices, levels, predecessors):
-    for v in prange(levels.size):
-        if levels[v] >= 0:
+def push_predecessors(indptr, indices, depths, predecessors):
+    for v in prange(depths.size):
+        if depths[v] >= 0:
             for slot in range(indptr[v], indptr[v + 1]):
                 u = indices[slot]
-                if levels[u] == levels[v] + 1 and v < load(predecessors, u):
+                if depths[u] == depths[v] + 1 and v < load(predecessors, u):
                     fetch_min(predecessors, u, v)

@@ -1,4 +1,7 @@
-"""Vertex colouring: vertices in a fixed order, each one given the lowest colour that no neighbour has."""
+"""Greedy (first-fit) vertex colouring in a fixed order.
+
+Sequential; the colours are those of the Jones-Plassmann rounds of the CUDA backend.
+"""
 
 import numpy as np
 
@@ -7,7 +10,7 @@ from ..runtime.jit import kernel
 from .vertex_order import bit_lengths, vertices_in_order
 
 NO_COLOR = -1
-# The class of a vertex without neighbours where large degrees come first; a bit length has five bits.
+# The degree class of an isolated vertex where large degrees come first; classes have five bits.
 LAST_CLASS = 31
 
 
@@ -17,20 +20,20 @@ def color_vertices(pattern, largest_first, seed):
     classes = LAST_CLASS - bit_lengths(degrees) if largest_first else np.zeros(pattern.n, np.uint8)
     order = vertices_in_order(classes, seed)
     colors = np.full(pattern.n, NO_COLOR, np.int32)
-    taken_by = np.full(pattern.longest_row + 1, -1, np.int32)
-    color_in_order(indptr, indices, order, colors, taken_by)
+    forbidden_for = np.full(pattern.longest_row + 1, -1, np.int32)
+    color_in_order(indptr, indices, order, colors, forbidden_for)
     return colors
 
 
-# `taken_by` names, for each colour, the last vertex that found it at a neighbour.
+# `forbidden_for[color]` is the last vertex with a neighbour of that colour, so it needs no reset.
 @kernel
-def color_in_order(indptr, indices, order, colors, taken_by):
+def color_in_order(indptr, indices, order, colors, forbidden_for):
     for v in order:
         for slot in range(indptr[v], indptr[v + 1]):
             color = colors[indices[slot]]
             if color != NO_COLOR:
-                taken_by[color] = v
+                forbidden_for[color] = v
         color = 0
-        while taken_by[color] == v:
+        while forbidden_for[color] == v:
             color += 1
         colors[v] = color

@@ -1,4 +1,8 @@
-"""Weakly connected components by union and find: trees of vertices whose roots are their lowest vertices."""
+"""Weakly connected components by Afforest: lock-free union-find, without the rows of the largest one.
+
+M. Sutton, T. Ben-Nun, A. Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling",
+IPDPS 2018, https://doi.org/10.1109/IPDPS.2018.00012.
+"""
 
 import numpy as np
 from numba import prange
@@ -7,28 +11,27 @@ from ..matrix.entries import wide_pattern
 from ..runtime.atomics import exchange_if, load, store
 from ..runtime.jit import helper, kernel
 
-# Vertices whose roots tell which component is the largest.
+# Vertices sampled to find the largest component.
 SAMPLE = 1024
 
 
 def weak_components(pattern):
     """The number of components and each vertex's, numbered by their lowest vertices.
 
-    As Afforest does (Sutton, Ben-Nun & Barak, 2018): two neighbours of each vertex join nearly all vertices
-    of a large component; of a symmetric pattern, the rows of its vertices need not be looked at again.
+    Linking every vertex with two of its neighbours joins nearly all of a large component. If the pattern is
+    symmetric, the rows of that component are then skipped: edges that leave it are stored in other rows too.
     """
     n = pattern.n
     parents, roots = np.empty(n, np.int32), np.empty(n, np.int32)
     indptr, indices, _ = wide_pattern(pattern)
-    plant(indptr, indices, parents)
-    join_last(indptr, indices, parents)
-    find_roots(parents, roots)
-    # Of a pattern that is not symmetric, every row is looked at.
-    left_out = most_frequent(roots[:: max(n // SAMPLE, 1)]) if pattern.symmetric else -1
-    join_rows(indptr, indices, left_out, roots)
+    hook_to_first_neighbours(indptr, indices, parents)
+    link_last_neighbours(indptr, indices, parents)
+    compress(parents, roots)
+    skipped = most_frequent(roots[:: max(n // SAMPLE, 1)]) if pattern.symmetric else -1
+    link_rows(indptr, indices, skipped, roots)
     parents, roots = roots, parents
-    find_roots(parents, roots)
-    return numbered(roots)
+    compress(parents, roots)
+    return labels_of_roots(roots)
 
 
 def most_frequent(values):
@@ -36,47 +39,48 @@ def most_frequent(values):
     return int(found[counts.argmax()])
 
 
-def numbered(roots):
-    """The number of roots, and the number of each vertex's root among them."""
+def labels_of_roots(roots):
+    """The number of roots, and for each vertex the index of its root among all roots."""
     numbers = np.cumsum(roots == np.arange(roots.size), dtype=np.int32) - np.int32(1)
     return int(numbers[-1]) + 1, numbers[roots]
 
 
-# Each vertex hangs on its lowest neighbour, if that is below it; columns ascend.
+# The parent is the first neighbour, the lowest because columns ascend, if it is below the vertex. Parents are
+# never above their children, so there are no cycles, and a tree's root is its lowest vertex.
 @kernel(parallel=True)
-def plant(indptr, indices, parents):
+def hook_to_first_neighbours(indptr, indices, parents):
     for v in prange(parents.size):
         parents[v] = min(v, indices[indptr[v]]) if indptr[v] < indptr[v + 1] else v
 
 
 @kernel(parallel=True)
-def join_last(indptr, indices, parents):
+def link_last_neighbours(indptr, indices, parents):
     for v in prange(parents.size):
         if indptr[v] < indptr[v + 1]:
-            join(parents, v, indices[indptr[v + 1] - 1])
+            link(parents, v, indices[indptr[v + 1] - 1])
 
 
-# Join the two ends of every edge, but of the rows whose vertices hang on the root that is left out: an edge
-# that leads from these to others is stored in the others' rows too.
+# Link the ends of every edge, but not in rows of vertices whose parent is the skipped root.
 @kernel(parallel=True)
-def join_rows(indptr, indices, left_out, parents):
+def link_rows(indptr, indices, skipped, parents):
     for v in prange(parents.size):
-        if load(parents, v) != left_out:
+        if load(parents, v) != skipped:
             for slot in range(indptr[v], indptr[v + 1]):
-                join(parents, v, indices[slot])
+                link(parents, v, indices[slot])
 
 
-# Not into the trees themselves: another thread that hangs a vertex under its grandparent may write after it.
+# The root of every vertex, written to another array: in place, a concurrent path splitting could replace the
+# root by an ancestor that is no root.
 @kernel(parallel=True)
-def find_roots(parents, roots):
+def compress(parents, roots):
     for v in prange(parents.size):
         roots[v] = find(parents, v)
 
 
-# Hang the higher of two roots under the lower one. Another thread may have hung it elsewhere meanwhile: its
-# new root is then the one to join.
+# Hook the higher of two roots to the lower one by compare-and-swap; if it fails, another thread has hooked
+# that root, and the search continues from its new parent.
 @helper
-def join(parents, v, u):
+def link(parents, v, u):
     if load(parents, v) == load(parents, u):
         return
     v, u = find(parents, v), find(parents, u)
@@ -87,8 +91,8 @@ def join(parents, v, u):
         v, u = find(parents, high), find(parents, low)
 
 
-# The root of a vertex. On the way, every vertex is hung under its grandparent, an ancestor whatever other
-# threads do.
+# Find with path splitting: every vertex on the path gets its grandparent as its parent. Concurrent writes are
+# safe: a stale grandparent is still an ancestor.
 @helper
 def find(parents, v):
     parent = load(parents, v)

@@ -1,4 +1,8 @@
-"""Connected components by FastSV, in rounds of hooking and shortcutting."""
+"""Connected components by FastSV: rounds of stochastic hooking, aggressive hooking and shortcutting.
+
+Y. Zhang, A. Azad, Z. Hu, "FastSV: A Distributed-Memory Connected Component Algorithm with Fast Convergence",
+SIAM PP 2020, https://doi.org/10.1137/1.9781611976137.5.
+"""
 
 import numpy as np
 from numba import prange
@@ -6,7 +10,7 @@ from numba import prange
 from ..matrix.entries import wide_pattern
 from ..runtime.atomics import fetch_min, load, store
 from ..runtime.jit import helper, kernel
-from .components import numbered
+from .components import labels_of_roots
 
 
 def weak_components(pattern):
@@ -14,13 +18,12 @@ def weak_components(pattern):
     parents = np.arange(pattern.n, dtype=np.int32)
     indptr, indices, _ = wide_pattern(pattern)
     hook_and_shortcut(indptr, indices, parents, parents.copy())
-    return numbered(parents)
+    return labels_of_roots(parents)
 
 
-# Every edge hangs one end and that end's parent on the other end's grandparent, if that is lower; then every
-# vertex hangs on its own grandparent. Parents only ever get lower, and grandparents are written between the
-# hooks alone, so the order of the hooks does not matter: when a round leaves all grandparents as they were,
-# each vertex hangs on the lowest of its component.
+# Parents only decrease, and grandparents are written only between the hooking loops, so the order of the
+# hooks does not matter. When a round changes no grandparent, the parent of each vertex is the lowest vertex
+# of its component.
 @kernel(parallel=True)
 def hook_and_shortcut(indptr, indices, parents, grandparents):
     changes = 1
@@ -36,12 +39,13 @@ def hook_and_shortcut(indptr, indices, parents, grandparents):
         for v in prange(parents.size):
             parent = min(load(parents, v), grandparents[v])
             store(parents, v, parent)
-            above = load(parents, parent)
-            changes += above != grandparents[v]
-            grandparents[v] = above
+            grandparent = load(parents, parent)
+            changes += grandparent != grandparents[v]
+            grandparents[v] = grandparent
 
 
-# Most are low enough already and need no atomic.
+# Stochastic hooking of v's parent and aggressive hooking of v to a neighbour's grandparent. The loads before
+# the atomics save most of these.
 @helper
 def hook(parents, v, grandparent):
     parent = load(parents, v)

@@ -1,4 +1,9 @@
-"""Maximal independent sets: vertices in a fixed order, each one taken that is far enough from all before."""
+"""Maximal independent sets: the greedy set of a fixed vertex order.
+
+For k = 1 by Luby's rounds with the fixed order as priorities, which give the sequential greedy set:
+G. Blelloch, J. Fineman, J. Shun, "Greedy Sequential Maximal Independent Set and Matching are Parallel on
+Average", SPAA 2012, https://doi.org/10.1145/2312005.2312058.
+"""
 
 import numpy as np
 from numba import prange
@@ -9,80 +14,80 @@ from ..runtime.hashing import iteration_keys, vertex_hash
 from ..runtime.jit import helper, kernel
 from .vertex_order import bit_lengths, vertices_in_order
 
-# The places of vertices that are decided: before all others, and behind them.
-MEMBER, LEFT_OUT = np.uint32(0), np.uint32(0xFFFFFFFF)
-DEGREE_SHIFT, STEP_32, STEP_64 = np.uint32(27), np.uint32(1), np.uint64(1)
+# The priorities of decided vertices: before all others, and after them.
+MEMBER, EXCLUDED = np.uint32(0), np.uint32(0xFFFFFFFF)
+DEGREE_SHIFT, ONE_32, ONE_64 = np.uint32(27), np.uint32(1), np.uint64(1)
 # Vertices that one thread takes at a time.
 CHUNK = 1024
-# Fewer undecided vertices are left to one thread: to wake the others takes longer.
+# Fewer undecided vertices are processed by one thread: starting the others takes longer.
 NARROW = 8192
 
 
 def independent_set(pattern, k, seed):
     """1 for the vertices of the set, 0 for the others."""
-    return without_neighbours(pattern, seed) if k == 1 else far_apart(pattern, k, seed)
+    return luby_set(pattern, seed) if k == 1 else greedy_set(pattern, k, seed)
 
 
-def without_neighbours(pattern, seed):
-    """The set for k = 1, where nothing need be sorted."""
+def luby_set(pattern, seed):
+    """The set for k = 1, in parallel and without sorting the vertices."""
     indptr, indices, degrees = wide_pattern(pattern)
     _, tie_key = iteration_keys(seed, 0)
-    places, undecided = np.empty(pattern.n, np.uint32), np.empty(pattern.n, np.int32)
+    priorities, undecided = np.empty(pattern.n, np.uint32), np.empty(pattern.n, np.int32)
     counts = np.diff(np.append(np.arange(0, pattern.n, CHUNK), pattern.n))
-    decide_all(indptr, indices, degrees, tie_key, places, undecided, counts)
-    return (places == MEMBER).astype(np.int32)
+    luby_rounds(indptr, indices, degrees, tie_key, priorities, undecided, counts)
+    return (priorities == MEMBER).astype(np.int32)
 
 
-def far_apart(pattern, k, seed):
-    """The set for any k."""
+def greedy_set(pattern, k, seed):
+    """The set for any k, sequentially."""
     indptr, indices, degrees = wide_pattern(pattern)
     order = vertices_in_order(bit_lengths(degrees), seed)
     distances = np.full(pattern.n, k + 1, np.int32)
-    take_vertices(indptr, indices, order, k, distances, np.empty(pattern.n, np.int32))
+    select_in_order(indptr, indices, order, k, distances, np.empty(pattern.n, np.int32))
     return (distances == 0).astype(np.int32)
 
 
-# Luby's rounds: whoever comes before all undecided neighbours joins, and leaves them out. Threads see one
-# another's decisions sooner or later, but no decision depends on when: each follows from final ones.
+# A vertex that precedes all its undecided neighbours joins the set and excludes them. Threads may see one
+# another's decisions late, which only delays theirs: every decision follows from final ones.
 @kernel(parallel=True)
-def decide_all(indptr, indices, degrees, tie_key, places, undecided, counts):
-    for v in prange(places.size):
-        places[v] = place_of(v, degrees[v], tie_key)
+def luby_rounds(indptr, indices, degrees, tie_key, priorities, undecided, counts):
+    for v in prange(priorities.size):
+        priorities[v] = priority_of(v, degrees[v], tie_key)
         undecided[v] = v
-    left = places.size
+    left = priorities.size
     while left > 0:
         narrow, left = left < NARROW, 0
         if narrow:
             for chunk in range(counts.size):
-                left += decide(indptr, indices, places, undecided, counts, chunk)
+                left += decide(indptr, indices, priorities, undecided, counts, chunk)
         else:
             for chunk in prange(counts.size):
-                left += decide(indptr, indices, places, undecided, counts, chunk)
+                left += decide(indptr, indices, priorities, undecided, counts, chunk)
 
 
-# Where a vertex stands in the order: five bits for the floor of its degree's logarithm, which is the exponent
-# of that number, and 27 of a hash; plus one, because 0 is for members. Who has no neighbours is a member.
+# Five bits of floor(log2(degree)), read from the exponent of the degree as a float64, and 27 of a hash; plus
+# one, because 0 is MEMBER. An isolated vertex is a member. Lower values come first.
 @helper
-def place_of(v, degree, tie_key):
+def priority_of(v, degree, tie_key):
     if degree == 0:
         return MEMBER
     logarithm = np.uint32((np.float64(degree).view(np.int64) >> 52) - 1023)
-    return np.uint32((logarithm << DEGREE_SHIFT | vertex_hash(v, tie_key)) + STEP_32)
+    return np.uint32((logarithm << DEGREE_SHIFT | vertex_hash(v, tie_key)) + ONE_32)
 
 
-# One round of a chunk. Those who stay undecided move to its front; gives their number.
+# One round of a chunk. Compacts the undecided vertices to its front and returns their number.
 @helper
-def decide(indptr, indices, places, undecided, counts, chunk):
+def decide(indptr, indices, priorities, undecided, counts, chunk):
     vertices = undecided[chunk * CHUNK : chunk * CHUNK + counts[chunk]]
     left = 0
     for vertex in vertices:
         v = np.uint64(vertex)
-        own = load(places, v)
-        if own == MEMBER or own == LEFT_OUT:
+        own = load(priorities, v)
+        if own == MEMBER or own == EXCLUDED:
             continue
-        begin, end = np.uint64(indptr[v]), np.uint64(indptr[v + STEP_64])
-        if is_first(indices, places, v, own, begin, end):
-            join(indices, places, v, begin, end)
+        begin, end = np.uint64(indptr[v]), np.uint64(indptr[v + ONE_64])
+        if is_first(indices, priorities, v, own, begin, end):
+            join(indices, priorities, v, begin, end)
         else:
             vertices[left] = vertex
             left += 1
@@ -90,31 +95,31 @@ def decide(indptr, indices, places, undecided, counts, chunk):
     return left
 
 
-# Whether nobody around a vertex comes before it: no member, and none that may become one.
+# Whether a vertex precedes all its neighbours in the order of (priority, index).
 @helper
-def is_first(indices, places, v, own, begin, end):
+def is_first(indices, priorities, v, own, begin, end):
     for slot in range(begin, end):
         u = np.uint64(indices[slot])
-        place = load(places, u)
-        if place < own or (place == own and u < v):
+        priority = load(priorities, u)
+        if priority < own or (priority == own and u < v):
             return False
     return True
 
 
-# The vertex itself is never left out, not for a moment: its neighbours may look at it just then.
+# A diagonal entry must not exclude the new member, not even temporarily: other threads may read its state.
 @helper
-def join(indices, places, v, begin, end):
-    store(places, v, MEMBER)
+def join(indices, priorities, v, begin, end):
+    store(priorities, v, MEMBER)
     for slot in range(begin, end):
         u = np.uint64(indices[slot])
         if u != v:
-            store(places, u, LEFT_OUT)
+            store(priorities, u, EXCLUDED)
 
 
-# Each vertex in turn that is more than k steps from all taken ones is taken. From there the distances to the
-# nearest taken vertex are lowered, breadth first, as far as they fall.
+# Select each vertex in order that is more than k steps from all members; a breadth-first search from it then
+# lowers the distances to the nearest member.
 @kernel
-def take_vertices(indptr, indices, order, k, distances, queue):
+def select_in_order(indptr, indices, order, k, distances, queue):
     for v in order:
         if distances[v] <= k:
             continue

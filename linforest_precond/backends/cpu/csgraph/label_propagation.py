@@ -1,4 +1,8 @@
-"""Label propagation: in each round a hashed half of the vertices take the most frequent label around them."""
+"""Label propagation: in each round a hashed half of the active vertices take their neighbours' modal label.
+
+U. N. Raghavan, R. Albert, S. Kumara, "Near linear time algorithm to detect community structures in
+large-scale networks", Phys. Rev. E 76 (2007), https://doi.org/10.1103/PhysRevE.76.036106.
+"""
 
 import numba
 import numpy as np
@@ -8,7 +12,7 @@ from ..matrix.entries import wide_pattern
 from ..runtime.hashing import is_positive, iteration_keys
 from ..runtime.jit import helper, kernel
 
-# A vertex has its turn in a round with a chance of one half.
+# The probability that an active vertex is updated in a round: one half, times 2**53.
 HALF = np.uint64(2**52)
 
 
@@ -17,28 +21,28 @@ def propagate_labels(pattern, max_iter, seed):
     n = pattern.n
     indptr, indices, _ = wide_pattern(pattern)
     labels = np.arange(n, dtype=np.int32)
-    # Vertices that have not looked at their neighbours since one of these took another label.
-    waiting = np.ones(n, bool)
+    # A vertex is active if a neighbour's label has changed since its last update.
+    active = np.ones(n, bool)
     threads = numba.get_num_threads()
     counts, found = np.zeros((threads, n), np.int32), np.empty((threads, pattern.longest_row), np.int32)
     for number in range(max_iter):
-        if not waiting.any():
+        if not active.any():
             break
-        turns = np.empty(n, bool)
-        give_turns(waiting, iteration_keys(seed, number)[0], turns)
-        vertices = np.flatnonzero(turns)
-        chosen = np.empty(vertices.size, np.int32)
-        shares = equal_shares(indptr[vertices + 1] - indptr[vertices], threads)
-        choose_labels(indptr, indices, vertices, shares, labels, counts, found, chosen)
-        waiting[vertices] = False
-        changed = chosen != labels[vertices]
-        labels[vertices[changed]] = chosen[changed]
-        wake_neighbours(indptr, indices, vertices[changed], waiting)
-    return numbered(labels)
+        selected = np.empty(n, bool)
+        select_half(active, iteration_keys(seed, number)[0], selected)
+        vertices = np.flatnonzero(selected)
+        new_labels = np.empty(vertices.size, np.int32)
+        offsets = balanced_offsets(indptr[vertices + 1] - indptr[vertices], threads)
+        find_modal_labels(indptr, indices, vertices, offsets, labels, counts, found, new_labels)
+        active[vertices] = False
+        changed = new_labels != labels[vertices]
+        labels[vertices[changed]] = new_labels[changed]
+        activate_neighbours(indptr, indices, vertices[changed], active)
+    return numbered_by_first(labels)
 
 
-def equal_shares(lengths, parts):
-    """Where each of so many parts of a list begins, and the last ends, that have about as many entries."""
+def balanced_offsets(lengths, parts):
+    """The offsets of consecutive parts of a list of rows that have about equal numbers of entries."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if ends.size else 0
     inner = np.searchsorted(ends, np.arange(1, parts) * (total // parts))
@@ -46,25 +50,25 @@ def equal_shares(lengths, parts):
 
 
 @kernel(parallel=True)
-def give_turns(waiting, charge_key, turns):
-    for v in prange(waiting.size):
-        turns[v] = waiting[v] and is_positive(v, charge_key, HALF)
+def select_half(active, charge_key, selected):
+    for v in prange(active.size):
+        selected[v] = active[v] and is_positive(v, charge_key, HALF)
 
 
-# Each part has its own row of counts, all zero before and after, and room for the labels of a row.
+# Each part of the vertices has its own histogram `counts`, all zero before and after, and its own `found`.
 @kernel(parallel=True)
-def choose_labels(indptr, indices, vertices, shares, labels, counts, found, chosen):
-    for part in prange(shares.size - 1):
-        for place in range(shares[part], shares[part + 1]):
+def find_modal_labels(indptr, indices, vertices, offsets, labels, counts, found, new_labels):
+    for part in prange(offsets.size - 1):
+        for place in range(offsets[part], offsets[part + 1]):
             v = vertices[place]
-            chosen[place] = modal_label(
+            new_labels[place] = modal_label(
                 indices[indptr[v] : indptr[v + 1]], v, labels, counts[part], found[part]
             )
 
 
-# The most frequent label of a vertex's neighbours: its own if that is one, else the lowest. Without any
-# neighbours it keeps its own. A label is compared with the best one whenever it is met, at last with all its
-# count.
+# The most frequent label among a vertex's neighbours. Ties: its own label if that is among them, else the
+# lowest. An isolated vertex keeps its label. The best label is updated with every count, so that the last
+# comparison of each label is with its full count.
 @helper
 def modal_label(neighbours, v, labels, counts, found):
     own, best, most, size = labels[v], labels[v], 0, 0
@@ -84,15 +88,16 @@ def modal_label(neighbours, v, labels, counts, found):
 
 
 @kernel(parallel=True)
-def wake_neighbours(indptr, indices, vertices, waiting):
+def activate_neighbours(indptr, indices, vertices, active):
     for place in prange(vertices.size):
         v = vertices[place]
         for slot in range(indptr[v], indptr[v + 1]):
-            waiting[indices[slot]] = True
+            active[indices[slot]] = True
 
 
+# Consecutive numbers for the labels, in the order of the lowest vertex of each.
 @kernel
-def numbered(labels):
+def numbered_by_first(labels):
     numbers = np.full(labels.size, -1, np.int32)
     count = 0
     for v in range(labels.size):

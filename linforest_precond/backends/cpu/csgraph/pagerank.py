@@ -1,8 +1,8 @@
-"""PageRank by power iteration, every sum in a fixed order.
+"""PageRank by power iteration, with a fixed order of summation: the same bits as the CUDA kernel.
 
-A row's products are added in pieces of 64: in a piece four sums of every fourth product, then the first and
-third of them, the second and fourth, and both. The sums of the pieces go to 32 lanes in turn, and the lanes
-are folded in halves. Sums over all vertices are those of `sums`.
+A row's products are added in pieces of 64. A piece has four partial sums s0 to s3 of every fourth product and
+the sum (s0 + s2) + (s1 + s3). The sums of a row's pieces are dealt to 32 lanes in turn, and the lanes are
+added by a binary tree. Sums over all vertices are those of `matrix.sums`.
 """
 
 import numpy as np
@@ -18,35 +18,35 @@ PIECE = 64
 LANES = 32
 
 
-def power_iteration(csr, alpha, personalization, dangling, start, max_iter, goal):
-    """Ranks, and the iterations made and what the last one changed."""
+def power_iteration(csr, alpha, personalization, dangling, start, max_iter, threshold):
+    """The ranks, the number of iterations, and the 1-norm of the last change."""
     arrays, sums = (csr.indptr, csr.indices, csr.data), np.empty(csr.n)
-    add_rows(*_shared(*arrays), np.ones(csr.n), sums)
+    multiply(*_with_row_shares(*arrays), np.ones(csr.n), sums)
     with np.errstate(over="ignore"):
         inverses = np.divide(1.0, sums, out=np.zeros(csr.n), where=sums != 0)
     is_dangling = inverses == 0
-    arrays = _shared(*(arrays if csr.symmetric else transposed(*arrays)))
+    arrays = _with_row_shares(*(arrays if csr.symmetric else transposed(*arrays)))
     ranks, last = start.copy(), np.empty(csr.n)
-    changes, leaks = np.empty((2, -(-csr.n // CHUNK)))
-    leak = tree_sum(np.where(is_dangling, ranks, 0.0))
+    changes, masses = np.empty((2, -(-csr.n // CHUNK)))
+    mass = tree_sum(np.where(is_dangling, ranks, 0.0))
     change, iterations = np.inf, 0
-    while iterations < max_iter and change >= goal:
+    while iterations < max_iter and change >= threshold:
         ranks, last = last, ranks
-        add_rows(*arrays, last * inverses, sums)
-        update(sums, last, is_dangling, personalization, dangling, alpha, leak, ranks, changes, leaks)
-        change, leak = tree_sum(changes), tree_sum(leaks)
+        multiply(*arrays, last * inverses, sums)
+        update(sums, last, is_dangling, personalization, dangling, alpha, mass, ranks, changes, masses)
+        change, mass = tree_sum(changes), tree_sum(masses)
         iterations += 1
     return ranks, iterations, change
 
 
-def _shared(indptr, indices, data):
-    """A matrix as `add_rows` takes it."""
+def _with_row_shares(indptr, indices, data):
+    """A matrix as `multiply` takes it."""
     return row_shares(indptr), *(readonly(array) for array in (indptr, indices, data))
 
 
-# The product of a matrix and a vector; a thread takes rows with about so many entries.
+# Sparse matrix-vector product; `shares` balances the entries among threads.
 @kernel(parallel=True)
-def add_rows(shares, indptr, indices, data, vector, sums):
+def multiply(shares, indptr, indices, data, vector, sums):
     for part in prange(shares.size - 1):
         for row in range(shares[part], shares[part + 1]):
             begin, end = indptr[row], indptr[row + 1]
@@ -65,7 +65,7 @@ def long_sum(begin, end, indices, data, vector):
     return fold_lanes(lanes, LANES)
 
 
-# Unsigned indices: the compiler need not ask whether they are negative.
+# Unsigned indices avoid Numba's wraparound check for negative ones.
 @helper
 def piece_sum(begin, end, indices, data, vector):
     first = second = third = fourth = 0.0
@@ -90,16 +90,16 @@ def product(slot, indices, data, vector):
     return np.float64(data[slot]) * vector[np.uint64(indices[slot])]
 
 
-# One iteration's ranks from the sums of what flows along edges; each chunk adds up what changed, and what its
-# dangling vertices will spread.
+# New ranks from the product `sums`. Each chunk of vertices adds up its changes and its dangling mass: the
+# ranks of vertices without outgoing edges, which the next iteration distributes.
 @kernel(parallel=True)
-def update(sums, last, is_dangling, personalization, dangling, alpha, leak, ranks, changes, leaks):
+def update(sums, last, is_dangling, personalization, dangling, alpha, mass, ranks, changes, masses):
     for chunk in prange(changes.size):
-        changed, leaking = np.zeros(CHUNK), np.zeros(CHUNK)
+        changed, dangling_ranks = np.zeros(CHUNK), np.zeros(CHUNK)
         start = chunk * CHUNK
         for v in range(start, min(start + CHUNK, ranks.size)):
-            rank = alpha * (sums[v] + leak * dangling[v]) + (1.0 - alpha) * personalization[v]
+            rank = alpha * (sums[v] + mass * dangling[v]) + (1.0 - alpha) * personalization[v]
             changed[v - start] = abs(rank - last[v])
-            leaking[v - start] = rank if is_dangling[v] else 0.0
+            dangling_ranks[v - start] = rank if is_dangling[v] else 0.0
             ranks[v] = rank
-        changes[chunk], leaks[chunk] = fold(changed), fold(leaking)
+        changes[chunk], masses[chunk] = fold(changed), fold(dangling_ranks)

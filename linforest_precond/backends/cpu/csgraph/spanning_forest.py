@@ -1,4 +1,8 @@
-"""Spanning forests by Kruskal's algorithm: first the lightest edges, then those that still join two trees."""
+"""Spanning forests by Kruskal's algorithm with one step of Filter-Kruskal.
+
+V. Osipov, P. Sanders, J. Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm", ALENEX 2009: the
+edges are partitioned at a pivot weight, and of the heavy ones only those between two trees are sorted.
+"""
 
 import numpy as np
 import scipy.sparse
@@ -6,7 +10,7 @@ import scipy.sparse
 from ..matrix.entries import rows_of, sort_entries
 from ..runtime.jit import helper, kernel
 
-# So many of the lightest edges for each vertex come first, as a sample of so many weights tells them.
+# The pivot leaves about this many light edges for each vertex; it is taken from a sample of the weights.
 LIGHT = 3
 SAMPLE = 2**16
 
@@ -18,21 +22,21 @@ def spanning_forest(csr, largest):
     weights = -csr.data[slots] if largest else csr.data[slots]
     ends = rows[slots], csr.indices[slots]
     parents = np.arange(csr.n, dtype=csr.indices.dtype)
-    taken = np.zeros(slots.size, bool)
-    light = weights <= _bound(weights, csr.n)
-    take_edges(_by_weight(np.flatnonzero(light), weights), *ends, parents, taken)
-    apart = ~light
-    keep_apart(*ends, parents, apart)
-    take_edges(_by_weight(np.flatnonzero(apart), weights), *ends, parents, taken)
-    slots = np.sort(slots[taken])
+    selected = np.zeros(slots.size, bool)
+    light = weights <= _pivot(weights, csr.n)
+    kruskal(_by_weight(np.flatnonzero(light), weights), *ends, parents, selected)
+    heavy = ~light
+    filter_edges(*ends, parents, heavy)
+    kruskal(_by_weight(np.flatnonzero(heavy), weights), *ends, parents, selected)
+    slots = np.sort(slots[selected])
     indptr = np.searchsorted(slots, csr.indptr).astype(csr.indptr.dtype)
     return indptr, csr.indices[slots], csr.data[slots]
 
 
 def _edges(csr, rows):
-    """The slots of all edges by (lower end, higher end), of two directions that above the diagonal first.
+    """The slots of all edges by (lower end, higher end), the upper triangle first among equal ones.
 
-    Where every edge is stored twice with one weight, the entries above the diagonal are enough.
+    Where every edge is stored in both directions with equal weights, the upper triangle is enough.
     """
     slots = np.flatnonzero(rows != csr.indices)
     if _is_symmetric(csr, slots):
@@ -43,7 +47,7 @@ def _edges(csr, rows):
 
 
 def _is_symmetric(csr, slots):
-    """Whether values are symmetric, the edges' signs and explicit zeros too."""
+    """Whether the values are symmetric: `csr.symmetric` leaves out signs and explicit zeros."""
     if not csr.symmetric:
         return False
     weights = csr.data[slots]
@@ -55,8 +59,8 @@ def _is_symmetric(csr, slots):
     return all(np.array_equal(one, other) for one, other in zip(arrays, parts, strict=True))
 
 
-def _bound(weights, n):
-    """About the weight up to which edges are among the lightest."""
+def _pivot(weights, n):
+    """The weight that about LIGHT * n edges do not exceed, by sampling."""
     if weights.size <= LIGHT * n:
         return np.inf
     sample = np.sort(weights[:: weights.size // SAMPLE + 1])
@@ -67,25 +71,25 @@ def _by_weight(edges, weights):
     return edges[np.argsort(weights[edges], kind="stable")]
 
 
-# Each edge in turn is taken when it joins two trees.
+# Each edge in order is selected if it joins two trees.
 @kernel(parallel=False)
-def take_edges(order, rows, columns, parents, taken):
+def kruskal(order, rows, columns, parents, selected):
     for edge in order:
         one, other = find(parents, rows[edge]), find(parents, columns[edge])
         if one != other:
             parents[max(one, other)] = min(one, other)
-            taken[edge] = True
+            selected[edge] = True
 
 
-# Of the edges that are marked, those stay marked whose ends lie in two trees.
+# Drop the heavy edges within a tree.
 @kernel(parallel=False)
-def keep_apart(rows, columns, parents, apart):
-    for edge in range(apart.size):
-        if apart[edge]:
-            apart[edge] = find(parents, rows[edge]) != find(parents, columns[edge])
+def filter_edges(rows, columns, parents, heavy):
+    for edge in range(heavy.size):
+        if heavy[edge]:
+            heavy[edge] = find(parents, rows[edge]) != find(parents, columns[edge])
 
 
-# The root of a vertex; on the way, every vertex is hung under its grandparent.
+# Find with path halving.
 @helper
 def find(parents, v):
     while parents[v] != v:

@@ -1,12 +1,12 @@
-"""Strongly connected components, as SciPy finds them."""
+"""Strongly connected components by SciPy (Pearce's variant of Tarjan's algorithm), renumbered."""
 
 import numpy as np
 import scipy.sparse
 from scipy.sparse import csgraph
 
-from .components import numbered
+from .components import labels_of_roots
 
-# What SciPy's graph functions number entries by.
+# SciPy's graph functions index entries with 32 bits.
 LARGEST_COUNT = 2**31 - 1
 
 
@@ -21,7 +21,7 @@ def strong_components(pattern):
     count, labels = csgraph.connected_components(
         scipy.sparse.csr_matrix(parts, shape=(n, n)), connection="strong"
     )
-    # Of the vertices with one label the last to be written is the lowest.
+    # Written in descending order, so the lowest vertex of each label remains.
     lowest = np.empty(count, np.int32)
     lowest[labels[::-1]] = np.arange(n, dtype=np.int32)[::-1]
-    return numbered(lowest[labels])
+    return labels_of_roots(lowest[labels])

@@ -1,4 +1,4 @@
-"""The root of each vertex of a forest: every vertex is walked over twice."""
+"""The root of each vertex of a forest, by find with path compression: every path is traversed twice."""
 
 import numpy as np
 
@@ -6,22 +6,22 @@ from ..runtime.arrays import readonly
 from ..runtime.constants import NOT_FOUND
 from ..runtime.jit import kernel
 
-ON_THE_WAY = -2
+ON_PATH = -2
 
 
 def tree_roots(parents):
-    """The roots, the first vertex with a parent outside, the first that leads into a cycle; -1 for none."""
+    """The roots, the first vertex whose parent is out of range, the first that leads to a cycle; or -1."""
     roots = np.full_like(parents, NOT_FOUND)
     outside = np.flatnonzero(parents >= parents.size)
     if outside.size:
         return roots, int(outside[0]), NOT_FOUND
-    return roots, NOT_FOUND, int(walk_up(readonly(parents), roots))
+    return roots, NOT_FOUND, int(compress(readonly(parents), roots))
 
 
-# From each vertex up to one whose root is known, and once more to write it down. A vertex that is met twice
-# on one way closes a cycle. Gives the first vertex that leads into one, or -1.
+# From each vertex up to one with a known root, then once more to store that root. A path that meets itself is
+# a cycle. Returns the first vertex that leads to one, or -1.
 @kernel
-def walk_up(parents, roots):
+def compress(parents, roots):
     for start in range(parents.size):
         v = start
         while roots[v] == NOT_FOUND:
@@ -29,12 +29,12 @@ def walk_up(parents, roots):
             if parent < 0 or parent == v:
                 roots[v] = v
             else:
-                roots[v] = ON_THE_WAY
+                roots[v] = ON_PATH
                 v = parent
-        if roots[v] == ON_THE_WAY:
+        if roots[v] == ON_PATH:
             return start
         root, v = roots[v], start
-        while roots[v] == ON_THE_WAY:
+        while roots[v] == ON_PATH:
             roots[v] = root
             v = parents[v]
     return NOT_FOUND

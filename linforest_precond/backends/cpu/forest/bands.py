@@ -1,4 +1,4 @@
-"""The three bands of the permuted matrix, copied bit for bit from its entries."""
+"""The three bands of the permuted matrix: copies of its entries along the paths of a forest."""
 
 import numpy as np
 from numba import prange
@@ -7,21 +7,21 @@ from ..matrix.entries import find_slot
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 
-# What a search finds where A stores nothing.
+# No entry is stored.
 NO_SLOT = -1
 
 
 def extract(csr, neighbors, order, values, slots):
-    """Copy the diagonal and the forest's edges, both directions as A has them, to their new places.
+    """Copy the diagonal and the entries along the forest's edges, in both directions, in the new order.
 
-    The entries along the edges are `values` themselves, or lie at `slots`, or are searched in A's rows (0
-    where A has none): whichever is not None, in this order.
+    The entries along the edges are `values`, or are stored at `slots`, or are found by binary search in A's
+    rows (0 where A has none): whichever is not None, in this order.
     """
     if values is not None:
         values, slots = values.ravel(), _own_places(neighbors)
     else:
         values, slots = csr.data, _search(csr, neighbors) if slots is None else slots
-    # Values are moved as words of four bytes, so that one compiled kernel serves every type.
+    # Values are copied as 32-bit words, so that one compiled kernel serves every type.
     words = values.view(np.uint32).reshape(values.size, values.itemsize // 4)
     lower, upper = (np.zeros((csr.n, words.shape[1]), np.uint32) for _ in range(2))
     copy_edges(*map(readonly, (words, neighbors, slots, order)), lower, upper)
@@ -30,7 +30,7 @@ def extract(csr, neighbors, order, values, slots):
 
 
 def _own_places(neighbors):
-    """Where each edge's value lies in a raveled table of the shape of `neighbors`."""
+    """The index of each edge in a raveled table of the shape of `neighbors`."""
     return np.arange(neighbors.size).reshape(neighbors.shape)
 
 
@@ -40,7 +40,7 @@ def _search(csr, neighbors):
     return slots
 
 
-# Where A stores each edge of the forest.
+# The slot in A of each edge of the forest.
 @kernel(parallel=True)
 def find_slots(indptr, indices, neighbors, slots):
     for v in prange(slots.shape[0]):
@@ -49,7 +49,8 @@ def find_slots(indptr, indices, neighbors, slots):
             slots[v, j] = find_slot(indptr, indices, v, w) if w >= 0 else NO_SLOT
 
 
-# Each place of the new order takes its vertex's edges: the one to the vertex before it and the other one.
+# Each row of the new order copies the entries along its vertex's edges: to the row before into `lower`,
+# to the row after into `upper`.
 @kernel(parallel=True)
 def copy_edges(words, neighbors, slots, order, lower, upper):
     for place in prange(order.size):

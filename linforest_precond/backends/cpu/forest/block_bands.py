@@ -1,4 +1,4 @@
-"""The three bands of blocks of the permuted matrix, copied bit for bit from its entries."""
+"""The three block bands of the permuted matrix: copies of its entries along paths of blocks."""
 
 import numpy as np
 from numba import prange
@@ -12,11 +12,12 @@ from ..runtime.jit import helper, kernel
 def extract(csr, members, starts_path):
     """Copy A's entries inside the blocks and between neighbours on a path.
 
-    A ghost's diagonal is that of the first vertex of its block, so that it has A's own scale; 1 where that
-    is 0. `members` holds a row of vertices for each block, `starts_path` whether it is the first of its path.
+    The diagonal entry of a ghost is that of the first vertex of its block, so that it has the scale of A; it
+    is 1 where that is 0. `members` holds a row of vertices for each block, `starts_path` whether the block is
+    the first of its path.
     """
     n, b = members.shape
-    # Values are moved as words of four bytes, so that one compiled kernel serves every type.
+    # Values are copied as 32-bit words, so that one compiled kernel serves every type.
     words = csr.data.view(np.uint32).reshape(csr.nnz, csr.data.itemsize // 4)
     own = np.where(csr.diagonal != 0, csr.diagonal, csr.data.dtype.type(1))
     ghosts = own.view(np.uint32).reshape(csr.n, words.shape[1])
@@ -26,7 +27,7 @@ def extract(csr, members, starts_path):
     return tuple(band.view(csr.data.dtype).reshape(n, b, b) for band in bands)
 
 
-# Each vertex looks up its entries in its own block and in the blocks before and after it on the path.
+# Each block copies the entries of its rows in its own columns and in those of the blocks before and after it.
 @kernel(parallel=True)
 def copy_blocks(indptr, indices, words, ghosts, members, starts_path, lower, diagonal, upper):
     n = members.shape[0]

@@ -11,17 +11,17 @@ from ..runtime.jit import helper, kernel
 
 MAX_DEGREE = 4
 
-# Stands first among a vertex's proposals when none of its edges is available any more.
+# The first proposal of a vertex that has no free edge left.
 EXHAUSTED = -2
 
-# What the others see of a vertex: its charge, or that it takes no more edges.
+# The state of a vertex: its charge in this iteration, or that it has n edges.
 NEGATIVE, POSITIVE, SATURATED = np.uint8(0), np.uint8(1), np.uint8(2)
 
 
 def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
-    """Propose and confirm edges until the limit, the automatic rule, or a maximal factor ends it.
+    """Propose and confirm edges until the limit, the automatic rule or a maximal factor ends the iteration.
 
-    Returns neighbors, values, slots, and an array: the propositions made, and whether it is surely maximal.
+    Returns neighbors, values, slots, and an array: iterations, and whether the factor is known to be maximal.
     """
     graph_arrays = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
     vertices, index = graph.indptr.size - 1, graph.indices.dtype
@@ -51,7 +51,7 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
 
 
 def gather_values(values, slots):
-    """What is stored at the slots, 0 where there is none."""
+    """The values at the slots, 0 where a slot is -1."""
     if values.size == 0:
         return np.zeros(slots.shape, values.dtype)
     out = values.take(slots, mode="clip")
@@ -71,9 +71,9 @@ def charge(active, states, charge_key, threshold):
         states[v] = POSITIVE if is_positive(v, charge_key, threshold) else NEGATIVE
 
 
-# Each vertex proposes along its heaviest available edges until it would hold n: equal weights by hash when
-# charged, then the lower column, which is met first.
-# (One long function: a helper that takes these arrays, called at every vertex, costs several times as much.)
+# Each active vertex proposes along its heaviest free edges, as many as it lacks to n. Equal weights are
+# ordered by hash in charged iterations, then by column: rows are sorted, so the lower one comes first.
+# (One long function: a helper that takes these arrays, called for every vertex, costs several times as much.)
 @kernel(parallel=True)
 def propose(
     indptr, indices, values, neighbors, degrees, states, active, charged, tie_key, proposed, proposed_slots,
@@ -88,7 +88,7 @@ def propose(
             own_state, room = states[v], n - np.int64(degrees[v])
             count = 0
             available = False
-            # The last of the best once they are n; before that, every edge beats it.
+            # The last of the best once the vertex has no more room; before that, every edge precedes it.
             last_weight, last_tie = values.dtype.type(0), np.uint32(0)
             for slot in range(np.int64(indptr[v]), np.int64(indptr[v + 1])):
                 w = np.int64(indices[slot])
@@ -133,7 +133,7 @@ def holds(table, v, w):
     return found
 
 
-# Edges that both ends proposed are confirmed. Each block moves its vertices that go on to its front.
+# Confirms the edges that both ends proposed. Each block moves the vertices that stay active to its front.
 @kernel(parallel=True)
 def confirm(proposed, proposed_slots, neighbors, slots, degrees, states, active, made, left):
     n = neighbors.shape[1]
@@ -148,7 +148,8 @@ def confirm(proposed, proposed_slots, neighbors, slots, degrees, states, active,
                 w = np.int64(proposed[v, j])
                 if w < 0:
                     break
-                # Whom v proposed to is unsaturated and could choose v, hence active: its proposals are new.
+                # w is not saturated and has the free edge to v, so it is active and its proposals are of
+                # this iteration.
                 if holds(proposed, w, v):
                     insert(neighbors, slots, v, degree, w, proposed_slots[v, j])
                     degree += 1
@@ -163,7 +164,7 @@ def confirm(proposed, proposed_slots, neighbors, slots, degrees, states, active,
         left[block] = stay - start
 
 
-# Add an edge to a vertex that has `degree`, its neighbors ascending.
+# Adds an edge to a vertex that has `degree` edges; neighbors stay ascending.
 @helper
 def insert(neighbors, slots, v, degree, w, slot):
     place = degree

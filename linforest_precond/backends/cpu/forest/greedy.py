@@ -10,11 +10,11 @@ from .factor import gather_values, insert
 
 
 def greedy_factor(graph, n):
-    """Take the edges by (-weight, min, max) and keep each one whose ends both have room."""
+    """Visit the edges by (-weight, min, max) and keep each one whose ends both have fewer than n edges."""
     indptr, indices = readonly(graph.indptr), readonly(graph.indices)
     weights = magnitudes(graph.values)
     rows = rows_of(indptr, indices.size)
-    upper = np.flatnonzero((indices > rows) & (weights > 0))  # in the order of (min, max)
+    upper = np.flatnonzero((indices > rows) & (weights > 0))  # sorted by (min, max)
     order = upper[np.argsort(-weights[upper], kind="stable")]
     vertices = indptr.size - 1
     neighbors, slots = (np.full((vertices, n), NO_VERTEX, indices.dtype) for _ in range(2))
@@ -22,7 +22,7 @@ def greedy_factor(graph, n):
     return neighbors, gather_values(graph.values, slots), slots
 
 
-# Each edge in turn is kept when both of its ends have room.
+# Keeps each edge whose ends both have fewer than n edges so far.
 @kernel(parallel=False)
 def take_edges(indptr, indices, rows, order, neighbors, slots, degrees):
     n = neighbors.shape[1]

@@ -1,4 +1,4 @@
-"""From a [0,2]-factor to a linear forest: break the cycles, then name and number the paths."""
+"""From a [0,2]-factor to a linear forest by one sequential walk along its paths and cycles."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ from ..runtime.jit import helper, kernel
 
 
 def linear_forest(neighbors, values, slots, in_place=False):
-    """Cut each cycle at its weakest edge and number the paths; the factor's own arrays only if `in_place`."""
+    """Break the cycles and rank the paths; the factor's own arrays are changed only if `in_place`."""
     if not in_place:
         neighbors, values = neighbors.copy(), values.copy()
         slots = None if slots is None else slots.copy()
-    # Without slots an empty table stands in, so that one compiled kernel serves both.
+    # An empty table instead of None, so that one compiled kernel serves both.
     kept_slots = np.empty((0, 2), neighbors.dtype) if slots is None else slots
     path_id = np.full(neighbors.shape[0], NO_VERTEX, neighbors.dtype)
     position, lengths = np.empty_like(path_id), np.zeros_like(path_id)
@@ -21,12 +21,13 @@ def linear_forest(neighbors, values, slots, in_place=False):
     return ForestArrays(neighbors, values, slots, path_id, position, lengths, np.array(counts))
 
 
-# Follow every path from its smaller end, then open what is left, the cycles, and follow them likewise.
+# Follows every path from its smaller end. Vertices left over are on cycles: each cycle loses its weakest edge
+# and is followed as a path.
 @kernel(parallel=False)
 def walk(neighbors, values, slots, path_id, position, lengths):
     n_paths = longest_path = n_cycles_broken = 0
     for v in range(path_id.size):
-        # An end has no second neighbor; the smaller of a path's two ends comes first.
+        # A path end has no second neighbor; the smaller of the two ends is visited first.
         if path_id[v] == NO_VERTEX and neighbors[v, 1] == NO_VERTEX:
             longest_path = max(longest_path, follow_path(neighbors, path_id, position, lengths, v))
             n_paths += 1
@@ -41,7 +42,7 @@ def walk(neighbors, values, slots, path_id, position, lengths):
     return n_paths, longest_path, n_cycles_broken
 
 
-# Number the vertices from this path end to the other; how many there are.
+# Gives the vertices of a path their positions, from this end to the other; returns the length.
 @helper
 def follow_path(neighbors, path_id, position, lengths, path_end):
     previous, v = np.int64(NO_VERTEX), np.int64(path_end)
@@ -54,7 +55,7 @@ def follow_path(neighbors, path_id, position, lengths, path_end):
     return length
 
 
-# Where a walk goes on that came from `previous`; the two neighbors of a vertex differ.
+# The next vertex of a walk that came from `previous`; the two neighbors of a vertex differ.
 @helper
 def other_neighbor(neighbors, v, previous):
     first = np.int64(neighbors[v, 0])
@@ -75,7 +76,7 @@ def weakest_edge(neighbors, values, start):
     return low, high
 
 
-# Take w out of v's row; what stays moves to the front.
+# Removes w from v's row; the other neighbor moves to the front.
 @helper
 def remove(neighbors, values, slots, v, w):
     if neighbors[v, 0] == w:

@@ -1,4 +1,4 @@
-"""The permutation that lays the paths one after the other: sorted by (path id, position)."""
+"""The ordering of a forest: its vertices sorted by (path id, position)."""
 
 import numpy as np
 
@@ -6,22 +6,14 @@ from ..runtime.jit import kernel
 
 
 def order_by_scan(path_id, position, lengths):
-    """Sum up the path lengths by path id: each vertex's place is its path's start plus its position."""
+    """Sort by a prefix sum of the path lengths: a vertex's rank is its path's start plus its position."""
     order, rank = np.empty_like(path_id), np.empty_like(path_id)
     starts = np.cumsum(lengths, dtype=lengths.dtype) - lengths
     place(path_id, position, starts, order, rank)
     return order, rank
 
 
-def order_by_sort(path_id, position):
-    """Sort the vertices by (path id, position); the same answer as `order_by_scan`."""
-    order = np.lexsort((position, path_id)).astype(path_id.dtype)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size, dtype=order.dtype)
-    return order, rank
-
-
-# Each vertex goes behind all paths with a smaller id and the vertices before it on its own.
+# The rank of a vertex is the start of its path plus its position, counted from 1.
 @kernel(parallel=False)
 def place(path_id, position, starts, order, rank):
     for v in range(path_id.size):

@@ -1,4 +1,4 @@
-"""Pairs of vertices, and the graph between them."""
+"""Pairs of vertices, and the coarse graph of the pairs."""
 
 import numpy as np
 from numba import prange
@@ -8,14 +8,14 @@ from ..runtime.constants import NO_VERTEX
 from ..runtime.jit import helper, kernel
 from ..runtime.sorting import shell_sort
 
-# Coarse rows that one thread takes at a time.
+# Coarse rows of a loop chunk.
 ROWS_AT_ONCE = 256
 
 
 def pair_up(neighbors):
-    """Number the pairs of a [0,1]-factor by their lower members, lone vertices with a ghost beside them.
+    """Number the pairs of a [0,1]-factor by their lower members; an unmatched vertex is paired with a ghost.
 
-    Returns the members, two to a pair, -1 for a ghost, and each vertex's place among them.
+    Returns the (pairs, 2) table of members, -1 for a ghost, and each vertex's place in the raveled table.
     """
     partners = readonly(neighbors.reshape(-1))
     vertices, index = partners.size, partners.dtype
@@ -27,7 +27,7 @@ def pair_up(neighbors):
 
 
 def coarse_graph(graph, members, places):
-    """The graph of the pairs: CSR arrays with ascending columns, and the length of the longest row."""
+    """The graph of the pairs: CSR arrays with sorted columns, and the length of the longest row."""
     indptr, index = graph.indptr, graph.indices.dtype
     lengths = np.zeros(members.shape[0] + 1, np.int64)
     lengths[1:] = row_lengths(indptr, members[:, 0]) + row_lengths(indptr, members[:, 1])
@@ -44,19 +44,19 @@ def coarse_graph(graph, members, places):
 
 
 def row_lengths(indptr, rows):
-    """Entries of each row, 0 of a ghost."""
+    """Number of entries of each row, 0 for a ghost."""
     return np.where(rows < 0, 0, indptr[rows + 1] - indptr[rows])
 
 
 def members_of(pairs, members):
-    """The two members of each listed pair, ghosts for a ghost."""
+    """The two members of each listed pair; those of a ghost are ghosts."""
     found = np.full((pairs.size, 2), NO_VERTEX, members.dtype)
     there = pairs >= 0
     found[there] = members[pairs[there]]
     return found.reshape(-1)
 
 
-# Each vertex without a lower partner opens a pair.
+# Each vertex without a lower partner is the first member of a pair.
 @kernel(parallel=False)
 def number_pairs(partners, members, places):
     pairs = 0
@@ -69,7 +69,7 @@ def number_pairs(partners, members, places):
             pairs += 1
 
 
-# Each pair gathers the entries of its members' rows by column pair; up to four of them add up to one.
+# Each pair merges the rows of its two members: up to four entries with the same pair of columns are summed.
 @kernel(parallel=True)
 def merge_rows(indptr, indices, values, members, places, starts, longest, largest, columns, weights, counts):
     pairs = members.shape[0]
@@ -84,14 +84,15 @@ def merge_rows(indptr, indices, values, members, places, starts, longest, larges
                 for slot in range(np.int64(indptr[v]), np.int64(indptr[v + 1])):
                     place, weight = np.int64(places[indices[slot]]), abs(values[slot])
                     if place >> 1 != pair and weight > 0:
-                        # The column's pair, which of its members, and which of the row's.
+                        # The column's pair; then two bits: which of its members, and which of the row's.
                         keys[count], found[count] = 2 * place + side, weight
                         count += 1
             shell_sort(keys, found, count)
             counts[pair + 1] = merge(keys, found, count, largest, columns, weights, starts[pair])
 
 
-# Add up the entries of each column pair, by a formula that is the same seen from either; how many there are.
+# Sums the entries of each column pair, in an order that makes the coarse graph symmetric; returns the number
+# of sums.
 @helper
 def merge(keys, weights, count, largest, columns, sums, start):
     merged = 0
@@ -117,7 +118,7 @@ def merge(keys, weights, count, largest, columns, sums, start):
     return merged
 
 
-# Close the gaps between the rows.
+# Moves the rows together.
 @kernel(parallel=True)
 def pack_rows(starts, ends, columns, weights, packed_columns, packed_weights):
     for row in prange(ends.size - 1):

@@ -1,23 +1,22 @@
-"""Children of a vertex in the order they get: by ascending degree, of equal ones the lower index first.
+"""The Cuthill-McKee order of a vertex's children: by ascending degree, then index.
 
-Rows are stored by ascending index, so it is enough to keep equal degrees in the order they come in.
+Rows are stored by ascending index, so a stable insertion by degree is enough.
 """
 
 import numpy as np
 
 from ..runtime.jit import helper
 
-# Rows longer than this collect their children and sort them; of shorter ones they are inserted one by one.
-FEW = np.uint64(24)
-# Numba asks of every signed index whether it counts from the end: the loops over entries gain a factor of two
-# by unsigned ones. Mixed with signed numbers these would become floats.
+# The children of longer rows are collected and sorted, those of shorter rows are insertion-sorted in place.
+INSERTION_LIMIT = np.uint64(24)
+# Numba checks every signed index for wraparound; unsigned indices make the loops over entries twice as fast.
+# An expression that mixes uint64 with int64 would become a float64.
 index = np.uint64
 ZERO, ONE = index(0), index(1)
 LOW_HALF = 0xFFFFFFFF
 
 
-# Put a vertex behind those of its own and lower degrees among the `count` ones from `begin`, whose degrees
-# `keys` holds.
+# One step of an insertion sort. `count` vertices from `begin` on are sorted; `keys` holds their degrees.
 @helper
 def insert(v, degree, queue, begin, keys, count):
     while count > ZERO and keys[count - ONE] > degree:
@@ -28,7 +27,7 @@ def insert(v, degree, queue, begin, keys, count):
     queue[begin + count] = v
 
 
-# What a vertex is sorted by among many: its degree above its index.
+# The key of (degree, index): the degree in the upper half, the index in the lower.
 @helper
 def sort_key(degree, v):
     return (np.int64(degree) << 32) | np.int64(v)

@@ -1,4 +1,8 @@
-"""The Cuthill-McKee order: one for all methods and any number of threads."""
+"""The Cuthill-McKee order, the same for every method and number of threads.
+
+E. Cuthill, J. McKee, "Reducing the bandwidth of sparse symmetric matrices", ACM National Conference 1969,
+https://doi.org/10.1145/800195.805928.
+"""
 
 import numpy as np
 
@@ -7,12 +11,12 @@ from ..runtime.jit import kernel
 from .pseudo_peripheral import find_starts
 from .rcm_batch import available_threads, batch
 from .rcm_leveled import leveled
-from .rcm_serial import narrow_walk, serial
+from .rcm_serial import partial_search, serial
 
 METHODS = "serial", "leveled", "batch"
 PARALLEL = {"leveled": leveled, "batch": batch}
-# Batches pay for that many threads and vertices at least, and vertices a level for each thread.
-THREADS, VERTICES, WIDTH = 4, 2**15, 32
+# The batch method pays off from these numbers of threads, of vertices, and of vertices per depth and thread.
+MIN_THREADS, MIN_VERTICES, MIN_WIDTH = 4, 2**15, 32
 
 
 def order(pattern, start, method):
@@ -23,35 +27,35 @@ def order(pattern, start, method):
         return serial(pattern, start)
     number = PARALLEL[method]
     if start is not None:
-        # If it reaches everything, nothing has to be known about components.
+        # If everything is reachable from it, the components need not be computed.
         ordered = number(pattern, np.array([start], np.int32))
         if ordered.size == pattern.n:
             return ordered
     starts, labels = find_starts(pattern, start)
     ordered = number(pattern, starts)
-    # All components are numbered at once, each in its own order.
-    return ordered if labels is None else by_label(ordered, readonly(labels), starts.size)
+    # The traversal interleaves the components, each in its own order.
+    return ordered if labels is None else by_component(ordered, readonly(labels), starts.size)
 
 
 def _choice(pattern, start):
-    """The method that is likely to be fastest, by how wide a graph is near its start."""
+    """The method that is likely to be fastest, by the width of the first frontiers."""
     threads = available_threads()
-    if threads < THREADS or pattern.n < VERTICES:
+    if threads < MIN_THREADS or pattern.n < MIN_VERTICES:
         return "serial"
     first = int(pattern.degrees.argmin()) if start is None else start
-    return "batch" if width_near(pattern, first) >= WIDTH * threads else "serial"
+    return "batch" if width_near(pattern, first) >= MIN_WIDTH * threads else "serial"
 
 
 def width_near(pattern, first):
-    """Vertices a level, among the first few levels."""
+    """The mean number of vertices in the first frontiers of a search, which reach a 16th of the graph."""
     limit = pattern.n // 16
-    reached, depth = narrow_walk(readonly(pattern.indptr), readonly(pattern.indices), first, limit)
+    reached, depth = partial_search(readonly(pattern.indptr), readonly(pattern.indices), first, limit)
     return reached / (depth + 1)
 
 
-# Sort by component, each one's vertices as they come.
+# Stable counting sort by component.
 @kernel
-def by_label(order, labels, count):
+def by_component(order, labels, count):
     places = np.zeros(count + 1, np.int64)
     for label in labels:
         places[label + 1] += 1

@@ -1,14 +1,16 @@
-"""The Cuthill-McKee order by batches of positions that threads work on ahead of one another.
+"""The batch Cuthill-McKee order: threads discover the children of later batches speculatively.
 
-Mlakar et al., "Speculative Parallel Reverse Cuthill-McKee Reordering on Multi- and Many-core Architectures"
-(IPDPS 2021). Batches are ranges of positions in the order. Threads take them one after the other, and each
-waits for lower batches only: a single one would get to the end.
+D. Mlakar, M. Winter, M. Parger, M. Steinberger, "Speculative Parallel Reverse Cuthill-McKee Reordering on
+Multi- and Many-core Architectures", IPDPS 2021. A batch is a range of positions in the order. Threads take
+batches in ascending order and wait for lower batches only, so a single thread can always finish.
 
-1. A thread leaves the marks of its positions at once (see leveled.py), and keeps the neighbours it was the
-   lowest for as candidates, though lower batches may still take some of them.
-2. When all lower batches have left their marks, candidates that still have its own are its children.
-3. When all lower batches have counted theirs, it knows where to write its own. It makes new batches of the
-   positions they take, lets the next one count, and writes them. A position is filled when it is not -1.
+1. Discover: a thread marks the neighbours of its positions (see rcm_leveled.py). Those for which it is the
+   lowest so far are candidates; a lower batch may still take them.
+2. Confirm: when all lower batches have marked their neighbours, the candidates that keep the mark are its
+   children.
+3. Count: when all lower batches have counted their children, the positions of its own are known. The thread
+   makes new batches of them, signals the next batch, and writes the children. A position is empty while it is
+   -1.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -20,79 +22,79 @@ import numpy as np
 from ..matrix.entries import wide_pattern
 from ..runtime.atomics import fetch_add, fetch_min, give_way, load, store
 from ..runtime.jit import helper, kernel
-from .child_order import FEW, ONE, ZERO, append_sorted, index, insert, sort_key
-from .rcm_leveled import prepared
+from .child_order import INSERTION_LIMIT, ONE, ZERO, append_sorted, index, insert, sort_key
+from .rcm_leveled import initial_state
 
 # Positions of a full batch.
 BATCH = 64
-# A thread that waits asks this often, and then lets another run: a round takes about a microsecond. It gives
-# up after so many rounds without progress, and one more for each entry: no batch works so long on an entry.
+# A waiting thread polls SPINS times, then yields: about a microsecond a round. The watchdog reports an error
+# after PATIENCE rounds without progress, plus one for each entry: no batch takes longer for an entry.
 SPINS = 128
 PATIENCE = 2**24
 
-# Numbers that many threads ask for are kept on cache lines of their own, so many of them on a line.
+# 64-bit words of a cache line. Counters that many threads poll have lines of their own: no false sharing.
 LINE = 8
-# What all threads share: the batches taken, the last that has counted its children, the positions that are
-# taken in the end, and whether all is done, or something went wrong.
+# The shared counters: batches taken, the last batch that has counted its children, positions filled at the
+# end, and flags for completion and for an error.
 TAKEN, COUNTED, WRITTEN, DONE, BROKEN = (LINE * i for i in range(5))
-WORDS = 5 * LINE
-# A batch's turn to count, and what the one before hands over with it: the positions that children have taken,
-# the batches made of these, and the first position that is in none yet.
-TURN, PLACES, MADE, PENDING = range(4)
-# Lines for the turns of successive batches, each of which waits for its own number: more threads share lines.
+COUNTERS = 5 * LINE
+# The fields of a line: the number of the batch whose turn it is, and what its predecessor hands over: the
+# positions assigned, the batches made, and the first position that is in no batch yet.
+TURN, ASSIGNED, MADE, PENDING = range(4)
+# Successive batches poll different lines, modulo TURNS; each waits for its own number there.
 TURNS = 64
 STOPPED = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """What the threads work on."""
+class SharedState:
+    """The arrays that all threads share."""
 
     order: np.ndarray
     marks: np.ndarray
-    ends: np.ndarray  # of each batch, -1 where it is not made yet
-    marked: np.ndarray  # which batch's turn it is, one line for each: all before have left their marks
-    counted: np.ndarray  # and all before have counted their children
-    words: np.ndarray
+    ends: np.ndarray  # the end of each batch, -1 while it is not made
+    marked: np.ndarray  # TURNS lines: all lower batches have marked their neighbours
+    counted: np.ndarray  # TURNS lines: all lower batches have counted their children
+    counters: np.ndarray
 
 
 def batch(pattern, starts, threads=None, size=BATCH):
-    """The order of all vertices that can be reached, the starts first; components are interleaved."""
-    run = prepare(pattern, starts, size)
-    work_off(run, pattern, threads or available_threads(), size)
-    return run.order[: run.words[WRITTEN]]
+    """The order of all reachable vertices, the starts first; components are interleaved."""
+    state = prepare(pattern, starts, size)
+    run_threads(state, pattern, threads or available_threads(), size)
+    return state.order[: state.counters[WRITTEN]]
 
 
 def available_threads():
-    """Threads that Numba would use; one where nothing is compiled, since nothing is atomic then."""
+    """The number of Numba's threads; 1 with NUMBA_DISABLE_JIT, where nothing is atomic."""
     return 1 if numba.config.DISABLE_JIT else numba.get_num_threads()
 
 
 def prepare(pattern, starts, size=BATCH):
-    """The starts in batches, nothing taken yet: it is the turn of batch 0."""
-    order, marks = prepared(pattern, starts)
-    # No batch is empty, so there are no more than vertices.
-    ends, words = np.full(pattern.n, -1, np.int32), np.zeros(WORDS, np.int64)
+    """The state in which the starts are in batches and none is taken."""
+    order, marks = initial_state(pattern, starts)
+    # No batch is empty, so there are at most as many as vertices.
+    ends, counters = np.full(pattern.n, -1, np.int32), np.zeros(COUNTERS, np.int64)
     marked, counted = np.zeros((2, LINE * TURNS), np.int64)
     made = -(-starts.size // size)
     ends[:made] = np.minimum(np.arange(1, made + 1) * size, starts.size)
-    counted[[PLACES, MADE, PENDING]] = starts.size, made, starts.size
-    words[WRITTEN] = starts.size
-    words[DONE] = starts.size == pattern.n
-    return Run(order, marks, ends, marked, counted, words)
+    counted[[ASSIGNED, MADE, PENDING]] = starts.size, made, starts.size
+    counters[WRITTEN] = starts.size
+    counters[DONE] = starts.size == pattern.n
+    return SharedState(order, marks, ends, marked, counted, counters)
 
 
-def work_off(run, pattern, threads, size=BATCH, patience=None):
-    """Let threads take batches until there are none."""
+def run_threads(state, pattern, threads, size=BATCH, patience=None):
+    """Let threads process batches until none is left."""
     patience = PATIENCE + pattern.nnz if patience is None else patience
-    shared = run.order, run.marks, run.ends, run.marked, run.counted, run.words
+    shared = state.order, state.marks, state.ends, state.marked, state.counted, state.counters
     arguments = *wide_pattern(pattern), *shared, size, patience
 
     def work():
         try:
-            take_batches(*arguments)
+            process_batches(*arguments)
         except BaseException:
-            run.words[BROKEN] = 1  # the others would wait for this thread
+            state.counters[BROKEN] = 1  # otherwise the other threads would wait for this one
             raise
 
     with ThreadPoolExecutor(max(1, threads - 1)) as pool:
@@ -100,86 +102,86 @@ def work_off(run, pattern, threads, size=BATCH, patience=None):
         work()
         for other in others:
             other.result()
-    if run.words[BROKEN]:
+    if state.counters[BROKEN]:
         raise RuntimeError(
-            f"the batches of the Cuthill-McKee order came to a standstill after number {run.words[COUNTED]}; "
-            'please report it, and use method="serial"'
+            "the batches of the Cuthill-McKee order came to a standstill after number "
+            f'{state.counters[COUNTED]}; please report it, and use method="serial"'
         )
 
 
 @kernel(nogil=True)
-def take_batches(indptr, indices, degrees, order, marks, ends, marked, counted, words, size, patience):
+def process_batches(indptr, indices, degrees, order, marks, ends, marked, counted, counters, size, patience):
     children, parents = np.empty(16 * size, np.int32), np.empty(16 * size, np.int32)
-    keys = np.empty(FEW, np.int32)
+    keys = np.empty(INSERTION_LIMIT, np.int32)
     while True:
-        batch = fetch_add(words, TAKEN, 1)
+        batch = fetch_add(counters, TAKEN, 1)
         if batch >= ends.size:
             return
-        end = np.int64(wait_for(ends, batch, 0, words, patience))
+        end = np.int64(spin_until(ends, batch, 0, counters, patience))
         position = np.int64(ends[batch - 1]) if batch else np.int64(0)
         count = np.int64(0)
         while position < end:
             found = discover(
-                indptr, indices, degrees, order, marks, words, patience,
+                indptr, indices, degrees, order, marks, counters, patience,
                 position, end, children, parents, keys, count,
             )  # fmt: skip
             position, count = found
-            if 0 <= position < end:  # a row was too long for the room
+            if 0 <= position < end:  # the row does not fit into the candidates' capacity
                 v = order[position]
-                room = count + indptr[v + 1] - indptr[v]
-                children, parents = enlarged(children, room), enlarged(parents, room)
+                capacity = count + indptr[v + 1] - indptr[v]
+                children, parents = enlarged(children, capacity), enlarged(parents, capacity)
             elif position == STOPPED:
                 return
         turn, next_turn = LINE * (batch % TURNS), LINE * ((batch + 1) % TURNS)
-        if end == STOPPED or wait_for(marked, turn, batch, words, patience) == STOPPED:
+        if end == STOPPED or spin_until(marked, turn, batch, counters, patience) == STOPPED:
             return
         store(marked, next_turn, batch + 1)
         count = confirm(marks, children, parents, count)
-        if wait_for(counted, turn, batch, words, patience) == STOPPED:
+        if spin_until(counted, turn, batch, counters, patience) == STOPPED:
             return
-        begin = pass_on(batch, count, order.size, ends, counted, turn, next_turn, words, size)
+        begin = assign_positions(batch, count, order.size, ends, counted, turn, next_turn, counters, size)
         write(children, count, order, begin)
 
 
-# Ask for an entry until it is at least so much; STOPPED if all is done or came to a standstill.
+# Poll an entry until it is at least `least` and return it; STOPPED on completion or error.
 @helper
-def wait_for(array, place, least, words, patience):
+def spin_until(array, place, least, counters, patience):
     found = load(array, place)
     if found >= least:
         return found
-    rounds, progress = 0, load(words, COUNTED)
+    rounds, progress = 0, load(counters, COUNTED)
     while True:
         for _ in range(SPINS):
             found = load(array, place)
             if found >= least:
                 return found
-        if load(words, DONE) or load(words, BROKEN):
+        if load(counters, DONE) or load(counters, BROKEN):
             return array.dtype.type(STOPPED)
-        now = load(words, COUNTED)
+        now = load(counters, COUNTED)
         rounds = rounds + 1 if now == progress else 0
         progress = now
         if rounds > patience:
-            store(words, BROKEN, 1)
+            store(counters, BROKEN, 1)
         give_way()
 
 
-# Leave the marks of a range of positions on their neighbours, and append those that each is the lowest for so
-# far to the candidates, by degree. Gives the position that it has come to and the number of candidates.
+# Mark the neighbours of a range of positions. Those that a position is the lowest for so far are appended to
+# the candidates, by degree. Returns the position reached and the number of candidates.
 @helper
 def discover(
-    indptr, indices, degrees, order, marks, words, patience, begin, end, children, parents, keys, count
+    indptr, indices, degrees, order, marks, counters, patience, begin, end, children, parents, keys, count
 ):
     first = index(count)
     for position in range(begin, end):
-        v = wait_for(order, index(position), 0, words, patience)
+        v = spin_until(order, index(position), 0, counters, patience)
         if v == STOPPED:
             return np.int64(STOPPED), np.int64(0)
         row, row_end = index(indptr[index(v)]), index(indptr[index(v) + ONE])
         if first + (row_end - row) > index(children.size):
             return position, np.int64(first)
         last = first
-        if row_end - row > FEW:
-            last = claim_many(indices[row:row_end], degrees, marks, position, children, first)
+        if row_end - row > INSERTION_LIMIT:
+            last = claim_long_row(indices[row:row_end], degrees, marks, position, children, first)
         else:
             for slot in range(row, row_end):
                 u = index(indices[slot])
@@ -193,7 +195,7 @@ def discover(
 
 
 @helper
-def claim_many(row, degrees, marks, position, children, begin):
+def claim_long_row(row, degrees, marks, position, children, begin):
     keys = np.empty(row.size, np.int64)
     count = 0
     for v in row:
@@ -204,7 +206,7 @@ def claim_many(row, degrees, marks, position, children, begin):
     return begin + index(count)
 
 
-# Keep the candidates that no lower position has taken.
+# Stream compaction of the candidates that no lower position has marked.
 @helper
 def confirm(marks, children, parents, count):
     kept = ZERO
@@ -215,28 +217,28 @@ def confirm(marks, children, parents, count):
     return np.int64(kept)
 
 
-# Take positions for the children, make batches of all that are in none, and let the next one count. A batch
-# that is not full waits for more, unless nobody else is at work to bring them. Gives the first position.
+# Assign positions to the children, make batches of the pending positions, and signal the next batch to count.
+# A partial batch is made only where no other batch exists that could fill it. Returns the first position.
 @helper
-def pass_on(batch, count, n, ends, counted, turn, next_turn, words, size):
-    begin, made, pending = counted[turn + PLACES], counted[turn + MADE], counted[turn + PENDING]
-    places = begin + count
-    while places - pending >= size:
+def assign_positions(batch, count, n, ends, counted, turn, next_turn, counters, size):
+    begin, made, pending = counted[turn + ASSIGNED], counted[turn + MADE], counted[turn + PENDING]
+    assigned = begin + count
+    while assigned - pending >= size:
         pending += size
         store(ends, made, pending)
         made += 1
-    if made == batch + 1 and pending < places:
-        pending = places
+    if made == batch + 1 and pending < assigned:
+        pending = assigned
         store(ends, made, pending)
         made += 1
-    counted[next_turn + PLACES], counted[next_turn + MADE] = places, made
+    counted[next_turn + ASSIGNED], counted[next_turn + MADE] = assigned, made
     counted[next_turn + PENDING] = pending
     store(counted, next_turn + TURN, batch + 1)
-    # For those that watch over the progress. Batches that come later may tell of theirs before.
-    store(words, COUNTED, batch + 1)
-    if places == n or made == batch + 1:
-        words[WRITTEN] = places
-        store(words, DONE, 1)
+    # For the watchdog only: a later batch may store its number first.
+    store(counters, COUNTED, batch + 1)
+    if assigned == n or made == batch + 1:
+        counters[WRITTEN] = assigned
+        store(counters, DONE, 1)
     return begin
 
 
@@ -247,7 +249,7 @@ def write(children, count, order, begin):
 
 
 @helper
-def enlarged(array, room):
-    larger = np.empty(2 * room, array.dtype)
+def enlarged(array, capacity):
+    larger = np.empty(2 * capacity, array.dtype)
     larger[: array.size] = array
     return larger

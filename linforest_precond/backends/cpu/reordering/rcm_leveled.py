@@ -1,8 +1,8 @@
-"""The Cuthill-McKee order level by level, each by all threads.
+"""The level-synchronous Cuthill-McKee order: one frontier after the other, each by all threads.
 
-`marks` holds for each vertex the lowest position of a numbered neighbour. Once all positions of a level have
-left theirs, the children of position i are the vertices marked i: the order of parents is decided by values,
-never by which thread comes first.
+`marks[v]` is the lowest position of a numbered neighbour of v. Once all positions of a frontier have marked
+their neighbours, the children of position i are its neighbours with mark i: minima decide the parents, so the
+order does not depend on the threads' timing.
 """
 
 import numpy as np
@@ -12,33 +12,33 @@ from ..csgraph.breadth_first import NARROW
 from ..matrix.entries import wide_pattern
 from ..runtime.atomics import fetch_min, load
 from ..runtime.jit import helper, kernel
-from .child_order import FEW, ONE, ZERO, append_sorted, index, insert, sort_key
+from .child_order import INSERTION_LIMIT, ONE, ZERO, append_sorted, index, insert, sort_key
 
 NO_MARK = 2**31 - 1
 START = -1
-# Positions of a level that one thread takes at a time.
+# Positions of a frontier that one thread takes at a time.
 CHUNK = 128
 
 
 def leveled(pattern, starts):
-    """The order of all vertices that can be reached, the starts first; components are interleaved."""
-    order, marks = prepared(pattern, starts)
-    return order[: number_levels(*wide_pattern(pattern), order, marks, starts.size)]
+    """The order of all reachable vertices, the starts first; components are interleaved."""
+    order, marks = initial_state(pattern, starts)
+    return order[: number_frontiers(*wide_pattern(pattern), order, marks, starts.size)]
 
 
-def prepared(pattern, starts):
-    """Positions still to be filled, but for the starts', and marks still to be left."""
+def initial_state(pattern, starts):
+    """The order with the starts' positions filled, -1 elsewhere, and the marks."""
     order, marks = np.full(pattern.n, -1, np.int32), np.full(pattern.n, NO_MARK, np.int32)
     order[: starts.size] = starts
     marks[starts] = START
     return order, marks
 
 
-# Number level after level until all vertices are or no new ones come; gives how many are.
+# Number frontier after frontier until no vertex is left or reachable; returns the number of positions filled.
 @kernel(parallel=True)
-def number_levels(indptr, indices, degrees, order, marks, end):
+def number_frontiers(indptr, indices, degrees, order, marks, end):
     begin = np.int64(0)
-    leave_marks(indptr, indices, order, marks, begin, end)
+    mark_neighbours(indptr, indices, order, marks, begin, end)
     counts = np.empty(order.size // CHUNK + 1, np.int64)
     while begin < end < order.size:
         if end - begin < NARROW:
@@ -48,6 +48,7 @@ def number_levels(indptr, indices, degrees, order, marks, end):
             for chunk in prange(chunks):
                 first = begin + chunk * CHUNK
                 counts[chunk] = count_children(indptr, indices, order, marks, first, min(first + CHUNK, end))
+            # Exclusive scan: where each chunk writes its children.
             new_end = end
             for chunk in range(chunks):
                 new_end, counts[chunk] = new_end + counts[chunk], new_end
@@ -68,17 +69,18 @@ def count_children(indptr, indices, order, marks, begin, end):
     return count
 
 
-# Write the children of a range of positions from `tail` on, and leave the marks of their own positions: these
-# are higher than all that others still look for. Gives where they end.
+# Write the children of a range of positions from `tail` on and mark their neighbours in turn. These marks are
+# above those of the current frontier, so other threads may still be searching for its children. Returns the
+# new tail.
 @helper
 def number_children(indptr, indices, degrees, order, marks, begin, end, tail):
-    keys = np.empty(FEW, np.int32)
+    keys = np.empty(INSERTION_LIMIT, np.int32)
     tail = index(tail)
     for position in range(begin, end):
         v = index(order[position])
         row, row_end = index(indptr[v]), index(indptr[v + ONE])
-        if row_end - row > FEW:
-            count = number_many(indices[row:row_end], degrees, order, marks, position, tail)
+        if row_end - row > INSERTION_LIMIT:
+            count = number_long_row(indices[row:row_end], degrees, order, marks, position, tail)
         else:
             count = ZERO
             for slot in range(row, row_end):
@@ -86,14 +88,13 @@ def number_children(indptr, indices, degrees, order, marks, begin, end, tail):
                 if load(marks, u) == position:
                     insert(np.int32(u), degrees[u], order, tail, keys, count)
                     count += ONE
-        leave_marks(indptr, indices, order, marks, np.int64(tail), np.int64(tail + count))
+        mark_neighbours(indptr, indices, order, marks, np.int64(tail), np.int64(tail + count))
         tail += count
     return np.int64(tail)
 
 
-# The children in a long row.
 @helper
-def number_many(row, degrees, order, marks, position, tail):
+def number_long_row(row, degrees, order, marks, position, tail):
     keys = np.empty(row.size, np.int64)
     count = 0
     for v in row:
@@ -105,7 +106,7 @@ def number_many(row, degrees, order, marks, position, tail):
 
 
 @helper
-def leave_marks(indptr, indices, order, marks, begin, end):
+def mark_neighbours(indptr, indices, order, marks, begin, end):
     for position in range(begin, end):
         v = index(order[position])
         for slot in range(index(indptr[v]), index(indptr[v + ONE])):

@@ -1,4 +1,4 @@
-"""Breadth-first search, and the search for vertices at the rim of their components."""
+"""Direction-optimizing breadth-first search, and the George-Liu search for pseudo-peripheral vertices."""
 
 import numpy as np
 
@@ -6,100 +6,93 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
-from . import sorted_neighbors as row_lists
-from .frontier import ITEM_BYTES, Meeting
+from . import sorted_neighbors
+from .frontier import ITEM_BYTES, FrontierLaunch
 
-# The struct in levels.cu.
-SEARCH = Struct(
-    "Search", "csgraph/breadth_first.cu",
-    spans="P", neighbours="P", sources="P", levels="P", parents="P", queue="P", tails="P", meetings="P",
-    hand_over="P", source_count="i", dead_end="i", n="i", most_items="I",
+BREADTH_FIRST = Struct(
+    "BreadthFirst", "csgraph/breadth_first.cu",
+    spans="P", neighbours="P", sources="P", depths="P", parents="P", queue="P", tails="P", sum_words="P",
+    handoff="P", source_count="i", dead_end="i", n="i", most_items="I",
 )  # fmt: skip
 # Threads of a block in a search of a pattern.
 BLOCK = 1024
-# Rows of so many lanes make wide fronts: all multiprocessors work on them.
+# Long rows, of this many lanes, give wide frontiers, for which all multiprocessors are used.
 MANY_LANES = 16
 MOST_BLOCKS = 2**16
 
-# Beyond all vertices where it is read without a sign.
+# As an unsigned number it is above all vertices.
 NO_PREDECESSOR = -9999
 
 
 def bfs_levels(pattern, source):
-    """The least number of stored entries on a way from the source, -1 where there is none."""
-    return _search_pattern(pattern, row_lists.plain_rows(pattern), source, None)
+    """The depth of each vertex, -1 where it is not reachable."""
+    return _search_pattern(pattern, sorted_neighbors.plain_rows(pattern), source, None)
 
 
 def breadth_first_order(pattern, source, with_predecessors):
-    """The vertices that can be reached by (level, index), and the lowest predecessor of each or None."""
-    rows = row_lists.plain_rows(pattern)
+    """The reachable vertices by (depth, index), and the lowest predecessor of each or None."""
+    rows = sorted_neighbors.plain_rows(pattern)
     predecessors = cupy.full(pattern.n, NO_PREDECESSOR, np.int32) if with_predecessors else None
-    levels = _search_pattern(pattern, rows, source, predecessors)
-    order = cupy.argsort(levels.view(np.uint32), kind="stable")  # those that are not reached come last
+    depths = _search_pattern(pattern, rows, source, predecessors)
+    order = cupy.argsort(depths.view(np.uint32), kind="stable")  # -1 as an unsigned number comes last
     count = cupy.zeros(1, np.uint64)
     launch(
         kernels("csgraph/breadth_first", cooperative=True, **rows.macros).count_reached,
-        (levels, pattern.n, count),
+        (depths, pattern.n, count),
     )
-    return order[: int(count[0])].astype(np.int32), predecessors  # stall: the caller gets no more
+    return order[: int(count[0])].astype(np.int32), predecessors  # stall: the number of reachable vertices
 
 
 def _search_pattern(pattern, rows, source, parents):
-    levels = cupy.empty(pattern.n, np.int32)
+    depths = cupy.empty(pattern.n, np.int32)
     blocks = MOST_BLOCKS if rows.width >= MANY_LANES else None
-    options = {"parents": parents, "both_ways": pattern.symmetric, "dead_end": 0}
+    options = {"parents": parents, "symmetric": pattern.symmetric, "dead_end": 0}
     sources = cupy.full(1, source, np.int32)
-    search(rows, sources, levels, queue_for(rows), **options, blocks=blocks, block=BLOCK)
-    return levels
+    search(rows, sources, depths, queue_for(rows), **options, blocks=blocks, block=BLOCK)
+    return depths
 
 
 def queue_for(rows):
-    """Room for all pieces of all rows."""
+    """Storage for the items of all rows."""
     return cupy.empty(ITEM_BYTES * rows.most_items, np.uint8)
 
 
-def search(rows, sources, levels, queue, parents=None, both_ways=True, dead_end=1, **sizes):
-    """Fill the levels of all vertices that can be reached from the sources, -1 elsewhere.
+def search(rows, sources, depths, queue, parents=None, symmetric=True, dead_end=1, **sizes):
+    """Fill in the depths of all vertices reachable from the sources, -1 elsewhere.
 
-    `parents`, if given, are `NO_PREDECESSOR` and become the lowest predecessors of those that have one.
+    `parents`, if given, must be filled with `NO_PREDECESSOR`; the lowest predecessors are stored in it.
     """
-    meeting = Meeting(rows.width, **sizes)
-    levels.fill(-1)
-    arguments = SEARCH(
-        spans=rows.spans, neighbours=rows.neighbours, sources=sources, levels=levels, parents=parents,
-        queue=queue, tails=meeting.tail, meetings=meeting.meetings, hand_over=meeting.hand_over,
-        source_count=sources.size, dead_end=dead_end, n=levels.size,
-        most_items=rows.most_items if both_ways else 0,
+    launch_state = FrontierLaunch(rows.width, **sizes)
+    depths.fill(-1)
+    arguments = BREADTH_FIRST(
+        spans=rows.spans, neighbours=rows.neighbours, sources=sources, depths=depths, parents=parents,
+        queue=queue, tails=launch_state.tails, sum_words=launch_state.sum_words, handoff=launch_state.handoff,
+        source_count=sources.size, dead_end=dead_end, n=depths.size,
+        most_items=rows.most_items if symmetric else 0,
     )  # fmt: skip
-    meeting.launch(kernels("csgraph/breadth_first", cooperative=True, **rows.macros).search, arguments)
+    launch_state.launch(kernels("csgraph/breadth_first", cooperative=True, **rows.macros).search, arguments)
 
 
-def rim_vertices(rows, components, labels, start=None, queue=None):
-    """A start for every component: `start` in its own, a pseudo-peripheral vertex in the others.
-
-    Also returns the greatest depth that a search found, 0 where there was none.
-    """
+def pseudo_peripheral_vertices(rows, components, labels, start=None):
+    """A start for every component by the George-Liu search; `start` is used for its own component."""
     if start is not None and components == 1:
-        return cupy.asarray([start], np.int32), 0
+        return cupy.asarray([start], np.int32)
     program = kernels("csgraph/breadth_first", cooperative=True, **rows.macros)
     n = rows.by_rank.size
     deepest = cupy.zeros(components, np.uint64)
     starts, sources, depths = (cupy.empty(components, np.int32) for _ in range(3))
-    # The first candidate is the lowest-degree vertex.
     launch(program.find_deepest, (0, labels, rows.ranks, n, deepest))
     launch(program.first_sources, (deepest, rows.by_rank, components, starts, sources, depths))
     if start is not None:
         own = labels[start : start + 1]
         starts[own], sources[own] = start, -1
-    levels, report = cupy.empty(n, np.int32), cupy.empty(2, np.uint32)
-    queue = queue_for(rows) if queue is None else queue
-    depth, going = 0, True
-    while going:
-        search(rows, sources, levels, queue)
-        launch(program.find_deepest, (levels, labels, rows.ranks, n, deepest))
-        report.fill(0)
-        arguments = deepest, rows.by_rank, components, starts, sources, depths, report
-        launch(program.judge, arguments)
-        going, deeper = map(int, report.get())  # stall: a round more, or the last one
-        depth = max(depth, deeper)
-    return starts, depth
+    vertex_depths, count, queue = cupy.empty(n, np.int32), cupy.empty(1, np.uint32), queue_for(rows)
+    continuing = True
+    while continuing:
+        search(rows, sources, vertex_depths, queue)
+        launch(program.find_deepest, (vertex_depths, labels, rows.ranks, n, deepest))
+        count.fill(0)
+        arguments = deepest, rows.by_rank, components, starts, sources, depths, count
+        launch(program.continue_search, arguments)
+        continuing = bool(count[0])  # stall: whether another round follows
+    return starts

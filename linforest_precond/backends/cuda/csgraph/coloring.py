@@ -1,4 +1,4 @@
-"""Vertex colouring, in rounds of one launch."""
+"""Jones-Plassmann vertex colouring, all rounds in one launch."""
 
 import numpy as np
 
@@ -6,9 +6,8 @@ from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
-from .worklist import work_off
+from .worklist import process_worklist
 
-# The struct in coloring.cu.
 COLORING = Struct(
     "Coloring", "csgraph/coloring.cu",
     indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, colors="P", offsets="P", unfinished="P",
@@ -30,5 +29,5 @@ def color_vertices(pattern, largest_first, seed):
         long_rows=long_rows.field, colors=colors, offsets=offsets, unfinished=unfinished, masks=masks, n=n,
         seed=seed,
     )  # fmt: skip
-    work_off(program.color, coloring, items)
+    process_worklist(program.color, coloring, items)
     return colors

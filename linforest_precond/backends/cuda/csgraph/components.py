@@ -1,4 +1,4 @@
-"""Connected components, whatever the direction of the edges, numbered by their lowest vertex."""
+"""Weakly connected components by Afforest, numbered by their lowest vertex."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 
-# Large blocks: fewer of them wait for each other.
+# Large blocks: fewer arrivals at the grid barriers.
 BLOCK = 512
 
 
@@ -20,15 +20,15 @@ def weak_components(pattern):
         pattern.indptr, pattern.indices, n, pattern.nnz, int(pattern.symmetric), parents, is_root, words[:1],
         words[1:],
     )  # fmt: skip
-    launch(program.connect, arguments, block=BLOCK)
-    return numbered(parents, is_root)
+    launch(program.afforest, arguments, block=BLOCK)
+    return labels_of_roots(parents, is_root)
 
 
-def numbered(roots, is_root):
-    """The number of roots, and the number of each vertex's root among them; `roots` become these."""
+def labels_of_roots(roots, is_root):
+    """The number of roots, and for each vertex the index of its root among all roots; overwrites `roots`."""
     numbers = cupy.cumsum(is_root, dtype=np.int32)
     launch(
         kernels("csgraph/components", cooperative=True, INDEX=np.int32).number_roots,
         (numbers, roots.size, roots),
     )
-    return int(numbers[-1]), roots  # stall: the caller sizes arrays by it
+    return int(numbers[-1]), roots  # stall: the number of components

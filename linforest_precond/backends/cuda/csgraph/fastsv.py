@@ -1,11 +1,11 @@
-"""Connected components by FastSV, in rounds of hooking and shortcutting."""
+"""Connected components by FastSV, all rounds of hooking and shortcutting in one launch."""
 
 import numpy as np
 
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
-from .components import BLOCK, numbered
+from .components import BLOCK, labels_of_roots
 
 
 def weak_components(pattern):
@@ -18,4 +18,4 @@ def weak_components(pattern):
         pattern.indptr, pattern.indices, n, pattern.nnz, parents, grandparents, is_root, words[:1], words[1:],
     )  # fmt: skip
     launch(program.hook_and_shortcut, arguments, block=BLOCK)
-    return numbered(parents, is_root)
+    return labels_of_roots(parents, is_root)

@@ -1,4 +1,4 @@
-"""What the traversals need that go level by level in one cooperative launch."""
+"""Cooperative launches that expand one frontier after the other: their sizes and shared words."""
 
 import functools
 
@@ -8,22 +8,22 @@ from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.structs import Struct
 
-# Threads of a block, blocks of a launch, and the fronts that one block keeps to itself, in multiples of the
-# items it looks at in one go: see `Widths` in fronts.cuh.
+# Threads of a block, blocks of a launch, and the limits of single-block mode (see `SingleBlockLimits` in
+# frontier.cuh), in multiples of the items that a block processes at once.
 BLOCK = 512
 BLOCKS = 64
 NARROW, WIDE = 2, 4
 
+# sizeof(Item).
 ITEM_BYTES = 16
-# Words at the front of those that a launch starts with at zero: the level handed over, the queue's two
-# tails. What blocks tell each other follows.
-HAND_OVER_WORDS, TAIL_WORDS = 3, 1
+# 64-bit words of the struct Handoff and of the two 32-bit tails of the queue.
+HANDOFF_WORDS, TAIL_WORDS = 3, 1
 
-WIDTHS = Struct("Widths", "csgraph/frontier.cuh", narrow="I", wide="I")
+SINGLE_BLOCK_LIMITS = Struct("SingleBlockLimits", "csgraph/frontier.cuh", narrow="I", wide="I")
 
 
-class Meeting:
-    """The words through which the blocks of one launch meet, and its size."""
+class FrontierLaunch:
+    """The size of one cooperative launch, and the words that its blocks share, zero at first."""
 
     def __init__(self, width, blocks=None, block=None, narrow=None, wide=None):
         self.block = block or BLOCK
@@ -33,19 +33,19 @@ class Meeting:
         self.wide = max(WIDE * at_once if wide is None else wide, self.narrow)
         if self.blocks == 1:
             self.narrow = self.wide = 2**32 - 1
-        self.words = cupy.zeros(HAND_OVER_WORDS + TAIL_WORDS + 4 * self.blocks, np.uint64)
-        self.hand_over = self.words
-        self.tail = self.words[HAND_OVER_WORDS:]
-        self.meetings = self.tail[TAIL_WORDS:]
-        self.totals = self.meetings[2 * self.blocks :]
+        self.words = cupy.zeros(HANDOFF_WORDS + TAIL_WORDS + 4 * self.blocks, np.uint64)
+        self.handoff = self.words
+        self.tails = self.words[HANDOFF_WORDS:]
+        self.sum_words = self.tails[TAIL_WORDS:]
+        self.totals = self.sum_words[2 * self.blocks :]
 
     def launch(self, kernel, arguments):
-        """Launch a cooperative kernel that takes the widths last."""
-        widths = WIDTHS(narrow=self.narrow, wide=self.wide)
-        launch_blocks(kernel, self.blocks, (arguments, widths), block=self.block)
+        """Launch a cooperative kernel whose last argument is the limits."""
+        limits = SINGLE_BLOCK_LIMITS(narrow=self.narrow, wide=self.wide)
+        launch_blocks(kernel, self.blocks, (arguments, limits), block=self.block)
 
 
 @functools.cache
 def _multiprocessors(device):
-    # One block to each is always resident.
+    # One block per multiprocessor is always co-resident.
     return cupy.cuda.Device(device).attributes["MultiProcessorCount"]

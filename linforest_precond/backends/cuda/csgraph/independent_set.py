@@ -1,4 +1,4 @@
-"""Maximal independent sets, in rounds of one launch."""
+"""Maximal independent sets by Luby's rounds and MIS(k), all rounds in one launch."""
 
 import numpy as np
 
@@ -7,13 +7,12 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
-from .worklist import work_off
+from .worklist import process_worklist
 
-# The struct in independent_set.cu.
 SELECTION = Struct(
     "Selection", "csgraph/independent_set.cu",
     indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", offsets="P", unfinished="P",
-    first_words="P", arrived="P", nearest="P", going="P", members="P", n="q", seed="Q", k="q",
+    row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", n="q", seed="Q", k="q",
 )  # fmt: skip
 
 
@@ -28,16 +27,16 @@ def independent_set(pattern, k, seed):
     members, states = cupy.empty(n, np.int32), cupy.empty(n, np.uint8)
     offsets = cupy.empty(items if k == 1 else 0, np.uint16)
     unfinished, arrived = cupy.empty((2, long_rows.most_rows), np.uint32)
-    first_words, nearest = cupy.empty(long_rows.most_rows, np.uint64), cupy.empty((k - 1, n), np.uint64)
+    row_minima, minima = cupy.empty(long_rows.most_rows, np.uint64), cupy.empty((k - 1, n), np.uint64)
     words = cupy.zeros(3 if k > 1 else 0, np.uint32)
     selection = SELECTION(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, long_rows=long_rows.field,
-        states=states, offsets=offsets, unfinished=unfinished, first_words=first_words, arrived=arrived,
-        nearest=nearest, going=words, members=members, n=n, seed=seed, k=k,
+        states=states, offsets=offsets, unfinished=unfinished, row_minima=row_minima, arrived=arrived,
+        minima=minima, any_undecided=words, members=members, n=n, seed=seed, k=k,
     )  # fmt: skip
     if k == 1:
-        work_off(program.select_near, selection, items)
+        process_worklist(program.select_distance_1, selection, items)
     else:
-        # The last word serves the barrier.
-        launch(program.select_far, (selection, words[2:]))
+        # The last word is the barrier.
+        launch(program.select_distance_k, (selection, words[2:]))
     return members

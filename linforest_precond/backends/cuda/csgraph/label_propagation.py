@@ -1,4 +1,4 @@
-"""Label propagation, in rounds of one launch."""
+"""Label propagation, all rounds in one launch."""
 
 import numpy as np
 
@@ -7,15 +7,14 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
-from .components import numbered
+from .components import labels_of_roots
 
-# The struct in label_propagation.cu.
 PROPAGATION = Struct(
     "Propagation", "csgraph/label_propagation.cu",
-    indptr="P", indices="P", long_rows=LONG_ROWS_FIELD, labels="P", chosen="P", waiting="P", going="P",
+    indptr="P", indices="P", long_rows=LONG_ROWS_FIELD, labels="P", chosen="P", active="P", any_active="P",
     tables="P", best="P", arrived="P", changed="P", roots="P", is_root="P", n="q", seed="Q", max_iter="q",
 )  # fmt: skip
-# Words of a long row's table for each piece, in multiples of its entries, and what an empty one holds.
+# Slots of a long row's hash table per entry, and the word of an empty one.
 TABLE_SHARE = 2
 EMPTY = 2**64 - 1
 
@@ -29,14 +28,14 @@ def propagate_labels(pattern, max_iter, seed):
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     rows, pieces = long_rows.measured()
     labels, chosen, roots, is_root = (cupy.empty(n, np.int32) for _ in range(4))
-    waiting, going = cupy.empty(n, np.uint8), cupy.zeros(2, np.uint8)
+    active, any_active = cupy.empty(n, np.uint8), cupy.zeros(2, np.uint8)
     tables = cupy.full(pieces * TABLE_SHARE * piece, EMPTY, np.uint64)
     best, arrived = cupy.zeros(rows, np.uint64), cupy.zeros(rows, np.uint32)
     changed, barrier = cupy.empty(rows, np.uint8), cupy.zeros(1, np.uint32)
     propagation = PROPAGATION(
         indptr=pattern.indptr, indices=pattern.indices, long_rows=long_rows.field, labels=labels,
-        chosen=chosen, waiting=waiting, going=going, tables=tables, best=best, arrived=arrived,
+        chosen=chosen, active=active, any_active=any_active, tables=tables, best=best, arrived=arrived,
         changed=changed, roots=roots, is_root=is_root, n=n, seed=seed, max_iter=max_iter,
     )  # fmt: skip
     launch(program.propagate, (propagation, barrier))
-    return numbered(roots, is_root)[1]
+    return labels_of_roots(roots, is_root)[1]

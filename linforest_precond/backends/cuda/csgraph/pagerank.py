@@ -1,4 +1,4 @@
-"""PageRank by power iteration in one launch: the same bits as on the CPU."""
+"""PageRank by power iteration, in one launch and with the same bits as on the CPU."""
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct, address
 
-# The structs in pagerank.cu.
 MATRIX = Struct(
     "Matrix",
     "csgraph/pagerank.cu",
@@ -21,39 +20,40 @@ MATRIX = Struct(
     partials="P",
 )
 MATRIX_FIELD = "".join(MATRIX.fields.values())
-RANKING = Struct(
-    "Ranking", "csgraph/pagerank.cu",
-    leaving=MATRIX_FIELD, coming=MATRIX_FIELD, personalization="P", dangling="P", ranks="P", inverses="P",
-    flows="P", sums="P", chunk_sums="P", room="q", progress="P", n="q", max_iter="q", alpha="d", goal="d",
+PAGERANK = Struct(
+    "PageRank", "csgraph/pagerank.cu",
+    outgoing=MATRIX_FIELD, incoming=MATRIX_FIELD, personalization="P", dangling="P", ranks="P", inverses="P",
+    scaled_ranks="P", sums="P", chunk_sums="P", capacity="q", progress="P", n="q", max_iter="q", alpha="d",
+    threshold="d",
 )  # fmt: skip
 
 
-def power_iteration(csr, alpha, personalization, dangling, start, max_iter, goal):
-    """Ranks, and the iterations made and what the last one changed."""
+def power_iteration(csr, alpha, personalization, dangling, start, max_iter, threshold):
+    """The ranks, the number of iterations, and the 1-norm of the last change."""
     n = csr.n
     types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type, "PIECE": SUMMED_PIECE}
     program = kernels("csgraph/pagerank", cooperative=True, **types)
-    # stall: weights that are all 1 need not be read again
+    # stall: if all weights are 1, the kernel need not read them
     weights = None if bool((csr.data == 1).all()) else csr.data
-    leaving = _Matrix(csr.indptr, csr.indices, weights, csr.longest_row)
-    coming = leaving if csr.symmetric else leaving.transposed()
+    outgoing = _Matrix(csr.indptr, csr.indices, weights, csr.longest_row)
+    incoming = outgoing if csr.symmetric else outgoing.transposed()
     ranks, progress = start.copy(), cupy.empty(2)
-    inverses, flows, sums = cupy.empty((3, n))
+    inverses, scaled_ranks, sums = cupy.empty((3, n))
     chunks = -(-n // CHUNK)
-    room = chunks + -(-chunks // CHUNK) + 1
-    chunk_sums, barrier = cupy.empty((2, room)), cupy.zeros(1, np.uint32)
-    ranking = RANKING(
-        leaving=leaving.field, coming=coming.field, personalization=personalization, dangling=dangling,
-        ranks=ranks, inverses=inverses, flows=flows, sums=sums, chunk_sums=chunk_sums, room=room,
-        progress=progress, n=n, max_iter=max_iter, alpha=alpha, goal=goal,
+    capacity = chunks + -(-chunks // CHUNK) + 1
+    chunk_sums, barrier = cupy.empty((2, capacity)), cupy.zeros(1, np.uint32)
+    arguments = PAGERANK(
+        outgoing=outgoing.field, incoming=incoming.field, personalization=personalization, dangling=dangling,
+        ranks=ranks, inverses=inverses, scaled_ranks=scaled_ranks, sums=sums, chunk_sums=chunk_sums,
+        capacity=capacity, progress=progress, n=n, max_iter=max_iter, alpha=alpha, threshold=threshold,
     )  # fmt: skip
-    launch(program.iterate, (ranking, barrier))
-    iterations, change = progress.tolist()  # stall: whether the ranks are good
+    launch(program.iterate, (arguments, barrier))
+    iterations, change = progress.tolist()  # stall: whether the iteration converged
     return ranks, int(iterations), change
 
 
 class _Matrix:
-    """A matrix whose rows are summed; weights of None are all 1."""
+    """A matrix in CSR with its long rows; weights None stands for all 1."""
 
     def __init__(self, indptr, indices, weights, longest_row):
         self.indptr, self.indices, self.weights = indptr, indices, weights
@@ -62,11 +62,11 @@ class _Matrix:
 
     def transposed(self):
         arrays = transposed(self.indptr, self.indices, self.weights)
-        longest_row = int((arrays[0][1:] - arrays[0][:-1]).max())  # stall: to see whether rows are cut
+        longest_row = int((arrays[0][1:] - arrays[0][:-1]).max())  # stall: whether there are long rows
         return _Matrix(*arrays, longest_row)
 
     @property
     def field(self):
-        """The struct's value as a field."""
+        """The values of the struct as a field of another."""
         arrays = self.indptr, self.indices, self.weights, *self.long_rows[:4], self.partials
         return [address(array) for array in arrays]

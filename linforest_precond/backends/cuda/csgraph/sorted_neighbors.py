@@ -1,4 +1,4 @@
-"""Every vertex's neighbours in ascending (degree, index), sorted once: the traversals never sort."""
+"""Rows of neighbours, sorted once by (degree, index) so that the traversals need not sort."""
 
 from typing import Any, NamedTuple
 
@@ -9,20 +9,20 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 
-# Rows of at most so many times the lanes are sorted by counting, in place of one sort of all entries.
+# Rank sort in each row if none is longer than this multiple of its lanes, else one sort of all entries.
 COUNTED = 8
 
 
-class Rows(NamedTuple):
-    """Rows of neighbours without the diagonal, as rows.cuh reads them."""
+class NeighbourRows(NamedTuple):
+    """Rows of neighbours as sorted_neighbors.cuh reads them."""
 
-    # Begin and length of each row, and the neighbours' words.
+    # Offset and length of each row, and the neighbour words.
     spans: Any
     neighbours: Any
-    # Each vertex's place by (degree, index), and the vertices by it.
+    # Each vertex's rank by (degree, index), and the inverse permutation.
     ranks: Any
     by_rank: Any
-    # Lanes to a row, and the most pieces of so many entries that the rows can have.
+    # Lanes per row, and a bound on the number of items of `width` entries in all rows.
     width: int
     most_items: int
     # Types as macros for the programs that read them.
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 
 
 def sorted_rows(pattern, width=None):
-    """Sort the rows of a symmetric pattern."""
+    """The rows of a symmetric pattern by (degree, index), without the diagonal."""
     n, nnz = pattern.n, pattern.nnz
     width = width or lanes_for(nnz, n)
     macros = {"INDEX": pattern.indptr.dtype.type, "WIDTH": width}
@@ -45,20 +45,20 @@ def sorted_rows(pattern, width=None):
     else:
         _sort_all(program, pattern, ranks, by_rank, neighbours)
     spans = _spans(program, pattern.indptr, pattern.degrees)
-    return Rows(spans, neighbours, ranks, by_rank, width, n + nnz // width + 1, macros)
+    return NeighbourRows(spans, neighbours, ranks, by_rank, width, n + nnz // width + 1, macros)
 
 
 def plain_rows(pattern):
-    """The rows of a pattern as they are, for searches that ask for no order."""
+    """The rows of a pattern as stored, for breadth-first searches."""
     n, nnz = pattern.n, pattern.nnz
     width = lanes_for(nnz, n)
     macros = {"INDEX": pattern.indptr.dtype.type, "WIDTH": width}
     spans = _spans(kernels("csgraph/sorted_neighbors", **macros), pattern.indptr)
-    return Rows(spans, pattern.indices, None, None, width, n + nnz // width + 1, macros)
+    return NeighbourRows(spans, pattern.indices, None, None, width, n + nnz // width + 1, macros)
 
 
 def _spans(program, indptr, lengths=None):
-    """Where each row begins, and its length: as given, or all that is stored."""
+    """Offset and length of each row; by default all stored entries."""
     n = indptr.size - 1
     spans = cupy.empty((n, 2), indptr.dtype)
     launch(program.find_spans, (indptr, 0 if lengths is None else lengths, n, spans))
@@ -66,7 +66,7 @@ def _spans(program, indptr, lengths=None):
 
 
 def _sort_all(program, pattern, ranks, by_rank, neighbours):
-    """One sort of all entries by (row, rank)."""
+    """Sort all entries at once by (row, rank)."""
     nnz = pattern.nnz
     keys = cupy.empty(nnz, np.uint64)
     rows = rows_of(pattern.indptr, nnz)

@@ -8,10 +8,10 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 
-# Large blocks: fewer of them wait for each other.
+# Large blocks: fewer arrivals at the grid barriers.
 BLOCK = 512
+# sizeof(Edge).
 EDGE_BYTES = 16
-# The structs in spanning_forest.cu.
 GRAPH = Struct(
     "Graph", "csgraph/spanning_forest.cu",
     indptr="P", indices="P", rows="P", data="P", n="i", largest="i", symmetric="i",
@@ -24,12 +24,13 @@ TREES = Struct(
     parents="P",
     lightest="P",
     first_edges="P",
-    taken="P",
+    selected="P",
     edges="P",
     capacity="q",
 )
-# Every round halves the number of trees at least, and there are less than 2^30 vertices.
+# Every round at least halves the number of trees, and there are less than 2^30 vertices.
 ROUNDS = 40
+# 64-bit words of the struct SharedState.
 STATE_WORDS = 3 + ROUNDS
 
 
@@ -40,32 +41,32 @@ def spanning_forest(csr, largest):
         return csr.indptr.copy(), csr.indices.copy(), csr.data.copy()
     types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
     program = kernels("csgraph/spanning_forest", cooperative=True, **types)
-    blocks = min(resident_blocks(program.grow, block=BLOCK), -(-nnz // BLOCK))
-    # Each block keeps its own edges.
+    blocks = min(resident_blocks(program.boruvka, block=BLOCK), -(-nnz // BLOCK))
+    # Each block has its own list of edges.
     capacity = -(-nnz // (blocks * BLOCK)) * BLOCK
     rows = rows_of(csr.indptr, nnz)
     roots, parents = cupy.empty((2, n), np.int32)
     lightest, first_edges = cupy.empty((2, n), np.uint64)
-    taken = cupy.zeros(-(-nnz // 32), np.uint32)
+    selected = cupy.zeros(-(-nnz // 32), np.uint32)
     edges = cupy.empty(EDGE_BYTES * blocks * capacity, np.uint8)
     graph = GRAPH(
         indptr=csr.indptr, indices=csr.indices, rows=rows, data=csr.data, n=n,
         largest=largest, symmetric=csr.symmetric, nnz=nnz, longest_row=csr.longest_row,
     )  # fmt: skip
     trees = TREES(
-        roots=roots, parents=parents, lightest=lightest, first_edges=first_edges, taken=taken, edges=edges,
-        capacity=capacity,
+        roots=roots, parents=parents, lightest=lightest, first_edges=first_edges, selected=selected,
+        edges=edges, capacity=capacity,
     )  # fmt: skip
-    launch_blocks(program.grow, blocks, (graph, trees, cupy.zeros(STATE_WORDS, np.uint64)), block=BLOCK)
-    return _taken_entries(csr, taken, program)
+    launch_blocks(program.boruvka, blocks, (graph, trees, cupy.zeros(STATE_WORDS, np.uint64)), block=BLOCK)
+    return _selected_entries(csr, selected, program)
 
 
-def _taken_entries(csr, taken, program):
+def _selected_entries(csr, selected, program):
     """Row pointers, columns and values of the entries whose bits are set."""
-    ends = cupy.cumsum(cupy.bitwise_count(taken), dtype=np.int64)
+    ends = cupy.cumsum(cupy.bitwise_count(selected), dtype=np.int64)
     count = int(ends[-1])  # stall: the forest's size
     indptr, indices = cupy.empty_like(csr.indptr), cupy.empty(count, csr.indices.dtype)
     data = cupy.empty(count, csr.data.dtype)
-    launch(program.count_taken, (csr.indptr, csr.n + 1, taken, ends, indptr))
-    launch(program.copy_taken, (taken, ends, taken.size, csr.indices, csr.data, indices, data))
+    launch(program.count_selected, (csr.indptr, csr.n + 1, selected, ends, indptr))
+    launch(program.copy_selected, (selected, ends, selected.size, csr.indices, csr.data, indices, data))
     return indptr, indices, data

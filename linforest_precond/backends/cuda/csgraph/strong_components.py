@@ -1,4 +1,4 @@
-"""Strongly connected components, numbered by their lowest vertex."""
+"""Strongly connected components by signature propagation (ECL-SCC), numbered by their lowest vertex."""
 
 import numpy as np
 
@@ -7,19 +7,19 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct, address
-from .components import BLOCK, numbered
+from .components import BLOCK, labels_of_roots
 
-# So many edges tell well enough which vertices are busy.
+# Edges sampled to estimate in-degrees, from which the pivot is chosen.
 SAMPLE = 2**20
 
-# The structs in strong_components.cu.
-SEARCH = Struct(
-    "Search", "csgraph/strong_components.cu",
-    rows="P", columns="P", departures="P", arrivals="P", signatures="P",
-    tails="PP", heads="PP", vertices="PP", members="P", lowest="P", roots="P", is_root="P", words="P",
+STRONG_COMPONENTS = Struct(
+    "StrongComponents", "csgraph/strong_components.cu",
+    rows="P", columns="P", out_degrees="P", in_degrees="P", signatures="P",
+    tails="PP", heads="PP", vertices="PP", members="P", lowest="P", roots="P", is_root="P", counters="P",
     edges="q", sampling="q", n="q",
 )  # fmt: skip
-WORDS = 9
+# 64-bit words of the struct Counters.
+COUNTER_WORDS = 9
 
 
 def strong_components(pattern):
@@ -30,13 +30,13 @@ def strong_components(pattern):
     tails, heads = ([cupy.empty(nnz, np.int32) for _ in range(2)] for _ in range(2))
     vertices = [cupy.empty(n, np.int32) for _ in range(2)]
     members, lowest, roots, is_root = (cupy.empty(n, np.int32) for _ in range(4))
-    arrivals, signatures = cupy.zeros(n, np.int32), cupy.empty(n, np.uint64)
-    words = cupy.zeros(WORDS, np.uint64)
-    arguments = SEARCH(
-        rows=rows, columns=pattern.indices, departures=pattern.degrees, arrivals=arrivals,
+    in_degrees, signatures = cupy.zeros(n, np.int32), cupy.empty(n, np.uint64)
+    counters = cupy.zeros(COUNTER_WORDS, np.uint64)
+    arguments = STRONG_COMPONENTS(
+        rows=rows, columns=pattern.indices, out_degrees=pattern.degrees, in_degrees=in_degrees,
         signatures=signatures, tails=[*map(address, tails)], heads=[*map(address, heads)],
         vertices=[*map(address, vertices)], members=members, lowest=lowest, roots=roots, is_root=is_root,
-        words=words, edges=nnz, sampling=max(nnz // SAMPLE, 1), n=n,
+        counters=counters, edges=nnz, sampling=max(nnz // SAMPLE, 1), n=n,
     )  # fmt: skip
-    launch(program.cut_cycles_apart, (arguments,), block=BLOCK)
-    return numbered(roots, is_root)
+    launch(program.find_strong_components, (arguments,), block=BLOCK)
+    return labels_of_roots(roots, is_root)

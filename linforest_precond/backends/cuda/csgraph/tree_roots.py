@@ -9,11 +9,12 @@ from .components import BLOCK
 
 
 def tree_roots(parents):
-    """The roots, the first vertex with a parent outside, the first that leads into a cycle; -1 for none."""
+    """The roots, the first vertex whose parent is out of range, the first that leads to a cycle; or -1."""
     roots = cupy.empty_like(parents)
     words = cupy.zeros(4, np.uint64)
     flags = words[2:].view(np.uint32)
     program = kernels("csgraph/tree_roots", cooperative=True, INDEX=parents.dtype.type)
     launch(program.jump, (parents, parents.size, roots, flags, flags[1:], words), block=BLOCK)
-    outside, endless = (int(~word) if word else -1 for word in words[:2].get())  # stall: errors end it here
-    return roots, outside, endless
+    # stall: the errors
+    out_of_range, in_cycle = (int(~word) if word else -1 for word in words[:2].get())
+    return roots, out_of_range, in_cycle

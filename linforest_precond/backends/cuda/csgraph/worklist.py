@@ -1,4 +1,4 @@
-"""Lists of what is left to do in the rounds of one cooperative launch."""
+"""Cooperative launches that process a worklist in rounds."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.structs import Struct
 
-# The struct in worklist.cuh.
-WORKLIST = Struct("Worklist", "csgraph/worklist.cuh", items="P", lengths="P", room="Q")
+WORKLIST = Struct("Worklist", "csgraph/worklist.cuh", items="P", lengths="P", capacity="Q")
 LENGTHS = 3
 
 
-def work_off(kernel, problem, room):
-    """Launch a kernel that works off a list of at most `room` items."""
-    items = cupy.empty((2, room), np.uint32)
-    # The last word serves the barrier.
+def process_worklist(kernel, problem, capacity):
+    """Launch a kernel whose worklist has at most `capacity` items."""
+    items = cupy.empty((2, capacity), np.uint32)
+    # The last word is the barrier.
     words = cupy.zeros(LENGTHS + 1, np.uint64)
-    launch(kernel, (problem, WORKLIST(items=items, lengths=words, room=room), words[LENGTHS:]))
+    worklist = WORKLIST(items=items, lengths=words, capacity=capacity)
+    launch(kernel, (problem, worklist, words[LENGTHS:]))

@@ -1,4 +1,4 @@
-"""From a graph to bands: [0,n]-factors, linear forests, path orderings, pairs, band extraction."""
+"""From a graph to bands: [0,n]-factors, linear forests, their orderings, pairs of vertices, bands."""
 
 from . import bands as bands
 from . import block_bands as block_bands

@@ -1,4 +1,4 @@
-"""Copies of a matrix's entries along the paths of a forest."""
+"""The three bands of the permuted matrix: copies of its entries along the paths of a forest."""
 
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
@@ -7,10 +7,10 @@ from ..runtime.structs import address
 
 
 def extract(csr, neighbors, order, values, slots):
-    """Copy the diagonal and the forest's edges, both directions as A has them, to their new places.
+    """Copy the diagonal and the entries along the forest's edges, in both directions, in the new order.
 
-    The entries along the edges are `values` themselves, or lie at `slots`, or are searched in A's rows (0
-    where A has none): whichever is not None, in this order.
+    The entries along the edges are `values`, or are stored at `slots`, or are found by binary search in A's
+    rows (0 where A has none): whichever is not None, in this order.
     """
     lower, diagonal, upper = bands = [cupy.empty(csr.n, csr.data.dtype) for _ in range(3)]
     program = kernels("forest/bands", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)

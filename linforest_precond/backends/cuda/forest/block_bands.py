@@ -1,4 +1,4 @@
-"""Copies of a matrix's entries inside blocks and between those that follow each other on a path."""
+"""The three block bands of the permuted matrix: copies of its entries along paths of blocks."""
 
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
@@ -8,8 +8,9 @@ from ..runtime.loader import kernels
 def extract(csr, members, starts_path):
     """Copy A's entries inside the blocks and between neighbours on a path.
 
-    A ghost's diagonal is that of the first vertex of its block, so that it has A's own scale; 1 where that
-    is 0. `members` holds a row of vertices for each block, `starts_path` whether it is the first of its path.
+    The diagonal entry of a ghost is that of the first vertex of its block, so that it has the scale of A; it
+    is 1 where that is 0. `members` holds a row of vertices for each block, `starts_path` whether the block is
+    the first of its path.
     """
     blocks, b = members.shape
     bands = [cupy.empty((blocks, b, b), csr.data.dtype) for _ in range(3)]

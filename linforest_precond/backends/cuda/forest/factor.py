@@ -1,4 +1,4 @@
-"""The parallel [0,n]-factor: propose the heaviest edges, keep what both ends proposed, repeat."""
+"""The parallel [0,n]-factor: Algorithm 2 of Klein & Strzodka (2022)."""
 
 import numpy as np
 
@@ -9,16 +9,16 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 
-# Below this share of active vertices the list of them is worked off instead of all rows.
+# From this share of active vertices on, all rows are read in order instead of those in the active list.
 DENSE_SHARE = 0.6
 # Rows beyond this, and beyond LONG_FACTOR times the mean, are split into pieces, each for a block.
 LONG_ROW = 256
 LONG_FACTOR = 8
 PIECE = 2048
-# Iterations of one launch at most.
+# The largest number of iterations of one launch.
 AT_ONCE = 1000
 
-# The structs in factor.cu.
+# The structs of the kernels.
 PROBLEM = Struct(
     "Problem",
     "forest/candidates.cuh",
@@ -81,7 +81,7 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
 
 
 def _plan(graph):
-    """How rows are gone through, from their mean length."""
+    """The options of load balancing, chosen by the mean row length."""
     mean = graph.indices.size / max(graph.n, 1)
     short_rows = mean <= STAGED_MEAN
     return {
@@ -94,7 +94,7 @@ def _plan(graph):
 
 
 def _entry_bytes(graph):
-    """Of a staged entry: column, value, state."""
+    """Bytes of a staged entry: column, value, state."""
     return graph.indices.dtype.itemsize + graph.values.dtype.itemsize + 1
 
 

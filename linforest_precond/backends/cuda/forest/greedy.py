@@ -1,13 +1,13 @@
-"""The greedy [0,n]-factor."""
+"""The greedy [0,n]-factor, found in parallel."""
 
 from .factor import propose_factor
 
 
 def greedy_factor(graph, n):
-    """What the sequential sweep by decreasing weight gives: uncharged propositions until nothing is left.
+    """The factor of Algorithm 1 of Klein & Strzodka (2022), by uncharged proposals until it is maximal.
 
-    A vertex's heaviest free edge, by the sweep's own order, is taken by the sweep exactly when both
-    ends propose it; so the edges are the same, found in parallel.
+    An edge that both ends propose is among the first ones, in the sweep's order, that each of them has room
+    for; so the sequential sweep takes it, too.
     """
     neighbors, values, slots, _ = propose_factor(
         graph, n, limit=None, automatic=False, m=1, k_m=0, threshold=0, seed=0

@@ -27,9 +27,9 @@ TAKEN, ENTRIES, LONGEST, TOTALS = range(4)
 
 
 def pair_up(neighbors):
-    """Number the pairs of a [0,1]-factor by their lower members, lone vertices with a ghost beside them.
+    """Number the pairs of a [0,1]-factor by their lower members; an unmatched vertex is paired with a ghost.
 
-    Returns the members, two to a pair, -1 for a ghost, and each vertex's place among them.
+    Returns the (pairs, 2) table of members, -1 for a ghost, and each vertex's place in the raveled table.
     """
     vertices, index = neighbors.size, neighbors.dtype
     program = kernels("forest/pairs", WEIGHT=np.float64, INDEX=index.type)
@@ -43,7 +43,7 @@ def pair_up(neighbors):
 
 
 def members_of(pairs, members):
-    """The two members of each listed pair, ghosts for a ghost."""
+    """The two members of each listed pair; those of a ghost are ghosts."""
     found = cupy.empty(2 * pairs.size, members.dtype)
     program = kernels("forest/pairs", WEIGHT=np.float64, INDEX=members.dtype.type)
     launch(program.list_members, (pairs, pairs.size, members, found))

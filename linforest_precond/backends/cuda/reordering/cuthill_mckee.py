@@ -1,4 +1,4 @@
-"""The order of Cuthill and McKee of all components at once: starts, one traversal, components in order."""
+"""The Cuthill-McKee order: pseudo-peripheral starts, a traversal of all components, a sort by component."""
 
 from ..csgraph import breadth_first, components
 from ..csgraph.sorted_neighbors import sorted_rows
@@ -10,16 +10,16 @@ METHODS = tuple(TRAVERSALS)
 
 
 def order(pattern, start, method):
-    """The vertices in Cuthill-McKee order, not reversed; `start` serves its own component."""
+    """The vertices in Cuthill-McKee order, not reversed; `start` is used for its own component."""
     count, labels = components.weak_components(pattern)
     rows = sorted_rows(pattern)
-    starts, _ = breadth_first.rim_vertices(rows, count, labels, start)
+    starts = breadth_first.pseudo_peripheral_vertices(rows, count, labels, start)
     traverse = TRAVERSALS["leveled" if method == "auto" else method]
     return by_component(traverse(rows, starts), count, labels)
 
 
 def by_component(order, count, labels):
-    """Bring the components, whose levels are interleaved, one after the other."""
+    """Sort by component, stably: the traversal interleaves the frontiers of all components."""
     if count == 1:
         return order
     return order[cupy.argsort(labels[order], kind="stable")]

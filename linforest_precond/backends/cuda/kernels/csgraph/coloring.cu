@@ -2,19 +2,22 @@
 #include "matrix/long_row_split.cuh"
 #include "csgraph/worklist.cuh"
 
+// Jones-Plassmann colouring (SIAM J. Sci. Comput. 14, 1993, doi:10.1137/0914041) in a fixed vertex order: a vertex
+// takes the lowest colour that no neighbour of higher priority has, once these all have one. The colours are those of
+// the sequential first-fit algorithm.
 #define NO_COLOR -1
 
 struct Coloring {
     const INDEX* __restrict__ indptr;
     const int* __restrict__ indices;
-    // Where large degrees come first, else null.
+    // For the order by falling degree classes (LDF), else null.
     const int* __restrict__ degrees;
     LongRows long_rows;
     int* colors;
-    // How far each item has looked; zero at first.
+    // The entries of each item that have been passed; zero at first.
     u16* offsets;
-    // Of long rows: the pieces that have not passed all of their entries, and a bit for each colour before them, which is
-    // zero at first. A row needs no more bits than it has entries.
+    // Per long row: the number of unfinished pieces, and the bit mask of forbidden colours, zero at first. A row needs
+    // no more bits than it has entries.
     u32* unfinished;
     u32* masks;
     i64 n;
@@ -22,28 +25,28 @@ struct Coloring {
 };
 #define MASK_WORDS (PIECE / 32)
 
-// A vertex waits for the neighbours before it that have no colour.
-struct View {
-    typedef int Known;
+// The Problem of worklist.cuh: uncoloured neighbours of higher priority block a vertex.
+struct ColoringProblem {
+    typedef int State;
     const int* __restrict__ indices;
     const int* __restrict__ degrees;
     const int* colors;
     u32 tie_key;
 
-    __device__ __forceinline__ u64 word(int vertex) const {
-        return order_word(degrees ? __clz(__ldg(degrees + vertex)) - 1 : 0, (u32)vertex, tie_key);
+    __device__ __forceinline__ u64 priority(int vertex) const {
+        return priority_word(degrees ? __clz(__ldg(degrees + vertex)) - 1 : 0, (u32)vertex, tie_key);
     }
     __device__ __forceinline__ int fetch(int neighbour) const { return __ldcg(colors + neighbour); }
-    __device__ __forceinline__ Sight sight(u64 own, int neighbour, int color) const {
-        return color == NO_COLOR && word(neighbour) < own ? BLOCKED : PASSED;
+    __device__ __forceinline__ Outcome check(u64 own, int neighbour, int color) const {
+        return color == NO_COLOR && priority(neighbour) < own ? BLOCKED : PASSED;
     }
-    // The colour that a neighbour forbids.
+    // The colour that a neighbour forbids, or NO_COLOR.
     __device__ __forceinline__ int forbidden(u64 own, int neighbour) const {
-        return word(neighbour) < own ? __ldcg(colors + neighbour) : NO_COLOR;
+        return priority(neighbour) < own ? __ldcg(colors + neighbour) : NO_COLOR;
     }
 };
 
-__device__ void begin(const Coloring& c) {
+__device__ void initialize(const Coloring& c) {
     const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, step = (i64)gridDim.x * blockDim.x;
     for (i64 v = first; v < c.n; v += step) c.colors[v] = NO_COLOR;
     for (i64 row = first; row < row_count(c.long_rows); row += step) {
@@ -52,13 +55,13 @@ __device__ void begin(const Coloring& c) {
     }
 }
 
-// The lowest colour that no neighbour before a vertex has: 64 colours at a time, every `stride`-th entry from `from` on.
+// The lowest colour that no neighbour of higher priority has, 64 colours at a time; a lane scans every STRIDE-th entry.
 template <int STRIDE>
-__device__ __forceinline__ int lowest_color(const View& view, const Part& part, u64 own, int from) {
+__device__ __forceinline__ int lowest_color(const ColoringProblem& problem, const Part& part, u64 own, int from) {
     for (int base = 0;; base += 64) {
         u64 taken = 0;
         for (int i = from; i < part.length; i += STRIDE) {
-            const int color = view.forbidden(own, __ldg(view.indices + part.begin + i)) - base;
+            const int color = problem.forbidden(own, __ldg(problem.indices + part.begin + i)) - base;
             if (color >= 0 && color < 64) taken |= 1ull << color;
         }
         if (STRIDE > 1)
@@ -67,13 +70,14 @@ __device__ __forceinline__ int lowest_color(const View& view, const Part& part, 
     }
 }
 
-// Marks the colours before a long row in one piece of it; the last piece gives the row its colour. By a warp.
-__device__ __forceinline__ void finish_piece(const Coloring& c, const View& view, const Part& part, u64 own) {
+// Sets the forbidden colours of one piece of a long row; the last piece colours the vertex. By a warp.
+__device__ __forceinline__ void finish_piece(const Coloring& c, const ColoringProblem& problem, const Part& part,
+                                             u64 own) {
     const u32 lane = threadIdx.x % 32;
     u32* const mask = c.masks + (u64)c.long_rows.first[part.owner] * MASK_WORDS;
     const i64 length = (i64)c.indptr[part.vertex + 1] - c.indptr[part.vertex];
     for (int i = lane; i < part.length; i += 32) {
-        const int color = view.forbidden(own, __ldg(c.indices + part.begin + i));
+        const int color = problem.forbidden(own, __ldg(c.indices + part.begin + i));
         if (color == NO_COLOR || color >= length) continue;
         const u32 bit = 1u << color % 32;
         if (!(__ldcg(mask + color / 32) & bit)) atomicOr(mask + color / 32, bit);
@@ -95,36 +99,36 @@ __device__ __forceinline__ void finish_piece(const Coloring& c, const View& view
     }
 }
 
-// A vertex takes its colour once all neighbours before it have theirs. Returns whether the item must come again.
-__device__ __forceinline__ bool color_vertex(const Coloring& c, const View& view, u32 item) {
+// Colours the vertex of an item once all neighbours of higher priority are coloured. Returns whether the item stays.
+__device__ __forceinline__ bool color_vertex(const Coloring& c, const ColoringProblem& problem, u32 item) {
     const Part part = part_of(c.indptr, (u32)c.n, c.long_rows, item);
     const bool wanted = part.vertex != NOBODY;
     int offset = wanted ? (int)c.offsets[item] : 0;
-    const u64 own = wanted ? view.word(part.vertex) : 0;
-    const bool passed = look_through(view, part, own, wanted, offset) == PASSED && wanted;
-    const bool together = part.length > ALONE || part.owner != WHOLE;
-    if (passed && !together) *(volatile int*)(c.colors + part.vertex) = lowest_color<1>(view, part, own, 0);
-    for (u32 left = __ballot_sync(FULL_WARP, passed && together); left; left &= left - 1) {
+    const u64 own = wanted ? problem.priority(part.vertex) : 0;
+    const bool passed = scan_neighbours(problem, part, own, wanted, offset) == PASSED && wanted;
+    const bool by_warp = part.length > THREAD_ENTRIES || part.owner != WHOLE;
+    if (passed && !by_warp) *(volatile int*)(c.colors + part.vertex) = lowest_color<1>(problem, part, own, 0);
+    for (u32 left = __ballot_sync(FULL_WARP, passed && by_warp); left; left &= left - 1) {
         const int lane = __ffs(left) - 1;
         const Part other = from_lane(part, lane);
-        const u64 word = __shfl_sync(FULL_WARP, own, lane);
+        const u64 priority = __shfl_sync(FULL_WARP, own, lane);
         if (other.owner != WHOLE) {
-            finish_piece(c, view, other, word);
+            finish_piece(c, problem, other, priority);
             continue;
         }
-        const int color = lowest_color<32>(view, other, word, threadIdx.x % 32);
+        const int color = lowest_color<32>(problem, other, priority, threadIdx.x % 32);
         if (threadIdx.x % 32 == 0) *(volatile int*)(c.colors + other.vertex) = color;
     }
     if (wanted && !passed) c.offsets[item] = (u16)offset;
     return wanted && !passed;
 }
 
-// The colours of the sequential program, in rounds. A cooperative launch.
+// All rounds, in one cooperative launch.
 extern "C" __global__ void __launch_bounds__(256) color(Coloring c, Worklist work, u32* barrier) {
     u32 generation = 0;
-    begin(c);
+    initialize(c);
     grid_barrier(barrier, generation);
-    const View view = {c.indices, c.degrees, c.colors, (u32)iteration_key(c.seed, 2)};
-    const auto examine = [&](u32 item) { return color_vertex(c, view, item); };
-    work_off(work, c.n + piece_count(c.long_rows), barrier, generation, examine);
+    const ColoringProblem problem = {c.indices, c.degrees, c.colors, (u32)iteration_key(c.seed, 2)};
+    const auto examine = [&](u32 item) { return color_vertex(c, problem, item); };
+    process_worklist(work, c.n + piece_count(c.long_rows), barrier, generation, examine);
 }

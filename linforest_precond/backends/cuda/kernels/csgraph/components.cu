@@ -1,26 +1,25 @@
 #include "runtime/common.cuh"
 #include "csgraph/load_balance.cuh"
 
-// A forest of vertices: parents never lie above their children, so the root of a finished tree is the lowest
-// vertex of its component. Any ancestor that another thread has just replaced still is one, so it may come from the
-// multiprocessor's own cache: many ways end at the same few roots, and in the L2 cache these would be a bottleneck.
+// Union-find: a parent is never above its child, so the root of a finished tree is the lowest vertex of its component.
+// A stale parent is still an ancestor, so reading it from L1 is safe; L2 reads of a few hot roots would serialise.
 __device__ __forceinline__ int parent_of(const int* parents, int v) {
     int parent;
     asm volatile("ld.global.ca.s32 %0, [%1];" : "=r"(parent) : "l"(parents + v));
     return parent;
 }
 
-// Finds the root. On the way the vertex is hung ever higher, which shortens the ways of those who come through it; others
-// are left alone, since many would write to the same few. Only vertices that are no roots are written to.
+// Find. Path compression updates the vertex itself only: writes to the other vertices of the path would contend. Roots
+// are never written.
 __device__ __forceinline__ int find_root(int* parents, int v) {
     int parent = parent_of(parents, v);
-    for (int above; parent > (above = parent_of(parents, parent)); parent = above)
-        *(volatile int*)(parents + v) = above;
+    for (int grandparent; parent > (grandparent = parent_of(parents, parent)); parent = grandparent)
+        *(volatile int*)(parents + v) = grandparent;
     return parent;
 }
 
-// Joins the trees of two vertices: the higher root hangs on the lower.
-__device__ __forceinline__ void join(int* parents, int one, int other) {
+// Union: hooks the higher root to the lower by CAS; where another thread was first, continues from its parent.
+__device__ __forceinline__ void link(int* parents, int one, int other) {
     if (parent_of(parents, one) == parent_of(parents, other)) return;
     one = find_root(parents, one);
     other = find_root(parents, other);
@@ -33,7 +32,7 @@ __device__ __forceinline__ void join(int* parents, int one, int other) {
     }
 }
 
-// The root that most of a sample of vertices have, by one block.
+// The most frequent root in a sample of vertices, by one block.
 __device__ void find_largest(int* parents, int n, int* largest) {
     __shared__ int sample[1024];
     __shared__ u64 most;
@@ -47,44 +46,44 @@ __device__ void find_largest(int* parents, int n, int* largest) {
     if (threadIdx.x == 0) *largest = (int)(u32)most;
 }
 
-__device__ __forceinline__ void find_all_roots(int* parents, int n) {
+__device__ __forceinline__ void compress(int* parents, int n) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x)
         find_root(parents, (int)v);
 }
 
-// Hangs each vertex on the root of its component, in one cooperative launch. As Afforest does (Sutton, Ben-Nun & Barak,
-// 2018): two neighbours of each vertex join nearly all vertices of a large component; of a symmetric pattern, the rows
-// of its vertices need not be looked at again, because an edge that leads out of it is stored in another row too.
+// Afforest (M. Sutton, T. Ben-Nun, A. Barak, IPDPS 2018, doi:10.1109/IPDPS.2018.00012), in one cooperative launch:
+// links with two neighbours of each vertex join nearly all of a large component. If the pattern is symmetric, the rows
+// of that component are then skipped: edges that leave it are stored in other rows too. `parents` become the roots.
 extern "C" __global__ void __launch_bounds__(1024)
-    connect(const INDEX* __restrict__ indptr, const int* __restrict__ indices, int n, i64 nnz, int symmetric,
-            int* parents, int* is_root, u32* barrier, int* largest) {
+    afforest(const INDEX* __restrict__ indptr, const int* __restrict__ indices, int n, i64 nnz, int symmetric,
+             int* parents, int* is_root, u32* barrier, int* largest) {
     const int first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
     u32 generation = 0;
-    // The lowest neighbour, if that is below the vertex; columns ascend.
+    // The parent is the first neighbour, the lowest because columns ascend, if it is below the vertex.
     for (i64 v = first; v < n; v += stride) {
         const INDEX begin = indptr[v];
         parents[v] = begin < indptr[v + 1] ? min((int)v, indices[begin]) : (int)v;
     }
     grid_barrier(barrier, generation);
-    find_all_roots(parents, n);
+    compress(parents, n);
     grid_barrier(barrier, generation);
     for (i64 v = first; v < n; v += stride) {
         const INDEX second = indptr[v] + 1;
-        if (second < indptr[v + 1]) join(parents, (int)v, indices[second]);
+        if (second < indptr[v + 1]) link(parents, (int)v, indices[second]);
     }
     grid_barrier(barrier, generation);
-    find_all_roots(parents, n);
+    compress(parents, n);
     if (blockIdx.x == 0) find_largest(parents, n, largest);
     grid_barrier(barrier, generation);
     const int skipped = symmetric ? *(volatile int*)largest : -1;
     for_each_entry(
         indptr, n, nnz, [&](int row) { return parent_of(parents, row) != skipped; },
-        [&](int row, i64 place) { join(parents, row, indices[place]); });
+        [&](int row, i64 place) { link(parents, row, indices[place]); });
     grid_barrier(barrier, generation);
     for (i64 v = first; v < n; v += stride) is_root[v] = find_root(parents, (int)v) == v;
 }
 
-// From roots to labels, in place: roots are numbered in order, `numbers` counts them up to each vertex.
+// Replaces roots by labels: `numbers` is the inclusive scan of the roots' flags.
 extern "C" __global__ void number_roots(const int* __restrict__ numbers, int n, int* __restrict__ labels) {
     for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
         labels[v] = numbers[labels[v]] - 1;

@@ -1,7 +1,7 @@
-// What the traversals share that go level by level in one cooperative launch: the items of a front, and blocks that
-// meet. WIDTH lanes work on an item.
+// Level-synchronous traversals in one cooperative launch: the work items of a frontier, a grid-wide sum as the barrier,
+// and a single-block mode for narrow frontiers. WIDTH lanes process an item.
 
-// A piece of a row with at most WIDTH entries, and the position of the vertex it belongs to; `length` carries a flag.
+// A piece of at most WIDTH entries of a row, and the position (or the index) of its vertex; `length` may carry a flag.
 struct __align__(16) Item {
     i64 begin;
     int position;
@@ -9,7 +9,7 @@ struct __align__(16) Item {
 };
 #define DEFERRED 0x80000000u
 
-// Items pass from block to block, through L2.
+// Blocks exchange items through L2.
 __device__ __forceinline__ Item load_item(const Item* items) {
     const longlong2 words = __ldcg((const longlong2*)items);
     return {words.x, (int)(u32)words.y, (u32)((u64)words.y >> 32)};
@@ -21,33 +21,35 @@ __device__ __forceinline__ void store_item(Item* place, i64 begin, int position,
     __stcg((longlong2*)place, words);
 }
 
-// The item number `piece` of a row.
+// Stores item number `piece` of a row.
 __device__ __forceinline__ void store_piece(Item* first, u32 piece, i64 begin, i64 length, int position, u32 flag) {
-    const i64 done = (i64)piece * WIDTH;
-    store_item(first + piece, begin + done, position, (u32)min((i64)WIDTH, length - done) | flag);
+    const i64 offset = (i64)piece * WIDTH;
+    store_item(first + piece, begin + offset, position, (u32)min((i64)WIDTH, length - offset) | flag);
 }
 __device__ __forceinline__ u32 pieces(i64 length) { return (u32)((length + WIDTH - 1) / WIDTH); }
 
-// What all blocks know of a level: its items, the positions given so far, its number, and how often blocks have met.
-struct Level {
+// The current frontier, as all blocks know it: its number of items, the items queued before it (breadth-first search)
+// or the positions assigned so far (Cuthill-McKee), the depth that its children get, and the number of grid-wide sums.
+// The first one is the list of sources, in items of WIDTH, whose "children" they are.
+struct Frontier {
     u32 items;
     int placed;
-    u32 number, meetings;
+    u32 depth, sums;
 };
 
-// A block's share of `count` items.
+// Where a block's share of `count` items begins.
 __device__ __forceinline__ u32 share_begin(u32 count, u32 block, u32 blocks) {
     return (u32)((u64)count * block / blocks);
 }
 
-// A word that is its own flag: the time in the upper half tells whether the number below is the one waited for.
-__device__ __forceinline__ void tell(u64* word, u32 time, u32 number) {
-    *(volatile u64*)word = (u64)time << 32 | number;
+// A value with a stamp in the upper half of its word: one 64-bit store publishes both, one load sees both.
+__device__ __forceinline__ void publish(u64* word, u32 stamp, u32 value) {
+    *(volatile u64*)word = (u64)stamp << 32 | value;
 }
-__device__ __forceinline__ u32 hear(const u64* word, u32 time) {
+__device__ __forceinline__ u32 wait_for(const u64* word, u32 stamp) {
     for (;;) {
         const u64 seen = *(const volatile u64*)word;
-        if ((u32)(seen >> 32) == time) return (u32)seen;
+        if ((u32)(seen >> 32) == stamp) return (u32)seen;
         __nanosleep(20);
     }
 }
@@ -57,14 +59,15 @@ __device__ __forceinline__ u32 warp_sum32(u32 value) {
     return value;
 }
 
-// Vertices that were found, children, and the items of their rows, counted side by side.
+// Two counts in one word, so that one scan adds both: children (newly found vertices) in the upper half, the items of
+// their rows in the lower.
 #define CHILD (1ull << 32)
 
 __device__ __forceinline__ u32 children_of(u64 counts) { return (u32)(counts >> 32); }
 __device__ __forceinline__ u32 items_of(u64 counts) { return (u32)counts; }
 
-// The counts of the lanes before this one and, for all lanes, of the warp.
-__device__ __forceinline__ u64 counts_before(u64 counts, u64& total) {
+// Exclusive scan of the counts over a warp; `total` is the warp's sum. Ballots suffice where no count exceeds one.
+__device__ __forceinline__ u64 warp_scan(u64 counts, u64& total) {
     const u32 lane = threadIdx.x % 32;
     if (!__any_sync(FULL_WARP, items_of(counts) > 1 || children_of(counts) > 1)) {
         const u32 children = __ballot_sync(FULL_WARP, counts != 0),
@@ -82,44 +85,44 @@ __device__ __forceinline__ u64 counts_before(u64 counts, u64& total) {
     return sum - counts;
 }
 
-// A level's sums, in shared memory: of each warp and before it, of all blocks together, and whether rows are deferred.
-struct Sums {
+// Shared memory of a block's scan: the sum of each warp and its exclusive prefix, the total of all blocks, and whether
+// the marks of any row are deferred.
+struct ScanStorage {
     u64 warps[32], before[32];
-    u64 level;
+    u64 total;
     u32 deferred;
 };
 
-// By the first warp: `base` and the warps before each warp; returns the block's sum.
-__device__ __forceinline__ u64 sum_warps(Sums& sums, u64 base) {
+// Exclusive scan of the warps' sums, starting at `base`; by the first warp. Returns the block's sum.
+__device__ __forceinline__ u64 scan_warps(ScanStorage& scan, u64 base) {
     const u32 lane = threadIdx.x;
-    const u64 own = lane < blockDim.x / 32 ? sums.warps[lane] : 0;
+    const u64 own = lane < blockDim.x / 32 ? scan.warps[lane] : 0;
     u64 sum = own;
     for (int step = 1; step < 32; step *= 2) {
         const u64 other = __shfl_up_sync(FULL_WARP, sum, step);
         if (lane >= step) sum += other;
     }
-    sums.before[lane] = base + sum - own;
+    scan.before[lane] = base + sum - own;
     return __shfl_sync(FULL_WARP, sum, 31);
 }
 
-// A hint: the line will be read soon.
 __device__ __forceinline__ void prefetch(const void* place) { asm volatile("prefetch.global.L1 [%0];" ::"l"(place)); }
 
-// Waits for all blocks and returns the sum of their numbers; thread 0 gives its block's. What blocks wrote before is
-// visible to all after. A block has two words, used in turn: one that is ahead by a meeting overwrites nothing that
-// others still wait for. Times are never 0.
-__device__ __forceinline__ u32 meet(u64* words, u32& meetings, u32 number) {
+// A grid barrier that also sums one value per block, given by its thread 0. Writes before it are visible to all blocks
+// after it. The words are double-buffered: a block that is one sum ahead does not overwrite a word others still poll.
+// Stamps start at 1, so zeroed memory is no published value.
+__device__ __forceinline__ u32 grid_sum(u64* words, u32& sums, u32 value) {
     __shared__ u32 total;
-    ++meetings;
+    ++sums;
     __syncthreads();
     if (threadIdx.x < 32) {
-        u64* const round = words + meetings % 2 * gridDim.x;
+        u64* const buffer = words + sums % 2 * gridDim.x;
         if (threadIdx.x == 0) {
             __threadfence();
-            tell(round + blockIdx.x, meetings, number);
+            publish(buffer + blockIdx.x, sums, value);
         }
         u32 sum = 0;
-        for (u32 block = threadIdx.x; block < gridDim.x; block += 32) sum += hear(round + block, meetings);
+        for (u32 block = threadIdx.x; block < gridDim.x; block += 32) sum += wait_for(buffer + block, sums);
         __threadfence();
         sum = warp_sum32(sum);
         if (threadIdx.x == 0) total = sum;
@@ -128,59 +131,61 @@ __device__ __forceinline__ u32 meet(u64* words, u32& meetings, u32 number) {
     return total;
 }
 
-// The first block goes on alone on narrow fronts, while the others sleep; then it hands the level over to them.
-struct HandOver {
-    u32 turn;
-    Level level;
+// Single-block mode: block 0 alone expands narrow frontiers, without grid barriers, while the others sleep. Then it
+// passes the frontier on to them. `phase` counts these phases.
+struct Handoff {
+    u32 phase;
+    Frontier frontier;
 };
 
-__device__ __forceinline__ void hand_over(HandOver* word, const Level& level, u32 turn) {
+__device__ __forceinline__ void resume_grid(Handoff* handoff, const Frontier& frontier, u32 phase) {
     __syncthreads();
     if (threadIdx.x) return;
-    volatile u32* const fields = (volatile u32*)&word->level;
-    fields[0] = level.items;
-    fields[1] = (u32)level.placed;
-    fields[2] = level.number;
+    volatile u32* const fields = (volatile u32*)&handoff->frontier;
+    fields[0] = frontier.items;
+    fields[1] = (u32)frontier.placed;
+    fields[2] = frontier.depth;
     __threadfence();
-    *(volatile u32*)&word->turn = turn;
+    *(volatile u32*)&handoff->phase = phase;
 }
 
-__device__ __forceinline__ void take_over(const HandOver* word, Level& level, u32 turn) {
-    __shared__ u32 taken[3];
+__device__ __forceinline__ void sleep_until_resumed(const Handoff* handoff, Frontier& frontier, u32 phase) {
+    __shared__ u32 fields[3];
     __syncthreads();
     if (threadIdx.x == 0) {
-        while (*(const volatile u32*)&word->turn != turn) __nanosleep(200);
+        while (*(const volatile u32*)&handoff->phase != phase) __nanosleep(200);
         __threadfence();
-        for (int i = 0; i < 3; ++i) taken[i] = ((const volatile u32*)&word->level)[i];
+        for (int i = 0; i < 3; ++i) fields[i] = ((const volatile u32*)&handoff->frontier)[i];
     }
     __syncthreads();
-    level.items = taken[0];
-    level.placed = (int)taken[1];
-    level.number = taken[2];
+    frontier.items = fields[0];
+    frontier.placed = (int)fields[1];
+    frontier.depth = fields[2];
 }
 
-// When the first block is alone: fronts of at most `narrow` items; it keeps them up to `wide` items.
-struct Widths {
+// Single-block mode begins at frontiers of at most `narrow` items and ends above `wide` items (hysteresis).
+struct SingleBlockLimits {
     u32 narrow, wide;
 };
 
-// Goes through all levels: `advance(level, blocks, block)` makes the next one of one level.
-template <typename Advance>
-__device__ __forceinline__ void traverse_levels(Level& level, const Widths& widths, HandOver* word, Advance advance) {
-    u32 turn = 0;
+// Expands frontiers until one is empty: `expand(frontier, blocks, block)` replaces a frontier by the next one.
+template <typename Expand>
+__device__ __forceinline__ void traverse_frontiers(Frontier& frontier, const SingleBlockLimits& limits,
+                                                   Handoff* handoff, Expand expand) {
+    u32 phase = 0;
     bool alone = false;
-    while (level.items) {
-        if (!alone && level.items <= widths.narrow) {
+    while (frontier.items) {
+        if (!alone && frontier.items <= limits.narrow) {
             alone = blockIdx.x == 0;
-            ++turn;
+            ++phase;
             if (!alone) {
-                take_over(word, level, turn);
+                sleep_until_resumed(handoff, frontier, phase);
                 continue;
             }
         }
-        advance(level, alone ? 1u : gridDim.x, blockIdx.x);
-        if (alone && (!level.items || level.items > widths.wide)) {
-            hand_over(word, level, turn);
+        expand(frontier, alone ? 1u : gridDim.x, blockIdx.x);
+        if (alone && (!frontier.items || frontier.items > limits.wide)) {
+            resume_grid(handoff, frontier, phase);
             alone = false;
         }
     }

@@ -1,24 +1,26 @@
 #include "runtime/common.cuh"
 #include "matrix/long_row_split.cuh"
 
+// Label propagation (U. N. Raghavan, R. Albert, S. Kumara, Phys. Rev. E 76, 2007, doi:10.1103/PhysRevE.76.036106) in
+// rounds: a hashed half of the active vertices take the most frequent label of their neighbours.
 struct Propagation {
     const INDEX* __restrict__ indptr;
     const int* __restrict__ indices;
     LongRows long_rows;
-    // Each vertex's label, and the one it has chosen in a round: the same outside of it.
+    // Each vertex's label, and its new one within a round.
     int* labels;
     int* chosen;
-    // Whether a vertex has not looked at its neighbours since one of these took another label.
-    u8* waiting;
-    // Whether any vertex waits, in even rounds and in odd ones; zero at first.
-    u8* going;
-    // Of long rows: a table of labels, SLOTS words for each piece, EMPTY at first, the best label in it, how many pieces have
-    // looked, both zero at first, and whether the label changed.
+    // Whether a neighbour's label has changed since a vertex's last update.
+    u8* active;
+    // Whether any vertex is active, in even rounds and in odd ones; zero at first.
+    u8* any_active;
+    // Per long row: a hash table of labels, SLOTS words for each piece, EMPTY at first; the best label in it and the
+    // number of finished pieces, both zero at first; and whether the label changed.
     u64* tables;
     u64* best;
     u32* arrived;
     u8* changed;
-    // The lowest vertex of each one's community, and whether it is this one.
+    // The lowest vertex of each vertex's community, and whether that is the vertex itself.
     int* roots;
     int* is_root;
     i64 n;
@@ -29,12 +31,12 @@ struct Propagation {
 #define SLOTS (2 * PIECE)
 #define EMPTY (~0ull)
 #define NO_LABEL 0xffffffffu
-// A vertex has its turn with a chance of one half.
+// The probability that an active vertex is updated in a round: one half, times 2^53.
 #define HALF (1ull << 52)
-// Rows of so many entries at most are left to one thread.
+// Rows of at most this many entries are processed by one thread, longer ones by a warp.
 #define SHORT 8
 
-// What labels are compared by: how often they are there, then whether a vertex has it itself, then the lower one.
+// What labels are compared by: their count, then whether it is the vertex's own, then the lower label.
 __device__ __forceinline__ u64 preference(u32 label, u32 count, u32 own) {
     return (u64)count << 33 | (u64)(label == own) << 32 | (u32)~label;
 }
@@ -44,8 +46,8 @@ __device__ __forceinline__ u64 warp_max(u64 value) {
     return value;
 }
 
-// The best label of a short row, 0 where there is none: every entry is compared with every other.
-__device__ __forceinline__ u64 best_of_few(const Propagation& p, const Part& part, u32 own) {
+// The best label of a short row, 0 if there is none: all pairs of entries are compared.
+__device__ __forceinline__ u64 best_of_short(const Propagation& p, const Part& part, u32 own) {
     u32 labels[SHORT];
     u64 best = 0;
 #pragma unroll
@@ -63,18 +65,18 @@ __device__ __forceinline__ u64 best_of_few(const Propagation& p, const Part& par
     return best;
 }
 
-// Labels and how often a part has them, in shared memory.
-struct Table {
+// A hash table with open addressing in shared memory: the labels of a part and their counts.
+struct LabelCounts {
     u32* labels;
     u32* counts;
     u32 size;
 };
 
-// The first place to look for a label in a table.
+// The first slot to probe for a label (multiplicative hashing); probing is linear.
 __device__ __forceinline__ u64 first_slot(u32 label, u64 size) { return (u64)(label * 0x9E3779B1u) * size >> 32; }
 
-// Counts the labels of a part, by a warp.
-__device__ __forceinline__ void count_labels(const Propagation& p, const Part& part, const Table& table) {
+// Counts the labels of a part; by a warp.
+__device__ __forceinline__ void count_labels(const Propagation& p, const Part& part, const LabelCounts& table) {
     const u32 lane = threadIdx.x % 32;
     __syncwarp();
     for (u32 slot = lane; slot < table.size; slot += 32) {
@@ -94,7 +96,7 @@ __device__ __forceinline__ void count_labels(const Propagation& p, const Part& p
     __syncwarp();
 }
 
-// Adds a count to the table of a long row, whose words hold a label and its count.
+// Adds a count to the hash table of a long row; a word holds a label in its upper half and the count in its lower.
 __device__ __forceinline__ void add_label(u64* words, u64 size, u32 label, u32 count) {
     for (u64 slot = first_slot(label, size);; slot = slot + 1 < size ? slot + 1 : 0) {
         u64 found = __ldcg(words + slot);
@@ -110,8 +112,8 @@ __device__ __forceinline__ i64 row_length(const Propagation& p, int vertex) {
     return (i64)p.indptr[vertex + 1] - p.indptr[vertex];
 }
 
-// The vertices whose turn it is look at their neighbours: whole rows choose a label, pieces add theirs to the tables of
-// their rows. Returns whether any of this thread's vertices waits, its turn or not.
+// Updates the selected vertices: whole rows choose a label, pieces add their counts to the tables of their rows.
+// Returns whether any of this thread's vertices is active, selected or not.
 __device__ bool choose_labels(const Propagation& p, u64 key) {
     __shared__ u32 table_labels[8][SLOTS], table_counts[8][SLOTS];
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -120,19 +122,19 @@ __device__ bool choose_labels(const Propagation& p, u64 key) {
     for (i64 base = (i64)blockIdx.x * blockDim.x; base < items; base += (i64)gridDim.x * blockDim.x) {
         const i64 item = base + threadIdx.x;
         const Part part = part_of(p.indptr, (u32)p.n, p.long_rows, item < items ? (u32)item : NO_ITEM);
-        const bool waits = part.vertex != NOBODY && p.waiting[part.vertex];
-        const bool turn = waits && is_positive(key, HALF, (u64)part.vertex);
-        const u32 own = turn ? (u32)p.labels[part.vertex] : 0;
-        any |= waits;
+        const bool is_active = part.vertex != NOBODY && p.active[part.vertex];
+        const bool selected = is_active && is_positive(key, HALF, (u64)part.vertex);
+        const u32 own = selected ? (u32)p.labels[part.vertex] : 0;
+        any |= is_active;
         if (part.vertex != NOBODY && part.owner != WHOLE) p.changed[part.owner] = 0;
         u64 best = 0;
-        if (turn && part.owner == WHOLE && part.length <= SHORT) best = best_of_few(p, part, own);
-        const bool together = turn && (part.owner != WHOLE || part.length > SHORT);
-        for (u32 left = __ballot_sync(FULL_WARP, together); left; left &= left - 1) {
+        if (selected && part.owner == WHOLE && part.length <= SHORT) best = best_of_short(p, part, own);
+        const bool by_warp = selected && (part.owner != WHOLE || part.length > SHORT);
+        for (u32 left = __ballot_sync(FULL_WARP, by_warp); left; left &= left - 1) {
             const int source = __ffs(left) - 1;
             const Part other = from_lane(part, source);
             const u32 label = __shfl_sync(FULL_WARP, own, source);
-            const Table table = {table_labels[warp], table_counts[warp], 2 * (u32)other.length};
+            const LabelCounts table = {table_labels[warp], table_counts[warp], 2 * (u32)other.length};
             count_labels(p, other, table);
             u64* const words = other.owner == WHOLE ? nullptr : p.tables + (u64)p.long_rows.first[other.owner] * SLOTS;
             const u64 size = words ? (u64)pieces_in(row_length(p, other.vertex)) * SLOTS : 0;
@@ -146,20 +148,20 @@ __device__ bool choose_labels(const Propagation& p, u64 key) {
             found = warp_max(found);
             if ((int)lane == source) best = found;
         }
-        if (!turn || part.owner != WHOLE) continue;
-        p.waiting[part.vertex] = 0;
+        if (!selected || part.owner != WHOLE) continue;
+        p.active[part.vertex] = 0;
         if (best) p.chosen[part.vertex] = (int)preferred_label(best);
     }
     return any;
 }
 
-// The long rows whose turn it is choose a label from their tables, which are empty again after; a warp to a piece.
-__device__ void choose_long(const Propagation& p, u64 key) {
+// The selected long rows choose a label from their tables and empty these; a warp per piece.
+__device__ void choose_labels_of_long_rows(const Propagation& p, u64 key) {
     const u32 lane = threadIdx.x % 32, warps = gridDim.x * blockDim.x / 32, pieces = piece_count(p.long_rows);
     for (u32 piece = (blockIdx.x * blockDim.x + threadIdx.x) / 32; piece < pieces; piece += warps) {
         const u32 owner = p.long_rows.owners[piece];
         const int vertex = p.long_rows.rows[owner];
-        if (!__ldcg(p.waiting + vertex) || !is_positive(key, HALF, (u64)vertex)) continue;
+        if (!__ldcg(p.active + vertex) || !is_positive(key, HALF, (u64)vertex)) continue;
         const u32 own = (u32)p.labels[vertex];
         u64* const words = p.tables + (u64)piece * SLOTS;
         u64 best = 0;
@@ -174,18 +176,18 @@ __device__ void choose_long(const Propagation& p, u64 key) {
         if (best) atomicMax(p.best + owner, best);
         __threadfence();
         if (atomicAdd(p.arrived + owner, 1u) + 1 < pieces_in(row_length(p, vertex))) continue;
-        // The last piece of the row writes down what all have found.
+        // The last piece of the row stores its label.
         __threadfence();
         best = atomicExch(p.best + owner, 0ull);
         p.arrived[owner] = 0;
-        p.waiting[vertex] = 0;
+        p.active[vertex] = 0;
         if (best) p.chosen[vertex] = (int)preferred_label(best);
         p.changed[owner] = p.chosen[vertex] != (int)own;
     }
 }
 
-// Vertices take the labels they have chosen, and wake their neighbours where these are other ones.
-__device__ void take_labels(const Propagation& p) {
+// Stores the new labels and activates the neighbours of changed vertices.
+__device__ void update_labels(const Propagation& p) {
     const u32 lane = threadIdx.x % 32;
     const i64 items = p.n + piece_count(p.long_rows);
     for (i64 base = (i64)blockIdx.x * blockDim.x; base < items; base += (i64)gridDim.x * blockDim.x) {
@@ -202,10 +204,10 @@ __device__ void take_labels(const Propagation& p) {
             if (changed && item - p.n == p.long_rows.first[part.owner]) p.labels[part.vertex] = p.chosen[part.vertex];
         }
         if (changed && part.length <= SHORT)
-            for (int i = 0; i < part.length; ++i) p.waiting[__ldg(p.indices + part.begin + i)] = 1;
+            for (int i = 0; i < part.length; ++i) p.active[__ldg(p.indices + part.begin + i)] = 1;
         for (u32 left = __ballot_sync(FULL_WARP, changed && part.length > SHORT); left; left &= left - 1) {
             const Part other = from_lane(part, __ffs(left) - 1);
-            for (int i = lane; i < other.length; i += 32) p.waiting[__ldg(p.indices + other.begin + i)] = 1;
+            for (int i = lane; i < other.length; i += 32) p.active[__ldg(p.indices + other.begin + i)] = 1;
         }
     }
 }
@@ -225,25 +227,25 @@ __device__ void find_roots(const Propagation& p, u32* barrier, u32& generation) 
     }
 }
 
-// All rounds of label propagation. A cooperative launch.
+// All rounds, in one cooperative launch.
 extern "C" __global__ void __launch_bounds__(256) propagate(Propagation p, u32* barrier) {
     u32 generation = 0;
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < p.n; v += (i64)gridDim.x * blockDim.x) {
         p.labels[v] = p.chosen[v] = (int)v;
-        p.waiting[v] = 1;
+        p.active[v] = 1;
     }
     grid_barrier(barrier, generation);
     for (i64 round = 0; round < p.max_iter; ++round) {
         const u64 key = iteration_key(p.seed, 2 * round + 1);
-        if (__syncthreads_or(choose_labels(p, key)) && threadIdx.x == 0) p.going[round % 2] = 1;
+        if (__syncthreads_or(choose_labels(p, key)) && threadIdx.x == 0) p.any_active[round % 2] = 1;
         grid_barrier(barrier, generation);
-        if (!__ldcg(p.going + round % 2)) break;
-        if (blockIdx.x == 0 && threadIdx.x == 0) p.going[(round + 1) % 2] = 0;
+        if (!__ldcg(p.any_active + round % 2)) break;
+        if (blockIdx.x == 0 && threadIdx.x == 0) p.any_active[(round + 1) % 2] = 0;
         if (p.long_rows.counts) {
-            choose_long(p, key);
+            choose_labels_of_long_rows(p, key);
             grid_barrier(barrier, generation);
         }
-        take_labels(p);
+        update_labels(p);
         grid_barrier(barrier, generation);
     }
     find_roots(p, barrier, generation);

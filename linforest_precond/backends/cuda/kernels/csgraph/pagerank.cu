@@ -1,8 +1,7 @@
 #include "runtime/common.cuh"
 #include "matrix/long_row_split.cuh"
 
-// A matrix whose rows are summed; `data` is null where all entries are 1. A long row's pieces leave their sums in
-// `partials`.
+// A matrix in CSR; `data` is null where all entries are 1. `partials` holds the sums of the pieces of long rows.
 struct Matrix {
     const INDEX* __restrict__ indptr;
     const INDEX* __restrict__ indices;
@@ -11,57 +10,59 @@ struct Matrix {
     double* partials;
 };
 
-struct Ranking {
-    Matrix leaving;  // a row to a vertex: the edges that leave it
-    Matrix coming;   // the transpose
+struct PageRank {
+    Matrix outgoing;  // the rows are the outgoing edges of the vertices
+    Matrix incoming;  // the transpose
     const double* __restrict__ personalization;
     const double* __restrict__ dangling;
-    // What the ranks are at first, and in the end.
+    // The initial ranks; overwritten by the result.
     double* ranks;
-    // One over the weight of the edges that leave a vertex, 0 where there are none; what flows along an edge of weight 1;
-    // and what flows into a vertex.
+    // The inverse of the sum of a vertex's outgoing weights, 0 for a dangling vertex; its rank times that; and the
+    // product of the incoming edges with these scaled ranks.
     double* inverses;
-    double* flows;
+    double* scaled_ranks;
     double* sums;
-    // Sums of chunks of vertices, two rows: what ranks changed by, and what vertices without edges spread.
+    // Sums over chunks of vertices, two rows of the given capacity: the changes of ranks, and the dangling mass (the
+    // ranks of vertices without outgoing edges).
     double* chunk_sums;
-    i64 room;
-    // Iterations made, and what the last one changed.
+    i64 capacity;
+    // The number of iterations, and the 1-norm of the last change.
     double* progress;
     i64 n, max_iter;
-    double alpha, goal;
+    double alpha, threshold;
 };
 
-// Lanes to a part, each of which sums every fourth entry, and the entries of a lane that are loaded side by side.
+// Lanes per part, each of which adds every fourth entry, and a lane's loads that are batched for memory-level
+// parallelism.
 #define GROUP 4
-#define SIDE_BY_SIDE 4
+#define LOADS 4
 
 __device__ __forceinline__ double product(const Matrix& m, i64 slot, const double* vector) {
     const double factor = vector ? vector[m.indices[slot]] : 1.0;
     return m.data ? widened(m.data[slot]) * factor : factor;
 }
 
-// The sum of a part, in all lanes of its group: four sums of every fourth product; the first and third, the second and
-// fourth, then both.
+// The sum of a part, in all lanes of its group: four partial sums s0 to s3 of every fourth product, then
+// (s0 + s2) + (s1 + s3).
 __device__ __forceinline__ double part_sum(const Matrix& m, const Part& part, const double* vector) {
     double sum = 0.0;
-    for (int first = threadIdx.x % GROUP; first < part.length; first += GROUP * SIDE_BY_SIDE) {
-        double products[SIDE_BY_SIDE];
+    for (int first = threadIdx.x % GROUP; first < part.length; first += GROUP * LOADS) {
+        double products[LOADS];
 #pragma unroll
-        for (int i = 0; i < SIDE_BY_SIDE; ++i) {
+        for (int i = 0; i < LOADS; ++i) {
             const int place = first + i * GROUP;
             products[i] = place < part.length ? product(m, part.begin + place, vector) : 0.0;
         }
 #pragma unroll
-        for (int i = 0; i < SIDE_BY_SIDE; ++i) sum += products[i];
+        for (int i = 0; i < LOADS; ++i) sum += products[i];
     }
     sum += __shfl_xor_sync(FULL_WARP, sum, 2);
     return sum + __shfl_xor_sync(FULL_WARP, sum, 1);
 }
 
-// The sums of all rows of a matrix times a vector, or of the matrix where there is none. Those of a long row's pieces go to
-// 32 lanes in turn, which are folded in halves.
-__device__ void add_rows(const Matrix& m, i64 n, const double* vector, double* sums, u32* barrier, u32& generation) {
+// The product of a matrix and a vector, or its row sums without a vector. The sums of a long row's pieces are dealt to
+// 32 lanes in turn, and the lanes are added by a binary tree.
+__device__ void multiply(const Matrix& m, i64 n, const double* vector, double* sums, u32* barrier, u32& generation) {
     const i64 items = n + piece_count(m.long_rows), groups = (i64)gridDim.x * blockDim.x / GROUP;
     const u32 lane = threadIdx.x % 32;
     for (i64 base = (i64)blockIdx.x * blockDim.x / GROUP; base < items; base += groups) {
@@ -86,7 +87,7 @@ __device__ void add_rows(const Matrix& m, i64 n, const double* vector, double* s
     grid_barrier(barrier, generation);
 }
 
-// Adds up two rows of values over a block's chunk: `value(place, two values)`; the sums go to *first and *second.
+// The sums of two values over a chunk, by a block: `value(place, two values)`; the sums go to *first and *second.
 template <typename Value>
 __device__ __forceinline__ void sum_chunk(i64 chunk, i64 count, double* lanes, double* first, double* second,
                                           Value value) {
@@ -106,19 +107,19 @@ __device__ __forceinline__ void sum_chunk(i64 chunk, i64 count, double* lanes, d
 }
 
 // The sums of all chunks, by the same tree in every block.
-__device__ __forceinline__ void sum_chunks(const Ranking& r, double* lanes, double* totals, u32* barrier,
+__device__ __forceinline__ void sum_chunks(const PageRank& r, double* lanes, double* totals, u32* barrier,
                                            u32& generation) {
     double* values = r.chunk_sums;
     i64 count = (r.n + CHUNK - 1) / CHUNK;
     const auto value = [&](i64 place, double (&two)[2]) {
         two[0] = __ldcg(values + place);
-        two[1] = __ldcg(values + r.room + place);
+        two[1] = __ldcg(values + r.capacity + place);
     };
     while (count > CHUNK) {
         const i64 chunks = (count + CHUNK - 1) / CHUNK;
         double* const next = values + count;
         for (i64 chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x)
-            sum_chunk(chunk, count, lanes, next + chunk, next + r.room + chunk, value);
+            sum_chunk(chunk, count, lanes, next + chunk, next + r.capacity + chunk, value);
         grid_barrier(barrier, generation);
         values = next;
         count = chunks;
@@ -127,43 +128,44 @@ __device__ __forceinline__ void sum_chunks(const Ranking& r, double* lanes, doub
     __syncthreads();
 }
 
-// Every vertex takes its new rank, `rank(vertex)`; gives the sum of changes and of what vertices without edges spread.
+// Sets the new ranks, `rank(vertex)`. The totals are the 1-norm of the change and the dangling mass.
 template <typename Rank>
-__device__ __forceinline__ void take_ranks(const Ranking& r, double* lanes, double* totals, u32* barrier,
-                                           u32& generation, Rank rank) {
+__device__ __forceinline__ void update_ranks(const PageRank& r, double* lanes, double* totals, u32* barrier,
+                                             u32& generation, Rank rank) {
     const i64 chunks = (r.n + CHUNK - 1) / CHUNK;
     for (i64 chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x)
-        sum_chunk(chunk, r.n, lanes, r.chunk_sums + chunk, r.chunk_sums + r.room + chunk, [&](i64 v, double (&two)[2]) {
-            const double before = r.ranks[v], after = rank(v), inverse = r.inverses[v];
-            two[0] = fabs(after - before);
-            two[1] = inverse == 0.0 ? after : 0.0;
-            r.ranks[v] = after;
-            r.flows[v] = after * inverse;
-        });
+        sum_chunk(chunk, r.n, lanes, r.chunk_sums + chunk, r.chunk_sums + r.capacity + chunk,
+                  [&](i64 v, double (&two)[2]) {
+                      const double before = r.ranks[v], after = rank(v), inverse = r.inverses[v];
+                      two[0] = fabs(after - before);
+                      two[1] = inverse == 0.0 ? after : 0.0;
+                      r.ranks[v] = after;
+                      r.scaled_ranks[v] = after * inverse;
+                  });
     grid_barrier(barrier, generation);
     sum_chunks(r, lanes, totals, barrier, generation);
 }
 
-// PageRank by power iteration. A cooperative launch.
-extern "C" __global__ void __launch_bounds__(LANES, 5) iterate(Ranking r, u32* barrier) {
+// PageRank by power iteration, in one cooperative launch.
+extern "C" __global__ void __launch_bounds__(LANES, 5) iterate(PageRank r, u32* barrier) {
     __shared__ double lanes[2 * LANES], totals[2];
     u32 generation = 0;
-    add_rows(r.leaving, r.n, nullptr, r.sums, barrier, generation);
+    multiply(r.outgoing, r.n, nullptr, r.sums, barrier, generation);
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < r.n; v += (i64)gridDim.x * blockDim.x)
         r.inverses[v] = r.sums[v] == 0.0 ? 0.0 : 1.0 / r.sums[v];
     grid_barrier(barrier, generation);
-    take_ranks(r, lanes, totals, barrier, generation, [&](i64 v) { return r.ranks[v]; });
+    update_ranks(r, lanes, totals, barrier, generation, [&](i64 v) { return r.ranks[v]; });
     i64 iterations = 0;
     double change = 0.0;
     do {
-        const double leak = totals[1];
-        add_rows(r.coming, r.n, r.flows, r.sums, barrier, generation);
-        take_ranks(r, lanes, totals, barrier, generation, [&](i64 v) {
-            return r.alpha * (r.sums[v] + leak * r.dangling[v]) + (1.0 - r.alpha) * r.personalization[v];
+        const double dangling_mass = totals[1];
+        multiply(r.incoming, r.n, r.scaled_ranks, r.sums, barrier, generation);
+        update_ranks(r, lanes, totals, barrier, generation, [&](i64 v) {
+            return r.alpha * (r.sums[v] + dangling_mass * r.dangling[v]) + (1.0 - r.alpha) * r.personalization[v];
         });
         change = totals[0];
         ++iterations;
-    } while (iterations < r.max_iter && change >= r.goal);
+    } while (iterations < r.max_iter && change >= r.threshold);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         r.progress[0] = (double)iterations;
         r.progress[1] = change;

@@ -1,12 +1,12 @@
-// Rows of neighbours in ascending (degree, index), as rows.cu makes them.
+// Rows of neighbours in ascending (degree, index), as sorted_neighbors.cu makes them.
 
-// A row's first place and its length.
+// A row's offset and length.
 struct __align__(2 * sizeof(INDEX)) Span {
     INDEX begin, length;
 };
 
-// What a neighbour's word holds beside the vertex: whether its own row has more than WIDTH entries, or just one.
-// Vertices have 30 bits, the largest of which no vertex uses.
+// A neighbour is a word: the vertex in 30 bits, and two flags for its own row: more than WIDTH entries, or a single
+// one. No vertex has all 30 bits set, so EMPTY (all ones) is no neighbour.
 #define LONG 0x40000000u
 #define LEAF 0x80000000u
 #define VERTEX 0x3fffffffu
@@ -16,7 +16,7 @@ __device__ __forceinline__ u32 with_flags(u32 vertex, INDEX degree) {
     return vertex | (degree > WIDTH ? LONG : 0u) | (degree == 1 ? LEAF : 0u);
 }
 
-// Both fields at once.
+// Both fields by one vector load.
 __device__ __forceinline__ Span load_span(const Span* __restrict__ spans, u32 vertex) {
     Span span;
     if (sizeof(INDEX) == 4) {

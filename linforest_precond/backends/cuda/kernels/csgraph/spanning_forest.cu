@@ -1,40 +1,40 @@
 #include "runtime/common.cuh"
 
-// The graph: entries are edges, `rows` the row of each. Where it is symmetric, magnitudes are at least.
+// A weighted graph: entries are edges, and `rows` is the row of each. `symmetric` holds for magnitudes only.
 struct Graph {
     const INDEX *indptr, *indices, *rows;
     const VALUE* data;
     int n;
-    int largest;  // whether the heaviest edges are asked for
+    int largest;  // whether the spanning forest is a maximum one
     int symmetric;
     i64 nnz, longest_row;
 };
 
-// An edge between two trees, by their roots, and its entry.
+// An edge between the trees of two roots, and its entry.
 struct __align__(16) Edge {
     int one, other;
     i64 slot;
 };
 #define NO_SLOT -1
 
-// The trees that grow together. A vertex's root is one of the last round; `parents` joins such roots to later ones. A
-// root has the least word of a weight that leads out of its tree and, among equal weights, the first edge.
+// The trees of Borůvka's algorithm. `roots` are those of the last round, and `parents` hooks them to other roots. For
+// each root: the lowest weight word of the edges that leave its tree, and among these the lowest edge word.
 struct Trees {
     int *roots, *parents;
     u64 *lightest, *first_edges;
-    u32* taken;   // a bit for every entry
-    Edge* edges;  // each block has room for `capacity`
+    u32* selected;  // a bit for every entry
+    Edge* edges;    // each block has a list of the given capacity
     i64 capacity;
 };
 #define NONE (~0ull)
 
-// What blocks tell each other; zero at first. One edge count a round.
-struct State {
-    u64 arrivals, balance, hub;
+// State shared by all blocks, zero at first: the barrier, the symmetry checksum, the hub, and an edge count per round.
+struct SharedState {
+    u64 arrivals, checksum, hub;
     u64 left[40];
 };
 
-// Words that ascend with the weights; 0 and -0 have the same.
+// Bits of a weight as an unsigned word of the same order; 0 and -0 have the same.
 __device__ __forceinline__ u64 ascending(double weight) {
     const u64 word = weight == 0.0 ? 0 : bits(weight);
     return word >> 63 ? ~word : word | 1ull << 63;
@@ -48,21 +48,20 @@ __device__ __forceinline__ u64 weight_word(const Graph& graph, i64 slot) {
     return graph.largest ? ~word : word;
 }
 
-// Words that ascend with (lower end, higher end), of two directions with that above the diagonal first. Vertices have
-// 30 bits.
+// A word ordered by (lower end, higher end), then the upper triangle before the lower; vertices have 30 bits.
 __device__ __forceinline__ u64 edge_word(const Graph& graph, i64 slot) {
     const u32 row = (u32)graph.rows[slot], column = (u32)graph.indices[slot];
     return (u64)min(row, column) << 32 | max(row, column) << 1 | (row > column);
 }
 
-// Takes the least into *place; most are above it already and need no atomic.
-__device__ __forceinline__ void take_least(u64* place, u64 candidate) {
+// Atomic minimum; the load before it saves most of the atomics.
+__device__ __forceinline__ void lower_to(u64* place, u64 candidate) {
     if (candidate < __ldcg(place)) atomicMin(place, candidate);
 }
 
-// Every vertex is a tree. Any of the longest rows is the hub, and where magnitudes are symmetric, the balance of
-// signs and explicit zeros tells whether the weights are.
-__device__ void plant(const Graph& graph, const Trees& trees, State* state) {
+// Every vertex is a tree. The hub is any vertex with the longest row. Where the magnitudes are symmetric, a checksum of
+// hashes, added above and subtracted below the diagonal, tells whether signs and explicit zeros are symmetric too.
+__device__ void initialize(const Graph& graph, const Trees& trees, SharedState* state) {
     const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, stride = (i64)gridDim.x * blockDim.x;
     for (i64 v = first; v < graph.n; v += stride) {
         trees.roots[v] = trees.parents[v] = (int)v;
@@ -70,20 +69,20 @@ __device__ void plant(const Graph& graph, const Trees& trees, State* state) {
         if (graph.indptr[v + 1] - graph.indptr[v] == graph.longest_row) state->hub = v;
     }
     if (!graph.symmetric) return;
-    u64 balance = 0;
+    u64 checksum = 0;
     for (i64 slot = first; slot < graph.nnz; slot += stride) {
         const u64 word = ascending(graph.data[slot]);
         if (word > ascending((VALUE)0)) continue;
         const u64 row = (u64)graph.rows[slot], column = (u64)graph.indices[slot];
         const u64 hash = mix64((min(row, column) << 32 | max(row, column)) ^ (u64)(word < ascending((VALUE)0)) << 63);
-        if (row != column) balance += column > row ? hash : 0 - hash;
+        if (row != column) checksum += column > row ? hash : 0 - hash;
     }
-    balance = warp_sum(balance);
-    if (threadIdx.x % 32 == 0 && balance) atomicAdd(&state->balance, balance);
+    checksum = warp_sum(checksum);
+    if (threadIdx.x % 32 == 0 && checksum) atomicAdd(&state->checksum, checksum);
 }
 
-// The thread's edge among the entries: blocks take turns, blockDim entries at a time, of which the block's own count from
-// `base`. Entries below the diagonal are no edges where those above say all.
+// The thread's edge among the entries, which are dealt to the blocks in turn, blockDim at a time; `base` counts the
+// block's own. Where the weights are symmetric, the upper triangle is enough.
 __device__ __forceinline__ Edge edge_of_matrix(const Graph& graph, bool upper, i64 base) {
     const i64 slot = base * gridDim.x + blockIdx.x * blockDim.x + threadIdx.x;
     if (slot >= graph.nnz) return {0, 0, NO_SLOT};
@@ -91,8 +90,8 @@ __device__ __forceinline__ Edge edge_of_matrix(const Graph& graph, bool upper, i
     return {row, column, row == column || (upper && row > column) ? NO_SLOT : slot};
 }
 
-// The edges of a block: entries of the matrix at first, then those that are kept.
-struct Source {
+// The edges of a block: at first entries of the matrix, then its own list.
+struct EdgeList {
     Edge* own;
     i64 count;
     bool from_matrix, upper;
@@ -103,8 +102,8 @@ struct Source {
     }
 };
 
-// The least word among lanes side by side that belong to one tree, in the last of them; NONE in the others.
-__device__ __forceinline__ u64 least_of_run(int tree, u64 word) {
+// Segmented minimum over runs of lanes with the same tree: the result in the last lane of a run, NONE in the others.
+__device__ __forceinline__ u64 segmented_min(int tree, u64 word) {
     const int lane = threadIdx.x % 32;
     for (int step = 1; step < 32; step *= 2) {
         const u64 other = __shfl_up_sync(FULL_WARP, word, step);
@@ -115,63 +114,65 @@ __device__ __forceinline__ u64 least_of_run(int tree, u64 word) {
     return lane == 31 || next_tree != tree ? word : NONE;
 }
 
-// Offers words to the two trees of an edge, or NONE. Entries of one row lie side by side. All lanes must come.
-__device__ __forceinline__ void offer(u64* least, const Edge& edge, u64 to_one, u64 to_other) {
-    to_one = least_of_run(edge.one, to_one);
-    if (to_one != NONE) take_least(least + edge.one, to_one);
-    if (to_other != NONE) take_least(least + edge.other, to_other);
+// Lowers the words of an edge's two trees by atomic minima; NONE for no change. Consecutive entries share a row, so the
+// minimum over the warp comes first. Called by all lanes.
+__device__ __forceinline__ void lower_both(u64* least, const Edge& edge, u64 to_one, u64 to_other) {
+    to_one = segmented_min(edge.one, to_one);
+    if (to_one != NONE) lower_to(least + edge.one, to_one);
+    if (to_other != NONE) lower_to(least + edge.other, to_other);
 }
 
-// An edge offers its weight to the trees it joins. The hub's tree need not choose: those around it choose it.
-__device__ __forceinline__ void offer_weight(const Graph& graph, const Trees& trees, const Edge& edge, int hub) {
+// Lowers the least weight of the two trees of an edge. The tree of the hub is left out, to avoid contention: it need
+// not select an edge, because its neighbours select theirs.
+__device__ __forceinline__ void propose_weight(const Graph& graph, const Trees& trees, const Edge& edge, int hub) {
     const u64 word = edge.slot >= 0 ? weight_word(graph, edge.slot) : NONE;
-    offer(trees.lightest, edge, edge.one == hub ? NONE : word, edge.other == hub ? NONE : word);
+    lower_both(trees.lightest, edge, edge.one == hub ? NONE : word, edge.other == hub ? NONE : word);
 }
 
-// An edge of the least weight offers itself.
-__device__ __forceinline__ void offer_edge(const Graph& graph, const Trees& trees, const Edge& edge) {
+// Lowers the first edge of the trees for which an edge has the least weight.
+__device__ __forceinline__ void propose_edge(const Graph& graph, const Trees& trees, const Edge& edge) {
     const u64 weight = edge.slot >= 0 ? weight_word(graph, edge.slot) : NONE;
     const bool one = weight != NONE && weight == __ldcg(trees.lightest + edge.one);
     const bool other = weight != NONE && weight == __ldcg(trees.lightest + edge.other);
     const u64 word = one || other ? edge_word(graph, edge.slot) : NONE;
-    offer(trees.first_edges, edge, one ? word : NONE, other ? word : NONE);
+    lower_both(trees.first_edges, edge, one ? word : NONE, other ? word : NONE);
 }
 
-__device__ void offer_weights(const Graph& graph, const Trees& trees, const Source& source, int hub) {
-    for (i64 base = 0; base < source.count; base += blockDim.x)
-        offer_weight(graph, trees, source.load(graph, base), hub);
+__device__ void propose_weights(const Graph& graph, const Trees& trees, const EdgeList& edges, int hub) {
+    for (i64 base = 0; base < edges.count; base += blockDim.x)
+        propose_weight(graph, trees, edges.load(graph, base), hub);
 }
 
-__device__ void offer_edges(const Graph& graph, const Trees& trees, const Source& source) {
-    for (i64 base = 0; base < source.count; base += blockDim.x) offer_edge(graph, trees, source.load(graph, base));
+__device__ void propose_edges(const Graph& graph, const Trees& trees, const EdgeList& edges) {
+    for (i64 base = 0; base < edges.count; base += blockDim.x) propose_edge(graph, trees, edges.load(graph, base));
 }
 
-// Edges that still join two trees are kept, and offer their weights.
-__device__ void keep_edges(const Graph& graph, const Trees& trees, Source& source, int hub) {
+// Contraction: relabels the edges by their roots, keeps those between two trees, and proposes their weights.
+__device__ void contract_edges(const Graph& graph, const Trees& trees, EdgeList& edges, int hub) {
     __shared__ int total;
     i64 kept = 0;
-    for (i64 base = 0; base < source.count; base += blockDim.x) {
-        Edge edge = source.load(graph, base);
+    for (i64 base = 0; base < edges.count; base += blockDim.x) {
+        Edge edge = edges.load(graph, base);
         if (edge.slot >= 0) {
             edge.one = trees.roots[edge.one];
             edge.other = trees.roots[edge.other];
             if (edge.one == edge.other) edge.slot = NO_SLOT;
         }
-        offer_weight(graph, trees, edge, hub);
-        // All threads have their edges before the first is written.
+        propose_weight(graph, trees, edge, hub);
+        // The scan is a barrier: all threads have loaded their edges before one is overwritten.
         const i64 place = kept + block_exclusive_sum(edge.slot >= 0, &total);
-        if (edge.slot >= 0) source.own[place] = edge;
+        if (edge.slot >= 0) edges.own[place] = edge;
         __syncthreads();
         kept += total;
         __syncthreads();
     }
-    source.count = kept;
-    source.from_matrix = false;
+    edges.count = kept;
+    edges.from_matrix = false;
 }
 
-// Each tree that has chosen hangs on the one its edge leads to; of two that chose the same edge, the higher root does.
-// Along other chains of trees edges come ever earlier in the order, so there are no cycles.
-__device__ void join_trees(const Graph& graph, const Trees& trees) {
+// Hooks each tree with a selected edge to the tree at its other end; of two trees that select the same edge, the higher
+// root is hooked. There are no other cycles: along a chain of hooks the edges descend in a total order.
+__device__ void hook_trees(const Graph& graph, const Trees& trees) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < graph.n; v += (i64)gridDim.x * blockDim.x) {
         const u64 word = __ldcg(trees.first_edges + v);
         if (word == NONE) continue;
@@ -180,67 +181,69 @@ __device__ void join_trees(const Graph& graph, const Trees& trees) {
         if (v > other || __ldcg(trees.first_edges + other) != word) __stcg(trees.parents + v, other);
         const int row = word & 1 ? high : low, column = word & 1 ? low : high;
         const i64 slot = find_column(graph.indices, (i64)graph.indptr[row], (i64)graph.indptr[row + 1], (INDEX)column);
-        atomicOr(trees.taken + slot / 32, 1u << slot % 32);
+        atomicOr(trees.selected + slot / 32, 1u << slot % 32);
     }
 }
 
-// Every vertex finds its new root. Ways double in length: many threads work on the same one.
+// The new root of every vertex, by find with path compression of its old root, which many threads share.
 __device__ void find_roots(const Graph& graph, const Trees& trees) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < graph.n; v += (i64)gridDim.x * blockDim.x) {
         const int root = trees.roots[v];
         int parent = __ldcg(trees.parents + root);
-        for (int above; (above = __ldcg(trees.parents + parent)) != parent; parent = above)
-            __stcg(trees.parents + root, above);
+        for (int grandparent; (grandparent = __ldcg(trees.parents + parent)) != parent; parent = grandparent)
+            __stcg(trees.parents + root, grandparent);
         trees.roots[v] = parent;
         trees.lightest[v] = trees.first_edges[v] = NONE;
     }
 }
 
-// All rounds, in which each tree takes the first of the edges that lead out of it. A cooperative launch.
-extern "C" __global__ void __launch_bounds__(512) grow(Graph graph, Trees trees, State* state) {
+// Borůvka's algorithm (1926), in one cooperative launch: in every round each tree selects the first edge that leaves
+// it, by (weight, lower end, higher end), with atomic minima (see also A. Fallin, A. Gonzalez, J. Seo, M. Burtscher, "A
+// High-Performance MST Implementation for GPUs", SC 2023, doi:10.1145/3581784.3607093).
+extern "C" __global__ void __launch_bounds__(512) boruvka(Graph graph, Trees trees, SharedState* state) {
     u32 generation = 0;
     u32* const arrivals = (u32*)&state->arrivals;
-    plant(graph, trees, state);
+    initialize(graph, trees, state);
     grid_barrier(arrivals, generation);
     const int hub_vertex = (int)__ldcg(&state->hub);
-    const bool upper = graph.symmetric && !__ldcg(&state->balance);
-    Source source = {trees.edges + blockIdx.x * trees.capacity, trees.capacity, true, upper};
+    const bool upper = graph.symmetric && !__ldcg(&state->checksum);
+    EdgeList edges = {trees.edges + blockIdx.x * trees.capacity, trees.capacity, true, upper};
     for (int round = 0;; ++round) {
         const int hub = trees.roots[hub_vertex];
-        if (round == 0) offer_weights(graph, trees, source, hub);
-        else keep_edges(graph, trees, source, hub);
-        if (threadIdx.x == 0 && source.count) atomicAdd(state->left + round, (u64)source.count);
+        if (round == 0) propose_weights(graph, trees, edges, hub);
+        else contract_edges(graph, trees, edges, hub);
+        if (threadIdx.x == 0 && edges.count) atomicAdd(state->left + round, (u64)edges.count);
         grid_barrier(arrivals, generation);
         if (!__ldcg(state->left + round)) return;
-        offer_edges(graph, trees, source);
+        propose_edges(graph, trees, edges);
         grid_barrier(arrivals, generation);
-        join_trees(graph, trees);
+        hook_trees(graph, trees);
         grid_barrier(arrivals, generation);
         find_roots(graph, trees);
         grid_barrier(arrivals, generation);
     }
 }
 
-// How many entries are taken before each of `count` places; `ends` counts them up to the end of each word.
-extern "C" __global__ void count_taken(const INDEX* __restrict__ places, i64 count, const u32* __restrict__ taken,
-                                       const i64* __restrict__ ends, INDEX* __restrict__ before) {
+// The number of selected entries before each of `count` places; `ends` is the inclusive scan of the words' bit counts.
+extern "C" __global__ void count_selected(const INDEX* __restrict__ places, i64 count, const u32* __restrict__ selected,
+                                          const i64* __restrict__ ends, INDEX* __restrict__ before) {
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
         const i64 word = places[i] / 32;
         const u32 bit = (u32)(places[i] % 32);
-        before[i] = (INDEX)((word ? ends[word - 1] : 0) + (bit ? __popc(taken[word] & ((1u << bit) - 1)) : 0));
+        before[i] = (INDEX)((word ? ends[word - 1] : 0) + (bit ? __popc(selected[word] & ((1u << bit) - 1)) : 0));
     }
 }
 
-// Copies the entries that are taken, in their order.
-extern "C" __global__ void copy_taken(const u32* __restrict__ taken, const i64* __restrict__ ends, i64 words,
-                                      const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
-                                      INDEX* __restrict__ taken_indices, VALUE* __restrict__ taken_data) {
+// Stream compaction of the selected entries.
+extern "C" __global__ void copy_selected(const u32* __restrict__ selected, const i64* __restrict__ ends, i64 words,
+                                         const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
+                                         INDEX* __restrict__ selected_indices, VALUE* __restrict__ selected_data) {
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += (i64)gridDim.x * blockDim.x) {
-        u32 left = taken[i];
+        u32 left = selected[i];
         for (i64 place = ends[i] - __popc(left); left; left &= left - 1, ++place) {
             const i64 slot = 32 * i + __ffs(left) - 1;
-            taken_indices[place] = indices[slot];
-            taken_data[place] = data[slot];
+            selected_indices[place] = indices[slot];
+            selected_data[place] = data[slot];
         }
     }
 }

@@ -1,102 +1,102 @@
-// Vertices that wait for others before them in a fixed order: in every round all that still wait look on through their
-// neighbours, until one stands in the way. What has been passed is not looked at again.
+// Greedy algorithms in a fixed vertex order, in parallel rounds over a worklist of undecided vertices: each round
+// rescans a row from the saved offset to the first undecided neighbour of higher priority.
 
-// The place of a vertex in the order, in one word: five bits for a class, a hash of 27, the index.
-__device__ __forceinline__ u64 order_word(u32 rank, u32 vertex, u32 tie_key) {
+// A vertex's priority, lower words first: five bits of class, 27 of a hash, 32 of index.
+__device__ __forceinline__ u64 priority_word(u32 rank, u32 vertex, u32 tie_key) {
     const u32 hash = mix32(tie_key + vertex * 0x9E3779B1u) >> 5;
     return (u64)(rank << 27 | hash) << 32 | vertex;
 }
 
-// What a neighbour means to a vertex; UNDONE: there are more to look at.
-enum Sight { PASSED, BLOCKED, REFUSED, UNDONE };
+// The outcome of a scan: all neighbours passed, blocked by an undecided one, rejected by a decided one, or more entries
+// to scan.
+enum Outcome { PASSED, BLOCKED, REJECTED, INCOMPLETE };
 
-// Entries that a thread looks at before its warp helps, and those at once.
-#define ALONE 16
-#define SIDE_BY_SIDE 4
+// Entries that a thread scans before its warp takes over, and loads that it batches for memory-level parallelism.
+#define THREAD_ENTRIES 16
+#define LOADS 4
 
-// A Problem has the columns of all rows, `fetch(neighbour)`, which reads what is known of a neighbour, and
-// `sight(own word, neighbour, what is known)`.
+// Scan by one thread. A Problem has `indices`, the columns of all rows; `fetch(neighbour)`, which loads a neighbour's
+// state; and `check(own priority, neighbour, state)`, the outcome of one neighbour.
 template <typename Problem>
-__device__ __forceinline__ Sight look_alone(const Problem& problem, const Part& part, u64 own, int& offset) {
-    const int stop = min(part.length, offset + ALONE);
+__device__ __forceinline__ Outcome scan_by_thread(const Problem& problem, const Part& part, u64 own, int& offset) {
+    const int stop = min(part.length, offset + THREAD_ENTRIES);
     while (offset < stop) {
-        int neighbours[SIDE_BY_SIDE];
-        typename Problem::Known known[SIDE_BY_SIDE];
+        int neighbours[LOADS];
+        typename Problem::State states[LOADS];
 #pragma unroll
-        for (int i = 0; i < SIDE_BY_SIDE; ++i)
-            neighbours[i] = __ldg(problem.indices + part.begin + min(offset + i, stop - 1));
+        for (int i = 0; i < LOADS; ++i) neighbours[i] = __ldg(problem.indices + part.begin + min(offset + i, stop - 1));
 #pragma unroll
-        for (int i = 0; i < SIDE_BY_SIDE; ++i) known[i] = problem.fetch(neighbours[i]);
+        for (int i = 0; i < LOADS; ++i) states[i] = problem.fetch(neighbours[i]);
 #pragma unroll
-        for (int i = 0; i < SIDE_BY_SIDE; ++i) {
-            const Sight sight = problem.sight(own, neighbours[i], known[i]);
-            if (sight == PASSED) continue;
+        for (int i = 0; i < LOADS; ++i) {
+            const Outcome outcome = problem.check(own, neighbours[i], states[i]);
+            if (outcome == PASSED) continue;
             offset = min(offset + i, stop - 1);
-            return sight;
+            return outcome;
         }
-        offset = min(offset + SIDE_BY_SIDE, stop);
+        offset = min(offset + LOADS, stop);
     }
-    return offset < part.length ? UNDONE : PASSED;
+    return offset < part.length ? INCOMPLETE : PASSED;
 }
 
-// The same by a warp, for one part.
+// Scan of one part by a warp.
 template <typename Problem>
-__device__ __forceinline__ Sight look_together(const Problem& problem, const Part& part, u64 own, int& offset) {
+__device__ __forceinline__ Outcome scan_by_warp(const Problem& problem, const Part& part, u64 own, int& offset) {
     for (; offset < part.length; offset += 32) {
         const int place = offset + threadIdx.x % 32;
-        Sight sight = PASSED;
+        Outcome outcome = PASSED;
         if (place < part.length) {
             const int neighbour = __ldg(problem.indices + part.begin + place);
-            sight = problem.sight(own, neighbour, problem.fetch(neighbour));
+            outcome = problem.check(own, neighbour, problem.fetch(neighbour));
         }
-        const u32 stopped = __ballot_sync(FULL_WARP, sight != PASSED);
+        const u32 stopped = __ballot_sync(FULL_WARP, outcome != PASSED);
         if (!stopped) continue;
         offset += __ffs(stopped) - 1;
-        return (Sight)__shfl_sync(FULL_WARP, (int)sight, __ffs(stopped) - 1);
+        return (Outcome)__shfl_sync(FULL_WARP, (int)outcome, __ffs(stopped) - 1);
     }
     offset = part.length;
     return PASSED;
 }
 
-// A warp looks through the parts of its lanes from their offsets on. All lanes must come.
+// Scans the wanted parts of a warp's lanes from their offsets on; called by all lanes.
 template <typename Problem>
-__device__ __forceinline__ Sight look_through(const Problem& problem, const Part& part, u64 own, bool wanted,
-                                              int& offset) {
-    Sight sight = wanted ? look_alone(problem, part, own, offset) : PASSED;
-    for (u32 left = __ballot_sync(FULL_WARP, sight == UNDONE); left; left &= left - 1) {
+__device__ __forceinline__ Outcome scan_neighbours(const Problem& problem, const Part& part, u64 own, bool wanted,
+                                                   int& offset) {
+    Outcome outcome = wanted ? scan_by_thread(problem, part, own, offset) : PASSED;
+    for (u32 left = __ballot_sync(FULL_WARP, outcome == INCOMPLETE); left; left &= left - 1) {
         const int lane = __ffs(left) - 1;
         int reached = __shfl_sync(FULL_WARP, offset, lane);
-        const Sight found = look_together(problem, from_lane(part, lane), __shfl_sync(FULL_WARP, own, lane), reached);
+        const Outcome found = scan_by_warp(problem, from_lane(part, lane), __shfl_sync(FULL_WARP, own, lane), reached);
         if ((int)(threadIdx.x % 32) != lane) continue;
-        sight = found;
+        outcome = found;
         offset = reached;
     }
-    return sight;
+    return outcome;
 }
 
-// Two lists of items that take turns, each with so much room, and the lengths of three, zero at first.
+// A double-buffered list of items, each buffer of the given capacity, and three lengths in rotation, zero at first.
 struct Worklist {
     u32* items;
     u64* lengths;
-    u64 room;
+    u64 capacity;
 };
 
-// So few items are left to the first block: the others need not meet any more.
-#define FEW 512
+// The first block alone processes lists of at most this many items, without grid barriers.
+#define SINGLE_BLOCK 512
 
-// Works off `count` items in rounds: `examine(item)`, by all lanes of a warp, says whether the item stays. A cooperative
-// launch; blocks meet at the end.
+// Processes items 0 to count - 1 in rounds within a cooperative launch: `examine(item)`, called by all lanes of a warp,
+// tells whether the item stays for the next round. Ends with a grid barrier.
 template <typename Examine>
-__device__ __forceinline__ void work_off(const Worklist& work, u64 count, u32* barrier, u32& generation,
-                                         Examine examine) {
+__device__ __forceinline__ void process_worklist(const Worklist& work, u64 count, u32* barrier, u32& generation,
+                                                 Examine examine) {
     for (u32 round = 0; count; ++round) {
-        const bool alone = count <= FEW;
+        const bool alone = count <= SINGLE_BLOCK;
         if (alone && blockIdx.x) break;
         const u64 blocks = alone ? 1 : gridDim.x, threads = blocks * blockDim.x;
-        const u32* const list = work.items + round % 2 * work.room;
-        u32* const next = work.items + (round + 1) % 2 * work.room;
+        const u32* const list = work.items + round % 2 * work.capacity;
+        u32* const next = work.items + (round + 1) % 2 * work.capacity;
         u64* const length = work.lengths + (round + 1) % 3;
-        // Read by all before they met last.
+        // All blocks read this length before the last barrier.
         if (blockIdx.x == 0 && threadIdx.x == 0) work.lengths[(round + 2) % 3] = 0;
         const u32 turns = (u32)min((u64)AT_ONCE, (count + threads - 1) / threads), span = turns * blockDim.x;
         for (u64 base = (u64)blockIdx.x * span; base < count; base += blocks * span) {

@@ -1,8 +1,8 @@
 #include "runtime/common.cuh"
 
-// Each place of the new order takes its vertex's diagonal entry and the two along its path. The entries along
-// the path are `edge_values` themselves, or lie at `slots` of the matrix, or are searched in its rows:
-// whichever is not null, in this order.
+// Copies the three entries of each row of the permuted tridiagonal matrix: the diagonal one and those along the path.
+// The latter are `edge_values`, or are stored at `slots` of the matrix, or are found by binary search in its rows:
+// whichever is not null, in this order. A thread per row.
 extern "C" __global__ void copy_bands(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                       const VALUE* __restrict__ data, const VALUE* __restrict__ matrix_diagonal,
                                       i64 rows, const INDEX* __restrict__ neighbors,

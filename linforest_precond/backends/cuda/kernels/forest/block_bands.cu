@@ -1,8 +1,8 @@
 #include "runtime/common.cuh"
 
-// Each place of a block looks up A's entry there, and those at the same place of the blocks that couple it to the
-// blocks before and after it on the path. Blocks have 2^bits rows; a ghost's diagonal is that of the block's first vertex,
-// `one` where that is 0.
+// Copies the blocks of the permuted block tridiagonal matrix. A thread per place of a block, which searches A's entries
+// at this place of the diagonal block and of the lower and upper one. Blocks have 2^bits rows. The diagonal entry of a
+// ghost is that of the block's first vertex, `one` where that is 0.
 extern "C" __global__ void copy_blocks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                        const VALUE* __restrict__ data, const VALUE* __restrict__ matrix_diagonal,
                                        VALUE one, const INDEX* __restrict__ members,

@@ -1,33 +1,33 @@
-// What a vertex may propose: the factor under construction, and the best of a row's entries.
+// The factor under construction, and the edges that a vertex may propose: the best candidates among a row's entries.
 
-// A vertex's state between iterations, one byte: which places of its row of neighbours are confirmed,
-// its charge in the coming iteration, and whether it can take no more edges.
+// The state of a vertex between iterations is one byte. CONFIRMED: bit i says whether the i-th place of its row of
+// neighbours is confirmed. POSITIVE: its charge in the coming iteration. CLOSED: it takes no more edges, because it has
+// DEGREE of them or no free neighbour is left.
 #define CONFIRMED 0x0f
 #define POSITIVE 0x10
 #define CLOSED 0x20
 
-// Stands in the last place of a row whose vertex is not full but has no free neighbour left.
+// In the last place of a row: the vertex has fewer than DEGREE edges, and no free neighbour is left.
 #define EXHAUSTED ((INDEX) - 2)
 
-// What is asked of one launch.
+// The options of one launch.
 struct Options {
     u64 seed, threshold;
-    i64 first, last;   // the iterations to make
-    i64 long_row;      // longer rows are cut into pieces
-    i64 fewest_dense;  // from this many active vertices on, all rows are gone through
+    i64 first, last;   // iterations [first, last)
+    i64 long_row;      // longer rows are split into pieces
+    i64 fewest_dense;  // with at least this many active vertices all rows are read in order
     int m, k_m;
-    int automatic;   // whether to stop when few edges are confirmed
-    int short_rows;  // whether a block's rows fit into shared memory
+    int automatic;   // whether to stop when an iteration confirms few edges
+    int short_rows;  // whether rows are staged in shared memory
     int capacity;    // entries that fit into shared memory
-    int width;       // lanes to a row of the active list
+    int width;       // lanes per row where they are not staged
 };
 
-// One iteration.
 struct Iteration {
     i64 number;
-    i64 active;
-    bool charged;
-    u32 tie_key;
+    i64 active;    // vertices that propose
+    bool charged;  // whether only edges between opposite charges may be proposed
+    u32 tie_key;   // of the hash that orders equal weights
     u64 next_charge_key;
 };
 
@@ -36,12 +36,12 @@ __device__ __forceinline__ u64 charge_key(const Options& options, i64 k) {
 }
 
 struct Candidate {
-    WEIGHT value;  // as stored in the graph; its magnitude counts
-    u32 hash;      // decides among equal weights in charged iterations, 0 in others
+    WEIGHT value;  // as stored in the graph; its magnitude is the weight
+    u32 hash;      // orders equal weights in charged iterations, 0 in others
     INDEX column, slot;
 };
 
-// The best DEGREE candidates seen, best first; an empty place has weight 0.
+// The best DEGREE candidates so far, sorted, the best first; an empty place has weight 0.
 struct Best {
     Candidate items[DEGREE];
 
@@ -63,6 +63,7 @@ struct Best {
         for (int i = 0; i < DEGREE; ++i)
             if (rank_of(other.items[i].value) != 0) insert(other.items[i]);
     }
+    // The list of the lane at this XOR distance.
     __device__ __forceinline__ Best from_lane(int distance) const {
         Best other;
 #pragma unroll
@@ -81,14 +82,14 @@ struct Problem {
     const INDEX* __restrict__ indptr;
     const INDEX* __restrict__ indices;
     const WEIGHT* __restrict__ values;  // their magnitudes are the weights
-    INDEX* neighbors;                   // rows of DEGREE, ascending, empty places last
+    INDEX* neighbors;                   // rows of DEGREE vertices, ascending, empty places last
     WEIGHT* edge_values;
     INDEX* slots;
     u8* state;
     i64 rows;
 };
 
-// A vertex that looks for edges: what it holds and what it may take.
+// A vertex that searches its row for edges to propose.
 struct Seeker {
     i64 vertex;
     u8 state;
@@ -108,20 +109,21 @@ struct Seeker {
     }
 };
 
-// What an iteration lets vertices do. FRESH: the first, uncharged, before there are states.
+// FRESH: the first iteration, uncharged, in which no states are stored yet.
 enum Mode { FRESH, UNCHARGED, CHARGED };
 
 __device__ __forceinline__ Mode mode_of(const Iteration& it) {
     return it.charged ? CHARGED : it.number ? UNCHARGED : FRESH;
 }
 
-// The state of a column, as far as the mode looks at it.
+// The state of a column, 0 in a FRESH iteration.
 template <Mode MODE>
 __device__ __forceinline__ u8 column_state(const Problem& problem, INDEX column) {
     return MODE == FRESH ? 0 : problem.state[column];
 }
 
-// Looks at one entry of the seeker's row; returns whether its edge could be proposed now or later.
+// Adds one entry of the seeker's row to the candidates if it can be proposed now. Returns whether its edge is free:
+// whether it can be proposed now or in a later iteration.
 template <Mode MODE>
 __device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, u32 tie_key, INDEX column, WEIGHT value,
                                          u8 state, i64 slot) {
@@ -135,8 +137,8 @@ __device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, u32 t
     return true;
 }
 
-// Writes a seeker's row: what it holds and its best candidates for the free places, by column.
-// Returns the number of new proposals.
+// Writes a seeker's row, sorted by column: its confirmed neighbours, and the best candidates as proposals. `alive`: it
+// has a free edge. Returns the number of proposals.
 __device__ __forceinline__ int write_row(const Problem& problem, const Seeker& seeker, const Best& best, bool alive) {
     Candidate row[DEGREE];
     int proposed = 0;
@@ -176,7 +178,7 @@ __device__ __forceinline__ int write_row(const Problem& problem, const Seeker& s
     return proposed;
 }
 
-// Looks at every `stride`-th entry of a row from `begin` on.
+// Considers every `stride`-th entry in [begin, end).
 template <Mode MODE>
 __device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker, u32 tie_key,
                                                  i64 begin, i64 end, int stride) {

@@ -1,3 +1,4 @@
+// The [0,n]-factor by proposals: Algorithm 2 of Klein & Strzodka (2022), all iterations in one cooperative launch.
 #include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #include "matrix/long_row_split.cuh"
@@ -6,30 +7,31 @@
 
 // Counters of one iteration, zero at first.
 struct Record {
-    u64 active;                                 // vertices that propose in it
-    u64 confirmed;                              // directed edges that it confirmed
-    u64 proposed;                               // 1 when anything was proposed
-    u64 started_at, proposed_at, confirmed_at;  // when it began and its two halves were done, in nanoseconds
+    u64 active;                                 // vertices that propose
+    u64 confirmed;                              // confirmed edges, each counted from both ends
+    u64 proposed;                               // 1 if anything was proposed
+    u64 started_at, proposed_at, confirmed_at;  // times of the start and of the ends of both halves, in nanoseconds
 };
 
-// What a launch found out, and the next one goes on from.
+// The result of a launch, with which the next one continues.
 struct Progress {
     u64 iterations, maximal, finished;
-    u64 confirmed;  // directed edges in all
+    u64 confirmed;  // edges of all iterations, each counted from both ends
     u64 active;
 };
 
-// Five iterations are made in any case; from then on one that confirms 1 % or less is the last.
+// Iterations that `automatic` always makes; from then on one that adds 1 % of the edges or less is the last.
 #define FEWEST_AUTOMATIC 5
 
-// Gives every vertex its charge before a charged first iteration, and no edges.
+// Initial states before a charged first iteration: a charge, and no edges.
 __device__ void first_charges(const Problem& problem, const Options& options) {
     const u64 key = charge_key(options, 0);
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < problem.rows; v += (i64)gridDim.x * blockDim.x)
         problem.state[v] = is_positive(key, options.threshold, v) ? POSITIVE : 0;
 }
 
-// An edge stays when both ends proposed it; vertices that may gain more edges form the next active list.
+// Confirms the edges that both ends proposed. Vertices that are not closed form the next active list (stream
+// compaction).
 __device__ void confirm(const Problem& problem, const Iteration& it, const Options& options, Record* record,
                         const INDEX* list, INDEX* next_list) {
     const i64 block_items = (i64)blockDim.x * AT_ONCE;
@@ -75,7 +77,7 @@ __device__ void confirm(const Problem& problem, const Iteration& it, const Optio
     if (threadIdx.x % 32 == 0 && confirmed) atomicAdd(&record->confirmed, confirmed);
 }
 
-// Clears what was proposed and not confirmed; rows stay ascending with empty places last.
+// Removes the proposals that were not confirmed; rows stay ascending with empty places last.
 __device__ void finish_rows(const Problem& problem) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < problem.rows; v += (i64)gridDim.x * blockDim.x) {
         const u32 mask = problem.state[v] & CONFIRMED;
@@ -98,9 +100,9 @@ __device__ void finish_rows(const Problem& problem) {
     }
 }
 
-// Makes the iterations of the factor: propose, wait for all, confirm, wait for all. A cooperative launch;
-// `barrier` and the records are zero at first, one record more than iterations. The two lists of active
-// vertices take turns.
+// The iterations of the factor: propose, grid barrier, confirm, grid barrier. A cooperative launch. `barrier` and
+// `records` are zero at first; there is one record more than iterations, because an iteration counts the active
+// vertices of the next. The two active lists are double-buffered.
 extern "C" __global__ void __launch_bounds__(256, DEGREE <= 2 ? 5 : 3)
     propose_factor(Problem problem, Options options, LongRows long_rows, Partial* partials, INDEX* lists,
                    Record* records, Progress* progress, u32* barrier) {

@@ -1,10 +1,10 @@
 #include "runtime/common.cuh"
 
-// Vertices a thread places together, so that their loads overlap.
+// Vertices of a thread per round: their loads are batched for memory-level parallelism.
 #define AT_ONCE 4
 
-// Each vertex goes to its position behind all paths with smaller ids; `path_ends` are the running sums of
-// the paths' lengths by id.
+// Sorts the vertices by (path id, position). `path_ends` is the inclusive prefix sum of the path lengths by id: where
+// the path ends in the new order.
 extern "C" __global__ void place_vertices(const INDEX* __restrict__ path_id, const INDEX* __restrict__ position,
                                           i64 vertices, const INDEX* __restrict__ path_ends, INDEX* __restrict__ order,
                                           INDEX* __restrict__ rank) {

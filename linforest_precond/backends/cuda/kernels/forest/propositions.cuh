@@ -1,26 +1,27 @@
-// The ways in which all active vertices propose: rows in turn, listed rows, sub-warps, pieces of long rows.
+// Proposition kernels, load-balanced by row length: a thread per staged row (all rows, or those of the active list),
+// `width` lanes per row, or a block per piece of a long row.
 
-// Rows of a block of the dense proposition, one to a thread.
+// Rows that a block stages at a time, a thread per row.
 #define ROWS 256
 
-// The rows [first, last) of a block and their entries, staged in shared memory where they fit.
-struct Stage {
+// Shared memory for the entries of a block's rows.
+struct StagedRows {
     WEIGHT* values;
     INDEX* columns;
     u8* states;
     int capacity;
 };
 
-__device__ __forceinline__ Stage stage_of(const Options& options) {
+__device__ __forceinline__ StagedRows staged_rows(const Options& options) {
     extern __shared__ __align__(16) char memory[];
     WEIGHT* const values = reinterpret_cast<WEIGHT*>(memory);
     INDEX* const columns = reinterpret_cast<INDEX*>(values + options.capacity);
     return {values, columns, reinterpret_cast<u8*>(columns + options.capacity), options.capacity};
 }
 
-// Proposes for one vertex, whose entries [begin, end) are staged from place `staged_at` on, or not at all (-1).
+// Proposes for one vertex. Its entries [begin, end) are staged from place `staged_at` on, or not at all (-1).
 template <Mode MODE>
-__device__ __forceinline__ bool propose_row(const Problem& problem, const Iteration& it, const Stage& stage,
+__device__ __forceinline__ bool propose_row(const Problem& problem, const Iteration& it, const StagedRows& buffer,
                                             const Seeker& seeker, int staged_at, i64 begin, i64 end) {
     Best best;
     best.clear();
@@ -29,20 +30,21 @@ __device__ __forceinline__ bool propose_row(const Problem& problem, const Iterat
         const int last = staged_at + (int)(end - begin);
         const i64 shift = begin - staged_at;
         for (int i = staged_at; i < last; ++i)
-            alive |= consider<MODE>(best, seeker, it.tie_key, stage.columns[i], stage.values[i],
-                                    MODE == FRESH ? 0 : stage.states[i], shift + i);
+            alive |= consider<MODE>(best, seeker, it.tie_key, buffer.columns[i], buffer.values[i],
+                                    MODE == FRESH ? 0 : buffer.states[i], shift + i);
     } else {
         alive = consider_entries<MODE>(best, problem, seeker, it.tie_key, begin, end, 1);
     }
     return write_row(problem, seeker, best, alive) > 0;
 }
 
+// Proposes for the rows [first, last), a thread per row; their entries are staged if they fit.
 template <Mode MODE>
-__device__ __forceinline__ bool propose_block(const Problem& problem, const Iteration& it, const Stage& stage,
+__device__ __forceinline__ bool propose_block(const Problem& problem, const Iteration& it, const StagedRows& buffer,
                                               i64 first, i64 last, i64 long_row) {
     const i64 base = problem.indptr[first];
     const i64 count = (i64)problem.indptr[last] - base;
-    const bool staged = count <= stage.capacity;
+    const bool staged = count <= buffer.capacity;
     const i64 vertex = first + threadIdx.x;
     const bool present = vertex < last;
     const i64 begin = present ? problem.indptr[vertex] : 0, end = present ? problem.indptr[vertex + 1] : 0;
@@ -52,9 +54,9 @@ __device__ __forceinline__ bool propose_block(const Problem& problem, const Iter
 #pragma unroll 4
         for (int i = threadIdx.x; i < (int)count; i += ROWS) {
             const INDEX column = columns[i];
-            stage.columns[i] = column;
-            stage.values[i] = values[i];
-            if (MODE != FRESH) stage.states[i] = column_state<MODE>(problem, column);
+            buffer.columns[i] = column;
+            buffer.values[i] = values[i];
+            if (MODE != FRESH) buffer.states[i] = column_state<MODE>(problem, column);
         }
     }
     __syncthreads();
@@ -62,35 +64,36 @@ __device__ __forceinline__ bool propose_block(const Problem& problem, const Iter
     Seeker seeker;
     seeker.load(problem, vertex, MODE == FRESH);
     if (seeker.state & CLOSED) return false;
-    return propose_row<MODE>(problem, it, stage, seeker, staged ? (int)(begin - base) : -1, begin, end);
+    return propose_row<MODE>(problem, it, buffer, seeker, staged ? (int)(begin - base) : -1, begin, end);
 }
 
-// All vertices propose along their heaviest free edges: all rows in turn, staged in shared memory with coalesced
-// reads, then a thread to a row. For iterations in which many vertices are active. Rows beyond `long_row` are
-// left out; blocks of rows with more than `capacity` entries are not staged.
+// Each active vertex proposes along its heaviest free edges. For iterations in which most vertices are active: all rows
+// are read in order, with coalesced loads into shared memory, then a thread takes each row. Rows longer than `long_row`
+// are left to propose_pieces; blocks of rows with more than `capacity` entries are not staged.
 __device__ bool propose_dense(const Problem& problem, const Iteration& it, const Options& options) {
-    const Stage stage = stage_of(options);
+    const StagedRows buffer = staged_rows(options);
     const Mode mode = mode_of(it);
     bool proposed = false;
     for (i64 first = (i64)blockIdx.x * ROWS; first < problem.rows; first += (i64)gridDim.x * ROWS) {
         const i64 last = first + ROWS < problem.rows ? first + ROWS : problem.rows;
-        if (mode == FRESH) proposed |= propose_block<FRESH>(problem, it, stage, first, last, options.long_row);
+        if (mode == FRESH) proposed |= propose_block<FRESH>(problem, it, buffer, first, last, options.long_row);
         else if (mode == UNCHARGED)
-            proposed |= propose_block<UNCHARGED>(problem, it, stage, first, last, options.long_row);
-        else proposed |= propose_block<CHARGED>(problem, it, stage, first, last, options.long_row);
+            proposed |= propose_block<UNCHARGED>(problem, it, buffer, first, last, options.long_row);
+        else proposed |= propose_block<CHARGED>(problem, it, buffer, first, last, options.long_row);
         __syncthreads();
     }
     return proposed;
 }
 
-// Lanes that bring a row of the active list into shared memory.
+// Lanes that load a row of the active list into shared memory.
 #define STAGING_LANES 4
 
-// The vertices of the active list propose along their heaviest free edges, for short rows: a block stages the
-// rows of 256 vertices, a few lanes to a row, then takes a thread to a row.
+// The same for 256 vertices of the active list from `first` on: their rows are staged by a few lanes each, then a
+// thread takes each row.
 template <Mode MODE>
-__device__ __forceinline__ bool propose_listed_block(const Problem& problem, const Iteration& it, const Stage& stage,
-                                                     const INDEX* list, i64 first, i64 long_row) {
+__device__ __forceinline__ bool propose_listed_block(const Problem& problem, const Iteration& it,
+                                                     const StagedRows& buffer, const INDEX* list, i64 first,
+                                                     i64 long_row) {
     __shared__ INDEX begins[ROWS];
     __shared__ int places[ROWS + 1];
     const int t = threadIdx.x;
@@ -102,16 +105,16 @@ __device__ __forceinline__ bool propose_listed_block(const Problem& problem, con
     const int place = block_exclusive_sum(mine ? (int)(end - begin) : 0, places + ROWS);
     places[t] = place;
     __syncthreads();
-    const bool staged = places[ROWS] <= stage.capacity;
+    const bool staged = places[ROWS] <= buffer.capacity;
     if (staged) {
 #pragma unroll
         for (int row = t / STAGING_LANES; row < ROWS; row += ROWS / STAGING_LANES) {
             const i64 from = (i64)begins[row] - places[row];
             for (int i = places[row] + t % STAGING_LANES; i < places[row + 1]; i += STAGING_LANES) {
                 const INDEX column = problem.indices[from + i];
-                stage.columns[i] = column;
-                stage.values[i] = problem.values[from + i];
-                stage.states[i] = column_state<MODE>(problem, column);
+                buffer.columns[i] = column;
+                buffer.values[i] = problem.values[from + i];
+                buffer.states[i] = column_state<MODE>(problem, column);
             }
         }
     }
@@ -119,28 +122,29 @@ __device__ __forceinline__ bool propose_listed_block(const Problem& problem, con
     if (!mine) return false;
     Seeker seeker;
     seeker.load(problem, vertex, false);
-    return propose_row<MODE>(problem, it, stage, seeker, staged ? place : -1, begin, end);
+    return propose_row<MODE>(problem, it, buffer, seeker, staged ? place : -1, begin, end);
 }
 
+// Each vertex of the active list proposes along its heaviest free edges, for short rows.
 __device__ bool propose_listed(const Problem& problem, const Iteration& it, const Options& options, const INDEX* list) {
-    const Stage stage = stage_of(options);
+    const StagedRows buffer = staged_rows(options);
     bool proposed = false;
     for (i64 first = (i64)blockIdx.x * ROWS; first < it.active; first += (i64)gridDim.x * ROWS) {
-        proposed |= it.charged ? propose_listed_block<CHARGED>(problem, it, stage, list, first, options.long_row)
-                               : propose_listed_block<UNCHARGED>(problem, it, stage, list, first, options.long_row);
+        proposed |= it.charged ? propose_listed_block<CHARGED>(problem, it, buffer, list, first, options.long_row)
+                               : propose_listed_block<UNCHARGED>(problem, it, buffer, list, first, options.long_row);
         __syncthreads();
     }
     return proposed;
 }
 
-// The vertices of the active list (all vertices in the first iteration) propose along their heaviest free
-// edges, for longer rows: a generalized sparse matrix-vector product with `width` lanes to a row.
+// Each vertex of the active list (all vertices in the first iteration) proposes along its heaviest free edges, for
+// longer rows: as in a CSR matrix-vector product, `width` lanes reduce each row.
 __device__ bool propose_sparse(const Problem& problem, const Iteration& it, const Options& options, const INDEX* list) {
     const int width = options.width, lane = threadIdx.x % width;
     const i64 rows_at_once = (i64)gridDim.x * blockDim.x / width;
     const i64 own = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / width;
     bool proposed = false;
-    // All lanes of a warp go round together: they exchange candidates.
+    // All lanes of a warp make the same number of rounds, because they take part in the shuffles.
     for (i64 round = 0; round * rows_at_once < it.active; ++round) {
         const i64 item = round * rows_at_once + own;
         Seeker seeker;

@@ -2,34 +2,34 @@
 #include "csgraph/sorted_neighbors.cuh"
 #include "csgraph/frontier.cuh"
 
-// Rows longer than this are marked by all blocks together, after a meeting of their own.
+// The neighbours of rows longer than this are marked by all blocks together, in an extra pass.
 #define DEFER 1024
 
 struct Traversal {
     const Span* spans;
     const u32* neighbours;
     const int* starts;
-    // The lowest position of a parent so far; -1 for the starts.
+    // The lowest position of a numbered neighbour so far; -1 for the starts.
     int* marks;
     int* order;
-    // The items of the levels with even and with odd numbers.
+    // The items of frontiers of even and of odd depth.
     Item *even, *odd;
-    // Two words a block for the totals, two for the meetings.
+    // Two words per block for the scan over blocks, two for the grid-wide sums.
     u64* totals;
-    u64* meetings;
-    HandOver* hand_over;
+    u64* sum_words;
+    Handoff* handoff;
     int start_count;
 };
 
-__device__ __forceinline__ Item* items_at(const Traversal& t, u32 level) { return level % 2 ? t.odd : t.even; }
+__device__ __forceinline__ Item* items_at(const Traversal& t, u32 depth) { return depth % 2 ? t.odd : t.even; }
 
-// A child that this lane has found: its word among the neighbours and its own row.
+// A child that this lane has found: its neighbour word and its row.
 struct Child {
     u32 word;
     Span span;
 };
 
-// The items of level 0 are pieces of the list of starts.
+// The items of depth 0 are pieces of the list of starts.
 __device__ __forceinline__ u32 start_word(const Traversal& t, u32 item) {
     const i64 place = (i64)item * WIDTH + threadIdx.x % WIDTH;
     if (place >= t.start_count) return EMPTY;
@@ -37,25 +37,25 @@ __device__ __forceinline__ u32 start_word(const Traversal& t, u32 item) {
     return with_flags(start, load_span(t.spans, start).length) & ~LEAF;
 }
 
-// The children of a parent are the neighbours whose lowest parent it is.
-__device__ __forceinline__ u32 child_word(const Traversal& t, const Level& level, u32 item) {
-    if (level.number == 0) return start_word(t, item);
-    const Item piece = load_item(items_at(t, level.number) + item);
+// The children of a position are its neighbours with its mark.
+__device__ __forceinline__ u32 child_word(const Traversal& t, const Frontier& frontier, u32 item) {
+    if (frontier.depth == 0) return start_word(t, item);
+    const Item piece = load_item(items_at(t, frontier.depth) + item);
     const u32 lane = threadIdx.x % WIDTH;
     if (lane >= (piece.length & ~DEFERRED)) return EMPTY;
     const u32 word = __ldg(t.neighbours + piece.begin + lane);
     return __ldcg(t.marks + (word & VERTEX)) == piece.position ? word : EMPTY;
 }
 
-__device__ __forceinline__ Child find_child(const Traversal& t, const Level& level, u32 item, u32 end) {
+__device__ __forceinline__ Child find_child(const Traversal& t, const Frontier& frontier, u32 item, u32 end) {
     Child child = {EMPTY, {0, 0}};
-    if (item < end) child.word = child_word(t, level, item);
+    if (item < end) child.word = child_word(t, frontier, item);
     if (child.word != EMPTY) child.span = load_span(t.spans, child.word & VERTEX);
     return child;
 }
 
 __device__ __forceinline__ bool is_long(const Child& child) { return child.word != EMPTY && child.word & LONG; }
-// The only neighbour of a leaf is its parent: nothing comes of it.
+// Rows that need an item and fit into one. A leaf needs none: its only neighbour is its parent.
 __device__ __forceinline__ bool is_short(const Child& child) { return !(child.word & (LONG | LEAF)); }
 
 __device__ __forceinline__ u64 counts_of(const Child& child) {
@@ -64,14 +64,15 @@ __device__ __forceinline__ u64 counts_of(const Child& child) {
     return is_short(child) ? CHILD + 1 : CHILD;
 }
 
-// By the first warp: tells the other blocks this block's sum, and adds up theirs. Returns that of the lower blocks.
-__device__ __forceinline__ u64 exchange(const Traversal& t, const Level& level, Sums& sums, u64 own) {
-    const u32 time = level.number + 1, lane = threadIdx.x, flag = sums.deferred ? DEFERRED : 0;
-    if (lane < 2) tell(t.totals + 2 * blockIdx.x + lane, time, lane ? items_of(own) : children_of(own) | flag);
+// Exclusive scan over the blocks, by the first warp: publishes this block's counts and adds up those of the lower
+// blocks. The storage gets the total of all blocks and whether any block has deferred rows.
+__device__ __forceinline__ u64 scan_blocks(const Traversal& t, const Frontier& frontier, ScanStorage& scan, u64 own) {
+    const u32 stamp = frontier.depth + 1, lane = threadIdx.x, flag = scan.deferred ? DEFERRED : 0;
+    if (lane < 2) publish(t.totals + 2 * blockIdx.x + lane, stamp, lane ? items_of(own) : children_of(own) | flag);
     u64 before = 0, all = 0;
     bool deferred = false;
     for (u32 block = lane; block < gridDim.x; block += 32) {
-        const u32 children = hear(t.totals + 2 * block, time), items = hear(t.totals + 2 * block + 1, time);
+        const u32 children = wait_for(t.totals + 2 * block, stamp), items = wait_for(t.totals + 2 * block + 1, stamp);
         const u64 sum = (u64)(children & ~DEFERRED) << 32 | items;
         all += sum;
         if (block < blockIdx.x) before += sum;
@@ -80,10 +81,10 @@ __device__ __forceinline__ u64 exchange(const Traversal& t, const Level& level, 
     before = warp_sum(before);
     all = warp_sum(all);
     deferred = __any_sync(FULL_WARP, deferred);
-    __syncwarp();  // all lanes have read the flag
+    __syncwarp();  // all lanes have read the flag before it is overwritten
     if (lane == 0) {
-        sums.level = all;
-        sums.deferred = deferred;
+        scan.total = all;
+        scan.deferred = deferred;
     }
     return before;
 }
@@ -92,12 +93,13 @@ __device__ __forceinline__ void mark(const Traversal& t, i64 place, int position
     atomicMin(t.marks + (__ldg(t.neighbours + place) & VERTEX), position);
 }
 
-// Gives the children of a warp their positions, marks their neighbours and lists their items. Rows of at most WIDTH
-// entries are marked by a group of lanes each, longer ones by the warp.
-__device__ __forceinline__ void place_children(const Traversal& t, const Level& level, const Child& child, u64 counts) {
+// Stores a warp's children at their positions, marks their neighbours and stores their items. Rows of at most WIDTH
+// entries are marked by WIDTH lanes each, longer ones by the warp.
+__device__ __forceinline__ void place_children(const Traversal& t, const Frontier& frontier, const Child& child,
+                                               u64 counts) {
     const u32 lane = threadIdx.x % WIDTH;
-    const int position = level.placed + (int)children_of(counts);
-    Item* const items = items_at(t, level.number + 1) + items_of(counts);
+    const int position = frontier.placed + (int)children_of(counts);
+    Item* const items = items_at(t, frontier.depth + 1) + items_of(counts);
     if (child.word != EMPTY) t.order[position] = (int)(child.word & VERTEX);
     if (is_short(child)) store_item(items, child.span.begin, position, (u32)child.span.length);
     u32 group =
@@ -124,83 +126,84 @@ __device__ __forceinline__ void place_children(const Traversal& t, const Level& 
     }
 }
 
-// The marks of the rows that were deferred, item by item.
-__device__ __forceinline__ void mark_deferred(const Traversal& t, const Level& next, u32 blocks, u32 block) {
+// Marks the neighbours of the deferred rows, WIDTH lanes per item.
+__device__ __forceinline__ void mark_deferred(const Traversal& t, const Frontier& next, u32 blocks, u32 block) {
     const u32 end = share_begin(next.items, block + 1, blocks), lane = threadIdx.x % WIDTH;
     for (u32 item = share_begin(next.items, block, blocks) + threadIdx.x / WIDTH; item < end;
          item += blockDim.x / WIDTH) {
-        const Item piece = load_item(items_at(t, next.number) + item);
+        const Item piece = load_item(items_at(t, next.depth) + item);
         if (piece.length & DEFERRED && lane < (piece.length & ~DEFERRED)) mark(t, piece.begin + lane, piece.position);
     }
 }
 
-// From one level to the next. Marks of this level are complete, and those made for the next lie above them: so a block
-// may go on to the next level's marks while another still looks for children.
-__device__ __forceinline__ void advance(const Traversal& t, Sums& sums, Level& level, u32 blocks, u32 block) {
-    const u32 first = share_begin(level.items, block, blocks), end = share_begin(level.items, block + 1, blocks);
+// Replaces the frontier by the next one. The marks of this frontier are complete, and those for the next are above
+// them, so a block may set these while another block is still searching for children.
+__device__ __forceinline__ void expand(const Traversal& t, ScanStorage& scan, Frontier& frontier, u32 blocks,
+                                       u32 block) {
+    const u32 first = share_begin(frontier.items, block, blocks), end = share_begin(frontier.items, block + 1, blocks);
     const u32 step = blockDim.x / WIDTH, warp = threadIdx.x / 32, slot = threadIdx.x / WIDTH;
     const bool at_once = end - first <= step;
 
-    if (threadIdx.x == 0) sums.deferred = 0;
+    if (threadIdx.x == 0) scan.deferred = 0;
     Child child = {EMPTY, {0, 0}};
     u64 counts = 0;
     bool deferred = false;
     for (u32 base = first; base < end; base += step) {
-        child = find_child(t, level, base + slot, end);
+        child = find_child(t, frontier, base + slot, end);
         counts += counts_of(child);
         deferred |= is_long(child) && child.span.length > DEFER;
     }
     u64 warp_total;
-    u64 before = counts_before(counts, warp_total);
+    u64 before = warp_scan(counts, warp_total);
     __syncthreads();
-    if (threadIdx.x % 32 == 0) sums.warps[warp] = warp_total;
-    if (deferred) sums.deferred = 1;
+    if (threadIdx.x % 32 == 0) scan.warps[warp] = warp_total;
+    if (deferred) scan.deferred = 1;
     __syncthreads();
-    // While the blocks exchange their sums, the rows that come next are on their way.
+    // Overlaps the scan over the blocks with the loads of the next rows.
     if (at_once && is_short(child)) prefetch(t.neighbours + child.span.begin);
     if (warp == 0) {
-        const u64 own = sum_warps(sums, 0);
+        const u64 own = scan_warps(scan, 0);
         u64 base = 0;
-        if (blocks > 1) base = exchange(t, level, sums, own);
-        else if (threadIdx.x == 0) sums.level = own;
-        sums.before[threadIdx.x] += base;
+        if (blocks > 1) base = scan_blocks(t, frontier, scan, own);
+        else if (threadIdx.x == 0) scan.total = own;
+        scan.before[threadIdx.x] += base;
     }
     __syncthreads();
 
-    const u64 total = sums.level;
-    const bool any_deferred = sums.deferred;
+    const u64 total = scan.total;
+    const bool any_deferred = scan.deferred;
     if (at_once) {
-        place_children(t, level, child, sums.before[warp] + before);
+        place_children(t, frontier, child, scan.before[warp] + before);
     } else {
-        u64 base = sums.before[0];
+        u64 base = scan.before[0];
         for (u32 begin = first; begin < end; begin += step) {
-            child = find_child(t, level, begin + slot, end);
-            before = counts_before(counts_of(child), warp_total);
+            child = find_child(t, frontier, begin + slot, end);
+            before = warp_scan(counts_of(child), warp_total);
             __syncthreads();
-            if (threadIdx.x % 32 == 0) sums.warps[warp] = warp_total;
+            if (threadIdx.x % 32 == 0) scan.warps[warp] = warp_total;
             __syncthreads();
-            if (warp == 0) sum_warps(sums, base);
+            if (warp == 0) scan_warps(scan, base);
             __syncthreads();
-            place_children(t, level, child, sums.before[warp] + before);
-            base = sums.before[blockDim.x / 32 - 1] + sums.warps[blockDim.x / 32 - 1];
+            place_children(t, frontier, child, scan.before[warp] + before);
+            base = scan.before[blockDim.x / 32 - 1] + scan.warps[blockDim.x / 32 - 1];
         }
     }
-    level.items = items_of(total);
-    level.placed += (int)children_of(total);
-    ++level.number;
-    if (blocks > 1) meet(t.meetings, level.meetings, 0);
+    frontier.items = items_of(total);
+    frontier.placed += (int)children_of(total);
+    ++frontier.depth;
+    if (blocks > 1) grid_sum(t.sum_words, frontier.sums, 0);
     else __syncthreads();
     if (!any_deferred) return;
-    mark_deferred(t, level, blocks, block);
-    if (blocks > 1) meet(t.meetings, level.meetings, 0);
+    mark_deferred(t, frontier, blocks, block);
+    if (blocks > 1) grid_sum(t.sum_words, frontier.sums, 0);
     else __syncthreads();
 }
 
-// The order of Cuthill and McKee from all starts at once, level by level: the children of a level's vertices, in the
-// order of these, each one's in the order of its row. A cooperative launch.
-extern "C" __global__ void __launch_bounds__(1024) traverse(Traversal t, Widths widths) {
-    __shared__ Sums sums;
-    Level level = {pieces(t.start_count), 0, 0, 0};
-    traverse_levels(level, widths, t.hand_over,
-                    [&](Level& now, u32 blocks, u32 block) { advance(t, sums, now, blocks, block); });
+// Level-synchronous Cuthill-McKee order from all starts at once, in one cooperative launch: each frontier appends its
+// vertices' children, position by position, in the order of the sorted rows.
+extern "C" __global__ void __launch_bounds__(1024) traverse(Traversal t, SingleBlockLimits limits) {
+    __shared__ ScanStorage scan;
+    Frontier frontier = {pieces(t.start_count), 0, 0, 0};
+    traverse_frontiers(frontier, limits, t.handoff,
+                       [&](Frontier& now, u32 blocks, u32 block) { expand(t, scan, now, blocks, block); });
 }

@@ -1,0 +1,73 @@
+"""Configuration of the documentation, built by `make docs`."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# The checkout, also where the package is not installed.
+sys.path.insert(0, str(ROOT))
+
+import linforest_precond  # noqa: E402
+
+project = "linforest_precond"
+author = "the linforest_precond developers"
+copyright = author
+version = release = linforest_precond.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+root_doc = "index"
+exclude_patterns = ["**.ipynb_checkpoints"]
+templates_path = ["_templates"]
+default_role = "py:obj"
+
+# Headings of every level are link targets; no dollar math, so that no page loads MathJax.
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]
+
+# Notebooks are executed, each in a folder of its own; unchanged ones come from the cache in build/.
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(ROOT / "build" / "notebooks")
+nb_execution_in_temp = True
+nb_execution_timeout = 600
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+highlight_language = "none"
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "linforest_precond"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+}
+
+
+def setup(app):
+    copy_notebooks()
+    app.connect("source-read", adapt_links)
+
+
+def copy_notebooks():
+    """Sphinx reads files inside docs/ only: copy the notebooks to docs/notebooks, which git ignores."""
+    target = ROOT / "docs" / "notebooks"
+    target.mkdir(exist_ok=True)
+    for old in target.glob("*.ipynb"):
+        old.unlink()
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        shutil.copy2(notebook, target)
+
+
+def adapt_links(app, docname, source):
+    """Pages link to the repository's files: notebooks are pages of the site, benchmarks are not."""
+    text = re.sub(r"\]\(\.\./((?:\.\./)*notebooks/)", r"](\1", source[0])
+    source[0] = re.sub(r"\[([^\]]+)\]\((?:\.\./)+benchmarks[^)]*\)", r"\1", text)
