@@ -115,7 +115,7 @@ HOST_GRAPHS = {
 }
 
 
-class TestStreaming:
+class TestOutOfCore:
     @pytest.mark.parametrize("name", HOST_GRAPHS)
     @pytest.mark.parametrize("room", [None, 0, 9000])
     @pytest.mark.parametrize("batches", [None, 1, 2, 3, 40])
@@ -154,13 +154,13 @@ class TestStreaming:
         np.testing.assert_array_equal(found.mate, lf.graph.matching(A).mate)
 
     def test_only_open_batches_are_copied(self, cuda, monkeypatch):
-        """A path of rising weights is worked off from its end: one pair in every round."""
+        """On a path of rising weights each round matches one pair, from the heavy end on."""
         copied = []
-        bring = out_of_core_matching.Buffer.bring
+        load = out_of_core_matching.Buffer.load
         monkeypatch.setattr(
             out_of_core_matching.Buffer,
-            "bring",
-            lambda self, *batch: copied.append((self, batch[1:])) or bring(self, *batch),
+            "load",
+            lambda self, *batch: copied.append((self, batch[1:])) or load(self, *batch),
         )
         graph = as_graph(HOST_GRAPHS["path"])
         out_of_core_matching.match(graph, KEY, batches=4, room=0)

@@ -1,4 +1,4 @@
-"""The CPU backend: Numba kernels on NumPy arrays, a folder for each room, a file for each algorithm."""
+"""The CPU backend: Numba kernels on NumPy arrays, a folder for each topic, a file for each algorithm."""
 
 import numpy as xp
 

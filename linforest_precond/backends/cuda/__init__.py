@@ -1,4 +1,4 @@
-"""The CUDA backend: CuPy arrays and CUDA C++ kernels, a folder for each room, a file for each algorithm."""
+"""The CUDA backend: CUDA C++ kernels on CuPy arrays, a folder for each topic, a file for each algorithm."""
 
 from . import csgraph as csgraph
 from . import forest as forest
@@ -25,12 +25,12 @@ __all__ = [
 ]
 
 name = "cuda"
-# Two half-edges a vertex and a flag fit into 32 bits (kernels/forest/ranking_stages.cuh).
+# The number of a half-edge (two per vertex) and a flag share 32 bits (kernels/forest/ranking_stages.cuh).
 max_rows = 2**30 - 1
 
 
 def __getattr__(attribute):
-    """`xp` is CuPy, imported when first asked for."""
+    """`xp` is CuPy, imported on first use."""
     if attribute == "xp":
         import cupy
 

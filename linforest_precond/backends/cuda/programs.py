@@ -1,6 +1,6 @@
-"""Every CUDA program with every combination of macros that it is compiled with.
+"""All CUDA programs with all combinations of macros they are compiled with.
 
-The tests compile them all; `kernels` of runtime/loader.py compiles what is used.
+The tests compile all of them; `kernels` of runtime/loader.py compiles those that are used.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from .tridiagonal import tiles
 
 
 def _every(**choices):
-    """Every combination of the choices, as macros for `program`."""
+    """The Cartesian product of the choices, as macros for `program`."""
     return [dict(zip(choices, each)) for each in itertools.product(*choices.values())]
 
 
@@ -23,10 +23,10 @@ _VALUES = (np.float32, np.float64, np.complex64, np.complex128)
 _WEIGHTS = (np.float32, np.float64)
 _INDICES = (np.int32, np.int64)
 _BLOCKS = (1, 2, 4)
-# Lanes to a row of neighbours.
+# Lanes per row of neighbours.
 _WIDTHS = (4, 8, 16, 32)
 _KINDS = (tiles.PLAIN, tiles.SYMMETRIC, tiles.TRANSPOSED)
-# What is stored, and what it is applied to: the same, or of double precision.
+# The stored precision and that of the vectors: the same, or double.
 _APPLIED = [
     {"VALUE": value, "RESULT": result}
     for value, result in itertools.product(_VALUES, _VALUES)
@@ -34,10 +34,9 @@ _APPLIED = [
 ]
 # Programs that search rows for the best edge.
 _SEARCHES = _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, PIECE=(best_edges.PIECE,))
-# Scalars instead of blocks, beside the type of double precision.
+# Scalar (not block) tridiagonal matrices, and the double-precision type.
 _SCALAR = [{"VALUE": value, "WIDE": wide_type(value), "BLOCK": 1} for value in _VALUES]
 
-# Every program with every combination of macros it is used with: the tests compile them all.
 PROGRAMS = {
     "matrix/entries": _every(VALUE=_VALUES, INDEX=_INDICES),
     "forest/factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4), PIECE=(factor.PIECE,)),
@@ -48,7 +47,7 @@ PROGRAMS = {
     "forest/linear_forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "forest/ordering": _every(INDEX=_INDICES),
     "forest/bands": _every(VALUE=_VALUES, INDEX=_INDICES),
-    "matching/edge_values": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
+    "matching/matched_edge_values": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "forest/pairs": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "matching/aggregates": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "matrix/row_merging": _every(VALUE=_VALUES, INDEX=_INDICES),

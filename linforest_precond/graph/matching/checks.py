@@ -57,7 +57,7 @@ def is_maximal_matching(A: Any, mate: Any) -> bool:
 
 
 def _is_matching(graph: Graph, mate: Array) -> bool:
-    joined = is_nonzero(backend_of(mate).matching.edge_values.edge_values(graph, mate))
+    joined = is_nonzero(backend_of(mate).matching.matched_edge_values.matched_edge_values(graph, mate))
     return are_mutual(mate) and bool((joined | (mate < 0)).all())  # stall: the answer
 
 

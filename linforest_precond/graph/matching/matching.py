@@ -112,7 +112,7 @@ def matching(
         mate, progress = _match_streamed(graph, options["seed"], batches)
     else:
         mate, progress = match_graph(graph, method, **options)
-    values = backend_of(mate).matching.edge_values.edge_values(graph, mate)
+    values = backend_of(mate).matching.matched_edge_values.matched_edge_values(graph, mate)
     return Matching(mate, values, progress, graph.total_weight, graph.scale, method)
 
 

@@ -1,4 +1,4 @@
-"""Aggregates: groups of vertices that become one vertex of a coarser matrix."""
+"""Aggregates: groups of vertices, each of which becomes one vertex of a coarser matrix."""
 
 import numpy as np
 from numba import prange
@@ -8,14 +8,15 @@ from ..runtime.constants import NO_VERTEX
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel
 
-ROWS_AT_ONCE = 4096  # vertices that one thread takes at a time
+ROWS_AT_ONCE = 4096  # vertices that one thread processes at a time
 
 
 def of_mates(graph, mate, tie_key):
-    """Make an aggregate of every pair; a single vertex joins that of its heaviest paired neighbour.
+    """Make an aggregate of every matched pair; a single vertex joins that of its heaviest matched neighbour.
 
-    A single vertex without one stays alone. `tie_key` orders equal weights, as in matchings. Returns each
-    vertex's aggregate, numbered by their lowest vertices, and how many there are.
+    A single vertex without such a neighbour stays alone. `tie_key` orders equal weights, as in matchings.
+    Returns the aggregate of each vertex and the number of aggregates, which are numbered in the order of
+    their lowest vertices.
     """
     roots = np.empty(graph.n, graph.indices.dtype)
     arrays = graph.indptr, graph.indices, graph.values, mate
@@ -26,21 +27,21 @@ def of_mates(graph, mate, tie_key):
 
 
 def members_of(aggregates, count):
-    """The vertices of each aggregate, ascending, one aggregate after the other, and where each begins."""
+    """The vertices of all aggregates in CSR form: where each aggregate begins, and its ascending vertices."""
     indptr = np.zeros(count + 1, aggregates.dtype)
     members = np.empty(aggregates.size, aggregates.dtype)
     list_members(readonly(aggregates), indptr, members)
     return indptr, members
 
 
-# Each vertex's root: the lower member of the pair that it belongs to or joins, or itself.
+# The root of each vertex: the lower vertex of the pair that it belongs to or joins, or itself.
 @kernel(parallel=True)
 def find_roots(indptr, indices, values, mate, tie_key, roots):
     for block in prange(-(-roots.size // ROWS_AT_ONCE)):
         for v in range(block * ROWS_AT_ONCE, min((block + 1) * ROWS_AT_ONCE, roots.size)):
             other = np.int64(mate[v])
             if other < 0:
-                other = heaviest_paired(indptr, indices, values, mate, tie_key, v)
+                other = heaviest_matched(indptr, indices, values, mate, tie_key, v)
                 if other < 0:
                     roots[v] = v
                     continue
@@ -49,9 +50,10 @@ def find_roots(indptr, indices, values, mate, tie_key, roots):
                 roots[v] = min(v, other)
 
 
-# The first of a vertex's edges to paired vertices: by weight, then hash, then column, which ascends.
+# The best of a vertex's edges to matched vertices: by weight, then hash, then column. Columns ascend, so a
+# later one never wins a tie.
 @helper
-def heaviest_paired(indptr, indices, values, mate, tie_key, v):
+def heaviest_matched(indptr, indices, values, mate, tie_key, v):
     best = NO_VERTEX
     best_weight, best_tie = values.dtype.type(0), np.uint32(0)
     for slot in range(np.int64(indptr[v]), np.int64(indptr[v + 1])):
@@ -64,7 +66,8 @@ def heaviest_paired(indptr, indices, values, mate, tie_key, v):
     return best
 
 
-# Numbers the roots in the order in which their aggregates are first met, in place; how many there are.
+# Replaces roots by aggregates, numbered in the order of their lowest vertices; returns the number of
+# aggregates.
 @kernel
 def number_roots(roots, numbers):
     count = 0
@@ -77,14 +80,15 @@ def number_roots(roots, numbers):
     return count
 
 
-# Sorts vertices by their aggregates, by counting; `indptr` is zero at first.
+# Counting sort of the vertices by their aggregates; `indptr` is zero at first.
 @kernel
 def list_members(aggregates, indptr, members):
     for v in range(aggregates.size):
         indptr[aggregates[v] + 1] += 1
     for aggregate in range(1, indptr.size):
         indptr[aggregate] += indptr[aggregate - 1]
-    # While they are placed, each aggregate's pointer moves to its end, which is where the next one begins.
+    # Scattering moves each aggregate's pointer to its end, where the next aggregate begins: shifted back
+    # afterwards.
     for v in range(aggregates.size):
         aggregate = aggregates[v]
         members[indptr[aggregate]] = v

@@ -1,4 +1,7 @@
-"""The greedy matching: edges in their total order, each taken when both of its ends are free."""
+"""The greedy matching: edges in their total order, each matched when both of its ends are free.
+
+Algorithm 2 of Fagginger Auer & Bisseling (2012).
+"""
 
 import numpy as np
 
@@ -8,19 +11,19 @@ from ..runtime.edge_order import precedes
 from ..runtime.hashing import edge_hash, mix64
 from ..runtime.jit import helper, kernel
 
-# Ranges of so many edges at most are sorted by insertion.
+# Ranges of at most this many edges are sorted by insertion.
 FEW = 24
 
 
 def match(graph, tie_key):
-    """The mate of each vertex, -1 of a single one, and an array: one sweep over the edges, maximal."""
+    """The mate of each vertex, -1 where it is single, and an array: one sweep over the edges, maximal."""
     indptr, indices, values = map(readonly, (graph.indptr, graph.indices, graph.values))
     count = count_edges(indptr, indices, values)
     weights, ties = np.empty(count, values.dtype), np.empty(count, np.uint32)
     lows, highs = np.empty(count, indices.dtype), np.empty(count, indices.dtype)
     list_edges(indptr, indices, values, np.uint32(tie_key), weights, ties, lows, highs)
     mate = np.full(graph.n, NO_VERTEX, indices.dtype)
-    take_edges(weights, ties, lows, highs, mate)
+    match_edges(weights, ties, lows, highs, mate)
     return mate, np.array([1, 1])
 
 
@@ -33,7 +36,7 @@ def count_edges(indptr, indices, values):
     return count
 
 
-# The edges, each from its lower end.
+# The edges of the upper triangle: each edge once.
 @kernel
 def list_edges(indptr, indices, values, tie_key, weights, ties, lows, highs):
     count = 0
@@ -46,34 +49,35 @@ def list_edges(indptr, indices, values, tie_key, weights, ties, lows, highs):
                 count += 1
 
 
-# Quicksort from the first edge on, where a range gives up the edges that have lost an end by the time it is
-# reached: most are never sorted. The stack holds the ranges behind the one at hand, the nearest on top.
+# Quicksort interleaved with matching, as in Filter-Kruskal (Osipov, Sanders & Singler 2009): a range drops
+# the edges with a matched end before it is partitioned, so most edges are never sorted. The stack holds the
+# later ranges, the next one on top.
 @kernel
-def take_edges(weights, ties, lows, highs, mate):
+def match_edges(weights, ties, lows, highs, mate):
     stack = np.empty((64, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, weights.size
     depth = 1
     while depth > 0:
         depth -= 1
         begin = stack[depth, 0]
-        end = drop_taken(weights, ties, lows, highs, mate, begin, stack[depth, 1])
+        end = drop_matched(weights, ties, lows, highs, mate, begin, stack[depth, 1])
         while end - begin > FEW:
-            middle = split(weights, ties, lows, highs, begin, end)
+            middle = partition(weights, ties, lows, highs, begin, end)
             if depth == stack.shape[0]:
                 stack = np.concatenate((stack, np.empty_like(stack)))
             stack[depth, 0], stack[depth, 1] = middle, end
             depth += 1
             end = middle
-        sort_few(weights, ties, lows, highs, begin, end)
+        insertion_sort(weights, ties, lows, highs, begin, end)
         for i in range(begin, end):
             low, high = lows[i], highs[i]
             if mate[low] == NO_VERTEX and mate[high] == NO_VERTEX:
                 mate[low], mate[high] = high, low
 
 
-# Move the edges of a range whose ends are both free to its front; where they end.
+# Moves the edges of a range with two free ends to its front (stream compaction); returns where they end.
 @helper
-def drop_taken(weights, ties, lows, highs, mate, begin, end):
+def drop_matched(weights, ties, lows, highs, mate, begin, end):
     free = begin
     for i in range(begin, end):
         if mate[lows[i]] == NO_VERTEX and mate[highs[i]] == NO_VERTEX:
@@ -82,9 +86,9 @@ def drop_taken(weights, ties, lows, highs, mate, begin, end):
     return free
 
 
-# Part a range in two, the edges before a pivot in front. It is the median of three, so neither part is empty.
+# Hoare partition about the median of three edges, at a pseudorandom offset; neither part is empty.
 @helper
-def split(weights, ties, lows, highs, begin, end):
+def partition(weights, ties, lows, highs, begin, end):
     third = (end - begin) // 3
     offset = np.int64(mix64(np.uint64(begin) ^ np.uint64(end)) % np.uint64(third))
     a = begin + offset
@@ -116,7 +120,7 @@ def edge_precedes(weights, ties, lows, highs, i, j):
 
 
 @helper
-def sort_few(weights, ties, lows, highs, begin, end):
+def insertion_sort(weights, ties, lows, highs, begin, end):
     for i in range(begin + 1, end):
         weight, tie, low, high = weights[i], ties[i], lows[i], highs[i]
         j = i

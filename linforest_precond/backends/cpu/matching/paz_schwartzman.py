@@ -1,8 +1,8 @@
-"""One pass over the edges that keeps few of them: the local ratio algorithm of Paz & Schwartzman (2018).
+"""The semi-streaming local-ratio algorithm of Paz & Schwartzman (2018): one pass, few edges kept on a stack.
 
-In the form of Ghaffari & Wajc, "Simplified and Space-Optimal Semi-Streaming (2+ε)-Approximate Matching"
-(2019), doi:10.4230/OASIcs.SOSA.2019.13: the potentials, enlarged by 1 + ε/2, cover every edge, and their sum
-is at most twice the weight of the matching.
+Implemented in the form of Ghaffari & Wajc, "Simplified and Space-Optimal Semi-Streaming (2+ε)-Approximate
+Matching" (2019), doi:10.4230/OASIcs.SOSA.2019.13: the vertices' dual variables (potentials), scaled by
+1 + ε/2, cover every edge, and their sum is at most twice the weight of the matching.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..runtime.jit import kernel
 
 
 def match(graph, epsilon):
-    """The mate of each vertex, -1 of a single one, and an array: one pass, and whether it is maximal."""
+    """The mate of each vertex, -1 where it is single, and an array: one pass, whether it is maximal."""
     arrays = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
     lows, highs = keep_edges(*arrays, 1.0 + 0.5 * epsilon, graph.scale)
     mate = np.full(graph.n, NO_VERTEX, graph.indices.dtype)
@@ -21,8 +21,8 @@ def match(graph, epsilon):
     return mate, np.array([1, is_maximal(*arrays, mate)])
 
 
-# Each edge, from its lower end, is kept if it outweighs the potentials of its ends by the factor; they then
-# rise by what it has more than both.
+# The stack of edges: an edge is pushed if its weight exceeds `factor` times the potentials of its ends; both
+# potentials then grow by the excess of the weight over their sum.
 @kernel
 def keep_edges(indptr, indices, values, factor, scale):
     n = indptr.size - 1
@@ -44,7 +44,7 @@ def keep_edges(indptr, indices, values, factor, scale):
     return lows[:count], highs[:count]
 
 
-# The last edge kept is taken first.
+# Unwinds the stack: the last edge is matched first, and each that has two free ends.
 @kernel
 def unwind(lows, highs, mate):
     for i in range(lows.size - 1, -1, -1):

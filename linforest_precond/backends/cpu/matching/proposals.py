@@ -9,19 +9,19 @@ from ..runtime.constants import NO_VERTEX
 from ..runtime.hashing import is_positive, iteration_keys, order_hash
 from ..runtime.jit import kernel
 
-# The choice of a vertex all of whose neighbours are out.
+# The choice of a dead vertex: all of its neighbours are OUT.
 DEAD = -2
-# What the others see of a vertex; matched and dead ones are out.
+# The public state of a vertex; matched and dead vertices are OUT.
 RED, BLUE, OUT = np.uint8(0), np.uint8(1), np.uint8(2)
 
 
 def match(graph, weighted, threshold, seed, limit):
-    """The mate of each vertex, -1 of a single one, and an array: rounds made, whether it is surely maximal.
+    """The mate of each vertex, -1 where it is single, and an array: rounds, whether it is proven maximal.
 
-    In a round every vertex that is neither matched nor dead draws its colour. Blue ones propose to a red
-    neighbour: that of their heaviest edge, or whichever comes first in a random order of the vertices, which
-    also decides between equal weights. Red ones take one of the proposals they got by the same rule. Blue
-    ones all of whose neighbours are matched are dead.
+    In a round every active vertex draws its colour. A blue vertex proposes to a red neighbour: along its
+    heaviest edge, or to the first in a random order of the vertices, which also breaks ties between equal
+    weights. A red vertex accepts one of the proposals that it got by the same rule. Matched vertices become
+    inactive, and blue vertices without an active neighbour: they are dead.
     """
     vertices, index = graph.n, graph.indices.dtype
     mate, choices = np.full(vertices, NO_VERTEX, index), np.full(vertices, NO_VERTEX, index)
@@ -35,13 +35,13 @@ def match(graph, weighted, threshold, seed, limit):
         for chooser in (BLUE, RED):
             choose(*arrays, weighted, tie_key, active, colours, chooser, choices)
         left = np.empty(-(-active.size // BLOCK), np.int64)
-        take(choices, mate, active, colours, left)
+        match_mutual(choices, mate, active, colours, left)
         active = active[: compact(active, left)]
         rounds += 1
     return mate, np.array([rounds, active.size == 0])
 
 
-# Each vertex that is left draws its colour.
+# Each active vertex draws its colour.
 @kernel(parallel=True)
 def draw(active, colours, colour_key, threshold):
     for i in prange(active.size):
@@ -49,7 +49,8 @@ def draw(active, colours, colour_key, threshold):
         colours[v] = BLUE if is_positive(v, colour_key, threshold) else RED
 
 
-# Each vertex of the chooser's colour chooses one of the other colour: a red one among those that chose it.
+# Each vertex of the colour `chooser` chooses a neighbour of the other colour; a red one among those that
+# chose it.
 @kernel(parallel=True)
 def choose(indptr, indices, values, weighted, tie_key, active, colours, chooser, choices):
     for i in prange(active.size):
@@ -74,9 +75,9 @@ def choose(indptr, indices, values, weighted, tie_key, active, colours, chooser,
             choices[v] = choice if alive or chooser == RED else DEAD
 
 
-# Vertices that chose each other are matched. Each block moves its vertices that go on to its front.
+# Matches mutual choices; each block is compacted to its vertices that stay active.
 @kernel(parallel=True)
-def take(choices, mate, active, colours, left):
+def match_mutual(choices, mate, active, colours, left):
     for block in prange(left.size):
         start = block * BLOCK
         stay = start

@@ -1,4 +1,4 @@
-"""The suitor algorithm: every vertex proposes to the best neighbour that would have it."""
+"""The suitor algorithm (Manne & Halappanavar 2014): vertices propose, and each keeps its best suitor."""
 
 import numpy as np
 from numba import prange
@@ -10,15 +10,14 @@ from ..runtime.edge_order import precedes_at_end
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel
 
-# Vertices that one thread takes at a time.
+# Vertices that one thread processes at a time.
 CHUNK = 256
 
 
 def match(graph, tie_key):
-    """The mate of each vertex, -1 of a single one, and an array: one round, maximal.
+    """The mate of each vertex, -1 where it is single, and an array: one round, maximal.
 
-    The suitors that are left when nobody has to propose any more are the greedy matching's mates, whatever
-    the order of the proposals.
+    The final suitors are the mates of the greedy matching, in whatever order the vertices propose.
     """
     suitors = np.full(graph.n, NO_VERTEX, graph.indices.dtype)
     offers = np.zeros(graph.n, graph.values.dtype)
@@ -27,7 +26,7 @@ def match(graph, tie_key):
     return suitors, np.array([1, 1])
 
 
-# Each vertex proposes in turn; several threads take parts of the vertices.
+# Every vertex proposes; threads process chunks of the vertices.
 @kernel(parallel=True)
 def propose_all(indptr, indices, values, tie_key, suitors, offers):
     n = suitors.size
@@ -36,8 +35,9 @@ def propose_all(indptr, indices, values, tie_key, suitors, offers):
             propose(indptr, indices, values, tie_key, suitors, offers, v)
 
 
-# A vertex proposes; whom it displaces proposes next. A vertex that was displaced never proposes to the same
-# one again, so a suitor found unchanged has not changed in between, and what it offers is what was compared.
+# A vertex proposes to the best neighbour that would accept it; then the suitor that it displaced proposes. No
+# ABA problem: a displaced suitor never proposes to the same vertex again, so a suitor found unchanged by the
+# compare-and-swap made the offer that was compared.
 @helper
 def propose(indptr, indices, values, tie_key, suitors, offers, vertex):
     while vertex != NO_VERTEX:
@@ -57,6 +57,6 @@ def propose(indptr, indices, values, tie_key, suitors, offers, vertex):
                 best, best_weight, best_tie, rival = w, weight, tie, suitor
         if best == NO_VERTEX:
             return
-        store(offers, vertex, best_weight)  # before it can be found as a suitor
+        store(offers, vertex, best_weight)  # visible before the suitor is
         if exchange_if(suitors, best, rival, vertex) == rival:
             vertex = rival

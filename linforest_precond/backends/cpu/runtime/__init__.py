@@ -1,3 +1,3 @@
-"""What every room uses and that uses none: compilation, hashes, atomics, small-block arithmetic."""
+"""The lowest subpackage, used by all others: compilation, hashing, atomics, arithmetic of small blocks."""
 
 from . import stopwatch as stopwatch

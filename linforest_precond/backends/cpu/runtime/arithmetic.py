@@ -1,23 +1,24 @@
-"""Arithmetic of many small square blocks at once, in the four value types.
+"""Batched arithmetic of small dense blocks, in the four value types.
 
-Blocks are stored as (b, b, m) arrays: entry (r, c) of m blocks lies contiguous, so that NumPy works on all
-blocks side by side. The size of a number is |re| + |im|, which needs no root.
+m blocks are stored as a (b, b, m) array: entry (r, c) of all blocks is contiguous, so that NumPy vectorizes
+over the blocks. The size of a number is its 1-norm |re| + |im|, which needs no square root.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-# A pivot of so many roundings of the diagonal shows that a matrix is not positive definite.
+# A pivot of at most this many machine epsilons times its diagonal entry shows that a matrix is not positive
+# definite.
 VANISHING = 64
 
 
 class Limits(NamedTuple):
-    """Numbers of the type of the sizes."""
+    """Limits of the floating-point type of the sizes."""
 
     epsilon: np.floating
     root_epsilon: np.floating
-    tiny: np.floating  # the least number that is inverted
+    tiny: np.floating  # the smallest normal number: smaller ones are not inverted
 
 
 def limits_of(dtype):
@@ -30,7 +31,7 @@ def size(z):
 
 
 def times(x, y):
-    """Products of numbers; NumPy's own complex product may be fused, which rounds differently."""
+    """x * y entry by entry; NumPy's complex product may use fused multiply-adds, which round differently."""
     if x.dtype.kind != "c":
         return x * y
     real = x.real * y.real - x.imag * y.imag
@@ -41,7 +42,7 @@ def times(x, y):
 
 
 def scaled(z, factor):
-    """Numbers times real ones."""
+    """z times a real factor."""
     if z.dtype.kind != "c":
         return z * factor
     product = np.empty(np.broadcast_shapes(z.shape, np.shape(factor)), z.dtype)
@@ -50,7 +51,7 @@ def scaled(z, factor):
 
 
 def reciprocal(z):
-    """1 / z; for complex numbers Smith's way, which neither overflows nor vanishes early."""
+    """1 / z; for complex numbers by Smith's formula (1962), which avoids overflow and underflow."""
     one = z.real.dtype.type(1)
     if z.dtype.kind != "c":
         return one / z
@@ -65,7 +66,7 @@ def reciprocal(z):
 
 
 def squared(z):
-    """Squares of lengths."""
+    """The squared modulus |z|^2."""
     return z.real * z.real + z.imag * z.imag if z.dtype.kind == "c" else z * z
 
 
@@ -84,20 +85,20 @@ def largest_size(x):
 
 
 def lifted(pivots, row_sizes, limits):
-    """What pivots that vanished become, all real: the root of epsilon times the row, 1 in an empty row."""
+    """Perturbed pivots: +-sqrt(eps) times the norm of the row, real; 1 where the row is (almost) zero."""
     least = limits.root_epsilon * row_sizes
     return np.where(least < limits.tiny, least.dtype.type(1), np.where(pivots.real < 0, -least, least))
 
 
 def without_tiny(pivots, row_sizes, limits):
-    """Pivots that vanish beside their rows, lifted, and which these are."""
+    """The pivots, perturbed where they are tiny relative to their rows, and a mask of the perturbed ones."""
     own = size(pivots)
     tiny = (own <= limits.epsilon * row_sizes) | (own < limits.tiny)
     return np.where(tiny, lifted(pivots, row_sizes, limits), pivots) if tiny.any() else pivots, tiny
 
 
 def invert(x, row_sizes, limits):
-    """Inverses by Gauss-Jordan with partial pivoting, and how many pivots vanished and were lifted."""
+    """Inverses by Gauss-Jordan elimination with partial pivoting, and the perturbed pivots per block."""
     b, _, m = x.shape
     if b == 1:
         pivots, tiny = without_tiny(x, row_sizes, limits)
@@ -119,7 +120,7 @@ def invert(x, row_sizes, limits):
 
 
 def exchange_rows(x, inverse, k):
-    """Bring the row with the largest entry in column k to row k, the first one where several are equal."""
+    """Partial pivoting: swap the row with the largest entry in column k to row k; the first of equal ones."""
     best = k + size(x[k:, k]).argmax(axis=0)
     for r in range(k + 1, x.shape[0]):
         here = best == r
@@ -128,7 +129,7 @@ def exchange_rows(x, inverse, k):
 
 
 def is_indefinite(pivots, diagonals, limits):
-    """Which pivot blocks fail to be positive definite beside the diagonal blocks they came from."""
+    """A mask of the pivot blocks that are not positive definite, relative to their diagonal blocks."""
     b, _, m = pivots.shape
     x, failed = pivots.copy(), np.zeros(m, bool)
     for k in range(b):

@@ -1,7 +1,8 @@
-"""Atomic operations on the entries of arrays, for kernels whose threads write to one another's entries.
+"""Atomic operations on array entries, for kernels whose threads write to shared entries.
 
-Numba has none of its own for the CPU. `load` acquires, `store` releases, `exchange_if` does both: what a
-thread wrote before its `store` or exchange is seen by those that `load` the new value.
+Numba has none for the CPU. `load` has acquire and `store` has release semantics, `exchange_if`
+(compare-and-swap) has both: what a thread wrote before its `store` or exchange is visible to threads that
+`load` the new value.
 """
 
 import os
@@ -19,7 +20,7 @@ def _entry(context, builder, array_type, array, index):
 
 
 def _read_modify_write(operation, array, value):
-    """The type and code of an operation on one entry that gives what was there before."""
+    """The signature and code of an atomic read-modify-write of one entry, which returns the old value."""
     signature = array.dtype(array, types.intp, array.dtype)
 
     def code(context, builder, signature, arguments):
@@ -32,19 +33,19 @@ def _read_modify_write(operation, array, value):
 
 @intrinsic
 def fetch_min(context, array, index, value):
-    """Lower array[index] to value where that is less; gives what was there."""
+    """Atomic minimum: lower array[index] to value if that is less; return the old value."""
     return _read_modify_write("min", array, value)
 
 
 @intrinsic
 def fetch_add(context, array, index, value):
-    """Add value to array[index]; gives what was there."""
+    """Atomic addition of value to array[index]; return the old value."""
     return _read_modify_write("add", array, value)
 
 
 @intrinsic
 def exchange_if(context, array, index, expected, value):
-    """Set array[index] to value if it is as expected; gives what was there."""
+    """Compare-and-swap: set array[index] to value if it equals expected; return the old value."""
     signature = array.dtype(array, types.intp, array.dtype, array.dtype)
 
     def code(context, builder, signature, arguments):
@@ -58,7 +59,7 @@ def exchange_if(context, array, index, expected, value):
 
 @intrinsic
 def load(context, array, index):
-    """Give array[index] as some thread has stored it last."""
+    """Atomic load of array[index], acquire."""
     signature = array.dtype(array, types.intp)
 
     def code(context, builder, signature, arguments):
@@ -70,7 +71,7 @@ def load(context, array, index):
 
 @intrinsic
 def store(context, array, index, value):
-    """Set array[index]."""
+    """Atomic store to array[index], release."""
     signature = types.void(array, types.intp, array.dtype)
 
     def code(context, builder, signature, arguments):
@@ -81,7 +82,7 @@ def store(context, array, index, value):
     return signature, code
 
 
-# A thread that waits lets another run on its core, which may be the one it waits for.
+# Called in spin loops: yields the core, possibly to the thread that the loop waits for.
 if hasattr(os, "sched_yield"):
     give_way = types.ExternalFunction("sched_yield", types.int32())
 else:
@@ -91,7 +92,7 @@ else:
         return 0
 
 
-if numba.config.DISABLE_JIT:  # for stepping through the Python code, with one thread
+if numba.config.DISABLE_JIT:  # interpreted kernels, for debugging, have one thread
 
     def fetch_min(array, index, value):
         before = array[index]

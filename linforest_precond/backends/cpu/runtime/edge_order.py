@@ -1,13 +1,13 @@
-"""The one total order on edges, by which matchings are made: (-weight, hash, lower end, higher end).
+"""The total order of edges that all matchings use: (-weight, hash, lower end, higher end).
 
-Of two edges that share an end, the one whose other end is lower has the lesser pair of ends. So whoever goes
-through a row of ascending columns finds the first of equals first.
+Of two edges that share an end, the one whose other end is lower has the lexicographically smaller pair of
+ends. So a search of a row with ascending columns meets the first of equal edges first.
 """
 
 from .jit import helper
 
 
-# Whether an edge comes before another that shares an end with it; the other ends decide last.
+# Whether an edge precedes another that shares an end with it; `vertex` and `other_vertex` are the other ends.
 @helper
 def precedes_at_end(weight, tie, vertex, other_weight, other_tie, other_vertex):
     if weight != other_weight:
@@ -15,7 +15,7 @@ def precedes_at_end(weight, tie, vertex, other_weight, other_tie, other_vertex):
     return tie < other_tie or (tie == other_tie and vertex < other_vertex)
 
 
-# Whether an edge comes before any other.
+# Whether an edge precedes another one.
 @helper
 def precedes(weight, tie, low, high, other_weight, other_tie, other_low, other_high):
     if weight != other_weight:

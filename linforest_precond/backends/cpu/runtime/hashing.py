@@ -1,9 +1,9 @@
-"""The hashes that charge vertices, break ties and prove symmetry.
+"""Hash functions: for the charges of vertices, for ties, and for the symmetry check.
 
-Charges and ties are the same on every backend.
+Charges and ties are the same on every backend (kernels/runtime/hashing.cuh).
 
-All arithmetic wraps, modulo 2**64 or 2**32. Inside kernels every operand is cast to an unsigned type by hand,
-because Numba turns a mix of int64 and uint64 into float64, and of uint32 and int64 into int64.
+All arithmetic is modulo 2**64 or 2**32. Inside kernels every operand is cast to an unsigned type explicitly,
+because Numba promotes int64 with uint64 to float64, and uint32 with int64 to int64.
 """
 
 import numpy as np
@@ -26,21 +26,21 @@ SHIFT_1, SHIFT_5, SHIFT_13, SHIFT_16 = (np.uint32(bits) for bits in (1, 5, 13, 1
 
 
 def iteration_keys(seed, k):
-    """The two words that make iteration `k` differ from the others: one for charges, one for ties."""
+    """The keys of the hashes in iteration `k`: one for charges, one for ties."""
     charge_key = _mix64_int(seed + _GOLDEN * (2 * k + 1))
     tie_key = _mix64_int(seed + _GOLDEN * (2 * k + 2))
     return np.uint64(charge_key), np.uint32(tie_key & 0xFFFFFFFF)
 
 
 def _mix64_int(z):
-    """`mix64` in Python's integers, which do not wrap by themselves."""
+    """`mix64` in Python's integers, which do not overflow."""
     z &= _MASK
     z = ((z ^ (z >> 30)) * _MULTIPLIERS[0]) & _MASK
     z = ((z ^ (z >> 27)) * _MULTIPLIERS[1]) & _MASK
     return z ^ (z >> 31)
 
 
-# The finalizer of splitmix64: every bit of the result depends on every bit of z.
+# The finalizer of splitmix64 (Steele, Lea & Flood 2014): every bit of the result depends on every bit of z.
 @helper
 def mix64(z):
     z = (z ^ (z >> SHIFT_30)) * FIRST_MULTIPLIER
@@ -48,13 +48,14 @@ def mix64(z):
     return z ^ (z >> SHIFT_31)
 
 
-# Whether a vertex is positive in this iteration; `threshold` is the probability times 2**53.
+# Whether the charge of a vertex is positive under an iteration's key; `threshold` is the probability times
+# 2**53.
 @helper
 def is_positive(vertex, charge_key, threshold):
     return (mix64(charge_key + np.uint64(vertex) * VERTEX_STRIDE) >> SHIFT_11) < threshold
 
 
-# The finalizer of MurmurHash3, on 32 bits.
+# The 32-bit finalizer of MurmurHash3 (Appleby).
 @helper
 def mix32(z):
     z = np.uint32((z ^ (z >> SHIFT_16)) * FIRST_MULTIPLIER_32)
@@ -62,21 +63,22 @@ def mix32(z):
     return np.uint32(z ^ (z >> SHIFT_16))
 
 
-# Equal weights of a charged iteration are ordered by this, the same seen from either end.
+# Breaks ties between equal weights; symmetric in u and v.
 @helper
 def edge_hash(u, v, tie_key):
     low, high = np.uint32(min(u, v)), np.uint32(max(u, v))
     return mix32(np.uint32(tie_key + low * LOW_STRIDE_32 + high * HIGH_STRIDE_32))
 
 
-# Vertices of one class are ordered by this: 27 bits, which fill a word with five for the class and an index.
+# Orders the vertices of one class: 27 bits, so that 5 bits of class, the hash and a 32-bit index fill one
+# word.
 @helper
 def vertex_hash(vertex, tie_key):
     return np.uint32(mix32(np.uint32(tie_key + np.uint32(vertex) * LOW_STRIDE_32)) >> SHIFT_5)
 
 
-# The sum of the ends' places in a random order of the vertices, the same seen from either end: at each vertex
-# its neighbours come in that order.
+# The sum of random keys of the two ends, symmetric in u and v: the neighbours of every vertex are ordered by
+# one random order of the vertices.
 @helper
 def order_hash(u, v, tie_key):
     first = mix32(np.uint32(tie_key + np.uint32(u) * LOW_STRIDE_32))
@@ -84,7 +86,7 @@ def order_hash(u, v, tie_key):
     return np.uint32((first >> SHIFT_1) + (second >> SHIFT_1))
 
 
-# An entry's share in the symmetry check; `bits` are those of its magnitude.
+# The summand of an entry in the symmetry check; `bits` are those of its magnitude.
 @helper
 def symmetry_hash(u, v, bits):
     low, high = np.uint64(min(u, v)), np.uint64(max(u, v))

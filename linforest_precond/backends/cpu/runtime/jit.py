@@ -6,15 +6,15 @@ Every compiled function of the backend is made by one of the two. They differ fr
   one file, so it would keep loading a kernel whose helper changed in another file.
 - The cache lies in the first of these folders that can be written: `NUMBA_CACHE_DIR`; the `__pycache__`
   beside the sources; `linforest_precond/numba` in `XDG_CACHE_HOME` or `~/.cache`. Where none can, functions
-  are compiled anew in every process, and nothing is said.
+  are compiled anew in every process, without a warning.
 - A child forked after its parent ran a parallel function under GNU OpenMP gets a `RuntimeError`. Numba would
-  end the process.
-- Parallel functions run one at a time. Numba's workqueue layer ends the process when two Python threads are
-  inside parallel functions at once, and holding the GIL does not prevent it: parallel loops let it go.
+  terminate the process.
+- Parallel functions run one at a time. Numba's workqueue layer terminates the process when two Python threads
+  are inside parallel functions at once, and holding the GIL does not prevent it: parallel loops release it.
 
-Fast math is off, because the sums here have a stated order.
+Fast math is off, because sums have a specified order.
 
-Compiled code may depend on the CPU backend's folder alone: what it takes from elsewhere is not in the stamp.
+Compiled code may depend on the CPU backend's folder only: the stamp does not cover other sources.
 """
 
 import contextlib
@@ -31,15 +31,15 @@ from pathlib import Path
 import numba
 from numba.core import caching
 
-# All rooms of the backend: what the cache is stamped with.
+# The folder of the backend: its sources are hashed into the stamp of the cache.
 SOURCES = Path(__file__).resolve().parents[1]
 
-# Division by zero gives inf or nan as in NumPy, without a branch that would keep loops from vectorizing.
+# Division by zero gives inf or nan as in NumPy, without a branch, which would prevent vectorization.
 _OPTIONS = {"error_model": "numpy", "fastmath": False, "nogil": False}
 
 
 def helper(function):
-    """Compile a function that kernels call."""
+    """Compile a function that is called by kernels."""
     return _compile(function)
 
 
@@ -55,13 +55,13 @@ def kernel(function=None, *, parallel=False, nogil=False):
 
 
 def _compile(function, **options):
-    if numba.config.DISABLE_JIT:  # NUMBA_DISABLE_JIT=1 is for stepping through the Python code
+    if numba.config.DISABLE_JIT:  # NUMBA_DISABLE_JIT=1 is for debugging the Python code
         return function
     return _cached(numba.njit(function, **{**_OPTIONS, **options}))
 
 
 class ParallelKernel:
-    """A compiled parallel function: one at a time, and never where its threads were lost in a fork."""
+    """A compiled parallel function: one runs at a time, and none in a child whose threads a fork has lost."""
 
     def __init__(self, dispatcher):
         functools.update_wrapper(self, dispatcher.py_func)
@@ -93,17 +93,17 @@ _one_at_a_time = threading.RLock()
 
 
 def _note_fork():
-    """In a forked child: remember whether the parent had GNU OpenMP running."""
+    """In a forked child: record whether the parent ran GNU OpenMP."""
     global _threads_lost, _one_at_a_time
     _threads_lost = _threads_lost or _uses_gnu_openmp()
-    _one_at_a_time = threading.RLock()  # the old one may be held by a thread that was not forked
+    _one_at_a_time = threading.RLock()  # another thread of the parent may hold the old one
 
 
 def _uses_gnu_openmp():
     try:
         if numba.threading_layer() != "omp":
             return False
-    except ValueError:  # Numba's way to say that no parallel code ran yet
+    except ValueError:  # Numba raises it before any parallel code ran
         return False
     from numba.np.ufunc import omppool
 
@@ -115,7 +115,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def cache_folder(source_folder=None):
-    """The folder that compiled functions of `source_folder` (by default this one) are kept in, or None."""
+    """The cache folder of the compiled functions of `source_folder` (by default this one), or None."""
     source_folder = str(source_folder or Path(__file__).parent)
     return _writable_cache_folder(source_folder, numba.config.CACHE_DIR)
 
@@ -126,7 +126,7 @@ def _writable_cache_folder(source_folder, configured):
 
 
 def _cache_candidates(source_folder, configured):
-    # Installs that share a cache keep apart by the hash of their own path.
+    # Installations that share a cache are separated by the hash of their path.
     apart = hashlib.sha256(os.path.abspath(source_folder).encode()).hexdigest()[:16]
     if configured:
         yield os.path.join(configured, f"linforest_precond_{apart}")
@@ -164,7 +164,7 @@ def _cached(dispatcher):
 
 
 class _StampedCache(caching.FunctionCache):
-    """Numba's cache of one function, with the backend's stamp and files that survive races."""
+    """Numba's cache of one function, with the backend's stamp and files that are safe under races."""
 
     def __init__(self, function):
         source_folder = os.path.dirname(inspect.getfile(function))
@@ -177,13 +177,13 @@ class _StampedCache(caching.FunctionCache):
 
     @contextlib.contextmanager
     def _guard_against_spurious_io_errors(self):
-        # A full disk or an unreadable file costs a compilation, not the answer.
+        # A full disk or an unreadable file costs a compilation only.
         with contextlib.suppress(OSError):
             yield
 
 
 class _StampedCacheImpl(caching.CompileResultCacheImpl):
-    """How one function is written and what its files are called."""
+    """Serialization and file names of one function."""
 
     def __init__(self, function, cache_path):
         self._lineno = function.__code__.co_firstlineno
@@ -195,7 +195,7 @@ class _StampedCacheImpl(caching.CompileResultCacheImpl):
 
 
 class _Locator(caching._CacheLocator):
-    """Where one function is cached: decided before, only told here."""
+    """The place of one function in the cache, which `cache_folder` chose."""
 
     def __init__(self, source, line, cache_path):
         self._py_file = source
@@ -216,7 +216,8 @@ class _CacheFiles(caching.IndexDataCacheFile):
     """An index and one data file per signature, safe when several processes compile at once.
 
     Numba numbers the data files, so two processes can give one number to two signatures, and a later process
-    loads the wrong code. Here a file is named after its signature and is complete before the index names it.
+    loads the wrong code. Here a file is named by the hash of its signature and is complete before the index
+    refers to it.
     """
 
     def save(self, key, data):
@@ -227,7 +228,7 @@ class _CacheFiles(caching.IndexDataCacheFile):
     def _load_index(self):
         try:
             return super()._load_index()
-        except (EOFError, pickle.UnpicklingError):  # cut off by a crash: the next save writes it anew
+        except (EOFError, pickle.UnpicklingError):  # truncated by a crash: the next save rewrites it
             return {}
 
 

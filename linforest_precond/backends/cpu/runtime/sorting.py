@@ -3,7 +3,7 @@
 from .jit import helper
 
 
-# Sort the first `count` keys, all different, and move the weights with them (Shell sort).
+# Shell sort (Shell 1959, Knuth's gaps) of the first `count` keys, all different; the weights move along.
 @helper
 def shell_sort(keys, weights, count):
     gap = 1

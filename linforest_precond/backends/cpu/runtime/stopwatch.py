@@ -1,10 +1,10 @@
-"""How long a piece of work took."""
+"""Elapsed time on the CPU."""
 
 import time
 
 
 class Stopwatch:
-    """Started when made; `stop` ends the interval that `milliseconds` tells."""
+    """Started when constructed; `milliseconds` is the time until `stop`."""
 
     def __init__(self):
         self._start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Aggregates: groups of vertices that become one vertex of a coarser matrix."""
+"""Aggregates: groups of vertices, each of which becomes one vertex of a coarser matrix."""
 
 import numpy as np
 
@@ -6,15 +6,16 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 
-# Members that a thread sorts.
+# The most members of an aggregate that one thread sorts.
 FEW_MEMBERS = 32
 
 
 def of_mates(graph, mate, tie_key):
-    """Make an aggregate of every pair; a single vertex joins that of its heaviest paired neighbour.
+    """Make an aggregate of every matched pair; a single vertex joins that of its heaviest matched neighbour.
 
-    A single vertex without one stays alone. `tie_key` orders equal weights, as in matchings. Returns each
-    vertex's aggregate, numbered by their lowest vertices, and how many there are.
+    A single vertex without such a neighbour stays alone. `tie_key` orders equal weights, as in matchings.
+    Returns the aggregate of each vertex and the number of aggregates, which are numbered in the order of
+    their lowest vertices.
     """
     vertices, index = graph.n, graph.indices.dtype
     program = kernels("matching/aggregates", WEIGHT=graph.values.dtype.type, INDEX=index.type)
@@ -28,17 +29,17 @@ def of_mates(graph, mate, tie_key):
     launch(program.mark_lowest, (roots, claims, vertices, marks))
     opened = cupy.cumsum(marks, dtype=index)
     launch(program.number_aggregates, (roots, claims, vertices, opened))
-    return roots, int(opened[-1]) if vertices else 0  # stall: how many there are
+    return roots, int(opened[-1]) if vertices else 0  # stall: the size of the coarse matrix
 
 
 def members_of(aggregates, count):
-    """The vertices of each aggregate, ascending, one aggregate after the other, and where each begins."""
+    """The vertices of all aggregates in CSR form: where each aggregate begins, and its ascending vertices."""
     vertices, index = aggregates.size, aggregates.dtype
     program = kernels("matching/aggregates", WEIGHT=np.float64, INDEX=index.type)
     sizes, arrivals = cupy.zeros(count + 1, np.uint32), cupy.empty(vertices, np.uint32)
     launch(program.count_members, (aggregates, vertices, sizes, arrivals))
     indptr = cupy.cumsum(sizes, dtype=index)
-    if int(sizes.max()) > FEW_MEMBERS:  # stall: how to sort
+    if int(sizes.max()) > FEW_MEMBERS:  # stall: selects the sort
         return indptr, cupy.argsort(aggregates, kind="stable").astype(index, copy=False)
     members = cupy.empty(vertices, index)
     launch(program.place_members, (aggregates, indptr, arrivals, vertices, members))

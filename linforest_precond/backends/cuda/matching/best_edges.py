@@ -1,4 +1,4 @@
-"""How vertices look through their rows for their best edge: what best_edges.cuh asks for."""
+"""Searches of rows for the best edge of each vertex: the arguments that best_edges.cuh takes."""
 
 import numpy as np
 
@@ -6,18 +6,18 @@ from ..matrix.row_staging import STAGED_MEAN, lanes_to_a_row, staged_entries
 from ..runtime.lazy_cupy import cupy
 from ..runtime.structs import Struct
 
-# Rows beyond this, and beyond LONG_FACTOR times the mean, are split into pieces, each for a warp.
+# Rows longer than this, and than LONG_FACTOR times the mean, are split into pieces, a warp per piece.
 LONG_ROW = 128
 LONG_FACTOR = 4
 PIECE = 512
 
-# The structs in best_edges.cuh and rounds.cuh.
+# The structs Search in best_edges.cuh and ListCounts in round_loop.cuh.
 SEARCH = Struct(
     "Search", "matching/best_edges.cuh",
-    indptr="P", indices="P", values="P", pieces="P", finds="P", done="P",
+    indptr="P", indices="P", values="P", pieces="P", results="P", arrivals="P",
     most_pieces="q", rows="q", long_row="q", tie_key="I", short_rows="i", capacity="i", width="i",
 )  # fmt: skip
-COUNT = "front", "back", "pieces"
+LIST_COUNTS = "front", "back", "pieces"
 
 
 def search_macros(graph):
@@ -26,7 +26,7 @@ def search_macros(graph):
 
 
 class Search:
-    """The struct of a graph's rows, with the arrays that it refers to."""
+    """The struct Search of a graph, with the arrays that it refers to."""
 
     def __init__(self, graph, tie_key=0, mean=None):
         mean = graph.indices.size / max(graph.n, 1) if mean is None else mean
@@ -47,16 +47,16 @@ class Search:
         self._add_pieces(graph)
 
     def _add_pieces(self, graph):
-        """Room for the pieces of long rows; null pointers where there are none."""
-        most, arrays = 0, dict.fromkeys(("pieces", "finds", "done"))
+        """Allocate the lists and results of pieces; null pointers where no row is long."""
+        most, arrays = 0, dict.fromkeys(("pieces", "results", "arrivals"))
         if graph.longest_row > self.numbers["long_row"]:
             most = graph.indices.size // PIECE + graph.indices.size // self.numbers["long_row"] + 1
             edge = [("value", graph.values.dtype), ("hash", np.uint32), ("column", graph.indices.dtype)]
-            find = np.dtype([("best", np.dtype(edge, align=True)), ("open", np.int32)], align=True)
+            result = np.dtype([("best", np.dtype(edge, align=True)), ("open", np.int32)], align=True)
             arrays = {
                 "pieces": cupy.empty((2, most), np.uint64),
-                "finds": cupy.empty(most * find.itemsize, np.uint8),
-                "done": cupy.zeros(most, np.uint32),
+                "results": cupy.empty(most * result.itemsize, np.uint8),
+                "arrivals": cupy.zeros(most, np.uint32),
             }
         self.arrays |= arrays
         self.numbers["most_pieces"] = most
@@ -65,7 +65,7 @@ class Search:
         return SEARCH(**self.arrays, **self.numbers)
 
 
-def round_words():
-    """The counts of three rounds and the words for a barrier, all zero."""
-    words = cupy.zeros(3 * len(COUNT) + 1, np.uint64)
-    return words, words[3 * len(COUNT) :]
+def counts_and_barrier():
+    """The ListCounts of three rounds and the word of the grid barrier, all zero."""
+    words = cupy.zeros(3 * len(LIST_COUNTS) + 1, np.uint64)
+    return words, words[3 * len(LIST_COUNTS) :]

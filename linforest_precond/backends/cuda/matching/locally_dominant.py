@@ -1,25 +1,25 @@
-"""Locally dominant edges: those that come first at both of their ends are matched, round after round."""
+"""Matching of locally dominant edges (Preis 1999; Manne & Bisseling 2008): the best at both of their ends."""
 
 import numpy as np
 
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
-from .best_edges import Search, round_words
+from .best_edges import Search, counts_and_barrier
 
 
 def match(graph, tie_key):
-    """The mate of each vertex, -1 of a single one, and an array: rounds that matched, maximal."""
+    """The mate of each vertex, -1 where it is single, and an array: rounds that matched edges, maximal."""
     mates, pointers = cupy.empty((2, graph.n), graph.indices.dtype)
     mates.fill(-1)
     return mates, match_rest(graph, tie_key, mates, pointers, 0)
 
 
 def match_rest(graph, tie_key, mates, pointers, rounds):
-    """Go on from the mates and pointers that so many rounds have left; an array: rounds in all, maximal."""
+    """Continue from the mates and pointers after `rounds` rounds; returns an array: all rounds, maximal."""
     search = Search(graph, tie_key)
     program = kernels("matching/locally_dominant", cooperative=True, **search.macros)
     lists, progress = cupy.empty((2, graph.n), graph.indices.dtype), cupy.empty(2, np.uint64)
-    arguments = search.struct(), rounds, mates, pointers, lists, progress, *round_words()
-    launch(program.match_edges, arguments, shared_memory=search.shared_memory)
+    arguments = search.struct(), rounds, mates, pointers, lists, progress, *counts_and_barrier()
+    launch(program.match_dominant_edges, arguments, shared_memory=search.shared_memory)
     return progress

@@ -6,15 +6,15 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
-from .best_edges import Search, round_words
+from .best_edges import Search, counts_and_barrier
 
-# The struct in proposals.cu.
+# The struct Options in proposals.cu.
 OPTIONS = Struct("Options", "matching/proposals.cu", seed="Q", threshold="Q", limit="Q", weighted="Q")
 NO_LIMIT = 2**64 - 1
 
 
 def match(graph, weighted, threshold, seed, limit):
-    """The mate of each vertex, -1 of a single one, and an array: rounds made, whether it is maximal."""
+    """The mate of each vertex, -1 where it is single, and an array: rounds, whether it is maximal."""
     search = Search(graph)
     program = kernels("matching/proposals", cooperative=True, **search.macros)
     options = OPTIONS(
@@ -24,6 +24,7 @@ def match(graph, weighted, threshold, seed, limit):
     offers, colours = cupy.empty(graph.n, graph.values.dtype), cupy.empty(graph.n, np.uint8)
     lists = cupy.empty((2, graph.n), graph.indices.dtype)
     progress = cupy.empty(2, np.uint64)
-    arguments = search.struct(), options, mates, offers, choices, colours, lists, progress, *round_words()
+    vertices = mates, offers, choices, colours
+    arguments = search.struct(), options, *vertices, lists, progress, *counts_and_barrier()
     launch(program.match_colours, arguments, shared_memory=search.shared_memory)
     return mates, progress

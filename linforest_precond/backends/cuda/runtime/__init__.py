@@ -1,3 +1,3 @@
-"""What every room uses and that uses none: CuPy on demand, loading and launching of kernels."""
+"""The lowest subpackage, used by all others: CuPy on demand, compiling and launching of kernels."""
 
 from . import stopwatch as stopwatch

@@ -1,4 +1,4 @@
-"""Launches of kernels: grids that just fill the device, and times on request."""
+"""Kernel launches: grids that fill the device once, and timing on request."""
 
 import contextlib
 import functools
@@ -6,17 +6,17 @@ import functools
 from .lazy_cupy import cupy
 
 BLOCK = 256
-# What a block may take without asking for more.
+# Dynamic shared memory of a block that needs no opt-in.
 DEFAULT_SHARED_MEMORY = 48 * 1024
 
-# Where launches are being timed: a list of (kernel name, event before, event after).
+# While launches are timed: a list of (kernel name, event before, event after).
 _recording = None
 
 
 def launch(kernel, arguments, *, shared_memory=0, block=BLOCK, items=None):
-    """Launch a kernel that strides over its items, on as many blocks as the device holds at once.
+    """Launch a kernel with a grid-stride loop, on as many blocks as are resident at once.
 
-    And no more than `items` ask for, a thread to each, where that is given.
+    With `items`, on no more blocks than one thread per item needs.
     """
     blocks = resident_blocks(kernel, shared_memory, block)
     blocks = blocks if items is None else max(1, min(blocks, -(-items // block)))
@@ -34,14 +34,14 @@ def launch_blocks(kernel, blocks, arguments, *, shared_memory=0, block=BLOCK):
 
 
 def note(name, counters):
-    """Keep counters that a launch leaves on the device, while launches are being timed."""
+    """Record a device array of counters that a launch wrote, while launches are timed."""
     if _recording is not None:
         _recording.append((name, counters, None))
 
 
 @contextlib.contextmanager
 def recording():
-    """Time every launch inside: gives a list of (kernel name, event before, event after), and of notes."""
+    """Time every launch inside: yields a list of (kernel name, event before, event after), and of notes."""
     global _recording
     _recording = launches = []
     try:
@@ -59,7 +59,7 @@ def _mark():
 
 
 def resident_blocks(kernel, shared_memory=0, block=BLOCK):
-    """How many blocks of the kernel the current device holds at once."""
+    """The number of blocks of the kernel that are resident on the current device at once (occupancy)."""
     return _resident_blocks(kernel, shared_memory, block, cupy.cuda.Device().id)
 
 
@@ -73,5 +73,5 @@ def _resident_blocks(kernel, shared_memory, block, device):
 
 @functools.cache
 def _allow_shared_memory(kernel, shared_memory, device):
-    """Let the kernel take so much on the current device; more was never asked for by another call."""
+    """Opt in to `shared_memory` bytes per block on the current device; the limit is never lowered."""
     kernel.max_dynamic_shared_size_bytes = max(shared_memory, kernel.max_dynamic_shared_size_bytes)

@@ -1,11 +1,11 @@
-"""CuPy, imported when first used: every module of the package imports without it."""
+"""CuPy, imported on first use: every module of the package can be imported without it."""
 
 import importlib
 
 
 class _Lazy:
     def __getattr__(self, name):
-        if name.startswith("__"):  # what inspection asks of any object is not CuPy's
+        if name.startswith("__"):  # Python's introspection must not import CuPy
             raise AttributeError(name)
         found = getattr(importlib.import_module("cupy"), name)
         setattr(self, name, found)

@@ -1,8 +1,8 @@
-"""From a `.cu` file and its types to compiled kernels.
+"""Compiles the programs of `kernels/`.
 
-A program is one file of `kernels/`, compiled once for every combination of types it is used with. Types are
-macros: `VALUE` (an entry of the matrix), `WEIGHT` (its magnitude), `INDEX`. The text of its headers stands in
-the program itself, because CuPy's compile cache does not see an included file change.
+A program is one `.cu` file, compiled for every combination of types it is used with. Types are macros:
+`VALUE` (an entry of the matrix), `WEIGHT` (its magnitude), `INDEX`. Headers are inlined into the text of the
+program, because CuPy's compile cache does not notice changes of included files.
 """
 
 import functools
@@ -14,7 +14,7 @@ import numpy as np
 from .lazy_cupy import cupy
 from .structs import layout_checks
 
-# What a type is called in CUDA C++; the two structs are defined in common.cuh.
+# The names of types in CUDA C++; the two structs are defined in runtime/types.cuh.
 TYPE_NAMES = {
     np.dtype(np.float32): "float",
     np.dtype(np.float64): "double",
@@ -26,8 +26,8 @@ TYPE_NAMES = {
 
 KERNELS = resources.files(__package__.rpartition(".")[0]).joinpath("kernels")
 OPTIONS = ("--std=c++17",)
-# A fused multiply-add rounds once where the CPU rounds twice, and the two backends give the same bits; only
-# solutions agree to rounding.
+# A fused multiply-add rounds once where the CPU rounds twice. Both backends give the same bits, except in the
+# programs that solve, whose results agree to rounding.
 SAME_BITS = ("--fmad=false",)
 SOLVING = {
     "tridiagonal/sweeps",
@@ -40,7 +40,7 @@ SOLVING = {
 
 
 def wide_type(dtype):
-    """The type of double precision."""
+    """The double-precision type of the same kind: real or complex."""
     return np.complex128 if np.dtype(dtype).kind == "c" else np.float64
 
 
@@ -53,7 +53,7 @@ def program(name, **macros):
 def macro_options(**macros):
     """The compiler options that define `macros`.
 
-    A macro is a number or a type (anything `numpy.dtype` takes); `VALUE` brings its real type as `WEIGHT`.
+    A macro is a number or a type (anything `numpy.dtype` takes); `VALUE` also defines its real type `WEIGHT`.
     """
     if "VALUE" in macros:
         macros.setdefault("WEIGHT", np.dtype(macros["VALUE"]).type(0).real.dtype)
@@ -66,12 +66,12 @@ def _spelled(meaning):
 
 @functools.cache
 def _text(name):
-    """The program with its headers in place."""
+    """The text of a program with its headers inlined."""
     return _inlined(f"{name}.cu")
 
 
 def _inlined(file):
-    """A file with its headers in place; `#line` makes compiler messages point at the real files."""
+    """A file with its headers inlined; `#line` makes compiler messages refer to the real files."""
     lines = [f'#line 1 "{_shown(file)}"']
     for number, line in enumerate(_read(file).splitlines(), start=1):
         included = re.fullmatch(r'#include "([\w/]+\.cuh)"', line.strip())
@@ -84,7 +84,7 @@ def _inlined(file):
 
 
 def _shown(file):
-    # Not the absolute path: the text is the key of CuPy's compile cache, the same for every checkout.
+    # No absolute path: the text is the key of CuPy's compile cache and should be the same in every checkout.
     return f"linforest_precond/backends/cuda/kernels/{file}"
 
 
@@ -93,13 +93,13 @@ def _read(file):
 
 
 class Kernels:
-    """The kernels of one compiled program, each an attribute: `found.propose(grid, block, arguments)`."""
+    """The kernels of one compiled program as attributes: `program.propose(grid, block, arguments)`."""
 
     def __init__(self, module):
         self._module = module
 
     def __getattr__(self, function):
-        # Asked once per function: the answer is stored under its name.
+        # Called once per function: the result becomes an attribute.
         if function.startswith("_"):
             raise AttributeError(function)
         found = self._module.get_function(function)
@@ -109,10 +109,10 @@ class Kernels:
 
 @functools.cache
 def kernels(name, cooperative=False, **macros):
-    """Compile a program (once; CuPy loads it onto each device that uses it) and return its kernels.
+    """Compile a program (once; CuPy loads it on each device that uses it) and return its kernels.
 
-    A cooperative program's kernels are launched so that all their blocks run at once and may wait for
-    each other.
+    The kernels of a cooperative program are launched cooperatively: all blocks are resident, so a grid
+    barrier cannot deadlock.
     """
     text, options = program(name, **macros)
     return Kernels(cupy.RawModule(code=text, options=options, enable_cooperative_groups=cooperative))

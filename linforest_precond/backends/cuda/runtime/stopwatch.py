@@ -1,10 +1,10 @@
-"""How long a piece of work took on the current stream, without waiting for it."""
+"""Elapsed time on the current stream, measured by CUDA events without synchronization."""
 
 from .lazy_cupy import cupy
 
 
 class Stopwatch:
-    """Started when made; `stop` ends the interval that `milliseconds` tells."""
+    """Started when constructed; `milliseconds` is the time until `stop`."""
 
     def __init__(self):
         self._start = _mark()
@@ -13,7 +13,7 @@ class Stopwatch:
         self._end = _mark()
 
     def milliseconds(self):
-        self._end.synchronize()  # stall: asked for on demand alone
+        self._end.synchronize()  # stall: only when the time is read
         return cupy.cuda.get_elapsed_time(self._start, self._end)
 
 

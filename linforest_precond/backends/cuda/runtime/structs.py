@@ -1,10 +1,10 @@
-"""C structs that kernels take by value, mirrored in Python; the compiler checks that both agree."""
+"""Mirrors of the C structs that kernels take by value; the compiler checks that both layouts agree."""
 
 import struct
 
 import numpy as np
 
-# Every mirror by the source file that defines its struct: the loader appends their checks to the programs.
+# The mirrors of each source file that defines structs: the loader appends their checks to the file.
 MIRRORS = {}
 
 
@@ -16,25 +16,25 @@ class Struct:
     name, file
         The struct's name, and the file of kernels/ that defines it.
     fields
-        The type of each field: a letter of module `struct` (`P` for an address), or several for a field that
-        is an array or a struct itself.
+        The type of each field: a format character of module `struct` (`P` for a pointer), or several for a
+        field that is an array or a struct itself.
     """
 
     def __init__(self, name, file, **fields):
         self.name, self.fields = name, fields
         letters = "".join(fields.values())
         widest = max(letters, key=struct.calcsize)
-        self._layout = struct.Struct(f"{letters}0{widest}")  # with the padding at its end
+        self._layout = struct.Struct(f"{letters}0{widest}")  # with trailing padding
         self.size = self._layout.size
         MIRRORS.setdefault(file, []).append(self)
 
     def __call__(self, **values):
-        """Pack the values of all fields: arrays as addresses, a list where there are several letters."""
+        """Pack the values of all fields: arrays as addresses, a list for a field of several characters."""
         flat = []
         for name, letters in self.fields.items():
             value = values[name]
             flat += value if len(letters) > 1 else [address(value) if letters == "P" else value]
-        # CuPy passes an array of one item by value.
+        # CuPy passes a NumPy array of one void item by value.
         return np.frombuffer(self._layout.pack(*flat), np.dtype((np.void, self.size)))
 
     def checks(self):
@@ -56,7 +56,7 @@ def layout_checks(file):
 
 
 def address(array):
-    """A device array's address; addresses stay as they are, and None is the null pointer."""
+    """The address of a device array; integers are addresses already, None is the null pointer."""
     if array is None or isinstance(array, int):
         return array or 0
     return array.data.ptr

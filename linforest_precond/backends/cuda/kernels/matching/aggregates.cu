@@ -1,20 +1,20 @@
 #include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 
-// Lanes that look through the row of a single vertex.
+// Lanes that search the row of a single (unmatched) vertex.
 #define WIDTH 8
 
-// An edge to a paired vertex; where there is none the weight is 0.
+// An edge to a matched vertex; no edge has the value 0.
 struct Edge {
     WEIGHT value;
     u32 hash;
     INDEX column;
 };
 
-// The first of a vertex's edges to paired vertices, found by WIDTH lanes together.
-__device__ __forceinline__ Edge heaviest_paired(const INDEX* __restrict__ indices, const WEIGHT* __restrict__ values,
-                                                const INDEX* __restrict__ mate, i64 begin, i64 end, i64 v,
-                                                u32 tie_key) {
+// The best of a vertex's edges to matched vertices in the total order of edges, searched by WIDTH lanes.
+__device__ __forceinline__ Edge heaviest_matched(const INDEX* __restrict__ indices, const WEIGHT* __restrict__ values,
+                                                 const INDEX* __restrict__ mate, i64 begin, i64 end, i64 v,
+                                                 u32 tie_key) {
     Edge best = {0, ~0u, NO_VERTEX};
     for (i64 slot = begin + threadIdx.x % WIDTH; slot < end; slot += WIDTH) {
         const INDEX column = indices[slot];
@@ -31,9 +31,10 @@ __device__ __forceinline__ Edge heaviest_paired(const INDEX* __restrict__ indice
     return best;
 }
 
-// Each vertex's root: the lower member of the pair that it belongs to or joins, or itself. A vertex that lies before
-// the root of the pair it joins claims to be the lowest of the aggregate, by its distance from the end; `claims` are
-// zero at first. A warp takes 32 vertices, and WIDTH lanes to a single one.
+// The root of each vertex: the lower vertex of the pair that it belongs to or joins, or itself. A single vertex lower
+// than the root that it joins is a candidate for the lowest vertex of the aggregate: claims[root] is the maximum of
+// `vertices - v` over these candidates, zero where there is none. A warp processes 32 vertices, its single ones with
+// WIDTH lanes each.
 extern "C" __global__ void find_roots(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                       const WEIGHT* __restrict__ values, const INDEX* __restrict__ mate, i64 vertices,
                                       u32 tie_key, INDEX* __restrict__ roots, INDEX* claims) {
@@ -49,7 +50,7 @@ extern "C" __global__ void find_roots(const INDEX* __restrict__ indptr, const IN
             for (int i = 0; i < lane / WIDTH; ++i) own &= own - 1;
             const i64 single = base + __ffs(own) - 1;
             const i64 begin = own ? (i64)indptr[single] : 0, end = own ? (i64)indptr[single + 1] : 0;
-            const Edge edge = heaviest_paired(indices, values, mate, begin, end, single, tie_key);
+            const Edge edge = heaviest_matched(indices, values, mate, begin, end, single, tie_key);
             if (own && lane % WIDTH == 0) {
                 const INDEX root = edge.column < 0 ? (INDEX)single : min(edge.column, mate[edge.column]);
                 roots[single] = root;
@@ -64,35 +65,36 @@ __device__ __forceinline__ INDEX lowest_of(const INDEX* __restrict__ claims, i64
     return claims[root] ? (INDEX)(vertices - claims[root]) : root;
 }
 
-// Marks with 1 the vertices that are the lowest of their aggregates. A sum over the marks then numbers these.
+// Marks with 1 the vertices that are the lowest of their aggregates: a prefix sum of the marks numbers the aggregates.
 extern "C" __global__ void mark_lowest(const INDEX* __restrict__ roots, const INDEX* __restrict__ claims, i64 vertices,
                                        INDEX* __restrict__ marks) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += (i64)gridDim.x * blockDim.x)
         marks[v] = lowest_of(claims, vertices, roots[v]) == v;
 }
 
-// Each vertex's aggregate, in place of its root; `opened` counts the aggregates up to each vertex.
+// Replaces the root of each vertex by its aggregate; `opened` is the inclusive prefix sum of the marks.
 extern "C" __global__ void number_aggregates(INDEX* roots, const INDEX* __restrict__ claims, i64 vertices,
                                              const INDEX* __restrict__ opened) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += (i64)gridDim.x * blockDim.x)
         roots[v] = opened[lowest_of(claims, vertices, roots[v])] - 1;
 }
 
-// Counts the members of each aggregate, the sizes shifted by one place, and says which of them each vertex is: the
-// first that comes is number 0.
+// Counting sort, first pass: counts the members of each aggregate, shifted by one place for the prefix sum, and numbers
+// the members of an aggregate in arbitrary order.
 extern "C" __global__ void count_members(const INDEX* __restrict__ aggregates, i64 vertices, u32* sizes,
                                          u32* __restrict__ arrivals) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += (i64)gridDim.x * blockDim.x)
         arrivals[v] = atomicAdd(sizes + aggregates[v] + 1, 1u);
 }
 
+// Counting sort, second pass: scatters the vertices to their aggregates.
 extern "C" __global__ void place_members(const INDEX* __restrict__ aggregates, const INDEX* __restrict__ indptr,
                                          const u32* __restrict__ arrivals, i64 vertices, INDEX* __restrict__ members) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += (i64)gridDim.x * blockDim.x)
         members[indptr[aggregates[v]] + arrivals[v]] = v;
 }
 
-// Puts the few members of each aggregate into ascending order.
+// Insertion sort of the few members of each aggregate: makes their order independent of the threads' timing.
 extern "C" __global__ void sort_members(const INDEX* __restrict__ indptr, i64 count, INDEX* members) {
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
         const i64 begin = indptr[i], end = indptr[i + 1];

@@ -3,30 +3,30 @@
 #include "matrix/long_row_split.cuh"
 #include "matching/best_edges.cuh"
 #include "matching/round_loop.cuh"
-#include "matching/chosen_neighbor.cuh"
-#include "matching/suitor_exchange.cuh"
+#include "matching/choice_status.cuh"
+#include "matching/suitor_proposals.cuh"
 
-// Vertices that a block has found to be displaced, in shared memory until there are many.
+// A block's buffer of displaced suitors in shared memory, flushed to the next round's list when it is half full.
 struct Displaced {
     INDEX vertices[2 * ROWS];
     u32 count;
-    u64 first;  // their place in the next round's list
+    u64 first;  // the place of the flushed vertices in the next round's list
 };
 
-// Each vertex courts the best neighbour that would have it. Who is displaced looks again in the next round.
-struct Courting {
+// Each vertex proposes to the best neighbour that would accept it. A displaced suitor proposes again in the next round.
+struct ProposeToBest {
     const Search& search;
     const Round& round;
     const Suitors& suitors;
     Displaced& displaced;
-    INDEX* choices;  // of the first round, in which vertices only choose: nobody has suitors yet
+    INDEX* choices;  // first round only: vertices record their choices, nobody has suitors yet; else null
 
-    __device__ __forceinline__ bool begin(i64) const { return true; }
-    __device__ __forceinline__ WEIGHT weigh(WEIGHT value) const { return value; }
-    __device__ __forceinline__ Verdict judge(i64 v, const Edge& edge, bool) const {
-        return choices || suitors.would_have(v, edge) ? TAKE : SHUT;
+    __device__ __forceinline__ bool is_active(i64) const { return true; }
+    __device__ __forceinline__ WEIGHT ranked_value(WEIGHT value) const { return value; }
+    __device__ __forceinline__ Availability availability(i64 v, const Edge& edge) const {
+        return choices || suitors.would_accept(v, edge) ? NOW : NEVER;
     }
-    __device__ __forceinline__ bool found(i64 v, const Edge& best, bool) const {
+    __device__ __forceinline__ bool take_result(i64 v, const Edge& best, bool) const {
         if (choices) {
             choices[v] = best.column;
             suitors.offers[v] = best.value;
@@ -34,19 +34,18 @@ struct Courting {
         }
         if (best.column < 0) return false;
         INDEX other;
-        if (!suitors.court(v, best, other)) return true;
-        if (other >= 0) put_off(other);
+        if (!suitors.propose(v, best, other)) return true;
+        if (other >= 0) defer(other);
         return false;
     }
-    __device__ __forceinline__ void put_off(i64 v) const {
+    __device__ __forceinline__ void defer(i64 v) const {
         displaced.vertices[atomicAdd(&displaced.count, 1u)] = (INDEX)v;
     }
-    // A turn adds at most as many as the block has threads.
-    __device__ __forceinline__ void settle() const {
-        if (__syncthreads_or(displaced.count > ROWS)) hand_on();
+    // Between two calls a block adds at most ROWS vertices, so the buffer cannot overflow.
+    __device__ __forceinline__ void end_rows() const {
+        if (__syncthreads_or(displaced.count > ROWS)) flush();
     }
-    // Appends them to the next round's list.
-    __device__ __forceinline__ void hand_on() const {
+    __device__ __forceinline__ void flush() const {
         __syncthreads();
         const u32 count = displaced.count;
         if (threadIdx.x == 0 && count) displaced.first = atomicAdd(&round.next->front, (u64)count);
@@ -61,49 +60,51 @@ struct Courting {
     }
 };
 
-// All vertices court those they chose; `v` becomes the one that has to look again, if anyone has to. Most are spared an
-// exchange: two that chose each other stay together, and others need not ask them.
-__device__ __forceinline__ Fate court_choice(const Suitors& suitors, const INDEX* choices, INDEX& v, int choice) {
+// Proposes along the choice of the first round; `v` becomes the vertex that must search again, if there is one. Most
+// vertices need no atomic operation: mutual choices are final, and proposals to their vertices are in vain.
+__device__ __forceinline__ Destination propose_choice(const Suitors& suitors, const INDEX* choices, INDEX& v,
+                                                      int status) {
     const INDEX chosen = choices[v];
-    if (choice == MUTUAL) suitors.suitors[v] = chosen;
-    if (choice == MUTUAL || choice == NONE) return GONE;
-    if (choice == TAKEN) return FRONT;
+    if (status == MUTUAL) suitors.suitors[v] = chosen;
+    if (status == MUTUAL || status == NO_CHOICE) return DROPPED;
+    if (status == TAKEN) return FRONT;
     const Edge edge = {suitors.offers[v], edge_hash(v, chosen, suitors.tie_key), chosen};
     INDEX other;
-    if (!suitors.court(v, edge, other)) return FRONT;
+    if (!suitors.propose(v, edge, other)) return FRONT;
     v = other;
-    return other < 0 ? GONE : FRONT;
+    return other < 0 ? DROPPED : FRONT;
 }
 
-// Lets every vertex court, and those who were displaced again, round after round, until nobody is. The suitors that
-// are left are mates. A cooperative launch; mates are -1 at first, `counts` of three rounds and `barrier` are zero,
-// `lists` has room for all vertices twice.
+// The suitor algorithm (Manne & Halappanavar 2014), in rounds: every vertex proposes, displaced suitors propose again
+// in the next round, until none is displaced. Then every vertex is its suitor's suitor, and the suitors are the mates.
+// A cooperative launch; mates are -1 at first, `counts` of three rounds and `barrier` are zero, `lists` has room for
+// all vertices twice.
 extern "C" __global__ void __launch_bounds__(256, 5)
-    find_suitors(Search search, INDEX* mates, WEIGHT* offers, INDEX* lists, Count* counts, u32* barrier) {
+    find_suitors(Search search, INDEX* mates, WEIGHT* offers, INDEX* lists, ListCounts* counts, u32* barrier) {
     __shared__ Displaced displaced;
-    Crew crew = {barrier, gridDim.x, 0};
+    ActiveBlocks blocks = {barrier, gridDim.x, 0};
     const Suitors suitors = {mates, offers, search.tie_key};
     if (threadIdx.x == 0) displaced.count = 0;
     __syncthreads();
-    u64 left = search.rows, pieces = first_pieces(search, counts, crew);
+    u64 left = search.rows, pieces = list_first_pieces(search, counts, blocks);
     for (u64 number = 0; left > 0; ++number) {
         Round round;
         round.open(search, lists, counts, number);
         INDEX* const choices = number == 0 ? round.list : 0;
-        const Courting task = {search, round, suitors, displaced, choices};
-        search_rows(search, task, number == 0 ? 0 : round.list, 0, (i64)left, crew.blocks);
-        search_pieces(search, task, round.pieces, pieces, crew.blocks);
+        const ProposeToBest task = {search, round, suitors, displaced, choices};
+        search_rows(search, task, number == 0 ? 0 : round.list, 0, (i64)left, blocks.count);
+        search_pieces(search, task, round.pieces, pieces, blocks.count);
         if (number == 0) {
-            crew.meet();
-            sift(
-                search, round, true, crew.blocks, [=](INDEX v) { return choice_of(choices, v); },
-                [&](INDEX& v, int choice) { return court_choice(suitors, choices, v, choice); });
+            blocks.synchronize();
+            make_next_list(
+                search, round, true, blocks.count, [=](INDEX v) { return choice_status(choices, v); },
+                [&](INDEX& v, int status) { return propose_choice(suitors, choices, v, status); });
         } else {
-            task.hand_on();
+            task.flush();
         }
-        crew.meet();
+        blocks.synchronize();
         left = __ldcg(&round.next->front);
         pieces = __ldcg(&round.next->pieces);
-        if (!crew.goes_on(left, pieces)) return;
+        if (!blocks.continues(left, pieces)) return;
     }
 }

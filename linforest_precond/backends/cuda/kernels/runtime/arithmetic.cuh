@@ -1,4 +1,4 @@
-// Arithmetic of the four value types, and of small square blocks of them: BLOCK x BLOCK, row by row.
+// Arithmetic of the four value types, and of small dense matrices of them: BLOCK x BLOCK, row-major.
 
 __device__ __forceinline__ Complex64 operator+(Complex64 a, Complex64 b) { return {a.re + b.re, a.im + b.im}; }
 __device__ __forceinline__ Complex128 operator+(Complex128 a, Complex128 b) { return {a.re + b.re, a.im + b.im}; }
@@ -20,13 +20,13 @@ __device__ __forceinline__ double real_part(double a) { return a; }
 __device__ __forceinline__ float real_part(Complex64 a) { return a.re; }
 __device__ __forceinline__ double real_part(Complex128 a) { return a.re; }
 
-// |re| + |im|: what sizes are compared by.
+// The 1-norm |re| + |im|, which needs no square root: for comparisons of size.
 __device__ __forceinline__ float size_of(float a) { return fabsf(a); }
 __device__ __forceinline__ double size_of(double a) { return fabs(a); }
 __device__ __forceinline__ float size_of(Complex64 a) { return fabsf(a.re) + fabsf(a.im); }
 __device__ __forceinline__ double size_of(Complex128 a) { return fabs(a.re) + fabs(a.im); }
 
-// The true magnitude, of numbers whose squares do not overflow.
+// The modulus |a|, of numbers whose squares do not overflow.
 __device__ __forceinline__ WEIGHT length_of(VALUE a) {
     const VALUE square = a * conjugate(a);
     return sqrt(real_part(square));
@@ -35,7 +35,7 @@ __device__ __forceinline__ WEIGHT length_of(VALUE a) {
 __device__ __forceinline__ float inverse(float a) { return 1.0f / a; }
 __device__ __forceinline__ double inverse(double a) { return 1.0 / a; }
 
-// Smith's formula: no square overflows.
+// Reciprocal by Smith's formula (1962), which avoids the overflow of squares.
 template <typename Complex>
 __device__ __forceinline__ Complex smith_inverse(Complex a) {
     if (size_of(a.re) >= size_of(a.im)) {
@@ -66,7 +66,7 @@ __device__ __forceinline__ double scaled(double a, double factor) { return a * f
 __device__ __forceinline__ Complex64 scaled(Complex64 a, float factor) { return {a.re * factor, a.im * factor}; }
 __device__ __forceinline__ Complex128 scaled(Complex128 a, double factor) { return {a.re * factor, a.im * factor}; }
 
-// From the type of a right-hand side to the stored one, and back.
+// Conversions between the type of a right-hand side and the stored precision.
 __device__ __forceinline__ void convert(float& to, float from) { to = from; }
 __device__ __forceinline__ void convert(float& to, double from) { to = (float)from; }
 __device__ __forceinline__ void convert(double& to, float from) { to = from; }
@@ -77,31 +77,34 @@ __device__ __forceinline__ void convert(To& to, From from) {
     convert(to.im, from.im);
 }
 
+// Machine epsilon.
 #define EPSILON (sizeof(WEIGHT) == 4 ? (WEIGHT)1.1920928955078125e-7 : (WEIGHT)2.220446049250313e-16)
 // Its square root: 2^-26 exactly, and the float next to 2^-11.5.
 #define ROOT_EPSILON (sizeof(WEIGHT) == 4 ? (WEIGHT)3.4526698e-4f : (WEIGHT)1.4901161193847656e-8)
 
-// The least number that is inverted.
+// The smallest number that is inverted: the smallest normal number.
 #define LEAST_PIVOT (sizeof(WEIGHT) == 4 ? (WEIGHT)1.17549435e-38f : (WEIGHT)2.2250738585072014e-308)
 
-// A pivot that vanished beside its row takes this value instead, with the sign of its real part; 1 in an empty row.
+// The perturbation of a tiny pivot: +-sqrt(eps) times the norm of its row, with the sign of its real part; 1 where the
+// row is (almost) zero.
 __device__ __forceinline__ VALUE lifted(VALUE pivot, WEIGHT row_size) {
     const WEIGHT least = ROOT_EPSILON * row_size;
     if (least < LEAST_PIVOT) return from_real(1);
     return from_real(real_part(pivot) < 0 ? -least : least);
 }
 
-// Raises *largest, which is not negative, to the largest size of the warp's threads; what is no number counts as endless.
+// Atomic maximum, warp-aggregated: raises *largest, which is not negative, to the maximum of the warp's sizes. NaN and
+// infinity count as 1e30.
 __device__ __forceinline__ void raise_over_warp(WEIGHT* largest, WEIGHT size) {
     if (!(size < (WEIGHT)1e30)) size = (WEIGHT)1e30;
     for (int half = 16; half > 0; half /= 2) size = fmax(size, __shfl_xor_sync(FULL_WARP, size, half));
     if (threadIdx.x % 32) return;
-    // Sizes compare like their bits.
+    // The bits of nonnegative floating-point numbers have the same order as the numbers.
     if (sizeof(WEIGHT) == 4) atomicMax((u32*)largest, (u32)bits(size));
     else atomicMax((u64*)largest, bits(size));
 }
 
-// The rows of a block in several columns side by side, row by row.
+// A dense matrix of BLOCK rows and COLUMNS columns, row-major: BLOCK rows of several right-hand sides.
 template <int COLUMNS>
 struct Panel {
     VALUE at[BLOCK * COLUMNS];

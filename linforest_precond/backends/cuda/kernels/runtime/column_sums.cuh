@@ -1,5 +1,6 @@
-// Vectors of k columns side by side, row by row, and sums over each column in double precision. A sum has two stages in
-// a fixed order: the blocks' sums, and their sum in the block that comes last. LARGEST_SUMS: how many at once at most.
+// Grid-wide sums over the columns of row-major vectors with several columns, in double precision. Two stages of a fixed
+// order, so that results repeat bit for bit: every block reduces its entries, the last block to finish reduces the
+// blocks' partial sums. LARGEST_SUMS is the most sums per column in one call.
 #define THREADS 256
 
 typedef WIDE Scalar;
@@ -24,15 +25,15 @@ __device__ __forceinline__ double length(Complex128 a) { return hypot(a.re, a.im
 __device__ __forceinline__ double over(double a, double b) { return a / b; }
 __device__ __forceinline__ Complex128 over(Complex128 a, Complex128 b) { return a * inverse(b); }
 
-// Where blocks leave their sums, and how many have come; `arrivals` is zero before and after.
+// The partial sums of the blocks, and the number of blocks that have finished; `arrivals` is zero before and after.
 struct Sums {
     Scalar* partials;
     u32* arrivals;
     i64 columns;
 };
 
-// The sum over parts of what every thread of a block holds, for each column: thread `part * columns + c` holds a part
-// of column c. The sums of column c are in `totals` after, in shared memory.
+// Block reduction for each column: thread `part * columns + c` holds the values of one part of column c. The COUNT sums
+// of each column go to `totals`, in shared memory.
 template <int COUNT>
 __device__ __forceinline__ void sum_parts(int columns, int parts, const Scalar (&own)[COUNT], Scalar* shared,
                                           Scalar* totals) {
@@ -54,8 +55,8 @@ __device__ __forceinline__ void sum_parts(int columns, int parts, const Scalar (
     __syncthreads();
 }
 
-// Adds up what all threads of the grid hold. In the block that comes last it is true, and `totals`, in shared memory,
-// has COUNT sums for each column. Threads beyond the last whole multiple of the columns hold nothing.
+// Grid reduction of the values that all threads hold. Returns true in the last block to finish, where `totals`, in
+// shared memory, has COUNT sums for each column. Threads beyond the largest multiple of the columns hold no values.
 template <int COUNT>
 __device__ __forceinline__ bool add_up(const Sums& sums, const Scalar (&own)[COUNT], Scalar* totals) {
     __shared__ Scalar shared[LARGEST_SUMS * THREADS];
@@ -80,7 +81,8 @@ __device__ __forceinline__ bool add_up(const Sums& sums, const Scalar (&own)[COU
     return true;
 }
 
-// Every thread keeps to one column: blocks take a whole multiple of the columns at a time.
+// Grid-stride loop over the entries in which every thread stays in one column: a block processes a multiple of the
+// columns at a time.
 struct ColumnWalk {
     i64 at, step, end;
     int column;

@@ -1,7 +1,7 @@
-// The one total order on edges: (-weight, hash, lower end, higher end).
+// The total order of edges: (-weight, hash, lower end, higher end), the same as in the CPU backend (edge_order.py).
 
-// Equal weights are ordered by this, the same seen from either end. In programs that define BY_VERTICES it is the sum
-// of the ends' places in a random order of the vertices: at each vertex its neighbours come in that order.
+// Breaks ties between equal weights; symmetric in u and v. In programs that define BY_VERTICES it is the sum of random
+// keys of the two ends, so that the neighbours of every vertex are ordered by one random order of the vertices.
 __device__ __forceinline__ u32 edge_hash(INDEX u, INDEX v, u32 tie_key) {
 #ifdef BY_VERTICES
     return (mix32(tie_key + (u32)u * 0x9E3779B1u) >> 1) + (mix32(tie_key + (u32)v * 0x9E3779B1u) >> 1);
@@ -11,8 +11,8 @@ __device__ __forceinline__ u32 edge_hash(INDEX u, INDEX v, u32 tie_key) {
 #endif
 }
 
-// Whether an edge comes before another of the same vertex: of two edges that share an end, the one whose other end
-// is lower has the lesser pair of ends.
+// Whether edge a precedes edge b of the same vertex. Of two edges that share an end, the one whose other end is lower
+// has the lexicographically smaller pair of ends.
 template <typename Edge>
 __device__ __forceinline__ bool is_better(const Edge& a, const Edge& b) {
     const auto weight_a = rank_of(a.value), weight_b = rank_of(b.value);

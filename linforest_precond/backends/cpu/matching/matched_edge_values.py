@@ -1,4 +1,4 @@
-"""What is stored on the edges between mates."""
+"""The values of the matched edges."""
 
 import numpy as np
 from numba import prange
@@ -9,16 +9,16 @@ from ..runtime.constants import NOT_FOUND
 from ..runtime.jit import kernel
 
 
-def edge_values(graph, mate):
+def matched_edge_values(graph, mate):
     """The graph's value between each vertex and its mate, 0 where it has none or nothing is stored."""
     out = np.zeros(graph.n, graph.values.dtype)
-    find_values(*map(readonly, (graph.indptr, graph.indices, graph.values, mate)), out)
+    find_matched_values(*map(readonly, (graph.indptr, graph.indices, graph.values, mate)), out)
     return out
 
 
-# Each vertex looks for its mate in its row.
+# Binary search of the mate in each vertex's row.
 @kernel(parallel=True)
-def find_values(indptr, indices, values, mate, out):
+def find_matched_values(indptr, indices, values, mate, out):
     for v in prange(out.size):
         if mate[v] >= 0:
             slot = find_slot(indptr, indices, v, mate[v])

@@ -1,0 +1,25 @@
+// The pointing phase of locally dominant matching: every vertex points to the other end of its best edge to a free
+// vertex. An edge is locally dominant when both of its ends point along it.
+
+struct SetPointers {
+    const INDEX* mates;
+    INDEX* pointers;
+    bool fresh;     // first round: all vertices are free
+    bool selected;  // the search has a list of the vertices that must point anew
+
+    __device__ __forceinline__ bool is_active(i64 v) const {
+        if (fresh || selected) return true;
+        const INDEX target = mates[v] < 0 ? pointers[v] : NO_VERTEX;
+        return target >= 0 && mates[target] >= 0;
+    }
+    __device__ __forceinline__ WEIGHT ranked_value(WEIGHT value) const { return value; }
+    __device__ __forceinline__ Availability availability(i64, const Edge& edge) const {
+        return fresh || mates[edge.column] < 0 ? NOW : NEVER;
+    }
+    __device__ __forceinline__ bool take_result(i64 v, const Edge& best, bool) const {
+        pointers[v] = best.column;
+        return false;
+    }
+    __device__ __forceinline__ void defer(i64) const {}
+    __device__ __forceinline__ void end_rows() const {}
+};
