@@ -17,31 +17,31 @@ class Running(IntEnum):
 
 
 class Report(NamedTuple):
-    """Where iterated columns stand, and what was recorded since the last report; all on the host."""
+    """The state of k systems under iteration, and the records since the last report; all on the host."""
 
     statuses: Array  # (k,)
     iterations: Array  # (k,)
     steps: Array  # (m,) iteration numbers, with halves
     seconds: Array  # (m,)
-    norms: Array  # (m, k) of the residuals, NaN where a column had stopped
+    norms: Array  # (m, k) of the residuals, NaN where a system had stopped
     errors: Array | None  # (m, k)
 
 
-class Finding(IntEnum):
-    """What is counted while a (block) tridiagonal matrix is factored, and where its count stands.
+class PivotFinding(IntEnum):
+    """The counters of a (block) tridiagonal factorization.
 
-    Only whether a count is 0 decides anything, but for `LIFTED`, which is told to the user.
+    Decisions depend only on whether a counter is 0; the number of `PERTURBED` pivots is reported to the user.
     """
 
-    LIFTED = 0  # pivots that vanished beside their rows and were lifted
+    PERTURBED = 0  # pivots tiny relative to their row, replaced by +-sqrt(eps) times the row's norm
     INDEFINITE = 1  # pivots that a positive definite matrix cannot have
-    GROWN = 2  # inverse pivots that are large beside their rows
-    NOT_ROW_DOMINANT = 3  # rows whose diagonal is smaller than the others together
+    GROWN = 2  # inverse pivots that are large relative to their row
+    NOT_ROW_DOMINANT = 3  # rows that are not diagonally dominant
     NOT_COLUMN_DOMINANT = 4
     NOT_SYMMETRIC = 5  # rows that differ from their columns
     NOT_HERMITIAN = 6
     NOT_POSITIVE = 7  # diagonal entries without a positive real part
-    TORN = 8  # pivots that do not follow from the one before, to working precision
+    INCONSISTENT = 8  # pivots that two orders of elimination give with more than roundoff between them
 
 
 class EntryScan(NamedTuple):
