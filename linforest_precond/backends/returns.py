@@ -8,14 +8,6 @@ from typing import NamedTuple
 from linforest_precond.annotations import Array
 
 
-class Running(IntEnum):
-    """What a system that is being iterated is doing; one that has stopped has a `solvers.Status`."""
-
-    RUNNING = 1
-    HALF = 2  # the half step has converged, and is still to be taken
-    LIMIT = 3  # out of iterations
-
-
 class Report(NamedTuple):
     """The state of k systems under iteration, and the records since the last report; all on the host."""
 

@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "linforest_precond"
 # From the lowest to the highest; what is not named here belongs to the face.
 LAYERS = (
-    "annotations", "backends.returns", "backends.protocol", "backends.cpu", "backends.cuda", "backends",
+    "annotations", "backends.krylov_codes", "backends.returns", "backends.protocol",
+    "backends.cpu", "backends.cuda", "backends",
     "printing", "user_warnings", "matrices",
     "records", "sparse_output", "matching_records", "gate", "vectors", "graph", "pipeline", "solvers",
     "precond",
