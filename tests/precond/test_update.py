@@ -20,7 +20,7 @@ from operator_cases import (
 )
 
 import linforest_precond as lf
-from linforest_precond.precond.pattern_digest import pattern_of
+from linforest_precond.precond.pattern_digest import pattern_digest
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -265,19 +265,19 @@ class TestPattern:
 
     def test_what_a_pattern_is(self, backend):
         A = backend.csr(lf.matrices.poisson((5, 5)))
-        pattern = pattern_of(A)
+        pattern = pattern_digest(A)
         assert (pattern.form, pattern.dtype, pattern.shape, pattern.entries) == (
             "csr",
             "float64",
             (25, 25),
             A.nnz,
         )
-        pattern.require_same(pattern_of(3 * A))
+        pattern.require_same(pattern_digest(3 * A))
 
     @pytest.mark.gpu
     def test_backends_agree(self, cuda):
         A = lf.matrices.aniso(2, 100)
-        assert pattern_of(A).words == pattern_of(cuda.csr(A)).words
+        assert pattern_digest(A).words == pattern_digest(cuda.csr(A)).words
 
 
 def mix64(z):
