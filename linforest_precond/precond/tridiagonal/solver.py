@@ -113,8 +113,8 @@ class TridiagonalSolver:
         self.nbytes = method.nbytes_extra + sum(array.nbytes for array in held)
         if self.lifted:
             tell(
-                f"{self.lifted} tiny pivots of the tridiagonal system were perturbed: it is numerically "
-                "singular, and a nearby system is solved instead"
+                f"{self.lifted} of the tridiagonal system's pivots were tiny and have been perturbed: it is "
+                "numerically singular, and a nearby system is solved instead"
             )
 
     def solve(self, b: Array, *, transpose: bool = False) -> Array:
