@@ -1,54 +1,65 @@
-"""Stabilized bi-conjugate gradients."""
+"""Stabilized bi-conjugate gradients (BiCGStab)."""
 
 from __future__ import annotations
 
-from typing import Any
+from linforest_precond.annotations import Array
+from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
 
-from .driver import solve
-from .problem import checked
+from .driver import Callback, Info, solve
+from .history import History
+from .problem import Inner, LinearMap, checked
+from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 
 class Bicgstab:
-    """The method: after the half step, r is what that leaves."""
+    """BiCGStab with right preconditioning; between its two half steps the vector r holds s = r - alpha v.
 
-    name, names, copies = "bicgstab", ("shadow", "p", "v", "phat", "shat", "t"), ("shadow",)
+    van der Vorst, "Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of
+    nonsymmetric linear systems", SIAM J. Sci. Stat. Comput. 13 (1992), doi:10.1137/0913035.
+    """
 
-    def alias(self, space):
+    name: str = "bicgstab"
+    names: tuple[str, ...] = ("shadow", "p", "v", "phat", "shat", "t")
+    copies: tuple[str, ...] = ("shadow",)
+
+    def alias(self, space: VectorSpace) -> None:
         space.alias("phat", "p")
         space.alias("shat", "r")
 
-    def iterate(self, space, A, M):
-        space.update("bi_direction")
+    def iterate(self, space: VectorSpace, A: MatrixProduct, M: Preconditioning) -> None:
+        space.update(VectorUpdate.BICGSTAB_DIRECTION)
         space.precondition(M, "p", "phat")
-        space.multiply(A, "phat", "v", "bi_alpha", ("shadow", "v"))
-        space.update("bi_half")
+        space.multiply(A, "phat", "v", ScalarStep.BICGSTAB_ALPHA, ("shadow", "v"))
+        space.update(VectorUpdate.BICGSTAB_HALF_STEP)
         space.record_error(half=True)
         space.precondition(M, "r", "shat")
-        space.multiply(A, "shat", "t", "bi_omega", ("t", "r"), ("t", "t"))
-        space.update("bi_step")
+        space.multiply(A, "shat", "t", ScalarStep.BICGSTAB_OMEGA, ("t", "r"), ("t", "t"))
+        space.update(VectorUpdate.BICGSTAB_STEP)
         space.record_error(half=False)
 
 
 def bicgstab(
-    A: Any,
-    b: Any,
-    x0: Any = None,
+    A: LinearMap,
+    b: Array,
+    x0: Array | None = None,
     *,
     rtol: float = 1e-5,
     atol: float = 0.0,
     maxiter: int | None = None,
-    M: Any = None,
-    callback: Any = None,
-    history: Any = None,
-    inner: Any = None,
-) -> tuple[Any, Any]:
-    """Solve A x = b by stabilized bi-conjugate gradients, for any A that is not singular.
+    M: LinearMap | None = None,
+    callback: Callback | None = None,
+    history: History | None = None,
+    inner: Inner | None = None,
+) -> tuple[Array, Info]:
+    """Solve A x = b by stabilized bi-conjugate gradients (BiCGStab), for any nonsingular A.
+
+    van der Vorst (1992), doi:10.1137/0913035.
 
     Parameters
     ----------
     A, b, x0, rtol, atol, maxiter, callback, history, inner
-        As for `cg`; A need not be symmetric. A history has the half steps, too. Where rho or omega vanish,
-        it starts again from the true residual, as long as that helps.
+        As for `cg`; A need not be symmetric. A history has the half steps, too. After a breakdown (rho or
+        omega vanishes) the method restarts from b - A x, as long as that residual keeps halving.
     M : LinearOperator, matrix or array, optional
         An approximate inverse of A.
 

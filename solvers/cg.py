@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+from linforest_precond.annotations import Array
+from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
 
-from .driver import solve
-from .problem import checked
+from .driver import Callback, Info, solve
+from .history import History
+from .problem import Inner, LinearMap, checked
+from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 
 class Cg:
-    """The method: M is symmetric and fixed."""
+    """Preconditioned conjugate gradients; M is Hermitian positive definite and does not change.
 
-    name, names, copies = "cg", ("z", "p", "q"), ()
+    Hestenes & Stiefel, "Methods of conjugate gradients for solving linear systems", J. Res. Natl. Bur. Stand.
+    49 (1952), doi:10.6028/jres.049.044.
+    """
 
-    def alias(self, space):
+    name: str = "cg"
+    names: tuple[str, ...] = ("z", "p", "q")
+    copies: tuple[str, ...] = ()
+
+    def alias(self, space: VectorSpace) -> None:
         space.alias("z", "r")
 
-    def iterate(self, space, A, M):
+    def iterate(self, space: VectorSpace, A: MatrixProduct, M: Preconditioning) -> None:
         space.precondition(M, "r", "z")
-        space.dot("cg_rho", ("r", "z"))
-        space.update("cg_direction")
-        space.multiply(A, "p", "q", "cg_curvature", ("p", "q"))
-        space.update("cg_step")
+        space.dot(ScalarStep.CG_RHO, ("r", "z"))
+        space.update(VectorUpdate.CG_DIRECTION)
+        space.multiply(A, "p", "q", ScalarStep.CG_CURVATURE, ("p", "q"))
+        space.update(VectorUpdate.CG_STEP)
         space.record_error(half=False)
 
 
 def cg(
-    A: Any,
-    b: Any,
-    x0: Any = None,
+    A: LinearMap,
+    b: Array,
+    x0: Array | None = None,
     *,
     rtol: float = 1e-5,
     atol: float = 0.0,
     maxiter: int | None = None,
-    M: Any = None,
-    callback: Any = None,
-    history: Any = None,
-    inner: Any = None,
-) -> tuple[Any, Any]:
+    M: LinearMap | None = None,
+    callback: Callback | None = None,
+    history: History | None = None,
+    inner: Inner | None = None,
+) -> tuple[Array, Info]:
     """Solve A x = b by conjugate gradients, for a Hermitian positive definite A.
+
+    Hestenes & Stiefel (1952), doi:10.6028/jres.049.044.
 
     Parameters
     ----------
@@ -47,10 +58,11 @@ def cg(
     b : (n,), (n, 1) or (n, k) array
         One right-hand side, or k of them that are solved for together; each column stops on its own.
     x0 : array, optional
-        Where to start, 0 by default; of b's shape.
+        The initial guess, of b's shape; 0 by default.
     rtol, atol : float
-        Solved where the residual's norm is at most ``max(rtol * norm(b), atol)``. That is asked of the true
-        residual: where the recursive one is smaller, the true one takes its place, and the iteration goes on.
+        Converged when the norm of the residual is at most ``max(rtol * norm(b), atol)``. Convergence is
+        verified on b - A x: where the recursive residual is smaller, it is replaced by the true one and the
+        iteration goes on.
     maxiter : int, optional
         The most iterations, 10 n by default.
     M : LinearOperator, matrix or array, optional
@@ -58,9 +70,9 @@ def cg(
     callback : function, optional
         Called with the current x after each iteration.
     history : History, optional
-        Collects what happens on the way.
+        Records the residuals of all iterations.
     inner : function, optional
-        ``inner(u, v)``, the inner product of two vectors with u conjugated, in place of the plain sum: for
+        ``inner(u, v)``, the inner product of two vectors with u conjugated, instead of the plain sum: for
         vectors that are distributed.
 
     Returns
@@ -68,7 +80,7 @@ def cg(
     x : array
         (n,), or (n, k) for k right-hand sides.
     info : int, or (k,) array of int
-        0: solved. Positive: the iterations made, `maxiter`. Negative: a `Status`, which was also warned of.
+        0: converged. Positive: the iterations made, `maxiter`. Negative: a `Status`, with a RuntimeWarning.
 
     Examples
     --------

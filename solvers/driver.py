@@ -1,52 +1,70 @@
-"""How all solvers run: batches of iterations, reports that lag behind, true residuals at the end."""
+"""The loop that all Krylov methods share: batches of iterations, polled reports, verified residuals.
+
+The host polls the status asynchronously: the next batch of iterations is enqueued before the report of the
+last one has arrived. Convergence is verified on b - A x; where the recursive residual has drifted away from
+it, the true residual replaces it and the method restarts (residual replacement).
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from linforest_precond.backends.returns import Running
+from linforest_precond.annotations import Array
+from linforest_precond.backends.krylov_codes import RunningState
+from linforest_precond.backends.returns import Report
 from linforest_precond.user_warnings import warn_user
 from linforest_precond.vectors import norms_of
 
 from .history import History
 from .problem import LARGEST_GROWTH, Problem
 from .status import Status
+from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
-# Two sums of the same squares differ by so much at most.
+# `info` as SciPy returns it, or an array of such numbers for several right-hand sides.
+Info: TypeAlias = int | npt.NDArray[np.int64]
+Callback: TypeAlias = Callable[[Array], object]
+
+# Two summation orders of the same norm differ by less than this factor.
 SLACK = 1 + 1e-12
-_ACTIVE = {float(Running.RUNNING), float(Running.HALF)}
+_ACTIVE = {float(RunningState.RUNNING), float(RunningState.HALF)}
 
 
 class Method(Protocol):
-    """What makes a solver; works on the vectors `x`, `r` and its own.
+    """A Krylov method: one iteration on the vectors `x`, `r` and its own.
 
     Attributes
     ----------
+    name
+        Of the public function.
     names
-        Its own vectors. The last one may be overwritten between iterations.
+        The method's own vectors. The last one may be overwritten between iterations.
     copies
-        Those that start as copies of r.
+        Vectors that start as copies of r.
     """
 
     name: str
     names: tuple[str, ...]
     copies: tuple[str, ...]
 
-    def alias(self, space: Any) -> None:
-        """Let vectors be one where nothing preconditions."""
+    def alias(self, space: VectorSpace) -> None:
+        """Make preconditioned vectors aliases of the unpreconditioned ones, where M is the identity."""
 
-    def iterate(self, space: Any, A: Any, M: Any) -> None:
+    def iterate(self, space: VectorSpace, A: MatrixProduct, M: Preconditioning) -> None:
         """Make one iteration."""
 
 
-def solve(method: Method, problem: Problem, callback: Any, history: Any) -> tuple[Any, Any]:
+def solve(
+    method: Method, problem: Problem, callback: Callback | None, history: History | None
+) -> tuple[Array, Info]:
     """The solution and the info of a checked problem."""
     if history is not None and not isinstance(history, History):
         raise TypeError(f"history must be None or a History, got a {type(history).__name__}")
     if not problem.b.size:
-        return _nothing(method, problem, history)
+        return _solve_empty(method, problem, history)
     run = _Run(method, problem, history)
     run.iterate(callback)
     info = run.info()
@@ -57,11 +75,12 @@ def solve(method: Method, problem: Problem, callback: Any, history: Any) -> tupl
     return (x.reshape(-1), int(info[0])) if problem.one else (x, info)
 
 
-def _nothing(method, problem, history):
-    """The answer where there is no row, or no column."""
+def _solve_empty(method: Method, problem: Problem, history: History | None) -> tuple[Array, Info]:
+    """The solution of a system without rows, or without right-hand sides."""
     info = np.zeros(problem.b.shape[1], np.int64)
     if history is not None:
-        history.begin(method.name, *problem.b.shape, problem.b.dtype, problem.norms, None)
+        n, columns = problem.b.shape
+        history.begin(method.name, n, columns, problem.b.dtype, problem.norms, None)
         history.finish(info, problem.one)
     x = problem.b.copy()
     return (x.reshape(-1), 0) if problem.one else (x, info)
@@ -70,12 +89,11 @@ def _nothing(method, problem, history):
 class _Run:
     """One call of a solver."""
 
-    def __init__(self, method, problem, history):
+    def __init__(self, method: Method, problem: Problem, history: History | None) -> None:
         self.method, self.problem, self.history = method, problem, history
         n, columns = problem.b.shape
-        krylov = problem.backend.krylov.vector_space
         x_true = None if history is None else history.x_true_of(problem.b)
-        self.space = krylov.Space(
+        self.space: VectorSpace = problem.backend.krylov.vector_space.KrylovSpace(
             n,
             columns,
             problem.b.dtype,
@@ -88,26 +106,30 @@ class _Run:
         )
         if problem.preconditioning.is_identity:
             method.alias(self.space)
-        self.statuses = np.full(columns, float(Running.RUNNING))
+        self.statuses = np.full(columns, float(RunningState.RUNNING))
         self.iterations = np.zeros(columns, np.int64)
         self.last_true = np.full(columns, np.inf)
-        # The last records of the columns, and the statuses of those whose true residual has been judged.
-        self.ends, self.settled = [0.0] * columns, {}
+        # The iteration of each column's last record, and the final statuses of verified columns.
+        self.ends = [0.0] * columns
+        self.settled: dict[int, float] = {}
         if history is not None:
             true_norm = None if x_true is None else norms_of(x_true, None)
             history.begin(method.name, n, columns, problem.b.dtype, problem.norms, true_norm)
 
-    def iterate(self, callback):
+    def iterate(self, callback: Callback | None) -> None:
+        """Iterate until every column has stopped and its residual has been verified."""
         problem, space, method = self.problem, self.space, self.method
         A, M = problem.product, problem.preconditioning
         columns = problem.b.shape[1]
-        self._set_out()
+        self._start_from_x0()
         first = space.poll(wait=True)
-        self._take(first)
-        for c in range(columns if self.history is not None else 0):
-            self.history.add_true(0.0, c, first.norms[0, c])
+        assert first is not None  # the report of the start
+        self._read(first)
+        if self.history is not None:
+            for c in range(columns):
+                self.history.add_true(0.0, c, first.norms[0, c])
         if problem.most_iterations == 0:
-            self.statuses[self.statuses == Running.RUNNING] = Running.LIMIT
+            self.statuses[self.statuses == RunningState.RUNNING] = RunningState.LIMIT
             return
         capturable = callback is None and problem.inner is None and A.capturable and M.capturable
         x = space["x"][:, 0] if problem.one else space["x"]
@@ -115,21 +137,21 @@ class _Run:
             while self._is_running():
                 space.batch(lambda: method.iterate(space, A, M), capturable)
                 if callback is None:
-                    self._take(space.poll(wait=False))
+                    self._read(space.poll(wait=False))
                     continue
                 before = self.iterations.sum()
-                self._take(space.poll(wait=True))
+                self._read(space.poll(wait=True))
                 if self.iterations.sum() > before:
                     callback(x)
-            self._take(space.poll(wait=True))
-            missing = self._verify()
-            if not missing.any():
+            self._read(space.poll(wait=True))
+            restarting = self._verify()
+            if not restarting.any():
                 return
-            self._start(missing)
-            self._take(space.poll(wait=True))
+            self._start(restarting)
+            self._read(space.poll(wait=True))
 
-    def _set_out(self):
-        """Begin at x0; columns of zeros in b are solved by zeros, wherever they are to start."""
+    def _start_from_x0(self) -> None:
+        """Start at x0; zero columns of b are solved by zero, whatever x0 is."""
         space, b, x0 = self.space, self.problem.b, self.problem.x0
         space["r"][...] = b
         if x0 is not None:
@@ -139,19 +161,19 @@ class _Run:
             space["r"][...] = b - space["r"]
         self._start(np.ones(b.shape[1], bool))
 
-    def _start(self, fresh):
-        """Let the fresh columns go on from r as it is."""
+    def _start(self, starting: npt.NDArray[np.bool_]) -> None:
+        """(Re)start columns from the present r."""
         space = self.space
         for name in self.method.copies:
-            for c in np.flatnonzero(fresh).tolist():
+            for c in np.flatnonzero(starting).tolist():
                 space[name][:, c] = space["r"][:, c]
-        space.start(fresh)
+        space.start(starting)
 
-    def _is_running(self):
-        return not _ACTIVE.isdisjoint(self.statuses.tolist())  # small arrays: NumPy would take longer
+    def _is_running(self) -> bool:
+        return not _ACTIVE.isdisjoint(self.statuses.tolist())  # faster than NumPy for small arrays
 
-    def _take(self, report):
-        """Note what a report says."""
+    def _read(self, report: Report | None) -> None:
+        """Take over the statuses and records of a report."""
         if report is None:
             return
         self.statuses, self.iterations = report.statuses, report.iterations
@@ -164,12 +186,15 @@ class _Run:
                 if running.size:
                     self.ends[c] = float(np.ceil(report.steps[running[-1]]))
 
-    def _verify(self):
-        """Compute true residuals where it converged or broke down; the columns that go on with these."""
+    def _verify(self) -> npt.NDArray[np.bool_]:
+        """Compute b - A x where a column converged or broke down; the columns to restart from it.
+
+        A column restarts as long as its true residual halves from one verification to the next.
+        """
         ended = np.isin(self.statuses, (Status.CONVERGED, Status.RHO, Status.OMEGA))
-        missing = np.zeros(ended.shape, bool)
+        restarting = np.zeros(ended.shape, bool)
         if not ended.any():
-            return missing
+            return restarting
         problem, space, scratch = self.problem, self.space, self.method.names[-1]
         space.multiply(problem.product, "x", scratch)
         residual = space[scratch]
@@ -183,31 +208,31 @@ class _Run:
             if norms[c] <= problem.targets[c] * SLACK:
                 self._settle(c, Status.CONVERGED)
             elif not norms[c] <= 0.5 * self.last_true[c]:
-                self._settle(c, self.statuses[c] or Status.STAGNATED)  # or what broke down
+                self._settle(c, self.statuses[c] or Status.STAGNATED)  # or the breakdown
             elif self.iterations[c] >= problem.most_iterations:
-                self._settle(c, Running.LIMIT)
+                self._settle(c, RunningState.LIMIT)
             else:
-                missing[c] = True
+                restarting[c] = True
                 self.last_true[c] = norms[c]
                 space["r"][:, c] = residual[:, c]
                 if self.history is not None:
                     self.history.add_replacement(self.ends[c], c)
-        return missing
+        return restarting
 
-    def _settle(self, c, status):
+    def _settle(self, c: int, status: float) -> None:
         self.settled[c] = self.statuses[c] = float(status)
 
-    def info(self):
+    def info(self) -> npt.NDArray[np.int64]:
         done = np.maximum(self.iterations, 1)
-        return np.where(self.statuses == Running.LIMIT, done, self.statuses).astype(np.int64)
+        return np.where(self.statuses == RunningState.LIMIT, done, self.statuses).astype(np.int64)
 
-    def warn(self):
-        """One warning for all that went wrong."""
+    def warn(self) -> None:
+        """One warning for all columns that failed."""
         info = self.info()
         found = [
             f"{self.method.name} stopped after {self.iterations[info == code].max()} iterations"
             + (f" in {np.count_nonzero(info == code)} of {info.size} columns" if info.size > 1 else "")
-            + f" ({Status(code).name.lower()}): {Status(code).advice}"
+            + f" ({Status.from_info(code)}): {Status.from_info(code).advice}"
             for code in np.unique(info[info < 0]).tolist()
         ]
         if found:

@@ -2,47 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+from linforest_precond.annotations import Array
+from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
 
 from .cg import Cg
-from .driver import solve
-from .problem import checked
+from .driver import Callback, Info, solve
+from .history import History
+from .problem import Inner, LinearMap, checked
+from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 
 class Fcg(Cg):
-    """The method: directions stay conjugate to the last one, also where M changes."""
+    """Flexible conjugate gradients with truncation 1: each direction is A-orthogonal to the previous one.
+
+    Notay, "Flexible conjugate gradients", SIAM J. Sci. Comput. 22 (2000), doi:10.1137/S1064827599362314.
+    For a fixed Hermitian M it is `Cg` in exact arithmetic.
+    """
 
     name = "fcg"
 
-    def iterate(self, space, A, M):
+    def iterate(self, space: VectorSpace, A: MatrixProduct, M: Preconditioning) -> None:
         if M.is_identity:
             super().iterate(space, A, M)
             return
         space.precondition(M, "r", "z")
-        space.dot("fcg_rho", ("r", "z"), ("q", "z"))
-        space.update("cg_direction")
-        space.multiply(A, "p", "q", "cg_curvature", ("p", "q"))
-        space.update("cg_step")
+        space.dot(ScalarStep.FCG_RHO, ("r", "z"), ("q", "z"))
+        space.update(VectorUpdate.CG_DIRECTION)
+        space.multiply(A, "p", "q", ScalarStep.CG_CURVATURE, ("p", "q"))
+        space.update(VectorUpdate.CG_STEP)
         space.record_error(half=False)
 
 
 def fcg(
-    A: Any,
-    b: Any,
-    x0: Any = None,
+    A: LinearMap,
+    b: Array,
+    x0: Array | None = None,
     *,
     rtol: float = 1e-5,
     atol: float = 0.0,
     maxiter: int | None = None,
-    M: Any = None,
-    callback: Any = None,
-    history: Any = None,
-    inner: Any = None,
-) -> tuple[Any, Any]:
-    """Solve A x = b by flexible conjugate gradients (Notay, doi:10.1137/S1064827599362314).
+    M: LinearMap | None = None,
+    callback: Callback | None = None,
+    history: History | None = None,
+    inner: Inner | None = None,
+) -> tuple[Array, Info]:
+    """Solve A x = b by flexible conjugate gradients, for a Hermitian positive definite A.
 
-    For a Hermitian positive definite A, and an M that may change from one product to the next or is not
-    quite symmetric, such as an inner iteration. It costs one inner product more than `cg` an iteration.
+    Notay (2000), doi:10.1137/S1064827599362314. M may change from one product to the next, like an inner
+    iteration, or be slightly nonsymmetric. An iteration has one inner product more than one of `cg`.
 
     Parameters
     ----------

@@ -1,51 +1,58 @@
-"""What happened in a solve, iteration by iteration."""
+"""The convergence history of a solve."""
 
 from __future__ import annotations
 
 import csv
-from typing import Any
+import os
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.printing import as_table
 from linforest_precond.vectors import checked_vectors
 
 from .status import Status
 
+# Host arrays of numbers.
+Floats: TypeAlias = npt.NDArray[np.float64]
+
 
 class History:
     """
-    A record of one solve: pass it as ``history=`` and look at it afterwards.
+    The convergence history of one solve, recorded by a solver that gets it as ``history=``.
 
-    With k systems `residuals` and `errors` have shape (records, k), with one they are flat. A history that
-    is used again starts anew.
+    With k systems `residuals` and `errors` have shape (records, k), with one they are 1-D. A history that is
+    used again starts over.
 
     Parameters
     ----------
     x_true : array, optional
-        The solution, of b's shape and on its device; with it the errors are recorded too.
+        The solution, of b's shape and on its device; with it, errors are recorded too.
 
     Attributes
     ----------
     iterations : (records,) array
         0 for the start, then 1, 2, ...; the half steps of bicgstab are 0.5, 1.5, ...
     residuals : array
-        Norms of the residuals that the recursion carries, over those of b; NaN where a system had stopped.
+        Norms of the recursive residuals relative to those of b; NaN where a system had stopped.
     errors : array or None
-        Norms of ``x - x_true`` over those of x_true.
+        Norms of ``x - x_true`` relative to those of x_true.
     times : (records,) array
         Seconds since the start.
     true_residuals : list of (iteration, column, norm)
-        Norms of ``b - A x`` over those of b, wherever they were computed.
+        Norms of ``b - A x`` relative to those of b, wherever they were computed.
     replacements : list of (iteration, column)
-        Where the true residual replaced that of the recursion, which had drifted away from it.
+        Where the true residual replaced the recursive one, which had drifted away from it.
     status : Status, or list of Status for k systems
-        None while the solve has not ended.
+        None before the end of the solve.
     info : int, or integer array for k systems
         As returned.
     solver, n, dtype
-        What ran: the solver's name, the rows, the type of the numbers.
+        The solver's name, the number of rows, the type of the vectors.
 
     Examples
     --------
@@ -58,16 +65,16 @@ class History:
     converged True 1.0
     """
 
-    def __init__(self, x_true: Any = None):
+    def __init__(self, x_true: Array | None = None) -> None:
         self.x_true = x_true
         self.begin("", 0, 1, None, np.ones(1), None)
 
-    def x_true_of(self, b: Any) -> Any:
-        """x_true, checked, with the shape (n, k) and the type of b; None where there is none."""
+    def x_true_of(self, b: Array) -> Array | None:
+        """x_true, checked, with the shape (n, k) and the type of b; None where it was not given."""
         if self.x_true is None:
             return None
         n, columns = b.shape
-        x_true = checked_vectors("x_true", self.x_true, n, backend_of(b))
+        x_true: Array = checked_vectors("x_true", self.x_true, n, backend_of(b))
         if x_true.size != b.size:
             raise ValueError(f"x_true must have b's shape {(n, columns)}, got {tuple(x_true.shape)}")
         if not np.can_cast(x_true.dtype, b.dtype, "same_kind"):
@@ -79,14 +86,14 @@ class History:
         solver: str,
         n: int,
         columns: int,
-        dtype: Any,
-        b_norms: np.ndarray,
-        true_norm: np.ndarray | float | None,
+        dtype: DType | None,
+        b_norms: Floats,
+        true_norm: Floats | float | None,
     ) -> None:
-        """Start anew; with a true_norm, one or one per column, all records come with errors."""
+        """Start over; with a true_norm, one or one per column, all records have errors."""
         self.solver, self.n, self.dtype = solver, n, dtype
         self.status: Status | list[Status] | None = None
-        self.info: int | np.ndarray | None = None
+        self.info: int | npt.NDArray[np.int64] | None = None
         self.true_residuals: list[tuple[float, int, float]] = []
         self.replacements: list[tuple[float, int]] = []
         self._columns, self._squeeze = columns, columns == 1
@@ -95,9 +102,7 @@ class History:
         self._steps, self._seconds = [np.empty(0)], [np.empty(0)]
         self._residuals, self._errors = [np.empty((0, columns))], [np.empty((0, columns))]
 
-    def add(
-        self, iterations: np.ndarray, seconds: np.ndarray, norms: np.ndarray, errors: np.ndarray | None
-    ) -> None:
+    def add(self, iterations: Floats, seconds: Floats, norms: Floats, errors: Floats | None) -> None:
         """Append records: absolute norms of the residuals, and of the errors, of shape (records, columns)."""
         self._steps.append(np.array(iterations, dtype=float))
         self._seconds.append(np.array(seconds, dtype=float))
@@ -107,44 +112,44 @@ class History:
             self._errors.append(known / self._true_norm)
 
     def add_true(self, iteration: float, column: int, norm: float) -> None:
-        """Note the absolute norm of a true residual."""
+        """Record the absolute norm of a true residual."""
         self.true_residuals.append((float(iteration), int(column), float(norm / self._b_norms[column])))
 
     def add_replacement(self, iteration: float, column: int) -> None:
-        """Note that the residual of the recursion was replaced by the true one."""
+        """Record that the recursive residual was replaced by the true one."""
         self.replacements.append((float(iteration), int(column)))
 
-    def finish(self, info: np.ndarray, squeeze: bool) -> None:
-        """Note how the systems ended; squeeze: one system was asked for, so nothing has columns."""
+    def finish(self, info: npt.NDArray[np.int64], squeeze: bool) -> None:
+        """Record how the systems ended; with `squeeze`, b was one vector and nothing has columns."""
         statuses = [Status.from_info(number) for number in info]
         self._squeeze = squeeze
         self.status = statuses[0] if squeeze else statuses
         self.info = int(info[0]) if squeeze else np.array(info)
 
     @property
-    def iterations(self) -> np.ndarray:
+    def iterations(self) -> Floats:
         return np.concatenate(self._steps)
 
     @property
-    def times(self) -> np.ndarray:
+    def times(self) -> Floats:
         return np.concatenate(self._seconds)
 
     @property
-    def residuals(self) -> np.ndarray:
+    def residuals(self) -> Floats:
         return self._joined(self._residuals)
 
     @property
-    def errors(self) -> np.ndarray | None:
+    def errors(self) -> Floats | None:
         return None if self._true_norm is None else self._joined(self._errors)
 
-    def _joined(self, batches: list[np.ndarray]) -> np.ndarray:
+    def _joined(self, batches: list[Floats]) -> Floats:
         values = np.concatenate(batches)
         return values[:, 0] if self._squeeze else values
 
     def __len__(self) -> int:
         return sum(batch.size for batch in self._steps)
 
-    def to_csv(self, path: Any) -> None:
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the records: iteration, seconds, residual and error, or residual_0, ... for k systems."""
         curves = {"residual": self.residuals}
         if self.errors is not None:
@@ -164,9 +169,9 @@ class History:
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; None makes a new figure.
+            None makes a new figure.
         label : str, optional
-            Name of the curves in the legend; None takes the solver's.
+            Name of the curves in the legend; the solver's by default.
 
         Returns
         -------
@@ -216,26 +221,26 @@ class History:
     def _status_text(self) -> str:
         if self.status is None:
             return "not ended"
-        if self._squeeze:
+        if isinstance(self.status, Status):
             return str(self.status)
         return ", ".join(f"{self.status.count(status)} {status}" for status in dict.fromkeys(self.status))
 
 
-def _divisors(norms: Any) -> np.ndarray:
-    """The norms to divide by: 1 where one is 0."""
+def _divisors(norms: npt.ArrayLike) -> Floats:
+    """The norms to divide by: 1 instead of 0."""
     norms = np.array(norms, dtype=float)
     return np.where(norms == 0.0, 1.0, norms)
 
 
-def _known(steps: np.ndarray, batches: list[np.ndarray], column: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where a column has values, and these."""
+def _known(steps: Floats, batches: list[Floats], column: int) -> tuple[Floats, Floats]:
+    """The steps and values of a column where it has values."""
     values = np.concatenate(batches)[:, column]
     known = ~np.isnan(values)
     return steps[known], values[known]
 
 
-def _span(values: list[Any], form: str = ".2e") -> str:
-    """The values of all systems: the one, or the smallest and the largest."""
+def _span(values: Sequence[float], form: str = ".2e") -> str:
+    """The smallest and the largest value of all systems; one number where they agree."""
     if not values:
         return "none"
     least, most = format(min(values), form), format(max(values), form)

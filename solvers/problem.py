@@ -1,51 +1,79 @@
-"""The arguments of a solver, checked: operators, vectors and tolerances on one device."""
+"""The checked arguments of a solver: operators, vectors and tolerances on one device."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import as_csr, value_dtype
 from linforest_precond.vectors import InPlaceOperator, checked_vectors, norms_of, type_name
 
-# Residuals that grow so many times diverge.
+from .vector_space import MatrixProduct, Preconditioning
+
+# A residual whose norm grows by more than this factor diverges.
 LARGEST_GROWTH = 1e10
+
+# A user's inner product of two vectors: any number.
+Inner: TypeAlias = Callable[[Array, Array], Any]
+
+
+class LinearMap(Protocol):
+    """A sparse matrix, a 2-D array or a LinearOperator of SciPy or CuPy."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+
+    def __matmul__(self, other: Any, /) -> Any: ...
 
 
 @dataclass(frozen=True)
 class Problem:
-    """k systems A x = b of n rows, and when they count as solved.
+    """k systems A x = b of n rows, and their tolerances.
 
     Attributes
     ----------
     product, preconditioning
-        The backend's `Product` of A and `Preconditioning` of M.
+        Products with A and with M.
     b, x0
         (n, k) arrays of the working type; x0 is None where it is zero.
     norms, targets
-        Of b's columns, and of the residuals that are small enough: (k,) arrays on the host.
+        Norms of b's columns, and of the residuals that count as converged: (k,) arrays on the host.
     one
-        Whether b is one vector, and so the answer.
+        Whether b is one vector; x then has the shape (n,).
     """
 
-    backend: Any
-    product: Any
-    preconditioning: Any
-    b: Any
-    x0: Any
-    norms: np.ndarray
-    targets: np.ndarray
+    backend: Backend
+    product: MatrixProduct
+    preconditioning: Preconditioning
+    b: Array
+    x0: Array | None
+    norms: npt.NDArray[np.float64]
+    targets: npt.NDArray[np.float64]
     most_iterations: int
-    inner: Any
+    inner: Inner | None
     one: bool
 
 
-def checked(A, b, x0, rtol, atol, maxiter, M, callback, inner) -> Problem:
-    """The problem that the arguments are, or an exception that says what is wrong with them."""
+def checked(
+    A: Any,
+    b: Any,
+    x0: Any,
+    rtol: Any,
+    atol: Any,
+    maxiter: Any,
+    M: Any,
+    callback: Any,
+    inner: Any,
+) -> Problem:
+    """The problem of a solver's arguments; an exception names the argument that is wrong."""
     rtol, atol = _checked_tolerance("rtol", rtol), _checked_tolerance("atol", atol)
     backend = backend_of(A)
     n = _checked_rows("A", A)
@@ -80,17 +108,17 @@ def checked(A, b, x0, rtol, atol, maxiter, M, callback, inner) -> Problem:
     )
 
 
-def _as_columns(vectors):
+def _as_columns(vectors: Array) -> Array:
     return vectors.reshape(-1, 1) if vectors.ndim == 1 else vectors
 
 
-def _checked_tolerance(name, value):
+def _checked_tolerance(name: str, value: Any) -> float:
     if not isinstance(value, int | float | np.number) or not value >= 0:
-        raise ValueError(f"{name} must be a number that is not negative, got {value!r}")
+        raise ValueError(f"{name} must be a nonnegative number, got {value!r}")
     return float(value)
 
 
-def _checked_maxiter(maxiter, n):
+def _checked_maxiter(maxiter: Any, n: int) -> int:
     if maxiter is None:
         return 10 * n
     try:
@@ -98,11 +126,11 @@ def _checked_maxiter(maxiter, n):
     except TypeError:
         raise TypeError(f"maxiter must be None or an integer, got {maxiter!r}") from None
     if count < 0:
-        raise ValueError(f"maxiter must be None or not negative, got {maxiter}")
+        raise ValueError(f"maxiter must be None or nonnegative, got {maxiter}")
     return count
 
 
-def _checked_rows(name, matrix):
+def _checked_rows(name: str, matrix: Any) -> int:
     shape = getattr(matrix, "shape", None)
     if shape is None or not (hasattr(matrix, "matvec") or hasattr(matrix, "__matmul__")):
         raise TypeError(
@@ -110,9 +138,10 @@ def _checked_rows(name, matrix):
         )
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(f"{name} must be square, got the shape {tuple(shape)}")
-    return shape[0]
+    return int(shape[0])
 
 
-def _working_dtype(*arrays):
+def _working_dtype(*arrays: Any) -> DType:
+    """The type that A, b and x0 have together; an operator may have none."""
     dtypes = [getattr(array, "dtype", None) for array in arrays]
     return np.result_type(*(value_dtype("A", dtype) for dtype in dtypes if dtype is not None))

@@ -1,21 +1,23 @@
-"""How a solve ended: the names of the numbers that are returned as `info`, and what to do about them."""
+"""How a solve ended: names for the values of `info`, with advice."""
 
 from __future__ import annotations
 
 import operator
 from enum import IntEnum
 
+from linforest_precond.backends.krylov_codes import StatusCode
+
 
 class Status(IntEnum):
     """
-    How a solve ended, with advice; equal to the `info` that was returned, but for `MAXITER`.
+    How a solve ended, with advice; equal to the returned `info`, except for `MAXITER`.
 
-    ``info > 0`` is a number of iterations, and all such numbers mean `MAXITER`: see `from_info`.
+    ``info > 0`` is a number of iterations and means `MAXITER`: see `from_info`.
 
     Attributes
     ----------
     advice : str
-        What happened and what to try.
+        The cause, and what to try.
 
     Examples
     --------
@@ -28,62 +30,63 @@ class Status(IntEnum):
 
     advice: str
 
-    def __new__(cls, info: int, advice: str) -> Status:
+    def __new__(cls, info: StatusCode, advice: str) -> Status:
         member = int.__new__(cls, info)
-        member._value_ = info
+        member._value_ = int(info)
         member.advice = advice
         return member
 
-    CONVERGED = 0, "The residual meets the tolerance."
+    CONVERGED = StatusCode.CONVERGED, "The residual meets the tolerance."
     MAXITER = (
-        1,
-        "The iterations ran out before the residual met the tolerance. Raise maxiter, go on with x0=x, or "
+        StatusCode.MAXITER,
+        "The iterations ran out before the residual met the tolerance. Raise maxiter, continue with x0=x, or "
         "try a stronger preconditioner.",
     )
     RHO = (
-        -10,
-        "rho vanished: the residual is orthogonal to the one of the start, and a new start from it did not "
-        "help. Try another preconditioner.",
+        StatusCode.RHO,
+        "Breakdown: rho vanished, because the residual is orthogonal to the shadow residual, and a restart "
+        "did not help. Try another preconditioner.",
     )
     OMEGA = (
-        -11,
-        "omega or alpha has no value: a product that bicgstab divides by vanished, as it does for matrices "
-        "that are close to skew-symmetric. Try another preconditioner or another x0, and cg where A is "
-        "positive definite.",
+        StatusCode.OMEGA,
+        "Breakdown: omega or alpha is undefined, because an inner product that bicgstab divides by vanished, "
+        "as it does for matrices that are close to skew-symmetric. Try another preconditioner or another x0, "
+        "and cg where A is positive definite.",
     )
     INDEFINITE = (
-        -12,
+        StatusCode.INDEFINITE,
         "A or M is not positive definite, which cg and fcg need. Use bicgstab, or another M if A is.",
     )
     STAGNATED = (
-        -13,
-        "The true residual does not come down to the tolerance: rounding errors keep it up, or A is "
+        StatusCode.STAGNATED,
+        "The true residual b - A x stagnates above the tolerance: rounding errors limit it, or A is "
         "singular. Raise rtol, use double precision, or try a stronger preconditioner.",
     )
     DIVERGED = (
-        -14,
-        "The residual grew far beyond the one of the start. Try another preconditioner or another solver, "
-        "and check that M approximates the inverse of A, not A.",
+        StatusCode.DIVERGED,
+        "The residual grew far beyond the initial one. Try another preconditioner or another solver, and "
+        "check that M approximates the inverse of A, not A.",
     )
     NONFINITE = (
-        -15,
+        StatusCode.NONFINITE,
         "A number overflowed or is NaN. Check that A and M return finite numbers, scale the system, or use "
         "double precision.",
     )
 
     @classmethod
     def from_info(cls, info: int) -> Status:
-        """The status that the `info` of one system stands for; ValueError if it stands for none."""
+        """The status of the `info` of one system; ValueError for a number that is no `info`."""
         try:
             number = operator.index(info)
         except TypeError:
             raise ValueError(f"info must be one integer, got {info!r}") from None
         if number > 0:
             return cls.MAXITER
-        if number not in tuple(cls):
-            codes = ", ".join(str(int(status)) for status in cls if status <= 0)
-            raise ValueError(f"info must be positive or one of {codes}, got {number}")
-        return cls(number)
+        for status in cls:
+            if status == number:
+                return status
+        codes = ", ".join(str(int(status)) for status in cls if status <= 0)
+        raise ValueError(f"info must be positive or one of {codes}, got {number}")
 
     def __str__(self) -> str:
         return self.name.lower()

@@ -8,43 +8,32 @@ from typing import NamedTuple
 from linforest_precond.annotations import Array
 
 
-class Running(IntEnum):
-    """The state of a right-hand side during an iterative solve; once stopped, it has a `solvers.Status`."""
-
-    RUNNING = 1
-    HALF = 2  # converged in the half step of BiCGStab, which is not added to x yet
-    LIMIT = 3  # maxiter iterations are done
-
-
 class Report(NamedTuple):
-    """The state of an iterative solve with k right-hand sides, and m history records since the last report.
+    """The state of k systems under iteration, and the records since the last report; all on the host."""
 
-    All arrays are on the host.
-    """
-
-    statuses: Array  # (k,) `Running` or `solvers.Status`
+    statuses: Array  # (k,) `RunningState` or `solvers.Status`
     iterations: Array  # (k,)
     steps: Array  # (m,) iteration numbers; half steps end in .5
     seconds: Array  # (m,)
-    norms: Array  # (m, k) of the residuals, NaN once a column has stopped
-    errors: Array | None  # (m, k) of the solution, where it is known
+    norms: Array  # (m, k) of the residuals, NaN where a system had stopped
+    errors: Array | None  # (m, k)
 
 
-class Finding(IntEnum):
-    """The counters of the factorization of a (block) tridiagonal matrix: the index of each in the report.
+class PivotFinding(IntEnum):
+    """The counters of a (block) tridiagonal factorization.
 
-    Decisions depend only on whether a count is 0; the number of perturbed pivots is reported to the user.
+    Decisions depend only on whether a counter is 0; the number of `PERTURBED` pivots is reported to the user.
     """
 
-    LIFTED = 0  # perturbed pivots: tiny relative to their rows, replaced by +-sqrt(eps) times the row's norm
+    PERTURBED = 0  # pivots tiny relative to their row, replaced by +-sqrt(eps) times the row's norm
     INDEFINITE = 1  # pivots that a positive definite matrix cannot have
-    GROWN = 2  # inverse pivots that are large relative to their rows: element growth
+    GROWN = 2  # inverse pivots that are large relative to their row
     NOT_ROW_DOMINANT = 3  # rows that are not diagonally dominant
-    NOT_COLUMN_DOMINANT = 4  # columns that are not
-    NOT_SYMMETRIC = 5  # rows that differ from the transpose's
-    NOT_HERMITIAN = 6  # rows that differ from the conjugate transpose's
-    NOT_POSITIVE = 7  # diagonal entries whose real part is not positive
-    TORN = 8  # pivots that violate the recurrence beyond rounding, after a parallel factorization
+    NOT_COLUMN_DOMINANT = 4
+    NOT_SYMMETRIC = 5  # rows that differ from their columns
+    NOT_HERMITIAN = 6
+    NOT_POSITIVE = 7  # diagonal entries without a positive real part
+    INCONSISTENT = 8  # pivots that two orders of elimination give with more than roundoff between them
 
 
 class EntryScan(NamedTuple):

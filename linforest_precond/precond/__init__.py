@@ -1,1 +1,1 @@
-"""From a forest to a preconditioner: bands, tridiagonal solves, the operators."""
+"""Preconditioners: tridiagonal, Jacobi and multigrid, as LinearOperators."""

@@ -1,4 +1,4 @@
-"""The baselines: the inverse of A's diagonal, or of the blocks on it."""
+"""Jacobi and block Jacobi preconditioners: the inverses of A's diagonal entries or diagonal blocks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
+from linforest_precond.annotations import Array, DType, MatrixLike
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.precond.operators import Preconditioner, Setup, part_of_kind
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.records import CSR
@@ -17,10 +18,10 @@ from linforest_precond.user_warnings import warn_user
 LARGEST_BLOCK = 32
 
 
-def jacobi(A: Any, *, dtype: Any = None) -> Preconditioner:
+def jacobi(A: MatrixLike, *, dtype: npt.DTypeLike | None = None) -> Preconditioner:
     """Divide by the diagonal of A: the Jacobi preconditioner.
 
-    A diagonal entry that is 0 counts as 1, and a RuntimeWarning tells how many there are.
+    A diagonal entry that is 0 counts as 1, with a RuntimeWarning.
 
     Parameters
     ----------
@@ -46,11 +47,11 @@ def jacobi(A: Any, *, dtype: Any = None) -> Preconditioner:
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, 1, "jacobi"))
 
 
-def block_jacobi(A: Any, block_size: int = 2, *, dtype: Any = None) -> Preconditioner:
-    """Solve with the blocks on A's diagonal, in A's own order: the block Jacobi preconditioner.
+def block_jacobi(A: MatrixLike, block_size: int = 2, *, dtype: npt.DTypeLike | None = None) -> Preconditioner:
+    """Solve with the diagonal blocks of A, in A's own order: the block Jacobi preconditioner.
 
-    Blocks are inverted with pivoting. A pivot that vanishes beside its block is lifted, and a RuntimeWarning
-    tells how many were.
+    Blocks are inverted with pivoting. A tiny pivot is perturbed to +-sqrt(eps) times its block's norm, with a
+    RuntimeWarning.
 
     Parameters
     ----------
@@ -87,12 +88,12 @@ def block_jacobi(A: Any, block_size: int = 2, *, dtype: Any = None) -> Precondit
 @part_of_kind("jacobi", "block_jacobi")
 @dataclass(frozen=True, eq=False)
 class JacobiPart:
-    """The inverses of the blocks on A's diagonal."""
+    """The inverses of A's diagonal blocks."""
 
     kind: str
     n: int
-    inverse: Any  # (blocks, b, b)
-    lifted: int
+    inverse: Array  # (blocks, b, b)
+    lifted: int  # pivots that were perturbed
     positive_definite: bool
     coverage: float
     identity_coverage: float
@@ -100,7 +101,7 @@ class JacobiPart:
     forest = ordering = bands = None
 
     @classmethod
-    def of(cls, csr: CSR, stored: np.dtype, block_size: int, kind: str) -> JacobiPart:
+    def of(cls, csr: CSR, stored: DType, block_size: int, kind: str) -> JacobiPart:
         """Invert the blocks of a matrix in the stored type."""
         backend = backend_of(csr.data)
         if block_size == 1:
@@ -109,10 +110,10 @@ class JacobiPart:
             blocks = backend.matrix.diagonal_blocks.gather(csr, block_size)
         coverage, identity_coverage = _coverages(csr, blocks, backend)
         inverse, report = backend.matrix.diagonal_blocks.invert(stored_array(blocks, stored))
-        lifted, not_definite = (int(count) for count in report.tolist())  # stall: told to the user
+        lifted, not_definite = (int(count) for count in report.tolist())  # stall: reported to the user
         if lifted:
             warn_user(
-                f"{lifted} pivots of the diagonal blocks vanished and were lifted: "
+                f"{lifted} pivots of the diagonal blocks were tiny and have been perturbed: "
                 "the diagonal of A has zeros, or its blocks are singular"
             )
         return cls(kind, csr.n, inverse, lifted, not_definite == 0, coverage, identity_coverage)
@@ -128,14 +129,14 @@ class JacobiPart:
         return self.of(csr, self.stored, self.block_size, self.kind)
 
     @property
-    def stored(self) -> np.dtype:
+    def stored(self) -> DType:
         return self.inverse.dtype
 
     @property
     def block_size(self) -> int:
-        return self.inverse.shape[1]
+        return int(self.inverse.shape[1])
 
-    def solve_into(self, b: Any, x: Any, transpose: bool) -> None:
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         backend_of(b).matrix.diagonal_blocks.apply(self.inverse, b, x, transpose)
 
     @property
@@ -150,18 +151,18 @@ class JacobiPart:
 
     def described(self) -> list[tuple[str, str]]:
         covered = f"{self.coverage:.4f} of the off-diagonal weight (c_id {self.identity_coverage:.4f})"
-        repairs = [f"{self.lifted:,} pivots lifted"] if self.lifted else []
+        repairs = [f"{self.lifted:,} pivots perturbed"] if self.lifted else []
         if not self.positive_definite:
             repairs.append("not known to be positive definite: not for CG")
         return [("coverage", covered), ("repairs", "; ".join(repairs) or "none")]
 
 
-def _coverages(csr: CSR, blocks: Any, backend: Any) -> tuple[float, float]:
-    """Shares of A's off-diagonal weight: inside the blocks, and beside the diagonal."""
+def _coverages(csr: CSR, blocks: Array, backend: Backend) -> tuple[float, float]:
+    """Shares of A's off-diagonal weight: inside the blocks, and on the sub- and superdiagonal."""
     if csr.total_weight == 0.0:
         return 1.0, 1.0
     weight, size = 0.0, blocks.shape[1]
     if size > 1:
-        beside_diagonal = (blocks * (1 - backend.xp.eye(size, dtype=blocks.dtype))).ravel()
-        weight = backend.matrix.sums.tree_sum(backend.matrix.entries.magnitudes(beside_diagonal), csr.scale)
+        off_diagonal = (blocks * (1 - backend.xp.eye(size, dtype=blocks.dtype))).ravel()
+        weight = backend.matrix.sums.tree_sum(backend.matrix.entries.magnitudes(off_diagonal), csr.scale)
     return min(1.0, weight / csr.total_weight), min(1.0, csr.adjacent_weight / csr.total_weight)

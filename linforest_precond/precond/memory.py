@@ -1,4 +1,4 @@
-"""The memory that a preconditioner will need, told beforehand from the size of the matrix alone."""
+"""Estimates of the memory of a preconditioner, from the size of the matrix alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import value_dtype
 from linforest_precond.own_matrix import LARGEST_INT32_COUNT
@@ -14,21 +16,21 @@ from linforest_precond.precond.stored import stored_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import Forest
 
-# Of hierarchies: entries of all levels in terms of the finest one's, and what is inverted, as by default.
+# Of hierarchies with default options: the operator complexity, and the most rows of the coarsest level.
 COMPLEXITY = 1.7
 MAX_COARSE = 1000
 
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """Bytes on A's device, those of A itself not counted.
+    """Bytes on A's device, without those of A itself.
 
     Attributes
     ----------
     operator
-        What the finished operator holds.
+        The bytes of the finished operator.
     setup
-        The most that is in use at once while it is made, the operator included.
+        The peak during the setup, with the operator.
     """
 
     operator: int
@@ -44,7 +46,7 @@ class MemoryEstimate:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """What the formulas count with: rows, entries, and the bytes of an index and of values."""
+    """The quantities of the formulas: rows, entries, and the bytes of an index and of values."""
 
     rows: int
     entries: int
@@ -53,23 +55,23 @@ class _Sizes:
     weight: int
     stored: int
     symmetric: bool
-    copied: bool  # A does not come as CSR
+    copied: bool  # A is not in CSR format, and is converted
 
     @property
     def graph(self) -> int:
-        """Of the graph, beside the matrix, which holds the graph of a symmetric real one."""
+        """Bytes of the graph; none for a symmetric real matrix, which is its own graph."""
         if self.symmetric:
             return 0 if self.weight == self.value else self.weight * self.entries
         return 2 * (self.index + self.weight) * self.entries + self.index * self.rows
 
     @property
     def graph_in_making(self) -> int:
-        """Rows, sums, and the entries that lack a mirror image, sorted."""
+        """Peak bytes while A' + A'^T is formed: rows, sums, and the sorted entries without a mirror entry."""
         return self.graph + (0 if self.symmetric else (3 * self.index + 2 * self.weight + 24) * self.entries)
 
     @property
     def gate(self) -> int:
-        """The diagonal, what the scan notes, and the matrix as CSR where it is none."""
+        """Bytes of the checks: the diagonal, the results of the scan, and a conversion to CSR."""
         copies = (2 * self.index + 2 * self.value + 40) * self.entries if self.copied else 0
         return (
             (self.value + 16) * self.rows + self.weight * self.entries * (self.weight < self.value) + copies
@@ -77,26 +79,26 @@ class _Sizes:
 
 
 def memory_estimate(
-    A: Any,
+    A: MatrixLike,
     kind: str = "tridiagonal",
     *,
-    ordering: Any = "forest",
+    ordering: str | Forest | npt.ArrayLike = "forest",
     block_size: int = 2,
-    dtype: Any = None,
+    dtype: npt.DTypeLike | None = None,
     symmetric: bool = False,
 ) -> MemoryEstimate:
     """Estimate the memory of a preconditioner from the shape, type and number of entries of A.
 
-    Nothing is set up, and A's entries are not looked at: where vertices find partners, blocks need less than
-    this. Systems that need pivoting may hold more.
+    Nothing is set up, and A's entries are not read. Block tridiagonal preconditioners need less where most
+    vertices are matched, and systems that need pivoting may need more.
 
     Parameters
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
     kind : {"tridiagonal", "block_tridiagonal", "jacobi", "block_jacobi", "multilevel"}
-        The function to make the operator with. A hierarchy has Jacobi smoothers and plain prolongators; it
-        refers to A's own arrays, which are counted in.
+        The function that makes the operator. A hierarchy is assumed to have Jacobi smoothers and tentative
+        prolongators; it refers to A's own arrays, which are included.
     ordering, block_size, dtype
         As that function takes them.
     symmetric : bool
@@ -105,7 +107,7 @@ def memory_estimate(
     Returns
     -------
     MemoryEstimate
-        Bytes that the operator holds, and that its setup needs at its peak.
+        Bytes of the operator, and the peak of its setup.
 
     Examples
     --------
@@ -123,7 +125,8 @@ def memory_estimate(
     return MemoryEstimate(operator, sizes.gate + max(setup, operator))
 
 
-def _sizes(A: Any, dtype: Any, symmetric: bool) -> _Sizes:
+def _sizes(matrix: MatrixLike, dtype: npt.DTypeLike | None, symmetric: bool) -> _Sizes:
+    A: Any = matrix
     sparse = hasattr(A, "tocoo")
     if not sparse:
         A = backend_of(A).xp.asarray(A)
@@ -146,7 +149,7 @@ def _sizes(A: Any, dtype: Any, symmetric: bool) -> _Sizes:
 
 
 def _paths(sizes: _Sizes, _: int, ordering: Any) -> tuple[int, int]:
-    """A forest holds eight indices and two weights a row, a solver three bands and the pivots."""
+    """A forest has eight indices and two weights per row, a solver three bands and the pivots."""
     index, weight = sizes.index, sizes.weight
     by_name = ordering if isinstance(ordering, str) else None
     if by_name == "original":
@@ -158,7 +161,7 @@ def _paths(sizes: _Sizes, _: int, ordering: Any) -> tuple[int, int]:
     operator = (order + 4 * sizes.stored) * sizes.rows
     bands = (order + search + 3 * sizes.value + _solving(sizes)) * sizes.rows
     if by_name == "rcm":
-        # The pattern with a single-precision 1 in every place; rows sorted by degree; notes of each vertex.
+        # The pattern with single-precision ones; neighbours sorted by degree; the state of each vertex.
         pattern = replace(sizes, value=4, weight=4)
         traversal = pattern.graph + 24 * sizes.entries + 80 * sizes.rows
         return operator, max(pattern.graph_in_making, traversal, bands)
@@ -170,7 +173,7 @@ def _paths(sizes: _Sizes, _: int, ordering: Any) -> tuple[int, int]:
 
 
 def _blocks(sizes: _Sizes, block_size: int, _: Any) -> tuple[int, int]:
-    """At most as many blocks as vertices; every pairing makes another graph, and "auto" two forests."""
+    """At most as many blocks as vertices; every pairing makes a coarse graph, and "auto" two forests."""
     if block_size not in (1, 2, 4):
         raise ValueError(f"block_size must be 1, 2 or 4, got {block_size!r}")
     index, weight, rows = sizes.index, sizes.weight, sizes.rows
@@ -189,7 +192,7 @@ def _diagonal_blocks(sizes: _Sizes, block_size: int, _: Any) -> tuple[int, int]:
 
 
 def _levels(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
-    """Matrices with so many entries in all, of which the last is inverted; aggregates and their members."""
+    """The matrices of all levels, the inverse of the coarsest one, and the aggregates."""
 
     def held(value: int) -> int:
         matrices = (sizes.index + value) * sizes.entries + (sizes.index + value) * sizes.rows
@@ -203,12 +206,12 @@ def _levels(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
 
 
 def _forest(sizes: _Sizes) -> int:
-    """Bytes a row: the factor's arrays, the forest's, and the levels of its list ranking."""
+    """Bytes per row: the arrays of the factor and the forest, and the levels of list ranking."""
     return 7 * sizes.index + 2 * sizes.weight + 64
 
 
 def _solving(sizes: _Sizes) -> int:
-    """Bytes a row: bands in the stored type, clipped ones, pivots twice and those of the groups."""
+    """Bytes per row: bands in the stored type, clipped bands, pivots twice and those of the groups."""
     return 6 * sizes.stored + 2 * sizes.stored + np.dtype(np.float64).itemsize
 
 

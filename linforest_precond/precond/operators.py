@@ -1,90 +1,118 @@
-"""Preconditioners as the LinearOperators of SciPy and cupyx: what all kinds share.
+"""Preconditioners as LinearOperators of SciPy and cupyx: what all kinds share.
 
-An operator consists of a part that knows its kind (see `Part`) and of what is said here: products with
-vectors of any shape and type, transposes, updates, storage and printing.
+An operator holds a `Part`, which implements its kind. This module adds products with arrays of any shape and
+type, transposes, updates, storage and printing.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import math
 import warnings
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from linforest_precond.backends import backend_of, cuda_status
+from linforest_precond.annotations import Array, DType, MatrixLike
+from linforest_precond.backends import Backend, backend_of, cuda_status
 from linforest_precond.gate import as_csr
-from linforest_precond.precond.packing import pack, unpack
+from linforest_precond.precond.packing import HostArrays, pack, unpack
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.stored import result_dtype, stored_dtype
 from linforest_precond.printing import as_table
-from linforest_precond.records import CSR
+from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 from linforest_precond.user_warnings import warn_user
 from linforest_precond.vectors import InPlaceOperator
 
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
 
-# The class of the part that each kind of preconditioner has, filled by `part_of_kind`.
-PARTS: dict[str, Any] = {}
-
-# The combinations of kind, backend and types that this process has set up before: the first one compiles.
+# Kinds, backends and types that this process has set up before: the first setup of each compiles.
 _seen: set[tuple[str, ...]] = set()
 
 
 class Part(Protocol):
-    """What a kind of preconditioner does; frozen, so that an update is made aside and then put in place.
+    """The implementation of a kind of preconditioner; frozen, so that an update replaces it as a whole.
 
     Attributes
     ----------
-    kind, name
-        As the public function is called, and the paper's name for it.
-    n, stored
-        Rows, and the type of the numbers that are kept.
+    kind
+        The name of the public function.
+    name
+        The name in the literature, for print.
+    n
+        Rows.
+    stored
+        The type of the stored numbers.
     forest, ordering, bands
-        None where there is none.
+        None where the kind has none.
     coverage
         Share of the matrix's off-diagonal weight that is used.
+    nbytes
+        Bytes held.
     """
 
-    kind: str
-    name: str
-    n: int
-    stored: np.dtype
-    forest: Any
-    ordering: Any
-    bands: Any
-    coverage: float
-    nbytes: int
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def stored(self) -> DType: ...
+    @property
+    def forest(self) -> Forest | BlockForest | None: ...
+    @property
+    def ordering(self) -> Ordering | None: ...
+    @property
+    def bands(self) -> Bands | None: ...
+    @property
+    def coverage(self) -> float: ...
+    @property
+    def nbytes(self) -> int: ...
 
-    def solve_into(self, b: Any, x: Any, transpose: bool) -> None:
-        """Apply to the columns of b; b and x are of type `stored` or its double-width one, not checked."""
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        """Apply to the columns of b; both are of type `stored` or its double precision, and not checked."""
 
     def refreshed(self, csr: CSR) -> Part:
         """The same part with the values of a matrix of the same pattern."""
 
     def state(self) -> dict[str, Any]:
-        """Records, arrays and numbers that `storage` can write and the kind's `from_state` takes."""
+        """The keyword arguments of the class method `from_state`, of types that `packing` can write."""
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""
 
 
-def part_of_kind(*kinds: str) -> Callable[[type], type]:
-    """Let preconditioners of these kinds be restored with a class of parts."""
+# The function that restores the part of each kind from its state, filled by `part_of_kind`.
+RESTORERS: dict[str, Callable[..., Part]] = {}
 
-    def register(part: type) -> type:
-        PARTS.update(dict.fromkeys(kinds, part))
+PartClass = TypeVar("PartClass", bound=type[Part])
+
+
+def part_of_kind(*kinds: str) -> Callable[[PartClass], PartClass]:
+    """Class decorator: preconditioners of these kinds are restored by the class method `from_state`."""
+
+    def register(part: PartClass) -> PartClass:
+        RESTORERS.update(dict.fromkeys(kinds, cast(Any, part).from_state))
         return part
 
     return register
 
 
-class SetupTime:
-    """How long a setup took, read from the stopwatch on demand, and whether compilation is in it."""
+class Stopwatch(Protocol):
+    """A backend's stopwatch, stopped."""
 
-    def __init__(self, watch: Any, first: bool):
+    def milliseconds(self) -> float:
+        """The time that it measured."""
+
+
+class SetupTime:
+    """The time of a setup, read from the stopwatch on demand, and whether it includes compilation."""
+
+    def __init__(self, watch: Stopwatch, first: bool):
         self._watch = watch
         self.first = first
 
@@ -97,54 +125,107 @@ class SetupTime:
 
 
 class _Products:
-    """The methods of a LinearOperator, in terms of `_apply(r, transpose, conjugate)` for a checked r."""
+    """The products of a LinearOperator, in terms of `_apply(r, transpose, conjugate)` for a 1- or 2-D r.
 
-    def _matvec(self, r):
-        return self._apply(self._checked(r), False, False)
+    Vectors of shape (n,) and matrices of shape (n, k) are handled here. The library decides which other
+    shapes it accepts: since SciPy 1.18, batches (..., n) and (..., n, k).
+    """
 
-    def _rmatvec(self, r):
-        return self._apply(self._checked(r), True, True)
+    shape: tuple[int, int]
 
-    _matmat, _rmatmat = _matvec, _rmatvec
+    def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
+        raise NotImplementedError
 
-    def _transpose(self):
+    def _array(self, r: npt.ArrayLike) -> Array:
+        raise NotImplementedError
+
+    def _view(self, transpose: bool, conjugate: bool) -> Any:
+        raise NotImplementedError
+
+    def _transpose(self) -> Any:
         return self._view(True, False)
 
-    def _adjoint(self):
+    def _adjoint(self) -> Any:
         return self._view(True, True)
 
-    def matvec(self, x):
-        """The product with a vector of shape (n,) or (n, 1)."""
-        return self._apply(self._checked(x, most_columns=1), False, False)
+    def matvec(self, x: npt.ArrayLike) -> Array:
+        """The product with a vector of shape (n,), or of another shape that the library accepts."""
+        return self._vector_product(x, False, super().matvec)  # type: ignore[misc]
 
-    def rmatvec(self, x):
-        """The adjoint's product with a vector of shape (n,) or (n, 1)."""
-        return self._apply(self._checked(x, most_columns=1), True, True)
+    def rmatvec(self, x: npt.ArrayLike) -> Array:
+        """The adjoint's product with a vector of shape (n,), or of another shape that the library accepts."""
+        return self._vector_product(x, True, super().rmatvec)  # type: ignore[misc]
 
-    def matmat(self, X):
-        """The product with the columns of an array of shape (n, k)."""
-        return self._apply(self._checked(X, fewest_axes=2), False, False)
+    def matmat(self, X: npt.ArrayLike) -> Array:
+        """The product with a matrix of shape (n, k), or with a batch of them where the library accepts it."""
+        return self._matrix_product(X, False, super().matmat)  # type: ignore[misc]
 
-    def rmatmat(self, X):
-        """The adjoint's product with the columns of an array of shape (n, k)."""
-        return self._apply(self._checked(X, fewest_axes=2), True, True)
+    def rmatmat(self, X: npt.ArrayLike) -> Array:
+        """The adjoint's product with a matrix of shape (n, k), or with a batch of them as for `matmat`."""
+        return self._matrix_product(X, True, super().rmatmat)  # type: ignore[misc]
+
+    def _vector_product(self, x: npt.ArrayLike, adjoint: bool, by_library: Callable[[Array], Array]) -> Array:
+        r, n = self._array(x), self.shape[0]
+        if r.shape == (n,):
+            return self._apply(r, adjoint, adjoint)
+        try:
+            return by_library(r)
+        except ValueError as error:
+            raise ValueError(
+                f"r must have the shape ({n},), got {r.shape}; matmat takes several columns"
+            ) from error
+
+    def _matrix_product(self, X: npt.ArrayLike, adjoint: bool, by_library: Callable[[Array], Array]) -> Array:
+        R, n = self._array(X), self.shape[0]
+        if R.ndim == 2 and R.shape[0] == n:
+            return self._apply(R, adjoint, adjoint)
+        try:
+            return by_library(R)
+        except ValueError as error:
+            raise ValueError(f"r must have the shape ({n}, k), got {R.shape}") from error
+
+    # The library calls these for the shapes that it has accepted.
+
+    def _matvec(self, r: npt.ArrayLike) -> Array:
+        return self._apply_to_vectors(self._array(r), adjoint=False)
+
+    def _rmatvec(self, r: npt.ArrayLike) -> Array:
+        return self._apply_to_vectors(self._array(r), adjoint=True)
+
+    def _matmat(self, R: npt.ArrayLike) -> Array:
+        return self._apply_along(self._array(R), -2, adjoint=False)
+
+    def _rmatmat(self, R: npt.ArrayLike) -> Array:
+        return self._apply_along(self._array(R), -2, adjoint=True)
+
+    def _apply_to_vectors(self, r: Array, adjoint: bool) -> Array:
+        """Shapes (n,), (n, 1) and (..., n)."""
+        return self._apply_along(r, 0 if r.shape == (self.shape[0], 1) else -1, adjoint)
+
+    def _apply_along(self, r: Array, axis: int, adjoint: bool) -> Array:
+        """Apply to the vectors along one axis."""
+        swapped = r.swapaxes(0, axis)
+        columns = swapped.reshape(swapped.shape[0], math.prod(swapped.shape[1:]))
+        return self._apply(columns, adjoint, adjoint).reshape(swapped.shape).swapaxes(0, axis)
 
 
 class _View(_Products):
-    """The transpose, adjoint or conjugate of a preconditioner, which it follows when that is updated."""
+    """The transpose, adjoint or conjugate of a preconditioner; an update of that changes the view, too."""
 
-    def __init__(self, operator, transpose, conjugate):
-        super().__init__(operator.dtype, operator.shape)
+    def __init__(self, operator: Preconditioner, transpose: bool, conjugate: bool):
+        super().__init__(operator.dtype, operator.shape)  # type: ignore[call-arg]
         self.operator, self.flags = operator, (transpose, conjugate)
-        self._checked = operator._checked
 
-    def _apply(self, r, transpose, conjugate):
+    def _array(self, r: npt.ArrayLike) -> Array:
+        return self.operator._array(r)
+
+    def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         return self.operator._apply(r, self.flags[0] != transpose, self.flags[1] != conjugate)
 
-    def _view(self, transpose, conjugate):
+    def _view(self, transpose: bool, conjugate: bool) -> Any:
         return self.operator._view(self.flags[0] != transpose, self.flags[1] != conjugate)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _view_of, (self.operator, *self.flags)
 
 
@@ -153,42 +234,70 @@ class Preconditioner(_Products, InPlaceOperator):
 
     Made by `linforest_precond.tridiagonal`, `block_tridiagonal`, `jacobi` and `block_jacobi`. It is a
     `LinearOperator` of SciPy or cupyx, whichever A belongs to: ``M @ r``, ``M.T``, ``M.H``, one or several
-    columns. The result of a product has the type that A and r have together, whatever type is stored.
+    columns. A product has the common type of A and r, whatever type is stored.
 
     Attributes
     ----------
     forest : Forest, BlockForest or None
-        What the order of the rows was found from.
+        The forest that the order of the rows comes from.
     ordering : Ordering or None
-        The order of the rows, where it is not A's and no ghosts fill it up.
+        The order of the rows, where it is not A's own and has no ghost rows.
     bands : Bands or None
-        The entries of A that are used, in the stored type, before any repair.
+        The entries of A that are used, in the stored type, before any clipping or perturbation.
     kind : str
         The name of the function that makes such an operator.
     coverage : float
         Share of A's off-diagonal weight that is used (Eq. 4 of Klein & Strzodka).
     stored_dtype : dtype
-        The type of the numbers that are kept.
+        The type of the stored numbers.
     nbytes : int
         Bytes held.
     """
 
+    dtype: DType
+
     def __init__(
-        self, part: Part, pattern: PatternDigest, dtype: np.dtype, setup: SetupTime, backend: Any, device: Any
+        self,
+        part: Part,
+        pattern: PatternDigest,
+        dtype: DType,
+        setup: SetupTime,
+        backend: Backend,
+        device: object,
     ):
-        super().__init__(dtype, (part.n, part.n))
+        super().__init__(dtype, (part.n, part.n))  # type: ignore[call-arg]
         self._part, self._pattern, self._setup = part, pattern, setup
         self._backend, self._device = backend, device
 
-    kind = property(lambda self: self._part.kind)
-    forest = property(lambda self: self._part.forest)
-    ordering = property(lambda self: self._part.ordering)
-    bands = property(lambda self: self._part.bands)
-    stored_dtype = property(lambda self: self._part.stored)
-    nbytes = property(lambda self: self._part.nbytes)
-    coverage = property(lambda self: self._part.coverage)
+    @property
+    def kind(self) -> str:
+        return self._part.kind
 
-    def update(self, A: Any) -> None:
+    @property
+    def forest(self) -> Forest | BlockForest | None:
+        return self._part.forest
+
+    @property
+    def ordering(self) -> Ordering | None:
+        return self._part.ordering
+
+    @property
+    def bands(self) -> Bands | None:
+        return self._part.bands
+
+    @property
+    def stored_dtype(self) -> DType:
+        return self._part.stored
+
+    @property
+    def nbytes(self) -> int:
+        return self._part.nbytes
+
+    @property
+    def coverage(self) -> float:
+        return self._part.coverage
+
+    def update(self, A: MatrixLike) -> None:
         """Take the values of another matrix of the same pattern; the order of the rows stays.
 
         Parameters
@@ -200,8 +309,8 @@ class Preconditioner(_Products, InPlaceOperator):
         Raises
         ------
         ValueError, TypeError
-            For another pattern, which is named, and for all that `linforest_precond.tridiagonal` refuses.
-            The operator is then as it was.
+            For a matrix with another pattern, and for all that `linforest_precond.tridiagonal` refuses. The
+            operator is then unchanged.
 
         Examples
         --------
@@ -220,24 +329,26 @@ class Preconditioner(_Products, InPlaceOperator):
         watch.stop()
         self._part, self._setup = part, SetupTime(watch, False)
 
-    def _apply(self, r, transpose, conjugate):
+    def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         """One product. Where r has the result's type, only the result is allocated.
 
         (And the conjugate of r for the adjoint of a complex operator: M^H r is conj(M^T conj(r)).)
         """
         xp, part = self._backend.xp, self._part
         result = result_dtype(self.dtype, r.dtype)
-        x = xp.empty(r.shape, result)
+        x: Array = xp.empty(r.shape, result)
         if not r.size:
             return x
         conjugate = conjugate and part.stored.kind == "c"
         given = r.astype(result, copy=False)
         given = given.conj() if conjugate else given
-        self.apply_into(*(array.reshape(part.n, -1) for array in (given, x)), transpose)
-        return xp.conj(x, out=x) if conjugate else x
+        self.apply_into(given.reshape(part.n, -1), x.reshape(part.n, -1), transpose)
+        if conjugate:
+            xp.conj(x, out=x)
+        return x
 
-    def apply_into(self, b: Any, x: Any, transpose: bool) -> None:
-        """Apply the part to the columns of b, converted to types that it takes; shapes are not checked."""
+    def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
+        """Apply to the columns of b, converted to a type that the part accepts; shapes are not checked."""
         part, xp = self._part, self._backend.xp
         if b.dtype.kind == "c" and part.stored.kind != "c":  # a complex column is two real ones
             real = b.real.dtype
@@ -249,9 +360,9 @@ class Preconditioner(_Products, InPlaceOperator):
             part.solve_into(b.astype(part.stored), wide, transpose)
             x[...] = wide
 
-    def _checked(self, r, fewest_axes=1, most_columns=None):
-        """The array that r is, or an exception that says why it cannot be used."""
-        xp, n = self._backend.xp, self._part.n
+    def _array(self, r: npt.ArrayLike) -> Array:
+        """r as an array on the operator's device; a TypeError if it is elsewhere."""
+        xp = self._backend.xp
         if not isinstance(r, xp.ndarray):
             if xp is not np or backend_of(r) is not self._backend:
                 raise TypeError(
@@ -260,19 +371,12 @@ class Preconditioner(_Products, InPlaceOperator):
             r = np.asarray(r)
         if getattr(r, "device", None) != self._device:
             raise TypeError(f"r must be on the operator's device, {self._device}, got one on {r.device}")
-        if not fewest_axes <= r.ndim <= 2 or r.shape[0] != n:
-            shapes = f"({n},) or ({n}, k)" if fewest_axes == 1 else f"({n}, k)"
-            raise ValueError(f"r must have the shape {shapes}, got {r.shape}")
-        if most_columns is not None and r.ndim == 2 and r.shape[1] != most_columns:
-            raise ValueError(
-                f"r must have the shape ({n},) or ({n}, 1), got {r.shape}; matmat takes several columns"
-            )
-        return np.asarray(r) if xp is np else r  # not np.matrix, which is always 2-D
+        return np.asarray(r) if xp is np else cast(Array, r)  # not np.matrix, which is always 2-D
 
-    def _view(self, transpose, conjugate):
+    def _view(self, transpose: bool, conjugate: bool) -> Any:
         return _view_of(self, transpose, conjugate) if transpose or conjugate else self
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return restore, (self.kind, packed(self))
 
     def __str__(self) -> str:
@@ -292,7 +396,7 @@ class Preconditioner(_Products, InPlaceOperator):
 
 @functools.cache
 def _class(kind: type, backend_name: str) -> type:
-    """The kind as a LinearOperator of the backend's library, which is imported here and not before."""
+    """The kind as a LinearOperator of the backend's library, which is imported only here."""
     library = importlib.import_module(LIBRARIES[backend_name])
     name = f"{kind.__name__.strip('_')}_{backend_name}"
     return type(name, (kind, library.LinearOperator), {"__doc__": kind.__doc__, "__module__": __name__})
@@ -303,15 +407,18 @@ def _view_of(operator: Preconditioner, transpose: bool, conjugate: bool) -> Any:
 
 
 def operator_of(
-    part: Part, pattern: PatternDigest, dtype: np.dtype, setup: SetupTime, backend: Any, array: Any
-) -> Any:
-    """Put an operator together; `array` is any of its arrays, and tells the device."""
+    part: Part, pattern: PatternDigest, dtype: DType, setup: SetupTime, backend: Backend, array: Array
+) -> Preconditioner:
+    """Assemble an operator on the device of `array`."""
     device = getattr(array, "device", None)
-    return _class(Preconditioner, backend.name)(part, pattern, dtype, setup, backend, device)
+    operator: Preconditioner = _class(Preconditioner, backend.name)(
+        part, pattern, dtype, setup, backend, device
+    )
+    return operator
 
 
 class Setup:
-    """The setup of a preconditioner: A passes the gate, becomes a part, and the part becomes an operator.
+    """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
 
     Attributes
     ----------
@@ -321,14 +428,14 @@ class Setup:
         The type to store numbers in.
     """
 
-    def __init__(self, A: Any, dtype: Any):
+    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None):
         self._matrix, self._backend = A, backend_of(A)
         self._watch = self._backend.runtime.stopwatch.Stopwatch()
         self.csr = as_csr(A)
         self.stored = stored_dtype(dtype, self.csr.data.dtype)
 
-    def operator(self, part: Part) -> Any:
-        """The operator that applies the part; the setup's time ends here."""
+    def operator(self, part: Part) -> Preconditioner:
+        """The operator that applies the part; stops the setup's stopwatch."""
         csr, backend = self.csr, self._backend
         pattern = pattern_digest(self._matrix)
         self._watch.stop()
@@ -338,9 +445,9 @@ class Setup:
         return operator_of(part, pattern, csr.data.dtype, time, backend, csr.data)
 
 
-def packed(M: Preconditioner) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """A preconditioner as plain values and host arrays."""
-    arrays: dict[str, np.ndarray] = {}
+def packed(M: Preconditioner) -> tuple[dict[str, Any], HostArrays]:
+    """A preconditioner as a header of plain values and host arrays."""
+    arrays: HostArrays = {}
     header = {
         "backend": M._backend.name,
         "dtype": str(M.dtype),
@@ -351,30 +458,35 @@ def packed(M: Preconditioner) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return header, arrays
 
 
-def restore(kind: str, state: tuple[dict[str, Any], dict[str, np.ndarray]]) -> Preconditioner:
-    """The preconditioner that was packed, on the GPU if it was there and one is usable."""
+def restore(kind: str, state: tuple[dict[str, Any], HostArrays]) -> Preconditioner:
+    """The preconditioner that was packed, on the GPU if it was there and a GPU is usable."""
     header, arrays = state
     backend = _restored_backend(header["backend"])
     pattern, fields_of_part = (unpack(header[name], arrays, backend.xp) for name in ("pattern", "part"))
-    with warnings.catch_warnings():  # told when it was made
+    with warnings.catch_warnings():  # the user was warned when it was made
         warnings.simplefilter("ignore", RuntimeWarning)
-        part = PARTS[kind].from_state(**fields_of_part)
+        part = RESTORERS[kind](**fields_of_part)
     milliseconds, first = header["setup"]
     dtype = np.dtype(header["dtype"])
-    return operator_of(part, pattern, dtype, SetupTime(_Told(milliseconds), first), backend, pattern.digest)
+    return operator_of(
+        part, pattern, dtype, SetupTime(_StoredTime(milliseconds), first), backend, pattern.digest
+    )
 
 
-class _Told:
-    """A stopwatch that was read before."""
+class _StoredTime:
+    """The stopwatch of a restored preconditioner."""
 
     def __init__(self, milliseconds: float):
-        self.milliseconds = lambda: milliseconds
+        self._milliseconds = milliseconds
+
+    def milliseconds(self) -> float:
+        return self._milliseconds
 
 
-def _restored_backend(name: str) -> Any:
+def _restored_backend(name: str) -> Backend:
     if name == "cuda":
         usable, reason = cuda_status()
         if usable:
-            return importlib.import_module("linforest_precond.backends.cuda")
+            return cast(Backend, importlib.import_module("linforest_precond.backends.cuda"))
         warn_user(f"the preconditioner was made on a GPU and is restored on the CPU: {reason}")
     return backend_of(np.empty(0))

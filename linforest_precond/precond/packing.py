@@ -4,36 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 
-# The classes that may be packed, by the names that stand in files: a renamed class keeps its old name here.
+# Host arrays by the names that the packed values refer to.
+HostArrays: TypeAlias = dict[str, Array]
+Record = TypeVar("Record", bound=type)
+
+# The classes that may be packed, by their names in files: a renamed class keeps its old name here.
 RECORDS: dict[str, type] = {record.__name__: record for record in (Bands, BlockForest, CSR, Forest, Ordering)}
 _NAMES: dict[type, str] = {record: name for name, record in RECORDS.items()}
 
 
-def packable(name: str) -> Callable[[type], type]:
-    """Let instances of a dataclass be packed under a name."""
+def packable(name: str) -> Callable[[Record], Record]:
+    """Class decorator: instances of a dataclass are packed under this name."""
 
-    def register(record: type) -> type:
+    def register(record: Record) -> Record:
         RECORDS[name], _NAMES[record] = record, name
         return record
 
     return register
 
 
-def pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """A value as JSON can hold it; arrays are put aside under names that say where they belong."""
-    if is_dataclass(value):
+def pack(value: Any, name: str, arrays: HostArrays) -> Any:
+    """A value as JSON can hold it; arrays are added to `arrays` under names derived from `name`."""
+    if is_dataclass(value) and not isinstance(value, type):
         own = {field.name: getattr(value, field.name) for field in fields(value)}
         return {"record": _NAMES[type(value)], "fields": pack(own, name, arrays)}
     if isinstance(value, dict):
         return {key: pack(item, f"{name}.{key}", arrays) for key, item in value.items()}
     if hasattr(value, "shape") and hasattr(value, "dtype"):
-        # stall: it leaves the device
+        # stall: written to a file or a pickle
         arrays[name] = value.get() if hasattr(value, "get") else np.asarray(value)
         return {"array": name}
     if isinstance(value, tuple | list):
@@ -41,8 +46,8 @@ def pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     return value
 
 
-def unpack(value: Any, arrays: dict[str, np.ndarray], xp: Any) -> Any:
-    """What `pack` was given, with its arrays in the library `xp`."""
+def unpack(value: Any, arrays: HostArrays, xp: Any) -> Any:
+    """The value that `pack` was given, with its arrays in the library `xp`."""
     if isinstance(value, list):
         return tuple(unpack(item, arrays, xp) for item in value)
     if not isinstance(value, dict):

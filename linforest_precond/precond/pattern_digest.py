@@ -1,4 +1,4 @@
-"""Where a matrix stores its entries, in a few words: what `update` compares."""
+"""Digests of sparsity patterns, by which `update` recognizes a matrix of the same pattern."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.packing import packable
 
-# Formats whose own index arrays are their pattern; others are taken by their rows and columns.
+# Formats whose index arrays are digested as they are; others are digested in coordinate format.
 INDEX_ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
 
 
@@ -22,19 +23,20 @@ class PatternDigest:
     Attributes
     ----------
     form, dtype, shape, entries
-        Format and type of the matrix, and how many entries it stores. A dense array stores what is not 0.
+        Format and type of the matrix, and its number of stored entries. The entries of a dense array are its
+        nonzeros.
     digest
-        128 bits that sum up the index arrays, in two words on the matrix's device.
+        A 128-bit hash of the index arrays, in two words on the matrix's device.
     """
 
     form: str
     dtype: str
     shape: tuple[int, int]
     entries: int
-    digest: Any
+    digest: Array
 
     def require_same(self, other: PatternDigest) -> None:
-        """Raise a ValueError that says in what the other pattern differs."""
+        """Raise a ValueError that names the difference, if there is one."""
         for field, name in (("form", "format"), ("dtype", "dtype"), ("shape", "shape")):
             wanted, seen = getattr(self, field), getattr(other, field)
             if wanted != seen:
@@ -55,9 +57,10 @@ class PatternDigest:
         return [int(word) for word in (digest.get() if hasattr(digest, "get") else digest)]  # stall: compared
 
 
-def pattern_digest(A: Any) -> PatternDigest:
-    """The pattern of a matrix that has passed the gate."""
-    backend = backend_of(A)
+def pattern_digest(matrix: MatrixLike) -> PatternDigest:
+    """The pattern of a checked matrix."""
+    backend = backend_of(matrix)
+    A: Any = matrix
     if not hasattr(A, "tocoo"):
         A = backend.xp.asarray(A)
         form, arrays = "dense", backend.xp.nonzero(A)

@@ -1,4 +1,4 @@
-"""Preconditioners as files and as pickles: arrays on the host and a header of plain values."""
+"""Preconditioners as .npz files: host arrays and a JSON header."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import contextlib
 import json
 import os
 import zipfile
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -17,7 +18,7 @@ VERSION = 1
 HEADER = "header"
 
 
-def save_preconditioner(M: Preconditioner, path: Any) -> None:
+def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None:
     """Write a preconditioner to a file.
 
     Parameters
@@ -25,7 +26,7 @@ def save_preconditioner(M: Preconditioner, path: Any) -> None:
     M : Preconditioner
         From any of the functions that make one.
     path : str or path-like
-        The file, under exactly this name; it appears when it is complete.
+        The file, under exactly this name (no suffix is added); it appears only when complete.
 
     See Also
     --------
@@ -48,13 +49,14 @@ def save_preconditioner(M: Preconditioner, path: Any) -> None:
     header = {"format": FORMAT, "version": VERSION, "kind": M.kind, **header}
     path = os.fspath(path)
     with _complete_or_absent(path) as file:
-        np.savez(file, **{HEADER: np.array(json.dumps(header))}, **arrays)
+        members: dict[str, Any] = {HEADER: np.array(json.dumps(header)), **arrays}
+        np.savez(file, **members)
 
 
-def load_preconditioner(path: Any) -> Preconditioner:
+def load_preconditioner(path: str | os.PathLike[str]) -> Preconditioner:
     """Read a preconditioner that `save_preconditioner` wrote.
 
-    One that was on a GPU comes back to the GPU, or to the CPU with a RuntimeWarning where none is usable.
+    One that was on a GPU is restored on the GPU, or on the CPU with a RuntimeWarning where none is usable.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ def load_preconditioner(path: Any) -> Preconditioner:
     Raises
     ------
     ValueError
-        For a file that is no such preconditioner, is cut off, or is of a later version.
+        For a file that is no such preconditioner, is truncated, or has a later format version.
 
     See Also
     --------
@@ -92,8 +94,8 @@ def load_preconditioner(path: Any) -> Preconditioner:
 
 
 @contextlib.contextmanager
-def _complete_or_absent(path: str) -> Any:
-    """A file to write to, which takes its name when all is written."""
+def _complete_or_absent(path: str) -> Iterator[BinaryIO]:
+    """A file to write to, which is renamed to `path` when complete (atomic replacement)."""
     unfinished = f"{path}.{os.getpid()}.part"
     try:
         with open(unfinished, "wb") as file:

@@ -1,4 +1,4 @@
-"""The numbers that a preconditioner keeps: their types and their bytes."""
+"""The numbers that a preconditioner stores: their types and their bytes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import functools
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import VALUE_DTYPES
 
 
-def stored_dtype(dtype: Any, of_matrix: np.dtype) -> np.dtype:
-    """The type to store numbers in: the matrix's own, or the one asked for."""
+def stored_dtype(dtype: npt.DTypeLike | None, of_matrix: DType) -> DType:
+    """The type to store numbers in: `dtype`, or the matrix's own by default."""
     if dtype is None:
         return of_matrix
     stored = np.dtype(dtype)
@@ -22,13 +24,13 @@ def stored_dtype(dtype: Any, of_matrix: np.dtype) -> np.dtype:
     return stored
 
 
-def stored_array(array: Any, dtype: np.dtype) -> Any:
-    """The array in the stored type; where that is narrower, its numbers must stay finite."""
+def stored_array(array: Array, dtype: DType) -> Array:
+    """The array in the stored type; ValueError where a narrower type overflows."""
     if array.dtype == dtype:
         return array
     with np.errstate(over="ignore"):
         stored = array.astype(dtype)
-    # stall: asked of narrower types alone
+    # stall: for narrower types only
     if dtype.itemsize < array.dtype.itemsize and not bool(backend_of(array).xp.isfinite(stored).all()):
         raise ValueError(
             f"A has entries too large for dtype {dtype}; scale A or leave dtype at {array.dtype}"
@@ -38,21 +40,22 @@ def stored_array(array: Any, dtype: np.dtype) -> Any:
 
 def held_bytes(*things: Any) -> int:
     """The bytes of all arrays in records, objects of this package and tuples, each counted once."""
-    arrays, waiting = {}, list(things)
-    while waiting:
-        thing = waiting.pop()
+    arrays: dict[int, int] = {}
+    pending = list(things)
+    while pending:
+        thing = pending.pop()
         if isinstance(thing, np.ndarray) or hasattr(thing, "__cuda_array_interface__"):
             address = thing.ctypes.data if isinstance(thing, np.ndarray) else thing.data.ptr
             arrays[address] = max(thing.nbytes, arrays.get(address, 0))
         elif isinstance(thing, tuple | list):
-            waiting += thing
+            pending += thing
         elif type(thing).__module__.startswith("linforest_precond"):
-            waiting += getattr(thing, "__dict__", {}).values()
+            pending += getattr(thing, "__dict__", {}).values()
     return sum(arrays.values())
 
 
 @functools.cache
-def result_dtype(of_operator: np.dtype, of_vector: np.dtype) -> np.dtype:
+def result_dtype(of_operator: DType, of_vector: DType) -> DType:
     """The type of a product."""
     if of_vector.kind not in "biufc" or np.promote_types(of_operator, of_vector) not in VALUE_DTYPES:
         raise TypeError(f"r must hold numbers of at most double precision, got {of_vector}")

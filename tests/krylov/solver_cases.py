@@ -1,4 +1,4 @@
-"""Systems for the Krylov solvers, what watches them, and how many iterations other libraries need."""
+"""Systems for the Krylov solvers, recording callbacks, and iteration counts of other libraries."""
 
 import functools
 import importlib
@@ -37,7 +37,7 @@ def library(backend):
 
 
 def grid(solver, side=20):
-    """A small grid that the solver is for: symmetric, but with a wind for bicgstab."""
+    """A small grid for the solver: symmetric, with convection for bicgstab."""
     return lf.matrices.stencil((side, side), WIND) if solver == "bicgstab" else lf.matrices.aniso(2, side)
 
 
@@ -68,7 +68,7 @@ def iterations_of(history, column=None):
 
 
 def systems(name, numberings):
-    """A x = b with the wave of the convergence study as x, in the matrix's own and in random numberings."""
+    """A x = b with the convergence study's x, in the matrix's own order and in random permutations."""
     A = matrix(name)
     n = A.shape[0]
     x = np.sin(16 * np.pi * np.arange(n) / n)
@@ -81,7 +81,7 @@ def systems(name, numberings):
 def our_counts(backend, solver, name, numberings, kind=None, maxiter=5000):
     """Iterations of ours until the recursive residual meets 1e-8, where others stop, and the infos.
 
-    Nothing watches but a history: on the GPU this is the captured path.
+    There is no callback: on the GPU this is the path with CUDA graphs.
     """
     found = []
     for A, b in systems(name, numberings):
@@ -114,7 +114,7 @@ def other_count(solve, A, b, kind=None, maxiter=5000):
 
 
 class Watch:
-    """A callback that keeps copies of all it is called with."""
+    """A callback that copies all its arguments."""
 
     def __init__(self, backend):
         self.backend, self.seen = backend, []
@@ -125,7 +125,7 @@ class Watch:
 
 
 def users_operator(backend, n, function, dtype=np.float64):
-    """A LinearOperator as users write them, and the shapes it was called with."""
+    """A user's LinearOperator, and the shapes that it was called with."""
     shapes = []
 
     def apply(x):

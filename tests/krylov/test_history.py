@@ -1,4 +1,4 @@
-"""Histories are fed here as a solver feeds them; statuses are looked up by their numbers."""
+"""Histories, filled as a solver fills them, and statuses by their numbers."""
 
 import csv
 import sys
@@ -35,7 +35,7 @@ def one_system(history=None):
 
 
 def three_systems():
-    """cg on three systems: one is solved early, one has b = 0."""
+    """cg on three systems: one converges early, one has b = 0."""
     history = History()
     history.begin("cg", 50, 3, np.float32, np.array([2.0, 0.0, 4.0]), None)
     norms = np.array([[2.0, 0.0, 4.0], [1.0, np.nan, 2.0], [np.nan, np.nan, 1.0]])
@@ -94,7 +94,7 @@ def test_x_true_comes_as_b(x_true):
 
 
 @pytest.mark.parametrize("x_true", [np.ones(4), np.ones(3), np.ones((3, 1)), np.full((3, 2), np.nan)])
-def test_x_true_that_is_none_of_b(x_true):
+def test_x_true_that_does_not_fit_b(x_true):
     with pytest.raises(ValueError, match="x_true must"):
         History(x_true).x_true_of(np.ones((3, 2)))
 

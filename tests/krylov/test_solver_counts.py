@@ -1,4 +1,4 @@
-"""Iterations of our solvers beside those of SciPy's and cupyx's, on grids and on real matrices."""
+"""Iteration counts of our solvers compared with SciPy's and cupyx's, on grids and on real matrices."""
 
 import statistics
 
@@ -16,19 +16,19 @@ LARGE_GRIDS = [pytest.param(f"large {name}", marks=pytest.mark.slow) for name in
 KINDS = {"none": None, "jacobi": lf.jacobi, "forest": lf.tridiagonal}
 
 POSITIVE = ["494_bus", "nos7", "bcsstk09", "bcsstk14", "bcsstk13", "bcsstk16", "Andrews"]
-# bicgstab solves these with Jacobi to 1e-8, in SciPy's hands and in ours.
+# bicgstab with Jacobi converges on these to 1e-8, SciPy's and ours.
 NONSYMMETRIC = [
     "steam2", "bfw782a", "orsirr_2", "pyamg_local_disc_galerkin_diffusion", "jpwh_991", "cage8",
     "muelu_fuego0", "watt_1", "watt_2", "orsreg_1", "sherman5", "add32", "memplus", "hypre_tucker21935",
     "xenon1",
 ]  # fmt: skip
-# Here the first ten iterates differ by more than 1e-8 when only roundings do: SciPy's own with rows permuted,
-# or on watt_1, whose second residual is a millionth of the first, with fused multiply-adds.
+# Here rounding errors change the first ten iterates by more than 1e-8: SciPy's own with rows permuted, or, on
+# watt_1, whose second residual is a millionth of the first, with fused multiply-adds.
 SENSITIVE = {
     ("steam2", "jacobi"), ("watt_1", "none"), ("watt_1", "jacobi"), ("watt_2", "none"), ("watt_2", "jacobi"),
     ("sherman5", "none"), ("sherman5", "jacobi"), ("memplus", "none"), ("memplus", "jacobi"),
 }  # fmt: skip
-# On these it breaks down, diverges or gets nowhere in 3000 iterations, in both.
+# On these both break down, diverge or stagnate within 3000 iterations.
 BREAKDOWNS = [
     "olm1000", "rajat19", "nnc1374", "lhr01", "qh1484", "ex6", "adder_dcop_05", "cryg2500", "teko_szdMat"
 ]  # fmt: skip
@@ -60,7 +60,7 @@ class TestConjugateGradients:
         [(name, kind) for name in POSITIVE for kind in KINDS if (name, kind) != ("bcsstk13", "none")],
     )
     def test_real_matrices(self, backend, name, kind):
-        """Medians of five numberings: on the hardest ones SciPy's own counts differ by more than 2 %."""
+        """Medians of five permutations: on the hardest systems SciPy's own counts differ by more than 2 %."""
         counts = [
             our_counts(backend, "cg", at_hand(name), 5, KINDS[kind], 20_000),
             scipy_counts("cg", name, 5, KINDS[kind], 20_000),
@@ -95,7 +95,7 @@ class TestStabilized:
 
     @pytest.mark.slow
     def test_breakdowns_are_overcome(self, backend):
-        """SciPy's bicgstab breaks down in some numberings of memplus."""
+        """SciPy's bicgstab breaks down for some permutations of memplus."""
         counts = our_counts(backend, "bicgstab", at_hand("memplus"), 5, lf.jacobi)
         assert [info for _, info in counts] == [0] * 5
 
@@ -125,7 +125,7 @@ class TestStabilized:
         ],
     )
     def test_the_first_iterates(self, backend, name, kind):
-        """Ten equal SciPy's, or as many as there are."""
+        """The first ten equal SciPy's, or all where there are fewer."""
         if name not in GRIDS:
             at_hand(name)
         A = matrix(name)

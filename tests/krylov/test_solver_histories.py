@@ -1,4 +1,4 @@
-"""What callbacks and histories of the solvers see."""
+"""Callbacks and histories of the solvers."""
 
 import numpy as np
 import pytest

@@ -42,7 +42,7 @@ class TestPreconditioners:
             assert full <= plain and abs(half - full) <= 2
             if "forest" in kind or "blocks" in kind:
                 assert full < 0.75 * plain
-        else:  # its counts are chaotic in rounding
+        else:  # its iteration counts are sensitive to rounding errors
             assert full <= 1.3 * plain and half <= 1.3 * plain
 
     @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
@@ -61,7 +61,7 @@ class TestPreconditioners:
     @pytest.mark.parametrize("of_system", graphs.quick(graphs.DTYPES))
     @pytest.mark.parametrize("of_M", graphs.quick(graphs.DTYPES, 2))
     def test_types(self, backend, solver, of_system, of_M):
-        """An M of another precision works; one of complex numbers needs a complex system."""
+        """An M of another precision works; a complex M needs a complex system."""
         A = dominant(dtype=of_system, symmetric=solver in SYMMETRIC)
         B, b = backend.csr(A), backend.array(noise(50, dtype=of_system))
         if np.dtype(of_M).kind == "c" and np.dtype(of_system).kind == "f":
@@ -96,7 +96,7 @@ class TestPreconditioners:
 
     @each_solver
     def test_users_functions_get_vectors(self, backend, solver):
-        """As in SciPy: (n,) for one system, so that a diagonal times a vector is one."""
+        """As in SciPy: (n,) for one system, so that a diagonal times a vector is a vector."""
         diagonal = backend.array(np.linspace(1, 3, 50))
         A, products = users_operator(backend, 50, lambda x: diagonal * x)
         M, applied = users_operator(backend, 50, lambda x: x / diagonal)
@@ -108,7 +108,7 @@ class TestPreconditioners:
 
     @each_solver
     def test_operators_that_return_their_own_array(self, backend, solver):
-        """What they return may be their argument, or one buffer each time."""
+        """They may return their argument, or the same buffer each time."""
         A = grid(solver)
         B, b = backend.csr(A), backend.array(noise(400))
         buffer = backend.xp.empty(400)
@@ -136,7 +136,7 @@ class TestPreconditioners:
         assert not info.any() and (true_residuals(backend, A, b, x) <= 1e-5 * SLACK).all()
 
     def test_a_solver_inside(self, backend):
-        """fcg with a few steps of cg as M; the warnings of inner runs are their own."""
+        """fcg with a few iterations of cg as M; the inner runs warn on their own."""
         A = lf.matrices.aniso(2, 40)
         B = backend.csr(A)
         M, applied = users_operator(backend, 1600, lambda r: cg(B, r, rtol=1e-1)[0])
@@ -216,7 +216,7 @@ class TestInner:
 
     @each_solver
     def test_rows_in_two_places(self, backend, solver):
-        """Half of the rows each, as two ranks have them: sums over both make it one system."""
+        """Two ranks with half of the rows each; inner products are summed over both."""
         A, b = grid(solver, 8), noise(64)
         halves = [slice(0, 32), slice(32, 64)]
         wanted, _ = SOLVERS[solver](backend.csr(A), backend.array(b), rtol=1e-9)
@@ -230,7 +230,7 @@ class TestInner:
 
     @each_solver
     def test_it_decides(self, backend, solver):
-        """All products four times as large: norms double, and so b's; with atol that takes longer."""
+        """Inner products four times as large double all norms, that of b too; with atol that takes longer."""
         A, b = grid(solver), backend.array(noise(400))
         counts = []
         for factor in (1, 1e8):

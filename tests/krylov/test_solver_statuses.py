@@ -1,4 +1,4 @@
-"""How the solvers end: verified residuals, and each status provoked by a matrix."""
+"""Verified residuals, and every status of the solvers, provoked by a matrix."""
 
 import warnings
 
@@ -77,7 +77,7 @@ class TestTrueResiduals:
         np.testing.assert_array_equal(watch.seen[-1], backend.host(x))
 
     def one_that_goes_on_alone(self, backend, solver):
-        """An easy column drifts, and goes on when a hard one is done."""
+        """The residual of an easy column drifts, and it restarts after a hard column has converged."""
         A = sp.csr_array(sp.block_diag([lf.matrices.aniso(2, 20), 3 * sp.eye_array(4), [[2.0]]]))
         b, x0 = np.zeros((405, 2)), np.zeros((405, 2))
         b[:, 0] = noise(405)
@@ -107,7 +107,7 @@ class TestTrueResiduals:
             assert checks[-1] == iterations_of(history, c)
 
     def test_a_breakdown_is_overcome(self, backend):
-        """rho vanishes after one iteration; the residual of then is a better start."""
+        """rho vanishes after one iteration; a restart from that residual converges."""
         A = np.array([[1.0, 0, 0], [1, 1, 0], [0, 1, 1]])
         b, history = np.array([1.0, 0, 0]), History()
         assert scipy.sparse.linalg.bicgstab(A, b)[1] != 0
@@ -117,7 +117,7 @@ class TestTrueResiduals:
         assert (1.0, 0) in history.replacements
 
     def test_a_breakdown_at_the_start(self, backend):
-        """r is at right angles to A r: there is nothing to go on with, and x0 is not forgotten."""
+        """r is orthogonal to A r: a breakdown in the first iteration, which keeps x0."""
         A, b, x0 = np.diag([1.0, -1]), np.array([1, 0.5]), np.array([0, 0.5])
         history = History()
         recorded(bicgstab, backend.array(A), backend.array(b), backend.array(x0), history=history)
@@ -140,7 +140,7 @@ class TestTrueResiduals:
     @each_solver
     @pytest.mark.parametrize("rtol", [1e-5, 1e-9, 1e-13])
     def test_whatever_the_matrix(self, backend, solver, rtol):
-        """Solved means solved; all else has a name, and x stays finite."""
+        """info 0 means a small true residual; otherwise there is a status, and x stays finite."""
         outcomes = set()
         for seed in range(25):
             rng = np.random.default_rng(seed)
@@ -184,7 +184,7 @@ def provoked(backend, case, dtype):
 
 
 def assert_told(told, *statuses):
-    """One warning, at the line of the call, with the advice of all that happened."""
+    """One warning, at the line of the call, with the advice of all statuses."""
     assert [warning.category for warning in told] == [RuntimeWarning]
     assert told[0].filename == recorded.__code__.co_filename
     for status in statuses:
@@ -262,7 +262,7 @@ class TestStatuses:
 
     @each_solver
     def test_a_singular_system_without_a_solution(self, backend, solver):
-        """All neighbours' differences sum to 0, those of b do not."""
+        """A singular Laplacian: the entries of A x sum to 0, those of b do not."""
         A = lf.matrices.poisson((10, 10))
         A.setdiag(A.diagonal() - A.sum(axis=1))
         b = np.ones(100) + 0.5 * noise(100)
@@ -272,8 +272,8 @@ class TestStatuses:
 
     @each_solver
     @pytest.mark.parametrize("exponent", [-1000, -600, 520, 1000])
-    def test_numbers_whose_squares_are_none(self, backend, solver, exponent):
-        """b is finite and not 0; that it cannot be summed up is no success."""
+    def test_numbers_whose_squares_overflow_or_underflow(self, backend, solver, exponent):
+        """b is finite and not 0; an overflow in its norm must not count as convergence."""
         A, b = grid(solver), noise(400) * 2.0**exponent
         x, info, told = recorded(SOLVERS[solver], backend.csr(A), backend.array(b))
         assert len(told) == (info < 0)
@@ -285,7 +285,7 @@ class TestStatuses:
     @pytest.mark.parametrize("which", ["A", "M"])
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
     def test_products_that_turn_bad(self, backend, solver, which, bad):
-        """x keeps what the good iterations found."""
+        """x keeps the result of the iterations before."""
         A = grid(solver)
         B, calls = backend.csr(A), 0
 
@@ -312,7 +312,7 @@ class TestStatuses:
 
     @pytest.mark.parametrize(("case", "solver"), BREAKDOWNS)
     def test_callbacks_count_iterations(self, backend, case, solver):
-        """An iteration that breaks down before x changes is none."""
+        """An iteration that breaks down before x changes is not counted."""
         _, A, b, options = provoked(backend, case, np.float64)
         history, watch = History(), Watch(backend)
         x, _, _ = recorded(

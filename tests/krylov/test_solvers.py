@@ -1,4 +1,4 @@
-"""cg, fcg and bicgstab: what they return, and what they refuse."""
+"""cg, fcg and bicgstab: their results, and the arguments that they refuse."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -200,7 +200,7 @@ class TestAnswers:
 
     @each_solver
     def test_threads(self, solver):
-        """Several solves at a time, with one matrix and one M."""
+        """Concurrent solves with one matrix and one M."""
         A, b = grid(solver, 40), noise(1600, 8)
         M = lf.tridiagonal(A)
         wanted = [SOLVERS[solver](A, b[:, c], M=M)[0] for c in range(8)]
@@ -285,7 +285,7 @@ class TestStarts:
     @each_solver
     @pytest.mark.parametrize("with_x0", [False, True])
     def test_nothing_to_solve(self, backend, solver, with_x0):
-        """b = 0 gives x = 0, wherever it starts."""
+        """b = 0 gives x = 0 for any x0."""
         A = backend.csr(grid(solver))
         x0 = backend.array(noise(400)) if with_x0 else None
         history, watch = History(), Watch(backend)
@@ -307,7 +307,7 @@ class TestStarts:
 
     @each_solver
     def test_a_start_on_the_border(self, backend, solver):
-        """A first residual that meets the tolerance to rounding is no reason to lose x0."""
+        """A first residual that meets the tolerance up to rounding errors keeps x0."""
         A = grid(solver, 6)
         for seed in range(20):
             b, x0 = noise(36, seed=seed), noise(36, seed=100 + seed)
@@ -344,7 +344,7 @@ class TestTolerances:
     @each_solver
     @pytest.mark.parametrize("kind", [None, lf.tridiagonal])
     def test_maxiter(self, backend, solver, kind):
-        """Exactly so many iterations, no warning, and SciPy's x."""
+        """Exactly maxiter iterations, no warning, and SciPy's x."""
         A, b = grid(solver), noise(400)
         B = backend.csr(A)
         M, N = (None, None) if kind is None else (kind(B), kind(A))
@@ -365,7 +365,7 @@ class TestTolerances:
 
     @each_solver
     def test_no_iterations(self, backend, solver):
-        """x0 comes back; info says whether it solves the system."""
+        """x0 is returned; info says whether it solves the system."""
         A, x0 = grid(solver), noise(400)
         for b, solved in ((noise(400, seed=1), False), (A @ x0, True)):
             history = History()
@@ -391,7 +391,7 @@ class TestTolerances:
 
 class TestColumns:
     def systems(self, solver):
-        """Columns of different difficulty: a mode of the grid, two, none, noise, and noise that is scaled."""
+        """Columns of different difficulty: an eigenvector, a sum of two, zero, noise, and scaled noise."""
         A = lf.matrices.poisson((15, 15))
         if solver == "bicgstab":
             A = sp.csr_array(A + 0.2 * sp.eye_array(225, k=1))
@@ -430,7 +430,7 @@ class TestColumns:
             np.testing.assert_allclose(
                 history.residuals[:shared, c], alone.residuals[:shared], rtol=1e-6, atol=1e-12
             )
-            # Stopped columns stay as they are, in x and in the history.
+            # Stopped columns do not change, in x and in the history.
             for seen in watch.seen[counts[c] + 2 :]:
                 np.testing.assert_array_equal(seen[:, c], backend.host(x)[:, c])
             last = np.flatnonzero(~np.isnan(history.residuals[:, c]))[-1]
@@ -453,7 +453,7 @@ class TestColumns:
         SOLVERS[solver](operator, backend.array(b), M=M, history=history)
         each = 2 if solver == "bicgstab" else 1
         count = int(np.ceil(history.iterations[-1])) * each
-        late = 0 if backend is CPU else each  # the GPU's host looks one iteration behind
+        late = 0 if backend is CPU else each  # the host polls one iteration late
         assert set(products) | set(applied) == {(225, 6)}
         assert count <= len(products) <= count + 2 + late and len(applied) <= count + late
 
@@ -512,7 +512,7 @@ class TestColumns:
 
 
 class TestRefusals:
-    """Bad arguments get an exception that names them, before anything is done."""
+    """Bad arguments raise an exception that names them, before any work."""
 
     @each_solver
     @pytest.mark.parametrize("name", ["rtol", "atol"])
@@ -537,7 +537,7 @@ class TestRefusals:
                 SOLVERS[solver](A, b, maxiter=wrong)
 
     @each_solver
-    def test_numbers_that_are_none(self, backend, solver):
+    def test_nonfinite_numbers(self, backend, solver):
         A = backend.csr(grid(solver))
         for wrong in (np.nan, np.inf, -np.inf):
             for shape in ((400,), (400, 2)):
@@ -630,7 +630,7 @@ class TestRefusals:
 
     @each_solver
     def test_functions_of_a_wrong_shape(self, backend, solver):
-        """LinearOperators see to it themselves, with a ValueError of their own."""
+        """LinearOperators check it themselves, with a ValueError of their own."""
         A, b = backend.csr(grid(solver)), backend.xp.ones(400)
         operator, _ = users_operator(backend, 400, lambda x: x[:-1])
         with pytest.raises(ValueError):
@@ -640,7 +640,7 @@ class TestRefusals:
 
     @each_solver
     def test_complex_numbers_in_a_real_system(self, backend, solver):
-        """Their imaginary part is never dropped without a word."""
+        """Their imaginary part is never dropped silently."""
         A, b = backend.csr(grid(solver)), backend.xp.ones(400)
         operator, _ = users_operator(backend, 400, lambda x: x * (1 + 1j), dtype=complex)
         try:

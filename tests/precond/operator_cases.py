@@ -1,4 +1,4 @@
-"""Kinds of preconditioners, matrices to make them from, and what all of them must satisfy."""
+"""Kinds of preconditioners, matrices for them, and the properties that all of them have."""
 
 import importlib
 
@@ -32,7 +32,7 @@ def permutation(size):
 
 
 def dominant(size=SIZE, dtype=np.float64, *, symmetric=True, seed=0, index_dtype=np.int32):
-    """A random matrix whose diagonal outweighs its rows; Hermitian where symmetric."""
+    """A random diagonally dominant matrix; Hermitian where symmetric."""
     A = graphs.random_graph(size, "unique", seed, symmetric=symmetric, dtype=dtype)
     dense = A.toarray()
     if symmetric:
@@ -42,7 +42,7 @@ def dominant(size=SIZE, dtype=np.float64, *, symmetric=True, seed=0, index_dtype
 
 
 def held(backend, M):
-    """Which entries of A a preconditioner is the inverse of, found from its ordering alone."""
+    """A mask of the entries of A whose inverse a preconditioner is, from its ordering alone."""
     n = M.shape[0]
     where = np.arange(n)
     if M.kind == "jacobi":
@@ -138,7 +138,7 @@ def assert_dot_test(backend, M):
 
 
 def other_values(A, seed=9):
-    """A matrix of the same pattern whose diagonal outweighs its rows."""
+    """A diagonally dominant matrix of the same pattern."""
     B = A.copy()
     B.data = vectors(A.dtype, A.nnz, seed=seed)
     B.setdiag(2 + abs(B).sum(axis=1))
@@ -147,7 +147,7 @@ def other_values(A, seed=9):
 
 
 def state(backend, M):
-    """What an operator answers and says."""
+    """An operator's products and printed text, for comparisons."""
     x = backend.array(vectors(M.dtype, M.shape[0], 2))
     lines = [line for line in str(M).splitlines() if not line.lstrip().startswith("setup")]
     return [backend.host(M @ x).tolist(), backend.host(M.H @ x).tolist(), lines]

@@ -1,4 +1,4 @@
-"""What `memory_estimate` tells beforehand, against what is held and used."""
+"""`memory_estimate`, compared with the bytes that operators hold and setups allocate."""
 
 import tracemalloc
 
@@ -73,7 +73,7 @@ def test_enough_and_not_far_too_much(backend, kind, options, matrix):
     A = backend.csr(A) if matrix != "csc" else backend.csr(A.tocsr()).tocsc()
     make = getattr(lf, kind)
     measure = peak_on_cuda if backend.name == "cuda" else peak_on_cpu
-    measure(lambda: make(A, **options))  # compiles, and fills what CuPy and Python keep for themselves
+    measure(lambda: make(A, **options))  # compiles, and fills the caches of CuPy and Python
     M, peak = measure(lambda: make(A, **options))
     symmetric = matrix in ("symmetric", "csc")
     estimate = lf.memory_estimate(A, kind, symmetric=symmetric, **options)
@@ -83,7 +83,7 @@ def test_enough_and_not_far_too_much(backend, kind, options, matrix):
 
 
 def test_nothing_is_looked_at():
-    """Entries that cannot be set up, and more of them than there is memory for."""
+    """Values that no setup accepts, and more of them than fit into memory."""
     n, nnz = 10, 30
     A = sp.csr_array((np.full(nnz, np.nan), np.zeros(nnz, np.int32), np.arange(0, nnz + 1, 3)), shape=(n, n))
     assert lf.memory_estimate(A).setup > lf.memory_estimate(A).operator > 0

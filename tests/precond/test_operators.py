@@ -319,7 +319,7 @@ class TestRepairs:
             M = lf.jacobi(backend.csr(A))
         assert len(told) == 1 and told[0].filename == __file__
         np.testing.assert_array_equal(backend.host(M @ backend.xp.ones(5)), [0.5, 1, 0.25, 1, 1])
-        assert "3 pivots lifted" in str(M)
+        assert "3 pivots perturbed" in str(M)
 
     @pytest.mark.parametrize("size", [1, 2, 5, 17, 32])
     @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
@@ -358,11 +358,11 @@ class TestRepairs:
                 M = KINDS[kind](backend.csr(A))
             assert len(told) == 1
             assert np.isfinite(backend.host(M @ backend.xp.ones(4))).all()
-            assert "lifted" in str(M) or "clipped" in str(M)
+            assert "perturbed" in str(M) or "clipped" in str(M)
 
     @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
     def test_indefinite_tridiagonals_are_made_definite(self, backend, dtype):
-        """Symmetric, positive diagonal, but its paths alone are indefinite."""
+        """Symmetric with a positive diagonal, but its tridiagonal part is indefinite."""
         A = np.diag(np.ones(30)) + 0.9 * (np.eye(30, k=1) + np.eye(30, k=-1))
         A = sp.csr_array(A.astype(dtype))
         for kind in ("forest", "original", "blocks of 2", "blocks of 4"):
@@ -440,7 +440,7 @@ class TestPrint:
 
 @pytest.mark.parametrize("block_size", [2, 4])
 def test_blocks_take_the_scale_of_the_matrix(backend, block_size, recwarn):
-    """Ghosts among them: nothing is lifted, however small all entries are."""
+    """With ghost rows: no pivot is perturbed, however small all entries are."""
     A, scale = lf.matrices.aniso(1, 12), 2.0**-80
     r = np.random.default_rng(0).standard_normal(A.shape[0])
     large, small = (

@@ -1,4 +1,4 @@
-"""Preconditioners go into files and pickles and come back as they were, also where there is no GPU."""
+"""Preconditioners are saved, pickled and restored unchanged, also on machines without a GPU."""
 
 import copy
 import json
@@ -81,7 +81,7 @@ class TestRoundTrip:
         recwarn.clear()
         for M in made:
             again = WAYS[way](M, tmp_path)
-            assert str(again) == str(M) and ("lifted" in str(M) or "clipped" in str(M))
+            assert str(again) == str(M) and ("perturbed" in str(M) or "clipped" in str(M))
             assert state(backend, again) == state(backend, M)
         assert not recwarn.list
 
@@ -215,11 +215,11 @@ def run_python(*arguments):
 
 
 class TestWithoutGpu:
-    """What was made on a GPU comes to the CPU where CuPy is missing, with one warning."""
+    """A preconditioner of the GPU is restored on the CPU where CuPy is missing, with one warning."""
 
     @staticmethod
     def loaded(folder, M, A):
-        """What loading from the folder prints, once compared with M, an operator for A on the CPU."""
+        """The output of a process that loads from the folder and compares with M, an operator on the CPU."""
         r = vectors(float, SIZE)
         arrays = {"data": A.data, "indices": A.indices, "indptr": A.indptr}
         np.savez(folder / "expected.npz", r=r, x=M @ r, y=M.T @ r, **arrays)
@@ -231,7 +231,7 @@ class TestWithoutGpu:
 
     @pytest.mark.parametrize("kind", ["forest", "blocks of 2", "block jacobi 3"])
     def test_as_if_from_a_gpu(self, kind, tmp_path, monkeypatch):
-        """A file and a pickle that say they come from a GPU, made on any machine."""
+        """A file and a pickle whose headers name the GPU, made on any machine."""
         A = dominant(symmetric=False)
         M = KINDS[kind](A)
         packed = storage.packed(M)

@@ -1,4 +1,4 @@
-"""Updates: new values for an unchanged pattern, as if the operator had been made anew in the old order."""
+"""Updates: new values for an unchanged pattern give the operator of a new setup in the old order."""
 
 import numpy as np
 import pytest
@@ -174,7 +174,7 @@ class TestUpdate:
 
 
 def assert_refused(backend, M, A, error, word):
-    """An exception that names what is wrong, and an operator as it was."""
+    """An exception that names the argument; the operator is unchanged."""
     before = state(backend, M)
     with pytest.raises(error, match=word):
         M.update(A)
@@ -206,7 +206,7 @@ class TestDefiniteness:
 
 
 class TestPattern:
-    """The 128-bit sum over the index arrays."""
+    """The 128-bit hash of the index arrays."""
 
     @staticmethod
     def words(backend, *arrays):
@@ -235,7 +235,7 @@ class TestPattern:
     def test_more_than_a_chunk(self, backend, size, index_dtype):
         numbers = np.random.default_rng(size).integers(0, 2**31, size).astype(index_dtype)
         assert self.words(backend, numbers) == plain_digest(numbers.tolist())
-        # A view that starts in the middle of a vector load.
+        # A view that is not aligned for vectorized loads.
         shifted = backend.array(np.append(numbers[:1], numbers))[1:]
         assert self.words(backend, shifted) == plain_digest(numbers.tolist())
 
@@ -257,7 +257,7 @@ class TestPattern:
         assert self.words(backend, numbers, numbers[:0]) != self.words(backend, numbers[:0], numbers)
 
     def test_words_look_random(self, backend):
-        """Neighbouring patterns have other words, and bits of the second are set half of the time."""
+        """Similar patterns have different digests, and half of the second word's bits are set on average."""
         words = [self.words(backend, np.array([0, 5, 10, 15, 20 + i], np.int32)) for i in range(400)]
         assert all(len(set(word)) == 400 for word in zip(*words))
         bits = np.array([[second >> bit & 1 for bit in range(64)] for _, second in words]).sum(axis=0)
@@ -291,7 +291,7 @@ def halves_swapped(word):
 
 
 def plain_digest(*arrays):
-    """The sum by Python's own integers."""
+    """The hash in Python's integers."""
     first_sum = second_sum = 0
     for number, array in enumerate(arrays, start=1):
         padded = list(array) + [0] * (-len(array) % 4)

@@ -1,4 +1,4 @@
-"""Block tridiagonal systems, of 2 x 2 and 4 x 4 blocks, beside dense solves and the scalar solver."""
+"""Block tridiagonal systems of 2 x 2 and 4 x 4 blocks, compared with dense solves and the scalar solver."""
 
 import warnings
 
@@ -16,7 +16,7 @@ BLOCK_SIZES = (1, 2, 4)
 
 
 def block_bands(kind, n, b, dtype, seed=0):
-    """Random blocks: strong on the diagonal, Hermitian and definite, or neither."""
+    """Random blocks: diagonally dominant, Hermitian positive definite, or neither."""
     rng = np.random.default_rng(seed)
     lower, diagonal, upper = (cases.random_values(rng, (n, b, b), dtype) for _ in range(3))
     lower[0] = upper[-1] = 0
@@ -39,7 +39,7 @@ def make(backend, bands, **options):
 
 
 def assert_solves(backend, bands, b, x, transpose=False, factor=1):
-    """A residual of a few roundings."""
+    """A residual of a few rounding errors."""
     A = cases.dense(bands)
     A = A.T if transpose else A
     wide = [array.astype(np.promote_types(array.dtype, np.complex128)) for array in (A, x, b)]
@@ -112,7 +112,7 @@ def test_scalar_systems_in_blocks(backend, name, b):
 @pytest.mark.parametrize("b", [2, 4])
 @pytest.mark.parametrize("columns", [1, 3])
 def test_permuted_with_ghosts(backend, kind, b, columns):
-    """A ghost row has a diagonal of 1 and no couplings; it takes part in nothing."""
+    """A ghost row has a diagonal entry of 1 and no couplings; it does not change the solution."""
     n = 50
     rng = np.random.default_rng(4)
     bands = [band.reshape(n, b, b) for band in block_bands(kind, n, b, np.float64)]
@@ -155,7 +155,7 @@ class TestRepairs:
             condition = abs(inverse).max() * abs(bands[1]).max()
             assert cases.relative_error(inverse, inverse.conj().T) < 10 * np.finfo(dtype).eps * condition
             assert np.linalg.eigvalsh(inverse)[0] > 0
-            # Diagonals stay as they are.
+            # Clipping does not change diagonal entries.
             T = np.linalg.inv(inverse.astype(np.promote_types(dtype, np.float64)))
             kept = np.diag(cases.dense(bands))
             assert cases.relative_error(np.diag(T), kept) < 10 * np.finfo(dtype).eps * condition
@@ -173,7 +173,7 @@ class TestRepairs:
 
 @given(data=st.data(), b=st.sampled_from(BLOCK_SIZES), n=st.integers(1, 12), seed=st.integers(0, 10**6))
 def test_random_blocks(backend, data, b, n, seed):
-    """Finite in any case, a small residual where nothing was lifted."""
+    """Finite in any case, a small residual where no pivot was perturbed."""
     rng = np.random.default_rng(seed)
     bands = rng.integers(-2, 3, (3, n, b, b)).astype(float)
     bands[0, 0] = bands[2, -1] = 0

@@ -1,4 +1,4 @@
-"""What the tridiagonal solver finds out about a matrix, and how it repairs the ones that need it."""
+"""The properties that the tridiagonal solver detects, its perturbed pivots and its clipped couplings."""
 
 import warnings
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linforest_precond.backends import backend_of
-from linforest_precond.backends.returns import Finding
+from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
 from linforest_precond.records import Bands
 
@@ -34,7 +34,7 @@ def make(backend, bands, **options):
 
 
 def segments(*parts):
-    """Independent systems one after the other."""
+    """Independent systems, concatenated."""
     return [np.concatenate(bands) for bands in zip(*parts, strict=True)]
 
 
@@ -55,7 +55,7 @@ def zero_diagonal(n):
 
 
 def random_segments(lengths, seed=0):
-    """Dominant segments of these lengths."""
+    """Diagonally dominant segments of these lengths."""
     rng = np.random.default_rng(seed)
     n = sum(lengths)
     lower, upper = rng.uniform(-1, 1, (2, n))
@@ -91,7 +91,7 @@ class TestPivots:
                 factor = backend_of(backend.array(bands[1])).tridiagonal.pivots.factor
                 inverse, report = factor(*map(backend.array, bands))
                 found.append((backend.host(inverse), backend.host(report) > 0))
-            exact = slice(Finding.NOT_ROW_DOMINANT, Finding.NOT_POSITIVE + 1)
+            exact = slice(PivotFinding.NOT_ROW_DOMINANT, PivotFinding.NOT_POSITIVE + 1)
             np.testing.assert_array_equal(found[0][1][exact], found[1][1][exact])
             if name in DOMINANT:
                 np.testing.assert_allclose(found[1][0], found[0][0], rtol=1e3 * np.finfo(dtype).eps)
@@ -155,7 +155,7 @@ SINGULAR = {
 class TestSingular:
     @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
     @pytest.mark.parametrize("name", SINGULAR)
-    def test_is_lifted_with_one_warning(self, backend, name, dtype):
+    def test_pivots_are_perturbed_with_one_warning(self, backend, name, dtype):
         bands, count = SINGULAR[name]
         bands = [band.astype(dtype) for band in bands]
         solver, caught = make(backend, bands)
@@ -176,7 +176,7 @@ class TestSingular:
     @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
     @pytest.mark.parametrize("at", [0, 6, 13, 14, 15, 16, 33])
     def test_parallel_rows_among_empty_ones(self, backend, at, dtype):
-        """Solutions do not grow from row to row, and the other rows are not touched."""
+        """Solutions do not grow from row to row, and the other rows are unchanged."""
         lower, diagonal, upper = np.zeros((3, 36), dtype)
         lower[at + 1] = diagonal[at : at + 2] = upper[at : at + 2] = 1
         solver, caught = make(backend, (lower, diagonal, upper))
@@ -201,7 +201,7 @@ class TestSingular:
 
     @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
     def test_solved_in_either_direction(self, backend, dtype):
-        """An unknown that vanishes from the transposed system alone: it is lifted, or none is."""
+        """An unknown that vanishes from the transposed system only: its pivot is perturbed, or none is."""
         bands = path([0, 1, 0], [1, 1, -1], [1, -2, 0])
         bands = [band.astype(dtype) for band in bands]
         solver, _ = make(backend, bands)
@@ -220,7 +220,7 @@ class TestSingular:
 
 
 def indefinite(n, dtype, seed=0):
-    """Hermitian, with a positive diagonal, not definite."""
+    """Hermitian with a positive diagonal, but not positive definite."""
     rng = np.random.default_rng(seed)
     upper = cases.random_values(rng, n, dtype)
     upper[-1] = 0
@@ -259,7 +259,7 @@ class TestMadeDefinite:
         solver, _ = make(backend, bands, make_definite=True)
         assert solver.positive_definite and not solver.clipped
         negative = indefinite(50, np.float64)
-        negative[1][3] = -1  # no repair for these
+        negative[1][3] = -1  # not clipped: the diagonal is not positive
         solver, _ = make(backend, negative, make_definite=True)
         assert not solver.clipped and not solver.positive_definite
 
@@ -268,7 +268,7 @@ class TestMadeDefinite:
         assert solver_of(bands).clipped
         wanted = indefinite(60, np.float64)
         for band, same in zip((bands.lower, bands.diagonal, bands.upper), wanted, strict=True):
-            np.testing.assert_array_equal(backend.host(band), same)  # the user's bands are left alone
+            np.testing.assert_array_equal(backend.host(band), same)  # the user's bands are not modified
 
     @given(n=st.integers(2, 60), seed=st.integers(0, 10**6), scale=st.floats(0.1, 4))
     def test_whatever_the_couplings(self, backend, n, seed, scale):

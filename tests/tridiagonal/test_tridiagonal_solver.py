@@ -46,7 +46,7 @@ class TestAccuracy:
 
     def test_as_accurate_as_gtsv(self, backend, name, dtype):
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # nothing is lifted
+            warnings.simplefilter("error")  # no pivot is perturbed
             for n in cases.sizes_of(name):
                 assert_accurate(backend, name, n, dtype)
 
@@ -105,7 +105,7 @@ class TestRightHandSides:
         ):
             kept = backend.host(same).copy()
             np.testing.assert_array_equal(backend.host(solver.solve(same)), x)
-            np.testing.assert_array_equal(backend.host(same), kept)  # b is left alone
+            np.testing.assert_array_equal(backend.host(same), kept)  # b is not modified
 
     @METHODS
     @pytest.mark.parametrize("columns", [1, 3])
@@ -124,7 +124,7 @@ class TestRightHandSides:
         "dtypes", graphs.quick([[np.float32, np.float64], [np.complex128, np.complex128]])
     )
     def test_permuted(self, backend, name, index, dtypes):
-        """Row i of the system is row order[i] of b and x, whatever their memory looks like."""
+        """Row i of the system is row order[i] of b and x, whatever their strides are."""
         bands = cases.system(name, 1025, dtypes[0])
         solver = TridiagonalSolver(*map(backend.array, bands))
         rng = np.random.default_rng(2)
@@ -178,7 +178,7 @@ def band_systems(draw):
 
 @given(bands=band_systems(), seed=st.integers(0, 1000), transpose=st.booleans())
 def test_random_bands(backend, bands, seed, transpose):
-    """Finite in any case, a small residual where nothing was lifted."""
+    """Finite in any case, a small residual where no pivot was perturbed."""
     dtype = bands[1].dtype
     b = cases.random_values(np.random.default_rng(seed), bands[1].size, dtype)
     with warnings.catch_warnings(record=True) as caught:

@@ -117,7 +117,7 @@ def skew_with_random_upper(rng, n, tiny):
     return -ones(n - 1), 4 * ones(n), uniform(rng, n - 1)
 
 
-# And types that tell other solvers apart.
+# Further types, on which solvers differ.
 
 
 def alternating_diagonal(rng, n, tiny):
@@ -145,7 +145,7 @@ def column_dominant(rng, n, tiny):
 
 
 def drifts_to_wells(rng, n, tiny):
-    """A random walk that drifts to every 64th place: weakly dominant, and nearly cut between these."""
+    """A random walk with drift to every 64th row: weakly dominant, and almost decoupled in between."""
     forward = np.where((np.arange(n) - 15) % 64 < 32, 0.9, 0.1)
     return -(1 - forward)[1:], ones(n), -forward[:-1]
 
@@ -193,14 +193,14 @@ EXPONENTIAL = ("tiny lower", "tiny diagonal", "zero diagonal")
 
 
 def sizes_of(name):
-    """The sizes that a type is made in: zero diagonals have pairs of rows, singular values cost n**3."""
+    """The sizes of a type: even for zero diagonals, small where singular values cost n**3."""
     sizes = SMALL_SIZES if "singular" in name or name in EXPONENTIAL else SIZES
     return tuple(n for n in sizes if n % 2 == 0) if "zero diagonal" in name else sizes
 
 
 @functools.cache
 def system(name, n, dtype):
-    """Bands of the length n as `Bands` has them; complex ones have every row and column turned by a phase."""
+    """Bands of length n as in `Bands`; complex ones have every row and column multiplied by a phase."""
     rng = np.random.default_rng(n + 7919 * list(TYPES).index(name))
     dtype = np.dtype(dtype)
     tiny = (
@@ -232,19 +232,19 @@ def multiply(bands, x, transpose=False):
 
 
 def norm(bands, transpose=False):
-    """The largest sum of magnitudes in a row."""
+    """The infinity norm: the largest sum of magnitudes in a row."""
     return multiply([abs(band) for band in bands], np.ones(bands[1].shape), transpose).max()
 
 
 def backward_error(bands, x, b, transpose=False):
-    """How far, relative to all that enters it, x is from solving the system."""
+    """The normwise backward error of x."""
     bands, x, b = wide(*bands), *wide(x, b)
     scale = norm(bands, transpose) * abs(x).max() + abs(b).max()
     return float(abs(b - multiply(bands, x, transpose)).max() / scale)
 
 
 def padded(rows, count, value):
-    """With so many rows more, of one value; the type stays."""
+    """Padded by rows of one value; the type stays."""
     return np.concatenate([rows, np.full(count, value, rows.dtype)])
 
 
@@ -253,7 +253,7 @@ def relative_error(x, wanted):
 
 
 def gtsv(bands, b, transpose=False):
-    """LAPACK's solution. Its wrapper wants two rows at least, so one is added that stands alone."""
+    """LAPACK's solution. Its wrapper needs two rows at least, so a decoupled row is added."""
     lower, diagonal, upper = bands
     below, above = (upper[:-1], lower[1:]) if transpose else (lower[1:], upper[:-1])
     bands = padded(below, 1, 0), padded(diagonal, 1, 1), padded(above, 1, 0)
@@ -264,7 +264,7 @@ def gtsv(bands, b, transpose=False):
 
 
 def condition(bands):
-    """LAPACK's estimate of the condition number, in double precision; infinite where it is singular."""
+    """LAPACK's estimate of the condition number, in double precision; infinity for singular matrices."""
     lower, diagonal, upper = (band.astype(np.promote_types(band.dtype, np.float64)) for band in bands)
     size, missing = norm((lower, diagonal, upper)), max(0, 3 - diagonal.size)
     bands = padded(lower[1:], missing, 0), padded(diagonal, missing, size), padded(upper[:-1], missing, 0)
@@ -275,7 +275,7 @@ def condition(bands):
 
 
 def dense(bands):
-    """The whole matrix, also of blocks."""
+    """The dense matrix of (block) bands."""
     lower, diagonal, upper = bands
     if diagonal.ndim == 1:
         return np.diag(diagonal) + np.diag(lower[1:], -1) + np.diag(upper[:-1], 1)
@@ -289,7 +289,7 @@ def dense(bands):
 
 
 def random_values(rng, shape, dtype):
-    """Numbers of size about one, complex ones in all directions."""
+    """Random numbers of magnitude about one; complex ones have random phases."""
     x = rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape)
     if np.dtype(dtype).kind == "c":
         x = x * np.exp(2j * np.pi * rng.random(shape))

@@ -1,1 +1,1 @@
-"""Tridiagonal and block tridiagonal preconditioners, and the solvers behind them."""
+"""Tridiagonal and block tridiagonal preconditioners, and their solvers."""

@@ -1,4 +1,4 @@
-"""The preconditioners that solve a tridiagonal part of the matrix: along paths, or in a given order."""
+"""Preconditioners that solve with the tridiagonal part of a permuted matrix (Klein & Strzodka 2022)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
+import numpy.typing as npt
 
 from linforest_precond import pipeline
+from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.forest.bands import copy_bands, extract_bands
@@ -19,30 +20,30 @@ from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.precond.operators import Preconditioner, Setup, part_of_kind
 from linforest_precond.precond.stored import held_bytes, stored_array
-from linforest_precond.precond.tridiagonal.solver import solver_of
+from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 
 ORDERINGS = "forest", "original", "rcm"
 
 
 def tridiagonal(
-    A: Any,
-    ordering: Any = "forest",
+    A: MatrixLike,
+    ordering: str | Forest | npt.ArrayLike = "forest",
     *,
-    dtype: Any = None,
+    dtype: npt.DTypeLike | None = None,
     seed: int = 0,
-    iterations: Any = "auto",
+    iterations: int | str | None = "auto",
     m: int = 5,
     k_m: int = 0,
     p: float = 0.5,
 ) -> Preconditioner:
-    """Solve the tridiagonal part of A along heavy paths: AlgTriScalPrecond, or TriScalPrecond.
+    """Solve with the tridiagonal part of A along heavy paths: AlgTriScalPrecond, or TriScalPrecond.
 
     Section 6 of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted Graph on GPUs"
-    (2022), doi:10.1145/3545008.3545035. The rows are put into the order of a linear forest of A, so that
-    large entries come to lie beside the diagonal; what is tridiagonal then is factored, and solved in
-    every application. Where A is symmetric, the operator is; where its diagonal is positive too, the operator
-    is positive definite: if the tridiagonal part is not, its off-diagonal entries are made smaller.
+    (2022), doi:10.1145/3545008.3545035. The rows are permuted to the order of a linear forest of A, which
+    moves large entries next to the diagonal; the tridiagonal part of the permuted matrix is factored once and
+    solved in every application. For a symmetric A the operator is symmetric; if the diagonal of A is positive
+    too, it is positive definite: where the tridiagonal part is not, its off-diagonal entries are clipped.
 
     Parameters
     ----------
@@ -50,12 +51,12 @@ def tridiagonal(
         Square, of SciPy, NumPy or CuPy.
     ordering : "forest", "original", "rcm", Forest or permutation
         The order of the rows: that of a linear forest of A (AlgTriScalPrecond), A's own (TriScalPrecond), its
-        reverse Cuthill-McKee order, that of a forest at hand, on A's device, or any,
+        reverse Cuthill-McKee order, that of a given forest on A's device, or a permutation,
         ``ordering[new] = old``.
     dtype : dtype, optional
         The precision to store and solve in, A's own by default: float32 inside a float64 solver is faster.
     seed, iterations, m, k_m, p
-        Of the forest, as in `linforest_precond.linear_forest`.
+        Options of `linforest_precond.linear_forest`.
 
     Returns
     -------
@@ -83,21 +84,22 @@ def tridiagonal(
 
 
 def block_tridiagonal(
-    A: Any,
+    A: MatrixLike,
     block_size: int = 2,
     *,
-    m: Any = "auto",
-    dtype: Any = None,
+    m: int | tuple[int, ...] | str = "auto",
+    dtype: npt.DTypeLike | None = None,
     seed: int = 0,
-    iterations: Any = "auto",
+    iterations: int | str | None = "auto",
     k_m: int = 0,
     p: float = 0.5,
 ) -> Preconditioner:
-    """Solve the block tridiagonal part of A along heavy paths of small blocks: AlgTriBlockPrecond.
+    """Solve with the block tridiagonal part of A along heavy paths of small blocks: AlgTriBlockPrecond.
 
     Section 6 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035. A [0,1]-factor pairs the vertices, the
-    pairs are the vertices of a coarser graph, and a linear forest of that one gives the order. Entries inside
-    pairs and between neighbouring pairs are kept: more of A than `tridiagonal` keeps, at a higher cost.
+    pairs are the vertices of a coarse graph, and a linear forest of the coarse graph gives the order. The
+    bands hold the entries inside pairs and between neighbouring pairs: a higher coverage than that of
+    `tridiagonal`, at a higher cost.
 
     Parameters
     ----------
@@ -107,11 +109,11 @@ def block_tridiagonal(
         2, or 4: pairs of pairs.
     m : int, tuple of int or "auto"
         As in `linforest_precond.graph.factor`, for all factors, or for each of them, pairings first; "auto"
-        tries 1 and 5, and pairs across neighbouring paths, and keeps what covers most of A's weight.
+        tries 1 and 5, and pairs across neighbouring paths, and takes the highest coverage.
     dtype : dtype, optional
         The precision to store and solve in, A's own by default.
     seed, iterations, k_m, p
-        Of the factors, as in `linforest_precond.graph.factor`.
+        Options of `linforest_precond.graph.factor`.
 
     Returns
     -------
@@ -134,19 +136,19 @@ def block_tridiagonal(
 @part_of_kind("tridiagonal", "block_tridiagonal")
 @dataclass(frozen=True, eq=False)
 class TridiagonalPart:
-    """A factored (block) tridiagonal system, and which rows of A its rows are."""
+    """A factored (block) tridiagonal system, and the row of A that each of its rows is."""
 
     kind: str
     n: int
     bands: Bands
     forest: Forest | BlockForest | None
-    given: Ordering | None  # by the user, instead of a forest
-    own_forest: bool  # the forest was made from a matrix of this pattern, and its slots are A's
-    weights: tuple[float, float, float]  # off-diagonal, beside the diagonal, both times the scale
-    solver: Any
+    given: Ordering | None  # the user's ordering, where there is no forest
+    own_forest: bool  # whether the forest was made from this pattern: its slots then refer to A's entries
+    weights: tuple[float, float, float]  # of A: total off-diagonal, next to the diagonal; the scale of both
+    solver: TridiagonalSolver
 
     @classmethod
-    def of(cls, csr: CSR, stored: np.dtype, bands: Bands, **fields: Any) -> TridiagonalPart:
+    def of(cls, csr: CSR, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
         """Factor the bands of a matrix in the stored type."""
         weights = csr.total_weight, csr.adjacent_weight, csr.scale
         return cls.from_state(n=csr.n, bands=_stored_bands(bands, stored), weights=weights, **fields)
@@ -173,7 +175,7 @@ class TridiagonalPart:
         return self.of(csr, self.stored, bands, **state)
 
     @property
-    def stored(self) -> np.dtype:
+    def stored(self) -> DType:
         return self.bands.diagonal.dtype
 
     @property
@@ -181,12 +183,12 @@ class TridiagonalPart:
         return self.forest.ordering if isinstance(self.forest, Forest) else self.given
 
     @property
-    def order(self) -> Any:
-        """The row of A that each row of the system is, -1 for a ghost; None for A's own order."""
+    def order(self) -> Array | None:
+        """The row of A that each row of the system is, -1 for a ghost row; None for A's own order."""
         source = self.forest if self.forest is not None else self.given
         return None if source is None else source.order
 
-    def solve_into(self, b: Any, x: Any, transpose: bool) -> None:
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         self.solver.solve_into(b, x, self.order, transpose)
 
     @property
@@ -195,7 +197,7 @@ class TridiagonalPart:
 
     @property
     def name(self) -> str:
-        if self.kind == "block_tridiagonal":
+        if isinstance(self.forest, BlockForest):
             size = self.forest.block_size
             return f"AlgTriBlockPrecond: the {size} x {size} block tridiagonal part along a linear forest"
         if self.forest is not None:
@@ -213,25 +215,26 @@ class TridiagonalPart:
         backend = backend_of(self.bands.diagonal)
         bands = [self.bands.lower, self.bands.upper]
         if self.bands.diagonal.ndim == 3:
-            beside_diagonal = 1 - backend.xp.eye(self.forest.block_size, dtype=self.stored)
-            bands.append(self.bands.diagonal * beside_diagonal)
+            off_diagonal = 1 - backend.xp.eye(self.bands.diagonal.shape[1], dtype=self.stored)
+            bands.append(self.bands.diagonal * off_diagonal)
         magnitudes = (backend.matrix.entries.magnitudes(band.ravel()) for band in bands)
-        return min(1.0, sum(backend.matrix.sums.tree_sum(each, scale) for each in magnitudes) / total)
+        weight = float(sum(backend.matrix.sums.tree_sum(each, scale) for each in magnitudes))
+        return min(1.0, weight / total)
 
     @property
     def identity_coverage(self) -> float:
-        """Share of A's off-diagonal weight beside the diagonal in A's own order (Eq. 5)."""
+        """Share of A's off-diagonal weight on the sub- and superdiagonal, in A's own order (Eq. 5)."""
         total, adjacent, _ = self.weights
         return 1.0 if total == 0.0 else min(1.0, adjacent / total)
 
     @cached_property
     def paths(self) -> tuple[int, int]:
-        """How many paths, and how long the longest is."""
+        """The number of paths, and the length of the longest."""
         if self.forest is not None:
             return self.forest.n_paths, self.forest.longest_path
         lower, upper = self.bands.lower, self.bands.upper
         xp = backend_of(lower).xp
-        starts = xp.ones(self.n + 1, bool)  # and one behind the last path
+        starts = xp.ones(self.n + 1, bool)  # and one after the last path
         starts[1:-1] = (lower[1:] == 0) & (upper[:-1] == 0)
         lengths = xp.diff(xp.flatnonzero(starts))
         return lengths.size, int(lengths.max()) if lengths.size else 0  # stall: for print
@@ -249,18 +252,20 @@ class TridiagonalPart:
         ]
 
 
-def _repairs(solver: Any) -> str:
+def _repairs(solver: TridiagonalSolver) -> str:
     found = []
     if solver.clipped:
         found.append("off-diagonal entries clipped to make it positive definite")
     if solver.lifted:
-        found.append(f"{solver.lifted:,} pivots lifted")
+        found.append(f"{solver.lifted:,} pivots perturbed")
     if not solver.positive_definite:
         found.append("not known to be positive definite: not for CG")
     return "; ".join(found) or "none"
 
 
-def scalar_part(csr: CSR, stored: np.dtype, ordering: Any, options: dict[str, Any]) -> TridiagonalPart:
+def scalar_part(
+    csr: CSR, stored: DType, ordering: str | Forest | npt.ArrayLike, options: dict[str, Any]
+) -> TridiagonalPart:
     """The tridiagonal part of a checked matrix in an order, with checked options."""
     forest = given = None
     is_name = isinstance(ordering, str)
@@ -275,19 +280,19 @@ def scalar_part(csr: CSR, stored: np.dtype, ordering: Any, options: dict[str, An
     return TridiagonalPart.of(csr, stored, bands, **fields)
 
 
-def block_part(csr: CSR, stored: np.dtype, candidates: Any) -> TridiagonalPart:
+def block_part(csr: CSR, stored: DType, candidates: Any) -> TridiagonalPart:
     """The block tridiagonal part of a checked matrix, with the options that `check_block_options` gives."""
     forest, bands = pipeline.bands_along_block_forest(csr, candidates)
     fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
     return TridiagonalPart.of(csr, stored, bands, **fields)
 
 
-def _stored_bands(bands: Bands, stored: np.dtype) -> Bands:
+def _stored_bands(bands: Bands, stored: DType) -> Bands:
     return Bands(*(stored_array(band, stored) for band in (bands.lower, bands.diagonal, bands.upper)))
 
 
-def _given_order(ordering: Any, csr: CSR) -> Ordering | None:
-    """The order of the rows where it is not a forest's, None for A's own."""
+def _given_order(ordering: str | npt.ArrayLike, csr: CSR) -> Ordering | None:
+    """The ordering for a permutation, "rcm" or "original"; None for the latter."""
     if not isinstance(ordering, str):
         return checked_order(ordering, csr.n, backend_of(csr.data), "ordering", csr.indices.dtype)
     if ordering == "original":
@@ -297,7 +302,7 @@ def _given_order(ordering: Any, csr: CSR) -> Ordering | None:
 
 
 def _bands_in_order(csr: CSR, ordering: Ordering | None) -> Bands:
-    """The sub-, main and superdiagonal of A in a given order, or its own."""
+    """The sub-, main and superdiagonal of A in a given order, by default its own."""
     xp, index = backend_of(csr.data).xp, csr.indices.dtype
     order = xp.arange(csr.n, dtype=index) if ordering is None else ordering.order.astype(index, copy=False)
     neighbors = xp.full((csr.n, 2), -1, index)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.backends.returns import Finding
+from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.gate import value_dtype
 from linforest_precond.printing import as_table, numbers_of
 from linforest_precond.records import Bands
@@ -20,22 +21,22 @@ BLOCK_SIZES = (1, 2, 4)
 class TridiagonalSolver:
     """A tridiagonal system, factored once.
 
-    The factors are found in the rows' own order where that is safe: diagonally dominant by rows or by
-    columns, Hermitian and positive definite, or pivots that never become small beside their rows, unless
-    rounding errors grow on their way along the rows. Other systems are solved with pivoting.
+    Elimination without pivoting (the Thomas algorithm) is used where it is stable: the matrix is diagonally
+    dominant by rows or by columns, or Hermitian and positive definite, or no pivot becomes small relative to
+    its row; and rounding errors do not grow in the sweeps. Other systems are solved with pivoting.
 
-    A pivot that vanishes beside its row is lifted to the square root of the machine epsilon times the row (1
-    in an empty row), with one warning: the system is singular, and a nearby one is solved.
+    A tiny pivot is perturbed to +-sqrt(eps) times its row's norm (to 1 in an empty row), with one warning:
+    the system is singular, and a nearby one is solved.
 
     Parameters
     ----------
     lower, diagonal, upper : arrays of NumPy or CuPy
         ``lower[i]`` couples row i to row i - 1 and ``upper[i]`` couples it to row i + 1, all three of the
         length N (``lower[0]`` and ``upper[-1]`` are ignored); or `lower` and `upper` of the length N - 1, as
-        LAPACK has them. Zeros split the system into segments, which need no special care.
+        LAPACK has them. Zeros split the system into independent segments.
     make_definite : bool
-        Whether a Hermitian matrix with a positive diagonal is changed where it is not positive definite:
-        couplings are then clipped to ``0.4995 * sqrt(a_ii * a_jj)``. For preconditioners of such matrices.
+        Whether to make a Hermitian matrix with a positive diagonal positive definite where it is not: its
+        couplings are then clipped to ``0.4995 * sqrt(a_ii * a_jj)``. For preconditioners.
 
     Attributes
     ----------
@@ -48,11 +49,11 @@ class TridiagonalSolver:
     pivoted : bool
         Whether solves need pivoting.
     lifted : int
-        Pivots that vanished and were lifted.
+        Number of tiny pivots that were perturbed.
     clipped : bool
         Whether couplings were clipped.
     symmetric, hermitian, positive_definite : bool
-        What was found about the matrix, after its couplings were clipped.
+        Properties of the matrix, after couplings were clipped.
     nbytes : int
         Bytes held.
 
@@ -67,8 +68,54 @@ class TridiagonalSolver:
     (True, False)
     """
 
+    n: int
+    block_size: int
+    dtype: DType
+    pivoted: bool
+    lifted: int
+    clipped: bool
+    symmetric: bool
+    hermitian: bool
+    positive_definite: bool
+    nbytes: int
+
     def __init__(self, lower: Array, diagonal: Array, upper: Array, *, make_definite: bool = False) -> None:
-        _factor(self, *_checked_bands(lower, diagonal, upper, blocks=False), make_definite)
+        self._factor(*_checked_bands(lower, diagonal, upper, blocks=False), make_definite=make_definite)
+
+    def _factor(self, lower: Array, diagonal: Array, upper: Array, make_definite: bool) -> None:
+        """Compute the pivots, clip couplings where needed, and decide whether solves need pivoting."""
+        backend = backend_of(diagonal)
+        rooms = backend.tridiagonal
+        inverse, report = rooms.pivots.factor(lower, diagonal, upper)
+        found = numbers_of(report)  # stall: decides how the system is solved
+        self.clipped = bool(make_definite) and _is_positive(found) and not _is_definite(found)
+        if self.clipped:
+            lower, diagonal, upper = rooms.clipping.clip(lower, diagonal, upper)
+            inverse, report = rooms.pivots.factor(lower, diagonal, upper)
+            found = numbers_of(report)  # stall: the same after clipping
+        self.symmetric = found[PivotFinding.NOT_SYMMETRIC] == 0
+        perturbed = found[PivotFinding.PERTURBED]
+        method: Any = rooms.sweeps.Sweeps(lower, inverse, upper, self.symmetric) if _is_safe(found) else None
+        self.pivoted = method is None or not method.keep_digits(diagonal)
+        if self.pivoted and diagonal.ndim == 1:
+            diagonal, perturbed = _perturb_singular(lower, diagonal, upper, inverse)
+            method = rooms.pivoting.Pivoted(lower, diagonal, upper, perturbed)
+        elif self.pivoted:
+            method = rooms.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, perturbed)
+        self._backend, self._solver = backend, method
+        self.block_size = diagonal.shape[1] if diagonal.ndim == 3 else 1
+        self.n = diagonal.shape[0] * self.block_size
+        self.dtype = diagonal.dtype
+        self.lifted = int(method.perturbed if self.pivoted else perturbed)
+        self.hermitian = found[PivotFinding.NOT_HERMITIAN] == 0
+        self.positive_definite = _is_definite(found)
+        held = () if self.pivoted else (lower, inverse, upper)
+        self.nbytes = method.nbytes_extra + sum(array.nbytes for array in held)
+        if self.lifted:
+            warn_user(
+                f"{self.lifted} of the tridiagonal system's pivots were tiny and have been perturbed: it is "
+                "numerically singular, and a nearby system is solved instead"
+            )
 
     def solve(self, b: Array, *, transpose: bool = False) -> Array:
         """Solve for one or many right-hand sides.
@@ -78,12 +125,12 @@ class TridiagonalSolver:
         b : (N,) or (N, k) array
             On the solver's device. Integers become float64.
         transpose : bool
-            Solve with the transposed matrix (not conjugated).
+            Solve with the transpose (not conjugated).
 
         Returns
         -------
         array
-            Of the shape of b, in the wider of both types.
+            Of b's shape, in the wider of both types.
         """
         b = self._checked_right_side(b)
         xp = backend_of(b).xp
@@ -91,7 +138,7 @@ class TridiagonalSolver:
         if b.dtype.kind == "c" and self.dtype.kind != "c":
             # Real and imaginary parts side by side.
             columns = xp.ascontiguousarray(columns).view(b.real.dtype)
-        x = xp.empty(columns.shape, columns.dtype)
+        x: Array = xp.empty(columns.shape, columns.dtype)
         if x.size:
             self.solve_into(columns, x, transpose=bool(transpose))
         return x.view(b.dtype).reshape(b.shape)
@@ -99,12 +146,12 @@ class TridiagonalSolver:
     def solve_into(self, b: Array, x: Array, order: Array | None = None, transpose: bool = False) -> None:
         """Solve for the columns of b into x, unchecked; row i of the system is row order[i] of both.
 
-        Both are 2-D with at least one row and column, of one type: the solver's or its double width. A row of
-        a block that is -1 in the order is a ghost: its right-hand side is 0 and its solution is dropped.
+        Both are 2-D with at least one row and column, of the solver's type or its double precision. A row of
+        a block with order -1 is a ghost row: its right-hand side is 0 and its solution is dropped.
         """
         self._solver.solve(b, x, order, transpose)
 
-    def _checked_right_side(self, b):
+    def _checked_right_side(self, b: Array) -> Array:
         if backend_of(b) is not self._backend:
             raise TypeError(
                 f"b must be on the solver's device ({self._backend.name}), got one on {backend_of(b).name}"
@@ -124,7 +171,7 @@ class TridiagonalSolver:
             ("dtype", str(self.dtype)),
             ("matrix", kind + (", couplings clipped" if self.clipped else "")),
             ("method", "with pivoting" if self.pivoted else "two sweeps, no pivoting"),
-            ("pivots lifted", f"{self.lifted:,}"),
+            ("pivots perturbed", f"{self.lifted:,}"),
             ("bytes", f"{self.nbytes:,}"),
         )
 
@@ -141,8 +188,8 @@ class BlockTridiagonalSolver(TridiagonalSolver):
         ``lower[0]`` and ``upper[-1]`` ignored or left out.
     make_definite : bool
         As for `TridiagonalSolver`: the coupling E of neighbouring blocks D and D' is clipped until
-        ``C^-1 E C'^-H`` has the Frobenius norm 0.4995, where C and C' are their Cholesky factors, and
-        before that the couplings inside a diagonal block that is not definite by itself.
+        ``C^-1 E C'^-H`` has the Frobenius norm 0.4995, where C and C' are the Cholesky factors of D and D'.
+        Before that, the off-diagonal entries of blocks that are not positive definite are clipped.
 
     See Also
     --------
@@ -160,60 +207,23 @@ class BlockTridiagonalSolver(TridiagonalSolver):
     """
 
     def __init__(self, lower: Array, diagonal: Array, upper: Array, *, make_definite: bool = False) -> None:
-        _factor(self, *_checked_bands(lower, diagonal, upper, blocks=True), make_definite)
+        self._factor(*_checked_bands(lower, diagonal, upper, blocks=True), make_definite=make_definite)
 
 
 def solver_of(bands: Bands) -> TridiagonalSolver:
-    """The solver of checked bands, whose arrays it shares; made definite where they are meant to be."""
+    """The solver of checked bands, whose arrays it shares, with ``make_definite=True``."""
     kind = BlockTridiagonalSolver if bands.diagonal.ndim == 3 else TridiagonalSolver
     solver = kind.__new__(kind)
-    _factor(solver, bands.lower, bands.diagonal, bands.upper, make_definite=True)
+    solver._factor(bands.lower, bands.diagonal, bands.upper, make_definite=True)
     return solver
 
 
-def _factor(solver, lower, diagonal, upper, make_definite):
-    """Find the pivots, repair what needs repair, and decide whether solves need pivoting."""
-    backend = backend_of(diagonal)
-    inverse, report = backend.tridiagonal.pivots.factor(lower, diagonal, upper)
-    found = numbers_of(report)  # stall: what was found decides how to go on
-    clipped = bool(make_definite) and _is_positive(found) and not _is_definite(found)
-    if clipped:
-        lower, diagonal, upper = backend.tridiagonal.pivots.clip(lower, diagonal, upper)
-        inverse, report = backend.tridiagonal.pivots.factor(lower, diagonal, upper)
-        found = numbers_of(report)  # stall: after the repair
-    symmetric = found[Finding.NOT_SYMMETRIC] == 0
-    lifted = found[Finding.LIFTED]
-    method = backend.tridiagonal.pivots.Sweeps(lower, inverse, upper, symmetric) if _is_safe(found) else None
-    solver.pivoted = method is None or not method.keep_digits(diagonal)
-    if solver.pivoted and diagonal.ndim == 1:
-        diagonal, lifted = _lift_singular(lower, diagonal, upper, inverse)
-        method = backend.tridiagonal.pivoting.Pivoted(lower, diagonal, upper, lifted)
-    elif solver.pivoted:
-        method = backend.tridiagonal.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, lifted)
-    if solver.pivoted:
-        lifted = method.lifted
-    solver._backend, solver._solver = backend, method
-    solver.block_size = diagonal.shape[1] if diagonal.ndim == 3 else 1
-    solver.n = diagonal.shape[0] * solver.block_size
-    solver.dtype = diagonal.dtype
-    solver.clipped, solver.lifted, solver.symmetric = clipped, int(lifted), symmetric
-    solver.hermitian = found[Finding.NOT_HERMITIAN] == 0
-    solver.positive_definite = _is_definite(found)
-    held = () if solver.pivoted else (lower, inverse, upper)
-    solver.nbytes = method.nbytes_extra + sum(array.nbytes for array in held)
-    if solver.lifted:
-        warn_user(
-            f"{solver.lifted} of the tridiagonal system's pivots vanished and were lifted: it is singular, "
-            "or as good as singular, and a nearby system is solved instead"
-        )
+def _perturb_singular(lower: Array, diagonal: Array, upper: Array, inverse: Array) -> tuple[Array, int]:
+    """Perturb the last diagonal entries of singular segments; the diagonal, and how many were perturbed.
 
-
-def _lift_singular(lower, diagonal, upper, inverse):
-    """Lift the last rows of segments that no pivoting can solve; the diagonal, and how many rows.
-
-    Where elimination in the rows' own order comes to the end of a segment with nothing left, the segment is
-    singular. So is, whatever its entries are, a segment of rows coupled both ways that has an odd number of
-    them, and nothing on the diagonal of the first, third, fifth ...: pairs of rows never use up all.
+    A segment is singular where elimination without pivoting ends with a zero pivot. A segment of an odd
+    number of rows that are coupled both ways is structurally singular where the diagonal entries of its
+    first, third, fifth ... rows are zero.
     """
     xp = backend_of(diagonal).xp
     sizes = xp.maximum(xp.maximum(abs(lower), abs(diagonal)), abs(upper))
@@ -223,58 +233,61 @@ def _lift_singular(lower, diagonal, upper, inverse):
     singular = (upper == 0) & (abs(pivots) <= epsilon * sizes)
     singular[_ends_of_odd_segments(lower, diagonal, upper)] = True
     singular[1:-1] &= ~_insides_of_chains(lower, diagonal, upper)
-    count = int(singular.sum())  # stall: is told to the user
+    count = int(singular.sum())  # stall: reported to the user
     small = xp.where(sizes > 0, np.sqrt(epsilon) * sizes, 1)
     small = xp.where(diagonal.real < 0, -small, small)
     return (diagonal + xp.where(singular, small, 0)).astype(diagonal.dtype) if count else diagonal, count
 
 
-def _insides_of_chains(lower, diagonal, upper):
-    """Whether each row but the first and the last, like both beside it, holds only the unknown before it.
+def _insides_of_chains(lower: Array, diagonal: Array, upper: Array) -> Array:
+    """Whether each row but the first and the last, and both its neighbours, has only a lower entry.
 
-    Such a row is all there is about that unknown. Lifted one after the other, these rows would make a system
-    whose solutions grow from each to the next.
+    Such a row is the only equation of the unknown before it. If all rows of such a chain were perturbed, the
+    solution would grow from each to the next.
     """
-    single = (lower != 0) & (diagonal == 0) & (upper == 0)
+    single: Array = (lower != 0) & (diagonal == 0) & (upper == 0)
     return single[:-2] & single[1:-1] & single[2:]
 
 
-def _ends_of_odd_segments(lower, diagonal, upper):
-    """Last rows of odd segments, coupled both ways, without a diagonal at their even places, from 0."""
+def _ends_of_odd_segments(lower: Array, diagonal: Array, upper: Array) -> Array:
+    """Last rows of segments of odd length, coupled both ways, whose even positions have zero diagonals."""
     xp = backend_of(diagonal).xp
     n = diagonal.size
     first = xp.ones(n, bool)
     first[1:] = (lower[1:] == 0) | (upper[:-1] == 0)
-    starts = xp.flatnonzero(first)  # stall: their number
+    starts = xp.flatnonzero(first)  # stall: the number of segments
     ends = xp.append(starts[1:], n)[: starts.size] - 1
     place = xp.arange(n) - starts[xp.cumsum(first) - 1]
     useful = xp.cumsum((place % 2 == 0) & (diagonal != 0))
     before = xp.where(starts > 0, useful[starts - 1], 0)
-    return ends[(place[ends] % 2 == 0) & (useful[ends] == before)]
+    singular: Array = ends[(place[ends] % 2 == 0) & (useful[ends] == before)]
+    return singular
 
 
-def _is_positive(found):
+def _is_positive(found: Sequence[int]) -> bool:
     """Whether the matrix is Hermitian with a positive diagonal."""
-    return found[Finding.NOT_HERMITIAN] == 0 and found[Finding.NOT_POSITIVE] == 0
+    return found[PivotFinding.NOT_HERMITIAN] == 0 and found[PivotFinding.NOT_POSITIVE] == 0
 
 
-def _is_definite(found):
+def _is_definite(found: Sequence[int]) -> bool:
     """Whether the matrix is Hermitian with positive pivots."""
-    return _is_positive(found) and found[Finding.INDEFINITE] == 0 and found[Finding.TORN] == 0
-
-
-def _is_safe(found):
-    """Whether elimination without pivoting loses no digits."""
-    return found[Finding.TORN] == 0 and (
-        found[Finding.NOT_ROW_DOMINANT] == 0
-        or found[Finding.NOT_COLUMN_DOMINANT] == 0
-        or _is_definite(found)
-        or (found[Finding.GROWN] == 0 and found[Finding.LIFTED] == 0)
+    return (
+        _is_positive(found) and found[PivotFinding.INDEFINITE] == 0 and found[PivotFinding.INCONSISTENT] == 0
     )
 
 
-def _checked_bands(lower, diagonal, upper, blocks):
-    """Three bands of one length, type and device, with zeros outside the matrix: copies of the user's."""
+def _is_safe(found: Sequence[int]) -> bool:
+    """Whether elimination without pivoting is stable."""
+    return found[PivotFinding.INCONSISTENT] == 0 and (
+        found[PivotFinding.NOT_ROW_DOMINANT] == 0
+        or found[PivotFinding.NOT_COLUMN_DOMINANT] == 0
+        or _is_definite(found)
+        or (found[PivotFinding.GROWN] == 0 and found[PivotFinding.PERTURBED] == 0)
+    )
+
+
+def _checked_bands(lower: Array, diagonal: Array, upper: Array, blocks: bool) -> tuple[Array, Array, Array]:
+    """Copies of the user's bands, of one length, type and device, with zeros outside the matrix."""
     named = {"lower": lower, "diagonal": diagonal, "upper": upper}
     backend = backend_of(diagonal)
     for name, band in named.items():
@@ -294,9 +307,8 @@ def _checked_bands(lower, diagonal, upper, blocks):
             wanted = " or ".join(str((length, *shape)) for length in lengths)
             raise ValueError(f"{name} must have shape {wanted}, got {tuple(band.shape)}")
         finite = xp.isfinite(band)
-        if not finite.all():  # stall: nothing is done with numbers that are none
-            place = int(xp.argmin(finite.reshape(-1)))
-            place = np.unravel_index(place, band.shape) if blocks else (place,)
+        if not finite.all():  # stall: NaN and infinity are refused before any work
+            place = np.unravel_index(int(xp.argmin(finite.reshape(-1))), band.shape)
             at = ", ".join(str(int(index)) for index in place)
             raise ValueError(f"{name} must be finite, got {band[place]} at {name}[{at}]")
     full = {name: xp.zeros((n, *shape), dtype) for name in bands}
@@ -304,10 +316,10 @@ def _checked_bands(lower, diagonal, upper, blocks):
     if n > 1:
         full["lower"][1:] = bands["lower"][-(n - 1) :]
         full["upper"][:-1] = bands["upper"][: n - 1]
-    return full.values()
+    return full["lower"], full["diagonal"], full["upper"]
 
 
-def _checked_shape(diagonal: Any, blocks: bool) -> tuple[int, tuple[int, ...]]:
+def _checked_shape(diagonal: Array, blocks: bool) -> tuple[int, tuple[int, ...]]:
     if not blocks:
         if diagonal.ndim != 1:
             raise ValueError(f"diagonal must have shape (N,), got {tuple(diagonal.shape)}")

@@ -1,4 +1,4 @@
-"""How matrices are multiplied with the vectors of Krylov solvers, on the CPU."""
+"""Products of matrices and preconditioners with the vectors of Krylov solvers, on the CPU."""
 
 import numpy as np
 from numba import prange
@@ -10,9 +10,9 @@ from ..runtime.jit import helper, kernel
 
 
 class Operator:
-    """How a matrix is multiplied with the columns of a vector: anything that knows `@`."""
+    """A matrix or operator that is applied by its own `@`."""
 
-    capturable = False
+    capturable = False  # in a CUDA graph
 
     def __init__(self, name, matrix):
         self.name = name
@@ -22,30 +22,30 @@ class Operator:
         """Write the product with vector `source` into vector `target`; both are given by name."""
         source, target = space[source], space[target]
         columns = target.shape[1]
-        # Functions of users often know one-dimensional vectors alone.
+        # Users' functions often take one-dimensional vectors only.
         source = source[:, 0] if columns == 1 else source
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # ends as a status
+            with np.errstate(over="ignore", invalid="ignore"):  # reported as Status.NONFINITE
                 result = np.asarray(self.matrix @ source)
         except ValueError as error:
-            self._explain(source, error)
+            self._require_shape_of_matvec(source, error)
             raise
         if columns == 1 and result.ndim == 1:
             result = result.reshape(-1, 1)
-        self._require(result.shape, target.shape)
+        self._require_shape(result.shape, target.shape)
         if result.dtype.kind == "c" and target.dtype.kind != "c":
             raise TypeError(f"{self.name} must give real vectors for a real system, got {result.dtype}")
         with np.errstate(over="ignore", invalid="ignore"):
             target[...] = result
 
-    def _explain(self, source, error):
-        """Name the shapes where it was the result's that a LinearOperator stumbled over."""
+    def _require_shape_of_matvec(self, source, error):
+        """Name the shapes where a LinearOperator failed because its function returned a wrong one."""
         if isinstance(self.matrix, LinearOperator):
             n = source.shape[0]
             shape = np.shape(self.matrix._matvec(source.reshape(n, -1)[:, 0]))
-            self._require((n, 1) if shape == (n,) else shape, (n, 1), error)
+            self._require_shape((n, 1) if shape == (n,) else shape, (n, 1), error)
 
-    def _require(self, shape, expected, cause=None):
+    def _require_shape(self, shape, expected, cause=None):
         if shape != expected:
             columns = expected[1]
             shapes = f"({expected[0]},)" if columns == 1 else str(expected)
@@ -56,7 +56,7 @@ class Operator:
 
 
 class Product(Operator):
-    """How A is multiplied: a `CSR` record, or anything that knows `@`."""
+    """Products with A: a `CSR` record by our own kernels, anything else by its `@`."""
 
     def __init__(self, A, dtype, is_csr):
         super().__init__("A", A)
@@ -65,7 +65,7 @@ class Product(Operator):
             starts = row_shares(A.indptr)
             self.arrays = tuple(readonly(array) for array in (starts, A.indptr, A.indices, A.data))
             self.one, self.many = multiply_column, multiply_columns
-            if starts.size == 2:  # no threads are woken: none need to be guarded
+            if starts.size == 2:  # one thread: no need for `ParallelKernel`'s guards
                 self.one, self.many = (getattr(each, "dispatcher", each) for each in (self.one, self.many))
 
     def into(self, space, source, target):
@@ -77,7 +77,7 @@ class Product(Operator):
 
 
 class Preconditioning(Operator):
-    """How M is multiplied: in place where it can be, anything that knows `@`, or None."""
+    """Products with M: in place where M can, by its `@` otherwise; None is the identity."""
 
     def __init__(self, M, dtype, in_place):
         super().__init__("M", M)
@@ -91,7 +91,7 @@ class Preconditioning(Operator):
             super().into(space, source, target)
 
 
-# The product of a matrix and a vector; a thread takes rows with about so many entries.
+# y = A x. The rows are split among threads by their entries (`row_shares`).
 @kernel(parallel=True)
 def multiply_column(starts, indptr, indices, data, source, target, columns):
     parts = starts.size - 1
@@ -102,7 +102,7 @@ def multiply_column(starts, indptr, indices, data, source, target, columns):
             multiply_column_rows(starts[part], starts[part + 1], indptr, indices, data, source, target)
 
 
-# Four entries at a time. Unsigned indices: the compiler need not ask whether they are negative.
+# Four entries at a time, for instruction-level parallelism. Unsigned indices need no check for negative ones.
 @helper
 def multiply_column_rows(first, end, indptr, indices, data, source, target):
     ends, target = indptr[first + 1 : end + 1], target[first:end]
@@ -130,7 +130,7 @@ def entry_product(indices, data, entry, source):
     return data[entry] * source[np.uint64(indices[entry])]
 
 
-# The same for all columns of a vector.
+# Y = A X for several columns.
 @kernel(parallel=True)
 def multiply_columns(starts, indptr, indices, data, source, target, columns):
     parts = starts.size - 1

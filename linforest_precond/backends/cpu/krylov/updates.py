@@ -1,11 +1,11 @@
-"""The vectors of Krylov solvers: fused updates and sums on the CPU.
+"""Fused vector updates and inner products of Krylov solvers on the CPU.
 
-A vector of k columns is kept in rows of `width` lanes, k times a power of two; lane l is of column l % k.
-So one loop over the lanes, which the compiler can vectorize, serves one column and many. The last row is
-filled up with zeros, which all updates keep.
+A vector of k columns is stored in rows of `width` lanes, k times a power of two; lane l belongs to column
+l % k. One loop over the lanes, which the compiler vectorizes, then serves any number of columns. The last row
+is padded with zeros, which all updates preserve.
 
-Sums have a fixed order, for any number of threads: each lane of a chunk by itself, then the lanes in halves,
-then the chunks one after the other.
+The order of a sum does not depend on the number of threads: each lane of a chunk by itself, then a pairwise
+reduction of the lanes, then the chunks from first to last.
 """
 
 import numpy as np
@@ -13,12 +13,12 @@ from numba import prange
 
 from ..runtime.jit import helper, kernel
 
-LANES = 64  # a row has at least so many
-ROWS_AT_ONCE = 64  # rows of a chunk
-FEW_CHUNKS = 4  # so many are not worth waking up threads
+LANES = 64  # lanes of a row, at least
+ROWS_AT_ONCE = 64  # rows of a chunk, the unit of work of a thread
+FEW_CHUNKS = 4  # up to this many, one thread is faster than several
 
 
-# Chunks and their sums
+# Inner products
 
 
 @helper
@@ -26,7 +26,7 @@ def rows_of(chunk, vector):
     return range(chunk * ROWS_AT_ONCE, min((chunk + 1) * ROWS_AT_ONCE, vector.shape[0]))
 
 
-# Sum conj(u) * v over one chunk, in double precision; lane by lane, then in halves down to the columns.
+# Sum conj(u) * v over one chunk, in double precision: lane by lane, then by halving down to the columns.
 @helper
 def sum_chunk(chunk, which, u, v, partials, columns):
     wide = partials.dtype.type
@@ -80,10 +80,10 @@ def sum_two_products(u, v, y, z, partials, sums):
     add_chunks(1, partials, sums)
 
 
-# Updates, in double precision. Lanes of columns that do not run are left alone: their alpha and omega are 0.
+# Updates, in double precision. Columns that are not running do not change: their alpha and omega are 0.
 
 
-# p = z + beta p, and z where beta is 0, whatever p was.
+# p = z + beta p; where beta is 0, p is z even if the old p is not finite.
 @kernel(parallel=True)
 def cg_direction(p, z, beta, active):
     chunks = -(-p.shape[0] // ROWS_AT_ONCE)
@@ -104,7 +104,7 @@ def cg_direction_chunk(chunk, p, z, beta, active):
             p[row, lane] = new if active[lane] else p[row, lane]
 
 
-# x += alpha p and r -= alpha q, with the sum of |r|^2.
+# x += alpha p and r -= alpha q, and norm(r)^2.
 @kernel(parallel=True)
 def cg_step(x, r, p, q, alpha, partials, sums):
     chunks, columns = partials.shape[0], sums.shape[0]
@@ -131,20 +131,20 @@ def cg_step_chunk(chunk, x, r, p, q, alpha):
             r[row, lane] = new if alpha[lane] != 0 else r[row, lane]
 
 
-# p = r + beta (p - omega v), and r where beta is 0.
+# p = r + beta (p - omega v); where beta is 0, p is r.
 @kernel(parallel=True)
-def bi_direction(p, r, v, beta, omega, active):
+def bicgstab_direction(p, r, v, beta, omega, active):
     chunks = -(-p.shape[0] // ROWS_AT_ONCE)
     if chunks <= FEW_CHUNKS:
         for chunk in range(chunks):
-            bi_direction_chunk(chunk, p, r, v, beta, omega, active)
+            bicgstab_direction_chunk(chunk, p, r, v, beta, omega, active)
     else:
         for chunk in prange(chunks):
-            bi_direction_chunk(chunk, p, r, v, beta, omega, active)
+            bicgstab_direction_chunk(chunk, p, r, v, beta, omega, active)
 
 
 @helper
-def bi_direction_chunk(chunk, p, r, v, beta, omega, active):
+def bicgstab_direction_chunk(chunk, p, r, v, beta, omega, active):
     width = beta.size
     for row in rows_of(chunk, p):
         for lane in range(width):
@@ -153,23 +153,23 @@ def bi_direction_chunk(chunk, p, r, v, beta, omega, active):
             p[row, lane] = new if active[lane] else p[row, lane]
 
 
-# r -= alpha v, with the sum of |r|^2.
+# s = r - alpha v, in place of r, and norm(s)^2.
 @kernel(parallel=True)
-def bi_half(r, v, alpha, partials, sums):
+def bicgstab_half_step(r, v, alpha, partials, sums):
     chunks, columns = partials.shape[0], sums.shape[0]
     if chunks <= FEW_CHUNKS:
         for chunk in range(chunks):
-            bi_half_chunk(chunk, r, v, alpha)
+            bicgstab_half_step_chunk(chunk, r, v, alpha)
             sum_chunk(chunk, 0, r, r, partials, columns)
     else:
         for chunk in prange(chunks):
-            bi_half_chunk(chunk, r, v, alpha)
+            bicgstab_half_step_chunk(chunk, r, v, alpha)
             sum_chunk(chunk, 0, r, r, partials, columns)
     add_chunks(0, partials, sums)
 
 
 @helper
-def bi_half_chunk(chunk, r, v, alpha):
+def bicgstab_half_step_chunk(chunk, r, v, alpha):
     width = alpha.size
     for row in rows_of(chunk, r):
         for lane in range(width):
@@ -177,18 +177,18 @@ def bi_half_chunk(chunk, r, v, alpha):
             r[row, lane] = new if alpha[lane] != 0 else r[row, lane]
 
 
-# x += alpha phat + omega shat and r -= omega t, with the sums of |r|^2 and conj(shadow) r; shat may be r.
+# x += alpha phat + omega shat and r -= omega t, and norm(r)^2 and conj(shadow) r; shat may alias r.
 @kernel(parallel=True)
-def bi_step(x, r, phat, shat, t, shadow, alpha, omega, partials, sums):
+def bicgstab_step(x, r, phat, shat, t, shadow, alpha, omega, partials, sums):
     chunks, columns = partials.shape[0], sums.shape[0]
     if chunks <= FEW_CHUNKS:
         for chunk in range(chunks):
-            bi_step_chunk(chunk, x, r, phat, shat, t, alpha, omega)
+            bicgstab_step_chunk(chunk, x, r, phat, shat, t, alpha, omega)
             sum_chunk(chunk, 0, r, r, partials, columns)
             sum_chunk(chunk, 1, shadow, r, partials, columns)
     else:
         for chunk in prange(chunks):
-            bi_step_chunk(chunk, x, r, phat, shat, t, alpha, omega)
+            bicgstab_step_chunk(chunk, x, r, phat, shat, t, alpha, omega)
             sum_chunk(chunk, 0, r, r, partials, columns)
             sum_chunk(chunk, 1, shadow, r, partials, columns)
     add_chunks(0, partials, sums)
@@ -196,7 +196,7 @@ def bi_step(x, r, phat, shat, t, shadow, alpha, omega, partials, sums):
 
 
 @helper
-def bi_step_chunk(chunk, x, r, phat, shat, t, alpha, omega):
+def bicgstab_step_chunk(chunk, x, r, phat, shat, t, alpha, omega):
     width = alpha.size
     for row in rows_of(chunk, x):
         for lane in range(width):
@@ -214,10 +214,10 @@ PARALLEL = {
         sum_two_products,
         cg_direction,
         cg_step,
-        bi_direction,
-        bi_half,
-        bi_step,
+        bicgstab_direction,
+        bicgstab_half_step,
+        bicgstab_step,
     )
 }
-# The same without what guards threads, for vectors so short that none are woken.
+# The same without `ParallelKernel`'s guards, for vectors that one thread updates.
 SERIAL = {name: getattr(function, "dispatcher", function) for name, function in PARALLEL.items()}

@@ -1,4 +1,4 @@
-"""Krylov solvers on the CPU: their vectors by name, their scalars, and what follows from these."""
+"""The vector space of Krylov solvers on the CPU: vectors by name, scalars and their recurrences."""
 
 import math
 import time
@@ -6,34 +6,37 @@ from cmath import isfinite
 
 import numpy as np
 
-from linforest_precond.backends.returns import Report, Running
+from linforest_precond.backends.krylov_codes import RunningState, ScalarStep, StatusCode, VectorUpdate
+from linforest_precond.backends.returns import Report
 
 from .updates import FEW_CHUNKS, LANES, PARALLEL, ROWS_AT_ONCE, SERIAL
 
-RUNNING, HALF, LIMIT = (float(state) for state in Running)
-# How a column ends: the codes of `solvers.Status`.
-CONVERGED, RHO, OMEGA, INDEFINITE, DIVERGED, NONFINITE = 0.0, -10.0, -11.0, -12.0, -14.0, -15.0
+# Statuses are floats, as in the reports of the CUDA backend.
+RUNNING, HALF, LIMIT = map(float, (RunningState.RUNNING, RunningState.HALF, RunningState.LIMIT))
+CONVERGED, DIVERGED = float(StatusCode.CONVERGED), float(StatusCode.DIVERGED)
+RHO, OMEGA = float(StatusCode.RHO), float(StatusCode.OMEGA)
+INDEFINITE, NONFINITE = float(StatusCode.INDEFINITE), float(StatusCode.NONFINITE)
 
 
-class Space:
-    """The vectors of k systems of n rows that are iterated together, and their scalars.
+class KrylovSpace:
+    """The vectors and scalars of k systems of n rows that are iterated together.
 
-    Columns that are not running are left alone.
+    The methods are those of `solvers.vector_space.VectorSpace`. Columns that are not running do not change.
 
     Parameters
     ----------
     names
-        Of the work vectors besides "x" and "r".
+        The work vectors besides "x" and "r".
     targets
-        Norms of the residual, per column, from which on a column has converged.
+        For each column, the norm of the residual that counts as converged.
     largest_growth
-        A column diverges where its residual grows so many times.
+        A column diverges when the norm of its residual grows by more than this factor.
     most_iterations
-        After which a column stops.
+        The most iterations of a column.
     inner
-        A function of two (n,) arrays that gives the sum of conj(u) * v, in place of the one here.
+        A function of two (n,) arrays that gives their inner product, instead of the sum of conj(u) * v.
     x_true
-        What `record_error` compares x with.
+        The solution, where errors are recorded.
     """
 
     def __init__(
@@ -71,15 +74,17 @@ class Space:
         self.statuses, self.iterations = [CONVERGED] * columns, [0] * columns
         self.rho, self.alpha, self.omega = [0.0] * columns, [0.0] * columns, [0.0] * columns
         self.norm2, self.norm, self.shadow = [0.0] * columns, [0.0] * columns, [0.0] * columns
-        self.fresh = [True] * columns
+        self.fresh = [True] * columns  # from a (re)start to the first direction, for which beta is 0
         self.running = ()
         self.iteration = 0  # of the records: that of a column that ran all the time
-        self.unmeasured = ()  # columns of the last record whose error was not asked for yet
-        updates = "cg_direction", "cg_step", "bi_direction", "bi_half", "bi_step"
-        self.updates = {name: getattr(self, "_" + name) for name in updates}
-        logics = "cg_rho", "fcg_rho", "cg_curvature", "cg_step", "bi_alpha", "bi_half", "bi_omega", "bi_step"
-        self.logics = {name: getattr(self, "_after_" + name) for name in logics}
-        self._forget()
+        self.unmeasured = ()  # columns of the last record that lack their errors
+        self.updates = {update: getattr(self, f"_update_{update.value}") for update in VectorUpdate}
+        self.scalar_steps = {
+            step: getattr(self, f"_scalar_{step.name.lower()}")
+            for step in ScalarStep
+            if step not in (ScalarStep.START, ScalarStep.ERROR)  # `start` and `record_error`
+        }
+        self._clear_records()
 
     def _allocate(self, name):
         self.lanes[name] = np.zeros((self.rows, self.width), self.dtype)
@@ -90,15 +95,15 @@ class Space:
         return self.vectors[name]
 
     def alias(self, name, other):
-        """Let `name` mean the vector `other`."""
+        """Make `name` another name of the vector `other`."""
         for views in (self.lanes, self.flat, self.vectors):
             views[name] = views[other]
 
-    # What an iteration consists of
+    # The steps of an iteration
 
-    def start(self, fresh):
-        """Let the columns that are True in `fresh` begin with r as it is now."""
-        columns = np.flatnonzero(fresh).tolist()
+    def start(self, starting):
+        """(Re)start the columns that are True in `starting` from the present r."""
+        columns = np.flatnonzero(starting).tolist()
         sums = self._sums((("r", "r"),), columns)
         self._record(columns, sums, self.iteration)
         self.record_error(half=False)
@@ -109,42 +114,42 @@ class Space:
             self.shadow[column] = norm
             self.limits[column] = max(self.limits[column], self.largest_growth * norm)
             if not isfinite(sums[column][0]):
-                self._stop(column, NONFINITE)
+                self._set_status(column, NONFINITE)
             else:
-                self._stop(column, CONVERGED if norm <= self.targets[column] else RUNNING)
+                self._set_status(column, CONVERGED if norm <= self.targets[column] else RUNNING)
 
-    def dot(self, logic, *pairs):
-        """Sum conj(u) * v for the pairs (u, v) of vectors, and go on with that as `logic` says."""
+    def dot(self, step, *pairs):
+        """Compute the inner products of pairs of vectors, then the scalar step."""
         if self.running:
             lanes, first = self.lanes, pairs[0]
             if len(pairs) == 1 and lanes[first[0]] is lanes[first[1]] is lanes["r"]:
                 sums = [(norm2, 0.0) for norm2 in self.norm2]
             else:
                 sums = self._sums(pairs, self.running)
-            self._decide(logic, sums)
+            self._take_scalar_step(step, sums)
 
-    def update(self, name):
-        """Update vectors, and go on with the sums that belong to them."""
-        if name == "bi_step" and HALF in self.statuses:
-            self._take_half_steps()
+    def update(self, update):
+        """Update vectors, and take the scalar step from the inner products that belong to the update."""
+        if update == VectorUpdate.BICGSTAB_STEP and HALF in self.statuses:
+            self._add_half_steps()
         if self.running:
-            self.updates[name]()
+            self.updates[update]()
 
-    def multiply(self, product, source, target, logic=None, *pairs):
-        """Multiply one vector into another, then do as `dot` where a logic is given."""
-        if logic is None:
+    def multiply(self, product, source, target, step=None, *pairs):
+        """Write A times a vector into another, then do as `dot` where a step is given."""
+        if step is None:
             product.into(self, source, target)
         elif self.running:
             product.into(self, source, target)
-            self.dot(logic, *pairs)
+            self.dot(step, *pairs)
 
     def precondition(self, preconditioning, source, target):
-        """Multiply with M; without one nothing is done, and both names should mean one vector."""
+        """Write M times a vector into another; where M is the identity, the two names are aliases."""
         if self.running and not preconditioning.is_identity:
             preconditioning.into(self, source, target)
 
     def record_error(self, half):
-        """Add the error of x, or of x after the half step, to the last record."""
+        """Add norm(x - x_true) to the last record; x includes the half step where `half`."""
         if self.x_true is None or not self.unmeasured:
             return
         error = self["error"]
@@ -157,11 +162,11 @@ class Space:
         self.unmeasured = ()
 
     def batch(self, iterate, capturable):
-        """Iterate, once."""
+        """Make one iteration."""
         iterate()
 
     def poll(self, wait):
-        """Tell what is new."""
+        """The report since the last call; on the CPU there is nothing to wait for."""
         report = Report(
             np.array(self.statuses),
             np.array(self.iterations),
@@ -170,59 +175,62 @@ class Space:
             np.array(self.norms).reshape(-1, self.columns),
             None if self.x_true is None else np.array(self.errors).reshape(-1, self.columns),
         )
-        self._forget()
+        self._clear_records()
         return report
 
-    def _forget(self):
+    def _clear_records(self):
         self.steps, self.seconds, self.norms, self.errors = [], [], [], []
 
     # Updates
 
-    def _cg_direction(self):
+    def _update_cg_direction(self):
         v = self.lanes
         self.kernels["cg_direction"](v["p"], v["z"], self.coefficients["beta"], self.active)
 
-    def _cg_step(self):
+    def _update_cg_step(self):
         v = self.lanes
         alpha = self.coefficients["alpha"]
         self.kernels["cg_step"](v["x"], v["r"], v["p"], v["q"], alpha, self.partials, self.sums)
-        sums = self._sums_found(("r", "r"))
+        sums = self._update_sums(("r", "r"))
         self._record_step(sums)
-        self._decide("cg_step", sums)
+        self._take_scalar_step(ScalarStep.CG_STEP, sums)
 
-    def _bi_direction(self):
+    def _update_bicgstab_direction(self):
         v, c = self.lanes, self.coefficients
-        self.kernels["bi_direction"](v["p"], v["r"], v["v"], c["beta"], c["omega"], self.active)
+        self.kernels["bicgstab_direction"](v["p"], v["r"], v["v"], c["beta"], c["omega"], self.active)
 
-    def _bi_half(self):
+    def _update_bicgstab_half_step(self):
         v = self.lanes
-        self.kernels["bi_half"](v["r"], v["v"], self.coefficients["alpha"], self.partials, self.sums)
-        sums = self._sums_found(("r", "r"))
+        self.kernels["bicgstab_half_step"](
+            v["r"], v["v"], self.coefficients["alpha"], self.partials, self.sums
+        )
+        sums = self._update_sums(("r", "r"))
         self._record(self.running, sums, self.iteration + 0.5)
-        self._decide("bi_half", sums)
+        self._take_scalar_step(ScalarStep.BICGSTAB_HALF_STEP, sums)
 
-    def _bi_step(self):
+    def _update_bicgstab_step(self):
         v, c = self.lanes, self.coefficients
         vectors = (v[name] for name in ("x", "r", "phat", "shat", "t", "shadow"))
-        self.kernels["bi_step"](*vectors, c["alpha"], c["omega"], self.partials, self.sums)
-        sums = self._sums_found(("r", "r"), ("shadow", "r"))
+        self.kernels["bicgstab_step"](*vectors, c["alpha"], c["omega"], self.partials, self.sums)
+        sums = self._update_sums(("r", "r"), ("shadow", "r"))
         self._record_step(sums)
-        self._decide("bi_step", sums)
+        self._take_scalar_step(ScalarStep.BICGSTAB_STEP, sums)
 
-    def _take_half_steps(self):
+    def _add_half_steps(self):
+        """Add alpha phat to the x of columns that converged at the half step."""
         for column in range(self.columns):
             if self.statuses[column] == HALF:
-                # The number as an array: a scalar would be rounded to single precision before the product.
+                # alpha as an array: NumPy would round a scalar to single precision before the product.
                 self["x"][:, column] += np.array([self.alpha[column]]) * self["phat"][:, column]
                 self.iterations[column] += 1
-                self._stop(column, CONVERGED)
+                self._set_status(column, CONVERGED)
         if not self.running:
             self.iteration += 1
 
-    # Sums
+    # Inner products
 
     def _sums(self, pairs, columns):
-        """Two numbers for each column: the sums of the pairs, and 0 where there is one pair."""
+        """Two inner products for each column; the second is 0 where there is one pair."""
         if self.inner:
             return self._inner_sums(pairs, columns)
         lanes, (u, v) = self.lanes, pairs[0]
@@ -233,8 +241,8 @@ class Space:
             self.kernels["sum_two_products"](lanes[u], lanes[v], lanes[y], lanes[z], self.partials, self.sums)
         return self.sums.tolist()
 
-    def _sums_found(self, *pairs):
-        """The same after an update that has found them on its way."""
+    def _update_sums(self, *pairs):
+        """The inner products of an update, which its kernel has computed unless `inner` is given."""
         return self._inner_sums(pairs, self.running) if self.inner else self.sums.tolist()
 
     def _inner_sums(self, pairs, columns):
@@ -245,25 +253,25 @@ class Space:
                 sums[column, place] = number(self.inner(self[u][:, column], self[v][:, column]))
         return sums.tolist()
 
-    # Scalars
+    # Scalar steps
 
-    def _stop(self, column, status):
-        """Set the status of a column."""
+    def _set_status(self, column, status):
+        """Set the status of a column; alpha and omega of 0 keep its vectors as they are."""
         self.statuses[column] = status
         self.active[column :: self.columns] = status == RUNNING
         self.slots["alpha"][column].fill(0.0)
         self.slots["omega"][column].fill(0.0)
         self.running = tuple(c for c, status in enumerate(self.statuses) if status == RUNNING)
 
-    def _decide(self, logic, sums):
-        """Go on with the sums of the running columns: scalars and statuses."""
-        after = self.logics[logic]
+    def _take_scalar_step(self, step, sums):
+        """Compute the scalars and statuses of the running columns from their inner products."""
+        recurrence = self.scalar_steps[step]
         for column in self.running:
             first, second = sums[column]
             finite = isfinite(first) and isfinite(second)
-            status = after(column, first, second) if finite else NONFINITE
+            status = recurrence(column, first, second) if finite else NONFINITE
             if status != RUNNING:
-                self._stop(column, status)
+                self._set_status(column, status)
 
     def _record_step(self, sums):
         self.iteration += 1
@@ -272,7 +280,7 @@ class Space:
         self._record(self.running, sums, self.iteration)
 
     def _record(self, columns, sums, step):
-        """Note the norms of the residuals, whose squares come first in the sums."""
+        """Record the norms of the residuals, whose squares are the first sums."""
         self.seconds.append(time.perf_counter() - self.began)
         self.steps.append(float(step))
         norms = [math.nan] * self.columns
@@ -285,56 +293,56 @@ class Space:
             self.errors.append([math.nan] * self.columns)
             self.unmeasured = columns
 
-    def _after_cg_rho(self, column, rz, _):
+    def _scalar_cg_rho(self, column, rz, _):
         if rz.real <= 0:
             return INDEFINITE
-        return self._take_rho(column, rz, rz / self.rho[column])
+        return self._set_rho(column, rz, rz / self.rho[column])
 
-    def _after_fcg_rho(self, column, rz, qz):
+    def _scalar_fcg_rho(self, column, rz, qz):
         if rz.real <= 0:
             return INDEFINITE
-        return self._take_rho(column, rz, -self.alpha[column] * qz / self.rho[column])
+        return self._set_rho(column, rz, -self.alpha[column] * qz / self.rho[column])
 
-    def _take_rho(self, column, rho, beta):
+    def _set_rho(self, column, rho, beta):
         self.rho[column] = rho
         if self.fresh[column]:
             self.fresh[column] = False
             beta = 0.0
-        return self._take("beta", column, beta)
+        return self._set_coefficient("beta", column, beta)
 
-    def _take(self, name, column, value):
-        """Set a coefficient, which must be finite."""
+    def _set_coefficient(self, name, column, value):
+        """Set alpha, beta or omega of a column; the status is NONFINITE unless it is finite."""
         self.slots[name][column].fill(value)
         return RUNNING if isfinite(value) else NONFINITE
 
-    def _after_cg_curvature(self, column, pq, _):
+    def _scalar_cg_curvature(self, column, pq, _):
         if pq.real <= 0:
             return INDEFINITE
         self.alpha[column] = self.rho[column] / pq
-        return self._take("alpha", column, self.alpha[column])
+        return self._set_coefficient("alpha", column, self.alpha[column])
 
-    def _after_cg_step(self, column, norm2, _):
+    def _scalar_cg_step(self, column, norm2, _):
         norm = self.norm[column]
         if norm <= self.targets[column]:
             return CONVERGED
         return DIVERGED if norm > self.limits[column] else self._within_limit(column)
 
-    def _after_bi_alpha(self, column, product, _):
+    def _scalar_bicgstab_alpha(self, column, product, _):
         if product == 0:
             return OMEGA
         self.alpha[column] = self.rho[column] / product
-        return self._take("alpha", column, self.alpha[column])
+        return self._set_coefficient("alpha", column, self.alpha[column])
 
-    def _after_bi_half(self, column, norm2, _):
+    def _scalar_bicgstab_half_step(self, column, norm2, _):
         return HALF if self.norm[column] <= self.targets[column] else RUNNING
 
-    def _after_bi_omega(self, column, tr, tt):
+    def _scalar_bicgstab_omega(self, column, tr, tt):
         if tt == 0 or size(tr) <= self.eps * root(tt) * self.norm[column]:
             return OMEGA
         self.omega[column] = tr / tt
-        return self._take("omega", column, self.omega[column])
+        return self._set_coefficient("omega", column, self.omega[column])
 
-    def _after_bi_step(self, column, norm2, rho):
+    def _scalar_bicgstab_step(self, column, norm2, rho):
         norm = self.norm[column]
         if norm <= self.targets[column]:
             return CONVERGED
@@ -344,7 +352,7 @@ class Space:
             return RHO
         beta = (rho / self.rho[column]) * (self.alpha[column] / self.omega[column])
         self.rho[column], self.fresh[column] = rho, False
-        status = self._take("beta", column, beta)
+        status = self._set_coefficient("beta", column, beta)
         return self._within_limit(column) if status == RUNNING else status
 
     def _within_limit(self, column):
@@ -352,7 +360,7 @@ class Space:
 
 
 def root(square):
-    return math.sqrt(abs(square.real))  # rounding may take what another product gives below 0
+    return math.sqrt(abs(square.real))  # a user's inner product may round below 0
 
 
 def size(number):

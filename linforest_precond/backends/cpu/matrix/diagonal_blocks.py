@@ -1,4 +1,4 @@
-"""The b x b blocks on a matrix's diagonal: gathered, inverted, multiplied with vectors."""
+"""The b x b diagonal blocks of a matrix: gathered, inverted, multiplied with vectors (block Jacobi)."""
 
 import numpy as np
 from numba import prange
@@ -8,12 +8,9 @@ from ..runtime.arithmetic import invert as invert_blocks
 from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
 
-# The counters of a report: pivots that were lifted, and blocks that are not Hermitian positive definite.
-LIFTED, NOT_DEFINITE = range(2)
-
 
 def gather(csr, block_size):
-    """The diagonal blocks in A's order, (blocks, b, b); a short last block is filled up with the identity."""
+    """The diagonal blocks in A's order, (blocks, b, b); a short last block is padded with the identity."""
     count = -(-csr.n // block_size)
     blocks = np.zeros((count, block_size, block_size), csr.data.dtype)
     copy_blocks(*map(readonly, (csr.indptr, csr.indices, csr.data)), blocks)
@@ -21,13 +18,16 @@ def gather(csr, block_size):
 
 
 def invert(blocks):
-    """The inverses, with pivots lifted where they vanish, and a report of two counters."""
+    """The inverses, with tiny pivots perturbed, and a report.
+
+    The report counts the perturbed pivots, and the blocks that are not Hermitian positive definite.
+    """
     side_by_side, limits = np.ascontiguousarray(np.moveaxis(blocks, 0, -1)), limits_of(blocks.dtype)
-    with np.errstate(all="ignore"):  # pivots that are not positive are what is asked for
+    with np.errstate(all="ignore"):  # pivots may be zero
         hermitian = (side_by_side == conjugate_transpose(side_by_side)).all(axis=(0, 1))
         definite = hermitian & ~is_indefinite(side_by_side, side_by_side, limits)
-        inverse, lifts = invert_blocks(side_by_side, largest_size(side_by_side), limits)
-    report = np.array([lifts.sum(), np.count_nonzero(~definite)])
+        inverse, perturbed = invert_blocks(side_by_side, largest_size(side_by_side), limits)
+    report = np.array([perturbed.sum(), np.count_nonzero(~definite)])
     return np.ascontiguousarray(np.moveaxis(inverse, -1, 0)), report
 
 
@@ -39,7 +39,7 @@ def apply(inverse, b, x, transpose):
     multiply_blocks(readonly(inverse.transpose(0, 2, 1) if transpose else inverse), readonly(b), x)
 
 
-# Each block takes its entries from its rows.
+# One block per iteration, from the entries of its rows.
 @kernel(parallel=True)
 def copy_blocks(indptr, indices, data, blocks):
     n, b = indptr.size - 1, blocks.shape[1]

@@ -1,4 +1,4 @@
-"""The repair of Hermitian (block) tridiagonal matrices that are not positive definite."""
+"""Clipping of couplings: makes a Hermitian (block) tridiagonal matrix positive definite."""
 
 import numpy as np
 
@@ -12,20 +12,21 @@ from ..runtime.arithmetic import (
     times,
 )
 
-AT_ONCE = 2**15  # rows whose numbers stay in the cache
-# A coupling's largest share of its two diagonal blocks: both neighbours' together stay below 1.
+AT_ONCE = 2**15  # rows that are worked on at a time, to stay in the cache
+# The largest norm of C^-1 E C'^-H for a coupling E of diagonal blocks with the Cholesky factors C and C'.
+# A row has two couplings: both together stay below 1.
 SHARE = 0.4995
-# The same for all couplings of one entry inside its block.
+# The same for the off-diagonal entries of a row inside a diagonal block, all together.
 INNER_SHARE = 0.999
 
 
 def clip(lower, diagonal, upper):
-    """Shrink couplings until every pair of neighbouring rows is positive definite by itself."""
+    """Scale couplings down until the matrix is a sum of positive definite pairs of (block) rows."""
     shape = diagonal.shape[0], *(diagonal.shape[1:] or (1, 1))
     blocks, couplings = diagonal.reshape(shape), upper.reshape(shape)
     new_lower, new_diagonal, new_upper = (np.zeros(shape, diagonal.dtype) for _ in range(3))
     for first in range(0, shape[0], AT_ONCE):
-        pairs = slice(first, min(first + AT_ONCE, shape[0] - 1))  # rows and the ones behind them
+        pairs = slice(first, min(first + AT_ONCE, shape[0] - 1))  # (block) rows and their successors
         both = slice(pairs.start, pairs.stop + 1)
         own = definite_blocks(np.moveaxis(blocks[both], 0, -1))
         coupling = clipped_couplings(cholesky(own), np.moveaxis(couplings[pairs], 0, -1))
@@ -39,7 +40,7 @@ def clip(lower, diagonal, upper):
 
 
 def definite_blocks(x):
-    """Diagonal blocks, their own couplings clipped where they are not definite."""
+    """Diagonal blocks; the off-diagonal entries of those that are not positive definite are clipped."""
     x = x.copy()
     b = x.shape[0]
     bad = is_indefinite(x, x, limits_of(x.dtype))
@@ -53,16 +54,16 @@ def definite_blocks(x):
 
 
 def shrunk(x, share, most):
-    """Numbers scaled down where their share is too large."""
+    """Numbers scaled down to the largest share where theirs is larger."""
     most = share.dtype.type(most)
     return np.where(share > most, scaled(x, most / np.maximum(share, most)), x)
 
 
 def clipped_couplings(factors, coupling):
-    """Couplings between each block and the next, whose share is measured beside their Cholesky factors."""
-    beside = substitute(factors[..., :-1], coupling)
-    beside = substitute(factors[..., 1:], conjugate_transpose(beside))
-    return shrunk(coupling, np.sqrt(squared(beside).sum(axis=(0, 1))), SHARE)
+    """Couplings between each block and the next; the share is the Frobenius norm of C^-1 E C'^-H."""
+    relative = substitute(factors[..., :-1], coupling)
+    relative = substitute(factors[..., 1:], conjugate_transpose(relative))
+    return shrunk(coupling, np.sqrt(squared(relative).sum(axis=(0, 1))), SHARE)
 
 
 def cholesky(x):

@@ -1,34 +1,34 @@
-"""(Block) tridiagonal systems that need pivoting: LAPACK's factors."""
+"""(Block) tridiagonal systems that need pivoting: LAPACK's LU factors."""
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from ..runtime.arithmetic import lifted, limits_of, size
 
-MARGIN = 3  # rows that LAPACK's wrappers want at least
+FEWEST_ROWS = 3  # that SciPy's wrappers of gttrf and gttrs accept
 
 
 class Pivoted:
-    """LAPACK's factors of a tridiagonal matrix, with partial pivoting."""
+    """The LU factors of a tridiagonal matrix with partial pivoting (LAPACK's gttrf)."""
 
-    def __init__(self, lower, diagonal, upper, lifted):
+    def __init__(self, lower, diagonal, upper, perturbed):
         self.n = diagonal.size
         bands = self._padded(lower, 0)[1:], self._padded(diagonal, 1), self._padded(upper, 0)[:-1]
         factorize, self._solve = get_lapack_funcs(("gttrf", "gttrs"), bands)
-        below, pivots, above, second, exchanges, _ = factorize(*bands)
+        multipliers, pivots, first_upper, second_upper, exchanges, _ = factorize(*bands)
         sizes = size(bands[1])
         sizes[:-1] = np.maximum(sizes[:-1], size(bands[0]))
         sizes[1:] = np.maximum(sizes[1:], size(bands[2]))
-        self.lifted = lifted + lift(pivots, sizes)
-        self.factors = below, pivots, above, second, exchanges
+        self.perturbed = perturbed + perturb_tiny(pivots, sizes)
+        self.factors = multipliers, pivots, first_upper, second_upper, exchanges
 
     @property
     def nbytes_extra(self):
         return sum(array.nbytes for array in self.factors)
 
     def _padded(self, rows, value):
-        """At least `MARGIN` rows, the new ones filled with one value."""
-        missing = max(0, MARGIN - self.n)
+        """The rows, padded with one value to at least `FEWEST_ROWS`."""
+        missing = max(0, FEWEST_ROWS - self.n)
         widths = [(0, missing)] + [(0, 0)] * (rows.ndim - 1)
         return np.pad(rows, widths, constant_values=value) if missing else rows
 
@@ -40,11 +40,11 @@ class Pivoted:
 
 
 class PivotedBlocks:
-    """LAPACK's factors of a block tridiagonal matrix as a banded one, with partial pivoting."""
+    """The LU factors of a block tridiagonal matrix, stored as a banded one (LAPACK's gbtrf)."""
 
-    def __init__(self, lower, diagonal, upper, inverse, lifted):
+    def __init__(self, lower, diagonal, upper, inverse, perturbed):
         n, b = diagonal.shape[:2]
-        self.width = 2 * b - 1  # bands beside the diagonal
+        self.width = 2 * b - 1  # subdiagonals, and as many superdiagonals
         matrix = np.zeros((3 * self.width + 1, n * b), diagonal.dtype, order="F")
         for step, band in ((-1, lower), (0, diagonal), (1, upper)):
             rows, columns = np.arange(n) * b, (np.arange(n) + step) * b
@@ -56,14 +56,14 @@ class PivotedBlocks:
         sizes = size(matrix).max(axis=0, initial=0)
         factorize, self._solve = get_lapack_funcs(("gbtrf", "gbtrs"), (matrix,))
         self.factors, self.exchanges, _ = factorize(matrix, self.width, self.width, overwrite_ab=True)
-        self.lifted = lift(self.factors[2 * self.width], sizes)
+        self.perturbed = perturb_tiny(self.factors[2 * self.width], sizes)
 
     @property
     def nbytes_extra(self):
         return self.factors.nbytes + self.exchanges.nbytes
 
     def solve(self, b, x, order, transpose):
-        """Solve for all columns of b into x; row i of the system is row order[i] of both, -1 a ghost."""
+        """Solve for all columns of b into x; row i is row order[i] of both, -1 for a ghost row."""
         right = gather(b, order, self.factors.dtype)
         bands = self.factors, self.width, self.width
         scatter(
@@ -71,16 +71,16 @@ class PivotedBlocks:
         )
 
 
-def lift(pivots, sizes):
-    """Lift, in place, the pivots that vanished, beside their columns (rows are exchanged); how many."""
+def perturb_tiny(pivots, sizes):
+    """Perturb zero pivots in place to sqrt(eps) times their column's norm (rows are exchanged); how many."""
     limits = limits_of(pivots.dtype)
-    vanished = size(pivots) < limits.tiny
-    pivots[vanished] = lifted(pivots[vanished], sizes[vanished], limits)
-    return np.count_nonzero(vanished)
+    tiny = size(pivots) < limits.tiny
+    pivots[tiny] = lifted(pivots[tiny], sizes[tiny], limits)
+    return np.count_nonzero(tiny)
 
 
 def gather(b, order, dtype):
-    """The rows of b in the system's order, columns contiguous; ghosts are 0."""
+    """The rows of b in the system's order, Fortran-contiguous; ghost rows are 0."""
     if order is None:
         return np.array(b, dtype, order="F")
     right = np.empty((order.size, b.shape[1]), dtype, order="F")
@@ -90,7 +90,7 @@ def gather(b, order, dtype):
 
 
 def scatter(solution, x, order):
-    """Bring the solution to x's order, without the ghosts."""
+    """Write the solution to x in x's order, without the ghost rows."""
     if order is None:
         x[...] = solution
     else:

@@ -1,33 +1,40 @@
-"""(Block) tridiagonal systems without pivoting: their pivots, and what these tell about the matrix."""
+"""LU factorization of (block) tridiagonal matrices without pivoting, by the (block) Thomas algorithm.
+
+The factors are the matrix's couplings and the inverses of its pivots. The pass that computes them also counts
+the properties of the matrix that decide whether elimination without pivoting is stable.
+"""
 
 import numpy as np
 from numba import prange
 
-from linforest_precond.backends.returns import Finding
+from linforest_precond.backends.returns import PivotFinding
 
 from ..runtime.arithmetic import VANISHING
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
-from .clipping import clip as clip
-from .sweeps import Sweeps as Sweeps
 from .sweeps import find_starts
 
-# Inverse pivots above this size, beside their rows, are not safe without a further reason.
+# An inverse pivot above this size, relative to its row, is a sign of instability.
 LARGEST_GROWTH = 8
 
-LIFTED, INDEFINITE, GROWN = map(int, (Finding.LIFTED, Finding.INDEFINITE, Finding.GROWN))
-NOT_ROW_DOMINANT, NOT_COLUMN_DOMINANT = map(int, (Finding.NOT_ROW_DOMINANT, Finding.NOT_COLUMN_DOMINANT))
-NOT_SYMMETRIC, NOT_HERMITIAN = int(Finding.NOT_SYMMETRIC), int(Finding.NOT_HERMITIAN)
-NOT_POSITIVE = int(Finding.NOT_POSITIVE)
+# Plain integers: compiled code cannot take an IntEnum.
+PERTURBED = int(PivotFinding.PERTURBED)
+INDEFINITE = int(PivotFinding.INDEFINITE)
+GROWN = int(PivotFinding.GROWN)
+NOT_ROW_DOMINANT = int(PivotFinding.NOT_ROW_DOMINANT)
+NOT_COLUMN_DOMINANT = int(PivotFinding.NOT_COLUMN_DOMINANT)
+NOT_SYMMETRIC = int(PivotFinding.NOT_SYMMETRIC)
+NOT_HERMITIAN = int(PivotFinding.NOT_HERMITIAN)
+NOT_POSITIVE = int(PivotFinding.NOT_POSITIVE)
 
 
 def factor(lower, diagonal, upper):
-    """The inverses of the pivots in the order of the rows, and what was found, counted as `Finding` says."""
+    """The inverses of the pivots, and the counters of `PivotFinding`."""
     n, shape = diagonal.shape[0], diagonal.shape[1:] or (1, 1)
     bands = [readonly(band.reshape(n, *shape)) for band in (lower, diagonal, upper)]
     inverse = np.empty((n, *shape), diagonal.dtype)
     starts = find_starts(bands[0], bands[2], n)
-    counts = np.zeros((starts.size - 1, len(Finding)), np.int64)
+    counts = np.zeros((starts.size - 1, len(PivotFinding)), np.int64)
     if n:
         info = np.finfo(diagonal.dtype)
         limits = VANISHING * info.eps, np.sqrt(info.eps), info.tiny
@@ -35,7 +42,7 @@ def factor(lower, diagonal, upper):
     return inverse.reshape(diagonal.shape), counts.sum(axis=0)
 
 
-# The pivots of the rows from each start to the next, where the rows fall apart.
+# Threads eliminate independent segments: at each start the couplings to the row before vanish.
 @kernel(parallel=True)
 def find_pivots(lower, diagonal, upper, vanishing, root_epsilon, tiny, starts, inverse, counts):
     n, b = diagonal.shape[:2]
@@ -49,13 +56,13 @@ def find_pivots(lower, diagonal, upper, vanishing, root_epsilon, tiny, starts, i
             row_size = max(max(largest_size(lower[j]), largest_size(diagonal[j])), largest_size(upper[j]))
             other[:] = pivot
             found[INDEFINITE] += is_indefinite(other, diagonal[j], vanishing)
-            found[LIFTED] += invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse[j])
+            found[PERTURBED] += invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse[j])
             found[GROWN] += not largest_size(inverse[j]) * row_size <= LARGEST_GROWTH
-            judge_dominance(lower, diagonal, upper, j, n, found)
-            judge_mirror(lower, diagonal, upper, j, n, found)
+            count_nondominant(lower, diagonal, upper, j, n, found)
+            count_nonsymmetric(lower, diagonal, upper, j, n, found)
 
 
-# |re| + |im|: what sizes are compared by.
+# |re| + |im|, the size by which numbers are compared.
 @helper
 def size(z):
     return abs(z.real) + abs(z.imag)
@@ -88,7 +95,8 @@ def subtract_coupled(lower, w, upper, work, pivot):
             pivot[r, c] -= total
 
 
-# Whether a pivot block, which is destroyed, fails to be positive definite beside the diagonal it came from.
+# Whether a pivot block, which is overwritten, is not positive definite, relative to the diagonal block it
+# came from.
 @helper
 def is_indefinite(pivot, diagonal, vanishing):
     b = pivot.shape[0]
@@ -102,12 +110,12 @@ def is_indefinite(pivot, diagonal, vanishing):
     return False
 
 
-# The inverse of a pivot block, which is destroyed, by Gauss-Jordan with partial pivoting. Pivots that vanish
-# beside the row are lifted: how many were.
+# The inverse of a pivot block, which is overwritten, by Gauss-Jordan elimination with partial pivoting. A
+# tiny pivot is perturbed to +-sqrt(eps) times its row's norm (1 in an empty row). Returns how many were.
 @helper
 def invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse):
     b = pivot.shape[0]
-    lifts = 0
+    perturbed = 0
     for r in range(b):
         for c in range(b):
             inverse[r, c] = 1 if r == c else 0
@@ -123,7 +131,7 @@ def invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse):
         if own <= vanishing * row_size or own < tiny:
             least = root_epsilon * row_size
             pivot[k, k] = 1 if least < tiny else (-least if pivot[k, k].real < 0 else least)
-            lifts += 1
+            perturbed += 1
         head = pivot[k, k]
         for c in range(b):
             pivot[k, c] /= head
@@ -134,12 +142,12 @@ def invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse):
                 for c in range(b):
                     pivot[r, c] -= part * pivot[k, c]
                     inverse[r, c] -= part * inverse[k, c]
-    return lifts
+    return perturbed
 
 
-# Diagonal entries beside the others of their rows and columns.
+# Counts the diagonal entries that do not dominate their row, or their column.
 @helper
-def judge_dominance(lower, diagonal, upper, j, n, found):
+def count_nondominant(lower, diagonal, upper, j, n, found):
     b = diagonal.shape[1]
     for r in range(b):
         in_row = in_column = size(diagonal[j, r, r]) * 0
@@ -158,9 +166,9 @@ def judge_dominance(lower, diagonal, upper, j, n, found):
         found[NOT_POSITIVE] += not diagonal[j, r, r].real > 0
 
 
-# A row beside its column; behind the last row there is nothing.
+# Compares a row with its column.
 @helper
-def judge_mirror(lower, diagonal, upper, j, n, found):
+def count_nonsymmetric(lower, diagonal, upper, j, n, found):
     b = diagonal.shape[1]
     symmetric = hermitian = True
     for r in range(b):

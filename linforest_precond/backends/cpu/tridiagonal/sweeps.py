@@ -1,4 +1,4 @@
-"""Two sweeps along the rows solve a factored (block) tridiagonal system, without divisions."""
+"""Forward and backward substitution of the (block) Thomas algorithm, with stored inverse pivots."""
 
 import numpy as np
 from numba import prange
@@ -6,14 +6,15 @@ from numba import prange
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 
-ROWS_AT_ONCE = 4096  # rows, at least, that one thread takes at a time
+ROWS_AT_ONCE = 4096  # fewest rows of the part that a thread takes at a time
 NO_ORDER = readonly(np.empty(0, np.int32))
 
 
 class Sweeps:
     """The factors of a (block) tridiagonal matrix: its couplings, and the inverses of its pivots.
 
-    The rows fall apart where both couplings vanish; the parts are solved side by side.
+    Where both couplings between two rows vanish, the system splits into independent parts, which threads
+    solve in parallel.
     """
 
     nbytes_extra = 0
@@ -24,8 +25,8 @@ class Sweeps:
         self.starts = find_starts(self.lower, self.upper, inverse.shape[0])
 
     def keep_digits(self, diagonal):
-        """Whether the sweeps' answers are about as good as those of elimination with pivoting."""
-        # Roundings that grow beyond this on their way spoil half the digits. (Blocks have no cheap measure.)
+        """Whether the solutions are about as accurate as those of elimination with pivoting."""
+        # Rounding errors that grow by more than this cost half the digits. (Blocks have no cheap bound.)
         most = np.finfo(diagonal.dtype).eps ** -0.5
         bands = (band.reshape(-1) for band in (self.lower, self.inverse, self.upper))
         return self.block_size > 1 or largest_growth(*bands) <= most
@@ -50,15 +51,15 @@ class Sweeps:
 
 
 def find_starts(lower, upper, n):
-    """Where the rows are dealt out to threads: where they fall apart, after so many rows at least."""
+    """The first rows of independent parts, each of at least `ROWS_AT_ONCE` rows, and the number of rows."""
     starts = np.empty(n // ROWS_AT_ONCE + 2, np.int64)
     shape = (n, -1) if n else (0, 1)
-    count = cut(lower.reshape(shape), upper.reshape(shape), starts)
+    count = find_cuts(lower.reshape(shape), upper.reshape(shape), starts)
     return readonly(starts[: count + 1].copy())
 
 
 @kernel(parallel=False)
-def cut(lower, upper, starts):
+def find_cuts(lower, upper, starts):
     n = lower.shape[0]
     starts[0] = 0
     count = 0
@@ -83,7 +84,7 @@ def is_zero(band, i):
     return True
 
 
-# The most that an error grows by in a sweep of the matrix or its transpose.
+# The largest growth factor of a rounding error in the sweeps of the matrix and of its transpose.
 @kernel(parallel=False)
 def largest_growth(lower, inverse, upper):
     n = inverse.size
@@ -105,7 +106,8 @@ def product_size(x, y):
     return np.float64(abs(x)) * np.float64(abs(y))
 
 
-# One right-hand side. The products with the inverse pivots do not wait for the row before.
+# One right-hand side. The products with the inverse pivots do not depend on the previous row: they are off
+# the critical path.
 @kernel(parallel=True)
 def sweep_column(before, inverse, after, transpose, starts, b, order, x):
     shift = 1 if transpose else 0
@@ -126,7 +128,7 @@ def sweep_column(before, inverse, after, transpose, starts, b, order, x):
             x[place, 0] = value
 
 
-# Many right-hand sides, row by row.
+# Several right-hand sides, row by row.
 @kernel(parallel=True)
 def sweep_columns(before, inverse, after, transpose, starts, b, order, x):
     shift = 1 if transpose else 0
@@ -149,7 +151,7 @@ def sweep_columns(before, inverse, after, transpose, starts, b, order, x):
                 x[place, c] = values[c] = value
 
 
-# Blocks of rows; the place of a ghost row is -1: its right-hand side is 0, and so is its solution.
+# Block rows. A ghost row has place -1: its right-hand side is 0, and its solution is dropped.
 @kernel(parallel=True)
 def sweep_blocks(block_size, before, inverse, after, transpose, starts, b, order, x):
     shift = 1 if transpose else 0
@@ -191,7 +193,7 @@ def place_of(order, row):
     return np.int64(order[row]) if order.size > 0 else np.int64(row)
 
 
-# Row r of block i, or of its transpose, times a column.
+# Row r of block i, or of its transpose, times column c.
 @helper
 def product(blocks, i, r, transpose, columns, c):
     b = columns.shape[0]

@@ -1,4 +1,4 @@
-"""How matrices are multiplied with the vectors of Krylov solvers, on the device."""
+"""Products of matrices and preconditioners with the vectors of Krylov solvers, on the device."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from ..matrix.row_products import LONGEST_ROW
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
 
-# cuSPARSE's algorithm of that name, which gives the same bits every time.
+# CUSPARSE_SPMV_CSR_ALG2, the deterministic algorithm.
 CSR_ALG2 = 3
 
 
 class Operator:
-    """How a matrix is multiplied with the columns of a vector: anything that knows `@`."""
+    """A matrix or operator that is applied by its own `@`."""
 
-    capturable = False
+    capturable = False  # in a CUDA graph
 
     def __init__(self, name, matrix):
         self.name, self.matrix = name, matrix
@@ -38,9 +38,9 @@ class Operator:
 
 
 class Product(Operator):
-    """How A is multiplied: a `CSR` record by our own kernels or by cuSPARSE, anything else by its `@`.
+    """Products with A: a `CSR` record by our own kernels or by cuSPARSE, anything else by its `@`.
 
-    Only our own kernels are `capturable`: CuPy refuses to capture cuSPARSE's calls.
+    Only our own kernels are capturable: CuPy refuses to capture cuSPARSE's calls.
     """
 
     def __init__(self, A, dtype, is_csr):
@@ -65,15 +65,15 @@ class Product(Operator):
         else:
             space.launch_rows(self._program.multiply_plain, *self._csr, x, y)
 
-    def into_with_sums(self, space, source, target, logic, pairs):
-        """The same for one column by our own kernels, which sum the pairs and do what follows from that."""
+    def into_with_sums(self, space, source, target, step, pairs):
+        """The same for one column by our own kernels, fused with the inner products and the scalar step."""
         kernel = self._program.multiply_one if len(pairs) == 1 else self._program.multiply_two
         (other,) = {name for name in pairs[0] if name != target}
-        space.launch_rows(kernel, *self._csr, space[source], space[target], space[other], logic)
+        space.launch_rows(kernel, *self._csr, space[source], space[target], space[other], step)
 
 
 class Preconditioning(Operator):
-    """How M is multiplied: in place where it can be, anything that knows `@`, or None."""
+    """Products with M: in place where M can, by its `@` otherwise; None is the identity."""
 
     def __init__(self, M, dtype, in_place):
         super().__init__("M", M)
@@ -93,7 +93,7 @@ class Preconditioning(Operator):
 
 
 class _CuSparse:
-    """A matrix with long rows, multiplied by cuSPARSE in a fixed order; its buffers are kept."""
+    """A matrix with long rows, multiplied by cuSPARSE; descriptors and buffers are cached."""
 
     def __init__(self, indptr, indices, data, n):
         import cupyx.scipy.sparse as sparse
@@ -103,7 +103,7 @@ class _CuSparse:
         self._matrix.indices, self._matrix.indptr = indices, indptr
         self._descriptor = cusparse.SpMatDescriptor.create(self._matrix)
         self._scalars = [np.array(value, data.dtype) for value in (1, 0)]
-        self._kept: dict[tuple[int, int], Any] = {}
+        self._cached: dict[tuple[int, int], Any] = {}
 
     def multiply(self, source, target):
         if source.shape[1] > 1:
@@ -115,7 +115,7 @@ class _CuSparse:
         key = source.data.ptr, target.data.ptr
         alpha, beta = (scalar.ctypes.data for scalar in self._scalars)
         handle = cupy.cuda.device.get_cusparse_handle()
-        if key not in self._kept:
+        if key not in self._cached:
             vectors = [cusparse.DnVecDescriptor.create(array.reshape(-1)) for array in (source, target)]
             kind = cusparse._dtype.to_cuda_dtype(source.dtype)
             shared = (
@@ -123,6 +123,6 @@ class _CuSparse:
                 vectors[0].desc, beta, vectors[1].desc, kind, CSR_ALG2,
             )  # fmt: skip
             buffer = cupy.empty(library.spMV_bufferSize(*shared), np.int8)
-            self._kept[key] = vectors, buffer, shared
-        _, buffer, shared = self._kept[key]
+            self._cached[key] = vectors, buffer, shared
+        _, buffer, shared = self._cached[key]
         library.spMV(*shared, buffer.data.ptr)

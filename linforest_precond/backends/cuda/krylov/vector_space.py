@@ -1,47 +1,75 @@
-"""Krylov solvers on the device: their vectors by name, and their scalars, which stay there until the end."""
+"""The vector space of Krylov solvers on the device: vectors by name, and scalars that stay there."""
 
 import numpy as np
 
+from linforest_precond.backends.krylov_codes import (
+    LARGEST_SUMS,
+    NumberSlot,
+    ReportHead,
+    RunningState,
+    ScalarSlot,
+    ScalarStep,
+    StatusCode,
+    VectorUpdate,
+)
 from linforest_precond.backends.returns import Report
 
+from ..runtime.generated_headers import generate_header
 from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
 from ..runtime.structs import Struct
 
-# The constants of krylov.cuh.
+generate_header(
+    "krylov/codes.cuh",
+    constants=(("STATUS_", RunningState), ("STATUS_", StatusCode)),
+    enums=(
+        ("STEP_", ScalarStep),
+        ("SCALAR_", ScalarSlot),
+        ("NUMBER_", NumberSlot),
+        ("REPORT_", ReportHead),
+    ),
+    LARGEST_SUMS=LARGEST_SUMS,
+)
+
+# Threads of a block, as in runtime/column_sums.cuh.
 THREADS = 256
-SUMS = 2
-SCALARS, NUMBERS = 4, 5
-TARGET = 3  # among the numbers
-ACTIVE, RECORDS, STEPS, UNMEASURED, START_TIME, HEAD = range(6)
-_NAMES = "start cg_rho fcg_rho cg_curvature cg_step bi_alpha bi_half bi_omega bi_step"
-LOGIC = {name: np.int32(number) for number, name in enumerate(_NAMES.split())}
-# Sums of an update, and the vectors it takes.
+# The pairs of vectors whose inner products an update computes, the scalar step that takes these, and the
+# vectors that its kernel takes.
 UPDATES = {
-    "cg_direction": ((), ("z", "p")),
-    "cg_step": ((("r", "r"),), ("x", "r", "p", "q")),
-    "bi_direction": ((), ("r", "p", "v")),
-    "bi_half": ((("r", "r"),), ("r", "v")),
-    "bi_step": ((("r", "r"), ("shadow", "r")), ("x", "r", "t", "phat", "shat", "shadow")),
+    VectorUpdate.CG_DIRECTION: ((), None, ("z", "p")),
+    VectorUpdate.CG_STEP: ((("r", "r"),), ScalarStep.CG_STEP, ("x", "r", "p", "q")),
+    VectorUpdate.BICGSTAB_DIRECTION: ((), None, ("r", "p", "v")),
+    VectorUpdate.BICGSTAB_HALF_STEP: ((("r", "r"),), ScalarStep.BICGSTAB_HALF_STEP, ("r", "v")),
+    VectorUpdate.BICGSTAB_STEP: (
+        (("r", "r"), ("shadow", "r")),
+        ScalarStep.BICGSTAB_STEP,
+        ("x", "r", "t", "phat", "shat", "shadow"),
+    ),
 }
-# Entries that a thread adds up at least, and blocks at most: more would only wait for each other.
+# A thread sums at least this many entries, and a grid has at most this many blocks: with more, the blocks
+# would only contend for the arrival counter.
 ENTRIES_OF_THREAD = 4
 LARGEST_GRID = 1056
-# Iterations of a batch, by the most entries of a vector; a report holds those of four batches.
+# Iterations of a batch, by the most entries of a vector; a report has room for the records of four batches.
 BATCHES = ((2 * 10**5, 16), (2 * 10**6, 4))
 LEAST_BATCH = 2
 RECORDS_OF_BATCH = 2 * 16
 
 SPACE = Struct(
-    "Space", "krylov/scalar_steps.cuh",
-    scalars="P", numbers="P", report="P", partials="P", arrivals="P", fresh="P",
-    rows="q", columns="q", capacity="q", most_iterations="q", epsilon="d", largest_growth="d", plain="q",
+    "KrylovSpace", "krylov/scalar_steps.cuh",
+    scalars="P", numbers="P", report="P", partials="P", arrivals="P", starting="P",
+    rows="q", columns="q", capacity="q", most_iterations="q", epsilon="d", largest_growth="d",
+    unpreconditioned="q",
 )  # fmt: skip
 
 
-class Space:
-    """The vectors of k systems of n rows that are iterated together, and their scalars."""
+class KrylovSpace:
+    """The vectors and scalars of k systems of n rows that are iterated together.
+
+    The methods are those of `solvers.vector_space.VectorSpace`; the parameters are those of the CPU's
+    `KrylovSpace`. All of them only enqueue kernels; `poll` is where the host reads.
+    """
 
     def __init__(
         self, n, columns, dtype, names, *, targets, largest_growth, most_iterations, inner=None, x_true=None
@@ -56,13 +84,13 @@ class Space:
         self._capacity = 4 * RECORDS_OF_BATCH
         self._blocks = min(LARGEST_GRID, max(1, -(-n * columns // (THREADS * ENTRIES_OF_THREAD))))
         self._row_blocks = min(LARGEST_GRID, max(1, -(-n // THREADS)))
-        self._scalars = cupy.zeros((SCALARS, columns), wide)
-        numbers = np.zeros((NUMBERS, columns))
-        numbers[TARGET] = targets
+        self._scalars = cupy.zeros((len(ScalarSlot), columns), wide)
+        numbers = np.zeros((len(NumberSlot), columns))
+        numbers[NumberSlot.TARGET] = targets
         self._numbers = cupy.asarray(numbers)
-        self._report = cupy.zeros(HEAD + 2 * columns + 2 * self._capacity * (1 + columns))
-        self._partials = cupy.empty(LARGEST_GRID * SUMS * columns, wide)
-        self._arrivals, self._fresh = cupy.zeros(1, np.uint32), cupy.zeros(columns)
+        self._report = cupy.zeros(len(ReportHead) + 2 * columns + 2 * self._capacity * (1 + columns))
+        self._partials = cupy.empty(LARGEST_GRID * LARGEST_SUMS * columns, wide)
+        self._arrivals, self._starting = cupy.zeros(1, np.uint32), cupy.zeros(columns)
         self._limits = {
             "rows": n, "columns": columns, "capacity": self._capacity, "most_iterations": most_iterations,
             "epsilon": float(np.finfo(dtype).eps), "largest_growth": largest_growth,
@@ -70,86 +98,88 @@ class Space:
         self._stream, self._graph = _Stream(), None
         self._hosts = [cupy.cuda.alloc_pinned_memory(self._report.nbytes) for _ in range(2)]
         self._hosts = [np.frombuffer(memory, np.float64, self._report.size) for memory in self._hosts]
-        self._waiting, self._seen, self._turn = [], 0, 0
+        self._pending, self._seen, self._turn = [], 0, 0
         self._pack()
 
     def _pack(self):
-        plain = self._vectors.get("z") is self._vectors["r"] and self._inner is None
+        """Fill in the struct that kernels take by value."""
+        unpreconditioned = self._vectors.get("z") is self._vectors["r"] and self._inner is None
         self._space = SPACE(
             scalars=self._scalars, numbers=self._numbers, report=self._report, partials=self._partials,
-            arrivals=self._arrivals, fresh=self._fresh, plain=int(plain), **self._limits,
+            arrivals=self._arrivals, starting=self._starting, unpreconditioned=int(unpreconditioned),
+            **self._limits,
         )  # fmt: skip
-        self._plain = plain
+        self._unpreconditioned = unpreconditioned
 
     def __getitem__(self, name):
         return self._vectors[name]
 
     def alias(self, name, other):
-        """Let both names mean one vector."""
+        """Make `name` another name of the vector `other`."""
         self._vectors[name] = self._vectors[other]
         self._pack()
 
-    def start(self, fresh):
-        """Let the fresh columns begin from r as it is."""
-        self._fresh[...] = cupy.asarray(fresh.astype(float))
-        self._sum("start", ("r", "r"))
+    def start(self, starting):
+        """(Re)start the columns that are True in `starting` from the present r."""
+        self._starting[...] = cupy.asarray(starting.astype(float))
+        self._sum(ScalarStep.START, ("r", "r"))
         self.record_error(half=False)
         self._send()
 
-    def dot(self, logic, *pairs):
-        """Do what follows from the inner products of pairs of vectors."""
-        if logic == "cg_rho" and self._plain:
-            return  # it is the residual's square: already done
-        self._sum(logic, *pairs)
+    def dot(self, step, *pairs):
+        """Compute the inner products of pairs of vectors, then the scalar step."""
+        if step == ScalarStep.CG_RHO and self._unpreconditioned:
+            return  # r* z is norm(r)^2: the step that found it has set rho already
+        self._sum(step, *pairs)
 
-    def _sum(self, logic, *pairs):
+    def _sum(self, step, *pairs):
         if self._inner is not None:
-            self._sum_by_inner(logic, pairs)
+            self._sum_by_inner(step, pairs)
             return
         kernel = self._program.dot_one if len(pairs) == 1 else self._program.dot_two
         vectors = [self[name] for pair in pairs for name in pair]
-        self.launch(kernel, LOGIC[logic], *vectors)
+        self.launch(kernel, np.int32(step), *vectors)
 
-    def _sum_by_inner(self, logic, pairs):
-        sums = cupy.zeros((self.columns, SUMS), self._scalars.dtype)
+    def _sum_by_inner(self, step, pairs):
+        """The same with the user's inner product."""
+        sums = cupy.zeros((self.columns, LARGEST_SUMS), self._scalars.dtype)
         for i, (u, v) in enumerate(pairs):
             for c in range(self.columns):
                 sums[c, i] = self._inner(self[u][:, c], self[v][:, c])
-        arguments = self._space, LOGIC[logic], sums
-        launch_blocks(self._program.take_sums, 1, arguments, block=THREADS)
+        launch_blocks(self._program.take_sums, 1, (self._space, np.int32(step), sums), block=THREADS)
 
-    def update(self, name):
-        """Make the update of that name, and do what follows from its sums."""
-        pairs, names = UPDATES[name]
-        vectors = [self[each] for each in names]
-        kernel = getattr(self._program, name)
-        if not pairs:
+    def update(self, update):
+        """Update vectors, and take the scalar step from the inner products that belong to the update."""
+        pairs, step, names = UPDATES[update]
+        vectors = [self[name] for name in names]
+        kernel = getattr(self._program, update.value)
+        if step is None:
             self.launch(kernel, *vectors)
             return
         self.launch(kernel, np.int32(self._inner is None), *vectors)
         if self._inner is not None:
-            self._sum_by_inner(name, pairs)
+            self._sum_by_inner(step, pairs)
 
-    def multiply(self, product, source, target, logic=None, *pairs):
-        """Multiply one vector into another, then do as `dot` where a logic is given."""
-        if logic is not None and product.own and self.columns == 1 and self._inner is None:
-            product.into_with_sums(self, source, target, LOGIC[logic], pairs)
+    def multiply(self, product, source, target, step=None, *pairs):
+        """Write A times a vector into another, then do as `dot` where a step is given."""
+        if step is not None and product.own and self.columns == 1 and self._inner is None:
+            product.into_with_sums(self, source, target, np.int32(step), pairs)
             return
         product.into(self, source, target)
-        if logic is not None:
-            self.dot(logic, *pairs)
+        if step is not None:
+            self.dot(step, *pairs)
 
     def precondition(self, preconditioning, source, target):
-        """Multiply with M; without one nothing is done, and both names should mean one vector."""
+        """Write M times a vector into another; where M is the identity, the two names are aliases."""
         if not preconditioning.is_identity:
             preconditioning.into(self, source, target)
 
     def record_error(self, half):
-        """Measure how far x is from the solution, for the last record."""
+        """Add norm(x - x_true) to the last record; x includes the half step where `half`."""
         if self._x_true is None:
             return
-        extra = self["phat"] if half else None
-        self.launch(self._program.measure_error, self["x"], 0 if extra is None else extra, self._x_true)
+        phat = self["phat"] if half else 0
+        self.launch(self._program.measure_error, self["x"], phat, self._x_true)
 
     def launch(self, kernel, *arguments):
         """Launch a kernel over the entries of vectors."""
@@ -160,7 +190,7 @@ class Space:
         launch_blocks(kernel, self._row_blocks, (self._space, *arguments), block=THREADS)
 
     def batch(self, iterate, capturable):
-        """Iterate a few times; as a graph where nothing is called that is not ours."""
+        """Enqueue a few iterations, as a CUDA graph where all kernels are our own, and their report."""
         if not capturable or self.columns > 1:
             iterate()
             self._send()
@@ -172,29 +202,30 @@ class Space:
             self._send()
 
     def _send(self):
-        """Let the report be brought to the host when the queue comes to it."""
+        """Enqueue an asynchronous copy of the report to the host."""
         host, self._turn = self._hosts[self._turn], 1 - self._turn
         self._report.get(out=host, blocking=False)
         event = cupy.cuda.Event(disable_timing=True)
         event.record()
-        self._waiting.append((event, host))
+        self._pending.append((event, host))
 
     def poll(self, wait):
-        """The report of a batch that is done, or None; the last one's, where `wait`."""
-        if not self._waiting or (len(self._waiting) < 2 and not wait):
+        """The report of the batch before the last enqueued one, or None; the last one's report if `wait`."""
+        if not self._pending or (len(self._pending) < 2 and not wait):
             return None
         while True:
-            event, host = self._waiting.pop(0)
-            if not (wait and self._waiting):
+            event, host = self._pending.pop(0)
+            if not (wait and self._pending):
                 break
-        event.synchronize()
+        event.synchronize()  # stall: two batches are in flight, so the device stays busy meanwhile
         return self._read(host.copy())
 
     def _read(self, report):
-        columns, capacity = self.columns, self._capacity
-        statuses, iterations = report[HEAD:][:columns], report[HEAD + columns :][:columns].astype(np.int64)
-        rest = report[HEAD + 2 * columns :]
-        count = int(report[RECORDS])
+        """The parts of a report; the layout is described by `ReportHead`."""
+        columns, capacity, head = self.columns, self._capacity, len(ReportHead)
+        statuses, iterations = report[head:][:columns], report[head + columns :][:columns].astype(np.int64)
+        rest = report[head + 2 * columns :]
+        count = int(report[ReportHead.RECORDS])
         slots = np.arange(self._seen, count) % capacity
         self._seen = count
         steps, seconds = rest[:capacity][slots], rest[capacity:][:capacity][slots]
@@ -203,7 +234,7 @@ class Space:
 
 
 class _Stream:
-    """A stream of its own for graphs, which follows the current one and is followed by it."""
+    """A stream for graphs (the null stream cannot be captured), ordered after and before the current one."""
 
     def __init__(self):
         self.stream = None
@@ -222,7 +253,7 @@ class _Stream:
         self._outer.wait_event(self.stream.record())
 
     def captured(self, iterate, times):
-        """The graph of so many iterations; one is made before, so that all is compiled and allocated."""
+        """The graph of several iterations; one runs before, to compile kernels and allocate memory."""
         iterate()
         self.stream.begin_capture()
         try:

@@ -1,4 +1,4 @@
-"""The b x b blocks on a matrix's diagonal: gathered, inverted, multiplied with vectors."""
+"""The b x b diagonal blocks of a matrix: gathered, inverted, multiplied with vectors (block Jacobi)."""
 
 import numpy as np
 
@@ -6,13 +6,11 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 
-# The counters of a report: pivots that were lifted, and blocks that are not Hermitian positive definite.
-LIFTED, NOT_DEFINITE = range(2)
 WARP = 32
 
 
 def gather(csr, block_size):
-    """The diagonal blocks in A's order, (blocks, b, b); a short last block is filled up with the identity."""
+    """The diagonal blocks in A's order, (blocks, b, b); a short last block is padded with the identity."""
     count = -(-csr.n // block_size)
     blocks = cupy.zeros((count, block_size, block_size), csr.data.dtype)
     program = _program(csr.data.dtype, index=csr.indices.dtype.type)
@@ -22,10 +20,13 @@ def gather(csr, block_size):
 
 
 def invert(blocks):
-    """The inverses, with pivots lifted where they vanish, and a report of two counters on the device."""
+    """The inverses, with tiny pivots perturbed, and a report on the device.
+
+    The report counts the perturbed pivots, and the blocks that are not Hermitian positive definite.
+    """
     count, block_size, _ = blocks.shape
     inverse, report = cupy.empty_like(blocks), cupy.zeros(2, np.int64)
-    # So many lanes of a warp work on a block, a row each, in shared memory.
+    # Lanes of a warp per block, one row each, in shared memory.
     lanes = 1 << (block_size - 1).bit_length()
     shared_memory = WARP // lanes * 2 * block_size * block_size * blocks.dtype.itemsize
     program, arguments = _program(blocks.dtype), (blocks, count, block_size, lanes, inverse, report)

@@ -11,6 +11,7 @@ from importlib import resources
 
 import numpy as np
 
+from .generated_headers import HEADERS
 from .lazy_cupy import cupy
 from .structs import layout_checks
 
@@ -89,6 +90,8 @@ def _shown(file):
 
 
 def _read(file):
+    if file in HEADERS:
+        return HEADERS[file]
     return KERNELS.joinpath(file).read_text(encoding="utf-8")
 
 

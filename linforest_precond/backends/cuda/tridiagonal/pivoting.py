@@ -1,4 +1,4 @@
-"""Tridiagonal systems that need pivoting."""
+"""(Block) tridiagonal systems that need pivoting: orthogonal elimination and iterative refinement."""
 
 import numpy as np
 
@@ -6,64 +6,57 @@ from ..runtime.launch import launch, launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
 from ..runtime.structs import Struct, address
-from .pivots import Sweeps
 from .refinement import Gathered, Refined, backward_error
 from .strided_vectors import NOTHING, VECTORS, vectors
+from .sweeps import Sweeps
 
-# The constants of pivoting.cu, and the most relations that one block of threads solves.
+# The constants of pivoting.cu, and the most relations that one thread block solves.
 GROUP = 16
 RELATIONS = 4
 THREADS = 128
 TOP_THREADS = 512
 TOP = 2048
-# Orthogonal elimination is not enough where it is more roundings off than this, where rows differ in size by
-# more than this power of two (it works on rows of one size), and where segments that are almost singular
-# reach into others. Then solutions are refined, or found in double precision where single precision is asked
-# for; those of blocks, which are not pivoted among each other, always are refined.
+# Orthogonal elimination is not accurate enough where its backward error exceeds SMALL_ERROR (in units of
+# machine epsilon), where the norms of rows differ by more than 2**LARGEST_RANGE (its stability is normwise),
+# and where pivots were perturbed. Then solutions are refined, or computed in double precision for a single
+# precision system. Block systems, which have no pivoting between blocks, are always refined.
 SMALL_ERROR = 2.5
 LARGEST_RANGE = 10
 REFINEMENTS, REFINEMENTS_OF_BLOCKS = 2, 4
 
 ROWS = Struct(
-    "Rows",
-    "tridiagonal/pivoting.cu",
-    lower="P",
-    diagonal="P",
-    upper="P",
-    row_exponents="P",
-    column_exponents="P",
-    count="q",
-    transposed="q",
-)
+    "EquilibratedRows", "tridiagonal/pivoting.cu",
+    lower="P", diagonal="P", upper="P", row_exponents="P", column_exponents="P", count="q", transposed="q",
+)  # fmt: skip
 
 
 class Pivoted:
     """A tridiagonal system that needs pivoting."""
 
-    def __init__(self, lower, diagonal, upper, lifted):
+    def __init__(self, lower, diagonal, upper, perturbed):
         bands = lower, diagonal, upper
         self._solver = _Elimination(*bands)
-        self.lifted = lifted + self._solver.count_vanishing()
-        if diagonal.size and (self.lifted or self._solver.is_rough(bands)):
+        self.perturbed = perturbed + self._solver.count_vanishing()
+        if diagonal.size and (self.perturbed or self._solver.is_rough(bands)):
             if diagonal.dtype != wide_type(diagonal.dtype):
-                self._solver = _Widened(bands, singular=self.lifted > 0)
+                self._solver = _Widened(bands, singular=self.perturbed > 0)
             else:
-                solver = _Elimination(*bands, singular=diagonal.dtype) if self.lifted else self._solver
+                solver = _Elimination(*bands, singular=diagonal.dtype) if self.perturbed else self._solver
                 self._solver = Refined(solver, bands, REFINEMENTS)
         self.nbytes_extra, self.solve = self._solver.nbytes_extra, self._solver.solve
 
 
 class PivotedBlocks(Refined):
-    """A block system that is not safe without pivoting between its blocks."""
+    """A block system that is not stable without pivoting between blocks: sweeps and iterative refinement."""
 
-    def __init__(self, lower, diagonal, upper, inverse, lifted):
+    def __init__(self, lower, diagonal, upper, inverse, perturbed):
         solver = Sweeps(lower, inverse, upper, symmetric=False)
         super().__init__(solver, (lower, diagonal, upper), REFINEMENTS_OF_BLOCKS)
-        self.lifted = lifted
+        self.perturbed = perturbed
 
 
 class _Widened(Gathered):
-    """A system of single precision, solved in double precision."""
+    """A single precision system, solved in double precision."""
 
     def __init__(self, bands, singular):
         super().__init__(bands)
@@ -83,9 +76,9 @@ class _Widened(Gathered):
 
 
 class _Elimination:
-    """A tridiagonal system solved by orthogonal elimination, anew for every right-hand side.
+    """A tridiagonal system solved by orthogonal elimination, which is repeated for every right-hand side.
 
-    Of a singular system, `singular` is the type of its answers: what vanishes beside its epsilon is lifted.
+    For a singular system, `singular` is the type of the solutions: entries below its epsilon are perturbed.
     """
 
     def __init__(self, lower, diagonal, upper, singular=None):
@@ -97,13 +90,13 @@ class _Elimination:
         self._levels = [-(-self._count // GROUP)]
         while self._levels[-1] > 1:
             self._levels.append(-(-self._levels[-1] // RELATIONS))
-        # All levels one behind the other.
+        # All levels, one after the other.
         self._entries = cupy.empty(10 * sum(self._levels), dtype)
         self._pairs = cupy.empty(2 * sum(level + 1 for level in self._levels), dtype)
         self._shared_memory = 4 * THREADS * (GROUP + 1) * dtype.itemsize
 
     def _equilibrate(self, lower, diagonal, upper):
-        """Bring all rows and columns to about one size."""
+        """Scale rows, then columns, by powers of two to norms between one half and one."""
         given = lower, diagonal, upper, self._count
         self._exponents = rows, columns = [cupy.empty(self._count, np.int16) for _ in range(2)]
         self._bands = [cupy.empty_like(diagonal) for _ in range(3)]
@@ -113,9 +106,9 @@ class _Elimination:
             launch(self._program.equilibrate, (*given, rows, columns, *self._bands))
 
     def is_rough(self, bands):
-        """Whether solutions are to be refined."""
-        sizes = self._exponents[0]
-        if int(sizes.max() - sizes.min()) > LARGEST_RANGE:  # stall: decides how the system is solved
+        """Whether solutions need refinement."""
+        exponents = self._exponents[0]
+        if int(exponents.max() - exponents.min()) > LARGEST_RANGE:  # stall: decides how the system is solved
             return True
         return max(backward_error(self, bands, transpose) for transpose in (False, True)) > SMALL_ERROR
 
@@ -124,7 +117,7 @@ class _Elimination:
         return sum(array.nbytes for array in (self._entries, self._pairs, *self._exponents, *self._bands))
 
     def count_vanishing(self):
-        """How many unknowns vanish from the system or its transpose: where from both, the fewer.
+        """How many unknowns vanish during the elimination of the system or its transpose; the fewer of both.
 
         An unknown that vanished takes an equation from those after it, which may then vanish as well.
         """
@@ -133,7 +126,7 @@ class _Elimination:
         marks = cupy.zeros((2, self._count), np.uint8)
         for transpose in range(2):
             self._fold(self._rows(transpose), VECTORS(**NOTHING), 0, marks[transpose])
-        counts = marks.sum(axis=1, dtype=np.int64).tolist()  # stall: is told to the user
+        counts = marks.sum(axis=1, dtype=np.int64).tolist()  # stall: reported to the user
         return min(filter(None, counts), default=0)
 
     def solve(self, b, x, order, transpose):
@@ -175,6 +168,6 @@ class _Elimination:
         self._launch(self._program.unfold_rows, self._levels[0], (rows, both, column, self._pairs))
 
     def _launch(self, kernel, groups, arguments, shared_memory=None):
-        """A thread to a group."""
+        """One thread per group."""
         memory = self._shared_memory if shared_memory is None else shared_memory
         launch_blocks(kernel, -(-groups // THREADS), arguments, shared_memory=memory, block=THREADS)

@@ -1,19 +1,18 @@
-"""Right-hand sides and solutions as the kernels take them."""
+"""Right-hand sides and solutions as kernels take them: strided 2-D arrays with an optional row order."""
 
 from ..runtime.structs import Struct
 
-# The struct in vectors.cuh.
 VECTORS = Struct(
     "Vectors", "tridiagonal/strided_vectors.cuh",
     source="P", target="P", wide="q", order="P", wide_order="q",
     source_row="q", source_column="q", target_row="q", target_column="q", columns="q",
 )  # fmt: skip
-# No right-hand side.
+# Neither right-hand side nor solution.
 NOTHING = {name: None if letters == "P" else 0 for name, letters in VECTORS.fields.items()}
 
 
 def vectors(b, x, order, stored):
-    """Two-dimensional arrays of the `stored` type, or of the one of double precision."""
+    """The struct for 2-D arrays b and x of the `stored` type, or of double precision."""
     item = b.dtype.itemsize
     return VECTORS(
         source=b, target=x, wide=int(b.dtype != stored),

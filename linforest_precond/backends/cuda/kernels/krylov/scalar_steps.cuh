@@ -1,193 +1,180 @@
-// The vectors of Krylov solvers: k columns side by side, row by row, and for each column a few scalars in double
-// precision that never leave the device. The block that completes a sum over vectors does what follows from it
-// (`advance`).
-#define LARGEST_SUMS 2
+// The state of Krylov solvers for k systems: vectors of k columns side by side, row by row, and for each column a few
+// scalars in double precision that stay on the device. The block that finishes an inner product computes the scalar
+// recurrences that depend on it (`scalar_step`). The codes are those of backends/krylov_codes.py.
+#include "krylov/codes.cuh"
 #include "runtime/column_sums.cuh"
 
-// As `Running` in records.py and `Status` in solvers/status.py.
-#define RUNNING 1.0
-#define HALF 2.0
-#define LIMIT 3.0
-#define CONVERGED 0.0
-#define RHO_VANISHED -10.0
-#define OMEGA_VANISHED -11.0
-#define INDEFINITE -12.0
-#define DIVERGED -14.0
-#define NONFINITE -15.0
-
-// What follows from sums; the order of LOGIC in krylov.py.
-enum Logic { START, CG_RHO, FCG_RHO, CG_CURVATURE, CG_STEP, BI_ALPHA, BI_HALF, BI_OMEGA, BI_STEP, ERROR };
-
-// The scalars of a column, and its numbers: `columns` of each.
-enum { RHO, ALPHA, BETA, OMEGA };
-enum { NORM2, SHADOW2, FRESH, TARGET, LARGEST };
-// The head of the report; then follow the columns' statuses and iterations, the records' steps and times, and their
-// norms and errors in all columns.
-enum { ACTIVE, RECORDS, STEPS, UNMEASURED, START_TIME, HEAD };
-
-struct Space {
-    Scalar* scalars;
-    double* numbers;
-    double* report;
-    Scalar* partials;
-    u32* arrivals;
-    const double* fresh;  // columns that start
+struct KrylovSpace {
+    Scalar* scalars;         // SCALAR_COUNT rows of `columns`
+    double* numbers;         // NUMBER_COUNT rows of `columns`
+    double* report;          // see `ReportHead`
+    Scalar* partials;        // of sums, one set for each block
+    u32* arrivals;           // blocks that have finished their partial sums
+    const double* starting;  // 1 for columns that STEP_START (re)starts
     i64 rows;
     i64 columns;
-    i64 capacity;  // of records, in turns
+    i64 capacity;  // of the ring buffer of records
     i64 most_iterations;
     double epsilon;
     double largest_growth;
-    i64 plain;  // whether nothing preconditions: z is r
+    i64 unpreconditioned;  // z is r
 
     __device__ __forceinline__ Scalar& scalar(int which, int c) const { return scalars[which * columns + c]; }
     __device__ __forceinline__ double& number(int which, int c) const { return numbers[which * columns + c]; }
-    __device__ __forceinline__ double& status(int c) const { return report[HEAD + c]; }
-    __device__ __forceinline__ double& iteration(int c) const { return report[HEAD + columns + c]; }
-    __device__ __forceinline__ double* steps() const { return report + HEAD + 2 * columns; }
+    __device__ __forceinline__ double& status(int c) const { return report[REPORT_COUNT + c]; }
+    __device__ __forceinline__ double& iteration(int c) const { return report[REPORT_COUNT + columns + c]; }
+    __device__ __forceinline__ double* steps() const { return report + REPORT_COUNT + 2 * columns; }
     __device__ __forceinline__ double* times() const { return steps() + capacity; }
     __device__ __forceinline__ double* norms() const { return times() + capacity; }
     __device__ __forceinline__ double* errors() const { return norms() + capacity * columns; }
-    __device__ __forceinline__ bool is_active() const { return *(volatile double*)(report + ACTIVE) != 0; }
+    __device__ __forceinline__ bool is_active() const { return *(volatile double*)(report + REPORT_ACTIVE) != 0; }
 };
 
 __device__ __forceinline__ double not_a_number() { return __longlong_as_double(0x7ff8000000000000ll); }
 __device__ __forceinline__ bool is_nonfinite(Scalar a) { return !is_finite(a); }
 
-// The direction's factor from <r, z>.
-__device__ __forceinline__ void take_rho(const Space& space, int c, Scalar rho, Scalar numerator) {
+// Sets rho = <r, z> and beta = numerator / (the previous rho), 0 for the first direction.
+__device__ __forceinline__ void set_rho(const KrylovSpace& space, int c, Scalar rho, Scalar numerator) {
     double& status = space.status(c);
-    if (is_nonfinite(rho)) status = NONFINITE;
-    else if (!(*(double*)&rho > 0)) status = INDEFINITE;
+    if (is_nonfinite(rho)) status = STATUS_NONFINITE;
+    else if (!(*(double*)&rho > 0)) status = STATUS_INDEFINITE;
     else {
-        space.scalar(BETA, c) = space.number(FRESH, c) ? Scalar{} : over(numerator, space.scalar(RHO, c));
-        space.scalar(RHO, c) = rho;
-        space.number(FRESH, c) = 0;
+        space.scalar(SCALAR_BETA, c) =
+            space.number(NUMBER_FRESH, c) ? Scalar{} : over(numerator, space.scalar(SCALAR_RHO, c));
+        space.scalar(SCALAR_RHO, c) = rho;
+        space.number(NUMBER_FRESH, c) = 0;
     }
 }
 
-// Whether the residual decides: it is no number, small enough, or far too large.
-__device__ __forceinline__ bool is_decided(const Space& space, int c, double small_enough) {
-    const double norm2 = space.number(NORM2, c), norm = sqrt(norm2);
+// Stops a column whose residual is not finite, meets the target or exceeds the divergence limit; true if it stopped.
+__device__ __forceinline__ bool stops_by_norm(const KrylovSpace& space, int c) {
+    const double norm2 = space.number(NUMBER_NORM2, c), norm = sqrt(norm2);
     double& status = space.status(c);
-    if (!isfinite(norm2)) status = NONFINITE;
-    else if (norm <= space.number(TARGET, c)) status = small_enough;
-    else if (norm > space.number(LARGEST, c)) status = DIVERGED;
+    if (!isfinite(norm2)) status = STATUS_NONFINITE;
+    else if (norm <= space.number(NUMBER_TARGET, c)) status = STATUS_CONVERGED;
+    else if (norm > space.number(NUMBER_DIVERGENCE_NORM, c)) status = STATUS_DIVERGED;
     else return false;
     return true;
 }
 
-__device__ void advance(const Space& space, Logic logic, int c, const Scalar* sums) {
+// The scalar recurrences of one column; `sums` are the inner products that `ScalarStep` lists.
+__device__ void scalar_step(const KrylovSpace& space, ScalarStep step, int c, const Scalar* sums) {
     double& status = space.status(c);
-    if (logic == ERROR) {
-        const i64 slot = ((i64)space.report[RECORDS] - 1) % space.capacity;
+    if (step == STEP_ERROR) {
+        const i64 slot = ((i64)space.report[REPORT_RECORDS] - 1) % space.capacity;
         const double norm = space.norms()[slot * space.columns + c];
         space.errors()[slot * space.columns + c] = isnan(norm) ? norm : sqrt(*(double*)&sums[0]);
         return;
     }
-    const bool records = logic == CG_STEP || logic == BI_HALF || logic == BI_STEP || logic == START;
-    const i64 slot = (i64)space.report[RECORDS] % space.capacity;
-    const bool takes_part = logic == START ? space.fresh[c] != 0 : status == RUNNING;
+    const bool records =
+        step == STEP_CG_STEP || step == STEP_BICGSTAB_HALF_STEP || step == STEP_BICGSTAB_STEP || step == STEP_START;
+    const i64 slot = (i64)space.report[REPORT_RECORDS] % space.capacity;
+    const bool takes_part = step == STEP_START ? space.starting[c] != 0 : status == STATUS_RUNNING;
     if (records) space.norms()[slot * space.columns + c] = takes_part ? sqrt(*(double*)&sums[0]) : not_a_number();
-    if (logic == BI_STEP && status == HALF) {
-        status = CONVERGED;
+    if (step == STEP_BICGSTAB_STEP && status == STATUS_HALF) {
+        status = STATUS_CONVERGED;
         space.iteration(c) += 1;
     }
     if (!takes_part) return;
-    Scalar& rho = space.scalar(RHO, c);
-    if (records) space.number(NORM2, c) = *(double*)&sums[0];
-    const double norm2 = space.number(NORM2, c);
-    switch (logic) {
-    case START:
-        status = RUNNING;
-        space.number(FRESH, c) = 1;
-        space.number(SHADOW2, c) = norm2;
-        space.number(LARGEST, c) = fmax(space.number(LARGEST, c), space.largest_growth * sqrt(norm2));
+    Scalar& rho = space.scalar(SCALAR_RHO, c);
+    if (records) space.number(NUMBER_NORM2, c) = *(double*)&sums[0];
+    const double norm2 = space.number(NUMBER_NORM2, c);
+    switch (step) {
+    case STEP_START:
+        status = STATUS_RUNNING;
+        space.number(NUMBER_FRESH, c) = 1;
+        space.number(NUMBER_SHADOW2, c) = norm2;
+        space.number(NUMBER_DIVERGENCE_NORM, c) =
+            fmax(space.number(NUMBER_DIVERGENCE_NORM, c), space.largest_growth * sqrt(norm2));
         rho = sums[0];
-        if (!is_decided(space, c, CONVERGED) && space.plain) take_rho(space, c, rho, rho);
+        if (!stops_by_norm(space, c) && space.unpreconditioned) set_rho(space, c, rho, rho);
         break;
-    case CG_RHO: take_rho(space, c, sums[0], sums[0]); break;
-    case FCG_RHO: take_rho(space, c, sums[0], -(space.scalar(ALPHA, c) * sums[1])); break;
-    case CG_CURVATURE:
-        if (is_nonfinite(sums[0])) status = NONFINITE;
-        else if (!(*(double*)&sums[0] > 0)) status = INDEFINITE;
-        else space.scalar(ALPHA, c) = over(rho, sums[0]);
+    case STEP_CG_RHO: set_rho(space, c, sums[0], sums[0]); break;
+    case STEP_FCG_RHO: set_rho(space, c, sums[0], -(space.scalar(SCALAR_ALPHA, c) * sums[1])); break;
+    case STEP_CG_CURVATURE:
+        if (is_nonfinite(sums[0])) status = STATUS_NONFINITE;
+        else if (!(*(double*)&sums[0] > 0)) status = STATUS_INDEFINITE;
+        else space.scalar(SCALAR_ALPHA, c) = over(rho, sums[0]);
         break;
-    case CG_STEP:
+    case STEP_CG_STEP:
         space.iteration(c) += 1;
-        if (is_decided(space, c, CONVERGED)) break;
-        if (space.iteration(c) >= space.most_iterations) status = LIMIT;
-        else if (space.plain) take_rho(space, c, sums[0], sums[0]);
+        if (stops_by_norm(space, c)) break;
+        if (space.iteration(c) >= space.most_iterations) status = STATUS_LIMIT;
+        else if (space.unpreconditioned) set_rho(space, c, sums[0], sums[0]);
         break;
-    case BI_ALPHA:
-        if (is_nonfinite(sums[0])) status = NONFINITE;
-        else if (length(sums[0]) == 0) status = OMEGA_VANISHED;
-        else space.scalar(ALPHA, c) = over(rho, sums[0]);
+    case STEP_BICGSTAB_ALPHA:
+        if (is_nonfinite(sums[0])) status = STATUS_NONFINITE;
+        else if (length(sums[0]) == 0) status = STATUS_OMEGA;
+        else space.scalar(SCALAR_ALPHA, c) = over(rho, sums[0]);
         break;
-    case BI_HALF:
-        if (!isfinite(norm2)) status = NONFINITE;
-        else if (sqrt(norm2) <= space.number(TARGET, c)) status = HALF;
+    case STEP_BICGSTAB_HALF_STEP:
+        if (!isfinite(norm2)) status = STATUS_NONFINITE;
+        else if (sqrt(norm2) <= space.number(NUMBER_TARGET, c)) status = STATUS_HALF;
         break;
-    case BI_OMEGA: {
+    case STEP_BICGSTAB_OMEGA: {
         const double square = *(double*)&sums[1];
-        if (is_nonfinite(sums[0]) || !isfinite(square)) status = NONFINITE;
-        else if (square == 0 || length(sums[0]) <= space.epsilon * sqrt(square) * sqrt(norm2)) status = OMEGA_VANISHED;
-        else space.scalar(OMEGA, c) = over(sums[0], scalar_of(square));
+        if (is_nonfinite(sums[0]) || !isfinite(square)) status = STATUS_NONFINITE;
+        else if (square == 0 || length(sums[0]) <= space.epsilon * sqrt(square) * sqrt(norm2)) status = STATUS_OMEGA;
+        else space.scalar(SCALAR_OMEGA, c) = over(sums[0], scalar_of(square));
         break;
     }
-    case BI_STEP: {
+    case STEP_BICGSTAB_STEP: {
         space.iteration(c) += 1;
-        if (is_decided(space, c, CONVERGED)) break;
-        const double least = space.epsilon * space.epsilon * sqrt(space.number(SHADOW2, c)) * sqrt(norm2);
-        if (is_nonfinite(sums[1])) status = NONFINITE;
-        else if (length(sums[1]) <= least) status = RHO_VANISHED;
+        if (stops_by_norm(space, c)) break;
+        const double least = space.epsilon * space.epsilon * sqrt(space.number(NUMBER_SHADOW2, c)) * sqrt(norm2);
+        if (is_nonfinite(sums[1])) status = STATUS_NONFINITE;
+        else if (length(sums[1]) <= least) status = STATUS_RHO;
         else {
-            space.scalar(BETA, c) = over(sums[1], rho) * over(space.scalar(ALPHA, c), space.scalar(OMEGA, c));
+            space.scalar(SCALAR_BETA, c) =
+                over(sums[1], rho) * over(space.scalar(SCALAR_ALPHA, c), space.scalar(SCALAR_OMEGA, c));
             rho = sums[1];
-            space.number(FRESH, c) = 0;
-            if (space.iteration(c) >= space.most_iterations) status = LIMIT;
+            space.number(NUMBER_FRESH, c) = 0;
+            if (space.iteration(c) >= space.most_iterations) status = STATUS_LIMIT;
         }
         break;
     }
-    case ERROR: break;
+    case STEP_ERROR: break;
     }
 }
 
-// What follows for all columns, by all threads of one block; `sums` lie in shared memory, COUNT for each column.
+// The scalar step of all columns, by one block, and the head of the report; `sums` lie in shared memory, COUNT for each
+// column.
 template <int COUNT>
-__device__ __forceinline__ void advance_all(const Space& space, Logic logic, const Scalar* sums) {
+__device__ __forceinline__ void scalar_steps(const KrylovSpace& space, ScalarStep step, const Scalar* sums) {
     const int c = threadIdx.x;
-    if (c < space.columns) advance(space, logic, c, sums + c * COUNT);
+    if (c < space.columns) scalar_step(space, step, c, sums + c * COUNT);
     __syncthreads();
     if (threadIdx.x) return;
     double active = 0;
-    for (int i = 0; i < space.columns; ++i) active += space.status(i) == RUNNING || space.status(i) == HALF;
-    space.report[ACTIVE] = active;
-    if (logic == ERROR) space.report[UNMEASURED] = 0;
-    if (logic != CG_STEP && logic != BI_HALF && logic != BI_STEP && logic != START) return;
-    const i64 slot = (i64)space.report[RECORDS] % space.capacity;
-    bool any = logic != BI_STEP;  // a column that only takes its half step has its record
+    for (int i = 0; i < space.columns; ++i)
+        active += space.status(i) == STATUS_RUNNING || space.status(i) == STATUS_HALF;
+    space.report[REPORT_ACTIVE] = active;
+    if (step == STEP_ERROR) space.report[REPORT_UNMEASURED] = 0;
+    if (step != STEP_CG_STEP && step != STEP_BICGSTAB_HALF_STEP && step != STEP_BICGSTAB_STEP && step != STEP_START)
+        return;
+    const i64 slot = (i64)space.report[REPORT_RECORDS] % space.capacity;
+    bool any = step != STEP_BICGSTAB_STEP;  // a column that only adds its half step was recorded there
     for (int i = 0; i < space.columns; ++i) any |= !isnan(space.norms()[slot * space.columns + i]);
-    if (logic == CG_STEP || logic == BI_STEP) space.report[STEPS] += 1;
+    if (step == STEP_CG_STEP || step == STEP_BICGSTAB_STEP) space.report[REPORT_STEPS] += 1;
     if (!any) return;
     const double now = (double)nanoseconds();
-    if (space.report[RECORDS] == 0) space.report[START_TIME] = now;
-    space.steps()[slot] = space.report[STEPS] + (logic == BI_HALF ? 0.5 : 0);
-    space.times()[slot] = (now - space.report[START_TIME]) * 1e-9;
-    space.report[RECORDS] += 1;
-    space.report[UNMEASURED] = 1;
+    if (space.report[REPORT_RECORDS] == 0) space.report[REPORT_START_TIME] = now;
+    space.steps()[slot] = space.report[REPORT_STEPS] + (step == STEP_BICGSTAB_HALF_STEP ? 0.5 : 0);
+    space.times()[slot] = (now - space.report[REPORT_START_TIME]) * 1e-9;
+    space.report[REPORT_RECORDS] += 1;
+    space.report[REPORT_UNMEASURED] = 1;
 }
 
-// Adds up what all threads of the grid hold and does what follows, in the block that comes last. Threads beyond the
-// last whole multiple of the columns hold nothing.
+// Grid-wide reduction of the threads' partial sums, then the scalar step in the block that finishes last. Threads beyond
+// the last whole multiple of the columns hold nothing.
 template <int COUNT>
-__device__ __forceinline__ void finish(const Space& space, Logic logic, const Scalar (&own)[COUNT]) {
+__device__ __forceinline__ void finish(const KrylovSpace& space, ScalarStep step, const Scalar (&own)[COUNT]) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     const Sums sums = {space.partials, space.arrivals, space.columns};
-    if (add_up<COUNT>(sums, own, totals)) advance_all<COUNT>(space, logic, totals);
+    if (add_up<COUNT>(sums, own, totals)) scalar_steps<COUNT>(space, step, totals);
 }
 
-// How a kernel walks over the entries of a vector.
+// The entries of a vector that a thread visits.
 struct Walk : ColumnWalk {
-    __device__ __forceinline__ Walk(const Space& space) : ColumnWalk(space.rows, (int)space.columns) {}
+    __device__ __forceinline__ Walk(const KrylovSpace& space) : ColumnWalk(space.rows, (int)space.columns) {}
 };

@@ -3,14 +3,14 @@
 #include "krylov/scalar_steps.cuh"
 #include "matrix/row_products.cuh"
 
-// Products of a sparse matrix with the vectors of Krylov solvers.
+// Sparse matrix-vector products (SpMV) of Krylov solvers, fused with the inner products that follow them.
 
-// y = A x for one column. PAIRS: what is summed besides, <w, y>, or <y, w> and <y, y>.
+// y = A x for one column, and PAIRS inner products: <w, y>, or <y, w> and <y, y>.
 template <int PAIRS>
-__device__ __forceinline__ void multiply(const Space& space, const INDEX* __restrict__ indptr,
+__device__ __forceinline__ void multiply(const KrylovSpace& space, const INDEX* __restrict__ indptr,
                                          const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
                                          const VALUE* __restrict__ x, VALUE* __restrict__ y,
-                                         const VALUE* __restrict__ w, int logic) {
+                                         const VALUE* __restrict__ w, int step) {
     Scalar sums[PAIRS ? PAIRS : 1] = {};
     each_product(indptr, indices, data, space.rows, x, [&](i64 row, VALUE sum) {
         y[row] = sum;
@@ -20,28 +20,28 @@ __device__ __forceinline__ void multiply(const Space& space, const INDEX* __rest
             add_product(sums[PAIRS == 2], sum, sum);
         }
     });
-    if (PAIRS) finish(space, (Logic)logic, sums);
+    if (PAIRS) finish(space, (ScalarStep)step, sums);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    multiply_plain(Space space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x,
+    multiply_plain(KrylovSpace space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x,
                    VALUE* y) {
     multiply<0>(space, indptr, indices, data, x, y, nullptr, 0);
 }
 extern "C" __global__ void __launch_bounds__(THREADS)
-    multiply_one(Space space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x, VALUE* y,
-                 const VALUE* w, int logic) {
-    if (space.is_active()) multiply<1>(space, indptr, indices, data, x, y, w, logic);
+    multiply_one(KrylovSpace space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x,
+                 VALUE* y, const VALUE* w, int step) {
+    if (space.is_active()) multiply<1>(space, indptr, indices, data, x, y, w, step);
 }
 extern "C" __global__ void __launch_bounds__(THREADS)
-    multiply_two(Space space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x, VALUE* y,
-                 const VALUE* w, int logic) {
-    if (space.is_active()) multiply<2>(space, indptr, indices, data, x, y, w, logic);
+    multiply_two(KrylovSpace space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x,
+                 VALUE* y, const VALUE* w, int step) {
+    if (space.is_active()) multiply<2>(space, indptr, indices, data, x, y, w, step);
 }
 
-// Y = A X for several columns: a thread to an entry of Y.
+// Y = A X for several columns: a thread per entry of Y.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    multiply_columns(Space space, const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+    multiply_columns(KrylovSpace space, const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                      const VALUE* __restrict__ data, const VALUE* __restrict__ x, VALUE* __restrict__ y) {
     const Walk walk(space);
     for (i64 e = walk.at; e < walk.end; e += walk.step) {

@@ -2,20 +2,20 @@
 #include "runtime/arithmetic.cuh"
 #include "krylov/scalar_steps.cuh"
 
-// Inner products and updates of the vectors of Krylov solvers, with what follows from their sums.
+// Inner products and fused vector updates of Krylov solvers, each followed by its scalar step.
 
-// sum conj(u) v for one or two pairs of vectors.
+// Inner products <u, v> = sum conj(u) v of one or two pairs of vectors.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    dot_one(Space space, int logic, const VALUE* __restrict__ u, const VALUE* __restrict__ v) {
-    if (!space.is_active() && logic != START) return;
+    dot_one(KrylovSpace space, int step, const VALUE* __restrict__ u, const VALUE* __restrict__ v) {
+    if (!space.is_active() && step != STEP_START) return;
     const Walk walk(space);
     Scalar sums[1] = {};
     EACH_ENTRY (e, walk) add_product(sums[0], u[e], v[e]);
-    finish(space, (Logic)logic, sums);
+    finish(space, (ScalarStep)step, sums);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    dot_two(Space space, int logic, const VALUE* __restrict__ u0, const VALUE* __restrict__ v0,
+    dot_two(KrylovSpace space, int step, const VALUE* __restrict__ u0, const VALUE* __restrict__ v0,
             const VALUE* __restrict__ u1, const VALUE* __restrict__ v1) {
     if (!space.is_active()) return;
     const Walk walk(space);
@@ -24,108 +24,116 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         add_product(sums[0], u0[e], v0[e]);
         add_product(sums[1], u1[e], v1[e]);
     }
-    finish(space, (Logic)logic, sums);
+    finish(space, (ScalarStep)step, sums);
 }
 
-// Sums that were found elsewhere, LARGEST_SUMS for each column.
-extern "C" __global__ void __launch_bounds__(THREADS) take_sums(Space space, int logic, const Scalar* sums) {
+// The scalar step from inner products that the user's function computed, LARGEST_SUMS for each column.
+extern "C" __global__ void __launch_bounds__(THREADS) take_sums(KrylovSpace space, int step, const Scalar* sums) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     for (int i = threadIdx.x; i < LARGEST_SUMS * space.columns; i += THREADS) totals[i] = sums[i];
     __syncthreads();
-    advance_all<LARGEST_SUMS>(space, (Logic)logic, totals);
+    scalar_steps<LARGEST_SUMS>(space, (ScalarStep)step, totals);
 }
 
+// p = z + beta p.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    cg_direction(Space space, const VALUE* __restrict__ z, VALUE* __restrict__ p) {
+    cg_direction(KrylovSpace space, const VALUE* __restrict__ z, VALUE* __restrict__ p) {
     if (!space.is_active()) return;
     const Walk walk(space);
-    if (space.status(walk.column) != RUNNING) return;
-    const VALUE beta = narrow(space.scalar(BETA, walk.column));
+    if (space.status(walk.column) != STATUS_RUNNING) return;
+    const VALUE beta = narrow(space.scalar(SCALAR_BETA, walk.column));
     EACH_ENTRY (e, walk) p[e] = z[e] + beta * p[e];
 }
 
+// x += alpha p, r -= alpha q, and norm(r)^2 unless `summed` is 0.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    cg_step(Space space, int summed, VALUE* __restrict__ x, VALUE* __restrict__ r, const VALUE* __restrict__ p,
+    cg_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* __restrict__ r, const VALUE* __restrict__ p,
             const VALUE* __restrict__ q) {
     if (!space.is_active()) return;
     const Walk walk(space);
     Scalar sums[1] = {};
-    if (space.status(walk.column) == RUNNING) {
-        const VALUE alpha = narrow(space.scalar(ALPHA, walk.column));
+    if (space.status(walk.column) == STATUS_RUNNING) {
+        const VALUE alpha = narrow(space.scalar(SCALAR_ALPHA, walk.column));
         EACH_ENTRY (e, walk) {
             x[e] = x[e] + alpha * p[e];
-            const VALUE rest = r[e] - alpha * q[e];
-            r[e] = rest;
-            add_product(sums[0], rest, rest);
+            const VALUE residual = r[e] - alpha * q[e];
+            r[e] = residual;
+            add_product(sums[0], residual, residual);
         }
     }
-    if (summed) finish(space, CG_STEP, sums);
+    if (summed) finish(space, STEP_CG_STEP, sums);
 }
 
+// p = r + beta (p - omega v).
 extern "C" __global__ void __launch_bounds__(THREADS)
-    bi_direction(Space space, const VALUE* __restrict__ r, VALUE* __restrict__ p, const VALUE* __restrict__ v) {
+    bicgstab_direction(KrylovSpace space, const VALUE* __restrict__ r, VALUE* __restrict__ p,
+                       const VALUE* __restrict__ v) {
     if (!space.is_active()) return;
     const Walk walk(space);
-    if (space.status(walk.column) != RUNNING) return;
-    if (space.number(FRESH, walk.column)) {
+    if (space.status(walk.column) != STATUS_RUNNING) return;
+    if (space.number(NUMBER_FRESH, walk.column)) {
         EACH_ENTRY (e, walk) p[e] = r[e];
         return;
     }
-    const VALUE beta = narrow(space.scalar(BETA, walk.column)), omega = narrow(space.scalar(OMEGA, walk.column));
+    const VALUE beta = narrow(space.scalar(SCALAR_BETA, walk.column)),
+                omega = narrow(space.scalar(SCALAR_OMEGA, walk.column));
     EACH_ENTRY (e, walk) p[e] = r[e] + beta * (p[e] - omega * v[e]);
 }
 
+// s = r - alpha v, in place of r, and norm(s)^2 unless `summed` is 0.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    bi_half(Space space, int summed, VALUE* __restrict__ r, const VALUE* __restrict__ v) {
+    bicgstab_half_step(KrylovSpace space, int summed, VALUE* __restrict__ r, const VALUE* __restrict__ v) {
     if (!space.is_active()) return;
     const Walk walk(space);
     Scalar sums[1] = {};
-    if (space.status(walk.column) == RUNNING) {
-        const VALUE alpha = narrow(space.scalar(ALPHA, walk.column));
+    if (space.status(walk.column) == STATUS_RUNNING) {
+        const VALUE alpha = narrow(space.scalar(SCALAR_ALPHA, walk.column));
         EACH_ENTRY (e, walk) {
-            const VALUE rest = r[e] - alpha * v[e];
-            r[e] = rest;
-            add_product(sums[0], rest, rest);
+            const VALUE residual = r[e] - alpha * v[e];
+            r[e] = residual;
+            add_product(sums[0], residual, residual);
         }
     }
-    if (summed) finish(space, BI_HALF, sums);
+    if (summed) finish(space, STEP_BICGSTAB_HALF_STEP, sums);
 }
 
-// `shat` may be r itself.
+// x += alpha phat + omega shat, r -= omega t, and norm(r)^2 and <shadow, r> unless `summed` is 0. Columns that converged
+// at the half step only add alpha phat. `shat` may alias r.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    bi_step(Space space, int summed, VALUE* __restrict__ x, VALUE* r, const VALUE* __restrict__ t,
-            const VALUE* __restrict__ phat, const VALUE* shat, const VALUE* __restrict__ shadow) {
+    bicgstab_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* r, const VALUE* __restrict__ t,
+                  const VALUE* __restrict__ phat, const VALUE* shat, const VALUE* __restrict__ shadow) {
     if (!space.is_active()) return;
     const Walk walk(space);
     Scalar sums[2] = {};
     const double status = space.status(walk.column);
-    const VALUE alpha = narrow(space.scalar(ALPHA, walk.column)), omega = narrow(space.scalar(OMEGA, walk.column));
-    if (status == HALF) {
+    const VALUE alpha = narrow(space.scalar(SCALAR_ALPHA, walk.column)),
+                omega = narrow(space.scalar(SCALAR_OMEGA, walk.column));
+    if (status == STATUS_HALF) {
         EACH_ENTRY (e, walk) x[e] = x[e] + alpha * phat[e];
-    } else if (status == RUNNING) {
+    } else if (status == STATUS_RUNNING) {
         EACH_ENTRY (e, walk) {
             x[e] = x[e] + (alpha * phat[e] + omega * shat[e]);
-            const VALUE rest = r[e] - omega * t[e];
-            r[e] = rest;
-            add_product(sums[0], rest, rest);
-            add_product(sums[1], shadow[e], rest);
+            const VALUE residual = r[e] - omega * t[e];
+            r[e] = residual;
+            add_product(sums[0], residual, residual);
+            add_product(sums[1], shadow[e], residual);
         }
     }
-    if (summed) finish(space, BI_STEP, sums);
+    if (summed) finish(space, STEP_BICGSTAB_STEP, sums);
 }
 
-// The norm of x + alpha * extra - x_true, for the last record; `extra` is null after a whole step.
+// norm(x + alpha phat - x_true) for the last record; `phat` is null after a whole step.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    measure_error(Space space, const VALUE* __restrict__ x, const VALUE* __restrict__ extra,
+    measure_error(KrylovSpace space, const VALUE* __restrict__ x, const VALUE* __restrict__ phat,
                   const VALUE* __restrict__ x_true) {
-    if (*(volatile double*)(space.report + UNMEASURED) == 0) return;
+    if (*(volatile double*)(space.report + REPORT_UNMEASURED) == 0) return;
     const Walk walk(space);
-    const VALUE alpha = narrow(space.scalar(ALPHA, walk.column));
+    const VALUE alpha = narrow(space.scalar(SCALAR_ALPHA, walk.column));
     Scalar sums[1] = {};
     EACH_ENTRY (e, walk) {
-        const VALUE own = extra ? x[e] + alpha * extra[e] : x[e];
-        const VALUE off = own - x_true[e];
-        add_product(sums[0], off, off);
+        const VALUE current = phat ? x[e] + alpha * phat[e] : x[e];
+        const VALUE error = current - x_true[e];
+        add_product(sums[0], error, error);
     }
-    finish(space, ERROR, sums);
+    finish(space, STEP_ERROR, sums);
 }

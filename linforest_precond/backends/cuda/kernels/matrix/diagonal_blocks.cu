@@ -1,9 +1,9 @@
 #include "runtime/common.cuh"
-// Blocks here have a size known at run time: only the arithmetic of numbers is taken.
+// The block size is known at run time only: of this header, the arithmetic of numbers is used.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
 
-// Each row copies what it stores inside its diagonal block; a short last block is filled up with the identity.
+// Each row copies its entries inside its diagonal block; a short last block is padded with the identity.
 extern "C" __global__ void copy_diagonal_blocks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                                 const VALUE* __restrict__ data, i64 rows, int size, i64 count,
                                                 VALUE* __restrict__ blocks) {
@@ -22,7 +22,7 @@ extern "C" __global__ void copy_diagonal_blocks(const INDEX* __restrict__ indptr
     }
 }
 
-// A block in shared memory and its inverse to be, worked on by the lanes of a part of a warp, a row or a column each.
+// A block and its inverse in shared memory, processed by a group of lanes of a warp, one row or column per lane.
 struct Workspace {
     VALUE* pivots;
     VALUE* inverse;
@@ -42,7 +42,7 @@ __device__ __forceinline__ void load(const Workspace& work, const VALUE* __restr
     __syncwarp();
 }
 
-// Whether the block is Hermitian with positive pivots; it is destroyed. The answer is the same in all lanes.
+// Whether the block, which is overwritten, is Hermitian with positive pivots. All lanes return the same.
 __device__ __forceinline__ bool is_definite(const Workspace& work, const VALUE* __restrict__ block, u32 lanes) {
     bool good = true;
     if (work.lane < work.size)
@@ -63,16 +63,10 @@ __device__ __forceinline__ bool is_definite(const Workspace& work, const VALUE* 
     return (__ballot_sync(FULL_WARP, good) & lanes) == lanes;
 }
 
-#define SMALLEST_NORMAL (sizeof(WEIGHT) == 4 ? (WEIGHT)1.17549435e-38f : (WEIGHT)2.2250738585072014e-308)
-
-// What a pivot becomes that vanishes beside its block, or is too small to be inverted.
-__device__ __forceinline__ VALUE lifted_beside(VALUE pivot, WEIGHT block_size) {
-    return ROOT_EPSILON * block_size < SMALLEST_NORMAL ? from_real(1) : lifted(pivot, block_size);
-}
-
-// Gauss-Jordan with partial pivoting; pivots that vanish beside the block are lifted. Returns how many were.
+// Gauss-Jordan elimination with partial pivoting. Pivots that are tiny relative to the block are perturbed; returns how
+// many were.
 __device__ __forceinline__ int invert(const Workspace& work) {
-    int lifts = 0;
+    int perturbed = 0;
     WEIGHT block_size = 0;
     for (int i = 0; i < work.size * work.size; ++i) block_size = fmax(block_size, size_of(work.pivots[i]));
     for (int k = 0; k < work.size; ++k) {
@@ -80,9 +74,9 @@ __device__ __forceinline__ int invert(const Workspace& work) {
         for (int r = k + 1; r < work.size; ++r)
             if (size_of(work.pivot(r, k)) > size_of(work.pivot(best, k))) best = r;
         VALUE head = work.pivot(best, k);
-        if (size_of(head) <= EPSILON * block_size || size_of(head) < SMALLEST_NORMAL) {
-            head = lifted_beside(head, block_size);
-            ++lifts;
+        if (size_of(head) <= EPSILON * block_size || size_of(head) < LEAST_PIVOT) {
+            head = lifted(head, block_size);
+            ++perturbed;
         }
         const VALUE factor = inverse(head);
         __syncwarp();
@@ -103,10 +97,10 @@ __device__ __forceinline__ int invert(const Workspace& work) {
         }
         __syncwarp();
     }
-    return lifts;
+    return perturbed;
 }
 
-// Inverts all blocks, `lanes` lanes to a block; one warp to a thread block.
+// Inverts all blocks with `lanes` lanes per block, one warp per thread block.
 extern "C" __global__ void invert_blocks(const VALUE* __restrict__ blocks, i64 count, int size, int lanes,
                                          VALUE* __restrict__ inverses, i64* report) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -114,31 +108,31 @@ extern "C" __global__ void invert_blocks(const VALUE* __restrict__ blocks, i64 c
     VALUE* own = (VALUE*)memory + place * 2 * size * size;
     const Workspace work = {own, own + size * size, size, lane};
     const u32 own_lanes = (lanes == 32 ? FULL_WARP : (1u << lanes) - 1) << place * lanes;
-    u64 lifts = 0, not_definite = 0;
+    u64 perturbed = 0, not_definite = 0;
     for (i64 first = (i64)blockIdx.x * at_once; first < count; first += (i64)gridDim.x * at_once) {
-        // Lanes beyond the last block repeat it and keep the answer to themselves.
+        // Lanes beyond the last block repeat it, for the warp's synchronization, and write nothing.
         const bool beyond = first + place >= count;
         const i64 number = beyond ? count - 1 : first + place;
         const VALUE* block = blocks + number * size * size;
         load(work, block);
         const bool definite = is_definite(work, block, own_lanes);
         load(work, block);
-        const int own_lifts = invert(work);
+        const int own_perturbed = invert(work);
         if (beyond || lane >= size) continue;
         for (int c = 0; c < size; ++c) inverses[number * size * size + lane * size + c] = work.other(lane, c);
         if (lane) continue;
-        lifts += own_lifts;
+        perturbed += own_perturbed;
         not_definite += !definite;
     }
     __syncwarp();
-    lifts = warp_sum(lifts);
+    perturbed = warp_sum(perturbed);
     not_definite = warp_sum(not_definite);
     if (threadIdx.x) return;
-    if (lifts) atomicAdd((u64*)report, lifts);
+    if (perturbed) atomicAdd((u64*)report, perturbed);
     if (not_definite) atomicAdd((u64*)report + 1, not_definite);
 }
 
-// Each entry of x adds up its block's row (or column) times its part of b. Strides count numbers.
+// x = inverse b, one thread per entry of x: a row (or column) of a block times its part of b. Strides are in elements.
 extern "C" __global__ void multiply_blocks(const VALUE* __restrict__ inverses, int size, int transpose,
                                            const RESULT* __restrict__ b, RESULT* __restrict__ x, i64 rows, i64 columns,
                                            i64 b_row, i64 b_column, i64 x_row, i64 x_column) {

@@ -2,39 +2,41 @@
 #include "runtime/arithmetic.cuh"
 #include "tridiagonal/strided_vectors.cuh"
 
-// Solves a tridiagonal system by orthogonal elimination, stable for every nonsingular matrix. The rows of a group are
-// folded into a relation: two equations between (x before the group, its first x) and (its last x, x behind the group).
-// Relations are folded in turn until one is left, which gives the first and the last x; then all others follow
-// backwards. No factors are stored: eliminating again takes less time than reading them. (Choosing pivots among the
-// equations instead would let the two equations of a relation become parallel.)
+// Solves a tridiagonal system by orthogonal elimination (Householder reflections), backward stable for every nonsingular
+// matrix: a structured orthogonal factorization as in Wright, "Stable Parallel Algorithms for Two-Point Boundary Value
+// Problems", SIAM J. Sci. Stat. Comput. 13, 1992. The rows of a group are folded into a relation: two equations between
+// (the x before the group, its first x) and (its last x, the x after the group). Groups of relations are folded in turn
+// until one relation is left, which gives the first and the last x; the others follow by back substitution. No factors
+// are stored: repeating the elimination takes less time than reading them. (Row exchanges instead of reflections could
+// leave a relation with two almost parallel equations.)
 #define GROUP 16
 #define RELATIONS 4
 #define THREADS 128
 #define TILE (GROUP * THREADS)
-// Threads of the block that folds the last relations.
+// Threads of the block that folds the coarsest levels.
 #define TOP_THREADS 512
-// SINGULAR is 0 for systems that are not known to be singular, and else the size in bytes of the real numbers
-// that their answers are asked for in. Unknowns whose entries are smaller than the least have vanished; they take
-// the entry that `lifted` gives to rows of LIFTED_SIZE, the square root of those numbers' epsilon.
+// SINGULAR is 0 for systems that are not known to be singular, otherwise the bytes of a real number of the solutions'
+// type. An unknown has vanished from equations where its entries are smaller than LEAST_ENTRY; it gets the entry of a
+// perturbed pivot in a row of norm PERTURBED_SIZE, so that the entry is sqrt(eps) of that type.
 #define LEAST_ENTRY (SINGULAR == 4 ? (WEIGHT)0x1p-30 : SINGULAR ? (WEIGHT)0x1p-48 : LEAST_PIVOT)
 #define LEAST_SQUARE (SINGULAR ? LEAST_ENTRY * LEAST_ENTRY : LEAST_PIVOT)
-#define LIFTED_SIZE (SINGULAR == 4 ? (WEIGHT)23170.475 : (WEIGHT)1)
+#define PERTURBED_SIZE (SINGULAR == 4 ? (WEIGHT)23170.475 : (WEIGHT)1)
 
-// The exponent of two just above a size, within bounds whose powers are ordinary numbers.
+// The binary exponent of a size, clamped so that 2^-exponent is a normal number.
 __device__ __forceinline__ int exponent_of(WEIGHT size) {
     constexpr int largest = sizeof(WEIGHT) == 4 ? 120 : 1000;
     int exponent;
     frexp(size, &exponent);
     return min(max(exponent, -largest), largest);
 }
-// 2^-exponent for such an exponent.
+// 2^-exponent for an exponent in that range.
 __device__ __forceinline__ WEIGHT power_below(int exponent) {
     return sizeof(WEIGHT) == 4 ? (WEIGHT)__int_as_float((127 - exponent) << 23)
                                : (WEIGHT)__hiloint2double((1023 - exponent) << 20, 0);
 }
 __device__ __forceinline__ VALUE shifted_down(VALUE a, int exponent) { return scaled(a, power_below(exponent)); }
 
-// One equation in so many unknowns.
+// One equation in UNKNOWNS unknowns.
 template <int UNKNOWNS>
 struct Equation {
     VALUE at[UNKNOWNS];
@@ -46,7 +48,7 @@ struct Equation {
         for (int i = 1; i < UNKNOWNS; ++i) largest = fmax(largest, size_of(at[i]));
         return largest;
     }
-    // Brings the size between one half and one, exactly.
+    // Scales the equation by a power of two, exactly, to a size between one half and one.
     __device__ __forceinline__ void normalize() {
         const WEIGHT factor = power_below(exponent_of(size()));
         EACH (i, UNKNOWNS) at[i] = scaled(at[i], factor);
@@ -67,7 +69,7 @@ __device__ __forceinline__ void split(float a, WEIGHT& length, float& phase) {
 __device__ __forceinline__ void split(double a, WEIGHT& length, double& phase) {
     length = fabs(a), phase = a < 0 ? -1 : 1;
 }
-// A number's length and the number of length one beside it.
+// The polar form: a = length * phase.
 template <typename Complex>
 __device__ __forceinline__ void split(Complex a, WEIGHT& length, Complex& phase) {
     length = sqrt(square_of(a));
@@ -75,7 +77,7 @@ __device__ __forceinline__ void split(Complex a, WEIGHT& length, Complex& phase)
     if (length != 0) phase = {a.re / length, a.im / length};
 }
 
-// Rotates two equations until one loses an unknown to the other.
+// Givens rotation of two equations that eliminates an unknown from `losing`.
 template <int UNKNOWNS>
 __device__ __forceinline__ void rotate(Equation<UNKNOWNS>& keeping, Equation<UNKNOWNS>& losing, int unknown) {
     const WEIGHT length = sqrt(square_of(keeping.at[unknown]) + square_of(losing.at[unknown]));
@@ -92,19 +94,19 @@ __device__ __forceinline__ void rotate(Equation<UNKNOWNS>& keeping, Equation<UNK
     losing.at[unknown] = VALUE{};
 }
 
-// Gives unknown U, which vanished from all equations, the last one, with a small entry. In a singular system that
-// is one that says nothing about any other unknown, once each of these was left in one equation: one that another
-// unknown needs would leave that one without, and solutions would grow from row to row. If there are several, all
-// right-hand sides are added: on the way back some are equations of known numbers, and nothing is left of them. If
-// there is none, that about the unknown next to U gives up what it says.
+// Unknown U has vanished from all equations: the last equation gets a small entry for it. In a singular system the other
+// equations are first brought to triangular form, and the equations that are then empty (free of all other unknowns)
+// are the ones to use: an equation that another unknown needs would leave that unknown without, and solutions would grow
+// from row to row. The right-hand sides of several empty equations are added: on the way back some hold known numbers
+// only, and are zero. If no equation is empty, that of the unknown next to U is used.
 template <int U, int UNKNOWNS, int EQUATIONS>
-__device__ __forceinline__ void lift(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
+__device__ __forceinline__ void perturb(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
     constexpr int last = EQUATIONS - 1;
     if (!SINGULAR) {
-        equations[last].at[U] = lifted(equations[last].at[U], LIFTED_SIZE);
+        equations[last].at[U] = lifted(equations[last].at[U], PERTURBED_SIZE);
         return;
     }
-    Equation<UNKNOWNS> copies[EQUATIONS];  // in memory: the equations themselves stay in registers
+    Equation<UNKNOWNS> copies[EQUATIONS];  // in local memory: the equations themselves stay in registers
     EACH (e, EQUATIONS) copies[e] = equations[e], copies[e].at[U] = VALUE{};
     int left = last;
 #pragma unroll 1
@@ -117,12 +119,12 @@ __device__ __forceinline__ void lift(Equation<UNKNOWNS> (&equations)[EQUATIONS])
     for (int e = 1; e <= left; ++e) right = right + copies[e].right;
     EACH (e, last) equations[e] = copies[e + 1];
     equations[last] = {};
-    equations[last].at[U] = lifted(VALUE{}, LIFTED_SIZE);
+    equations[last].at[U] = lifted(VALUE{}, PERTURBED_SIZE);
     equations[last].right = right;
 }
 
-// Eliminates unknown U from all equations but the last, by one reflection. Returns whether it had vanished from all of
-// them, and was lifted.
+// Householder reflection that eliminates unknown U from all equations but the last. Returns whether U had vanished from
+// all of them, so that its pivot was perturbed.
 template <int U, int UNKNOWNS, int EQUATIONS>
 __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
     constexpr int last = EQUATIONS - 1;
@@ -134,7 +136,7 @@ __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATI
     const WEIGHT length = sqrt(squares);
     EACH (e, last) equations[e].at[U] = VALUE{};
     if (squares < LEAST_SQUARE) {
-        lift<U>(equations);
+        perturb<U>(equations);
         return true;
     }
     WEIGHT own;
@@ -159,12 +161,13 @@ __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATI
     return false;
 }
 
-// Two equations between what lies before a span of rows and what lies behind it, unknowns (before 1, before 2, behind 1,
-// behind 2), stored entry by entry: `count` numbers each.
+// Two equations between the unknowns at both ends of a span of rows: (x before the span, its first x, its last x, x
+// after the span).
 struct Relation {
     Equation<4> first, second;
 
-    // Brings the sizes between one half and one, unless rounding errors may be all that is left of an equation.
+    // Scales both equations to sizes between one half and one. Not for singular systems, where an equation may consist of
+    // rounding errors only.
     __device__ __forceinline__ void normalize() {
         if (SINGULAR) return;
         first.normalize();
@@ -172,6 +175,7 @@ struct Relation {
     }
 };
 
+// An array of relations as a structure of arrays, for coalesced accesses: `count` numbers for each entry.
 struct Relations {
     VALUE* entries;
     i64 count;
@@ -190,13 +194,13 @@ struct Relations {
         entries[8 * count + r] = relation.first.right;
         entries[9 * count + r] = relation.second.right;
     }
-    // Relations of groups of these, behind them in memory.
+    // The next level: a relation per group of RELATIONS, stored after this level.
     __device__ __forceinline__ Relations folded() const {
         return {entries + 10 * count, (count + RELATIONS - 1) / RELATIONS};
     }
 };
 
-// The two unknowns that lie between one span of rows and the next: its last x, the first x of the next.
+// The two unknowns at the boundary of two spans: the last x of one, the first x of the next.
 struct Pair {
     VALUE last, first;
 };
@@ -205,8 +209,8 @@ __device__ __forceinline__ void mark(u8* marks, i64 row, bool vanished) {
     if (marks && vanished) marks[row] = 1;
 }
 
-// A system whose rows and columns were brought to sizes between one half and one, by powers of two.
-struct Rows {
+// An equilibrated system: rows and columns were scaled by powers of two to norms between one half and one.
+struct EquilibratedRows {
     const VALUE* lower;
     const VALUE* diagonal;
     const VALUE* upper;
@@ -230,11 +234,11 @@ struct Rows {
     }
 };
 
-// A tile of rows in shared memory, with one place left free behind each group: threads that walk through their groups
-// side by side then meet no bank conflicts.
+// A tile of rows in shared memory, padded by one entry after each group, so that threads that traverse their groups in
+// lockstep have no bank conflicts.
 #define PADDED(i) ((i) + (i) / GROUP)
 
-struct Tile {
+struct PivotTile {
     VALUE* lower;
     VALUE* diagonal;
     VALUE* upper;
@@ -247,15 +251,15 @@ struct Tile {
 
 extern __shared__ __align__(16) char shared_memory[];
 
-__device__ __forceinline__ Tile tile_memory() {
+__device__ __forceinline__ PivotTile tile_memory() {
     VALUE* const memory = (VALUE*)shared_memory;
     constexpr int size = PADDED(TILE);
     return {memory, memory + size, memory + 2 * size, memory + 3 * size};
 }
 
-// Brings a tile and one column of its right-hand side into shared memory; without right-hand side it is 0.
-__device__ __forceinline__ Tile load_tile(const Rows& rows, const Vectors& vectors, i64 column) {
-    const Tile tile = tile_memory();
+// Loads a tile and one column of the right-hand side (0 if there is none) into shared memory.
+__device__ __forceinline__ PivotTile load_tile(const EquilibratedRows& rows, const Vectors& vectors, i64 column) {
+    const PivotTile tile = tile_memory();
     const i64 first = (i64)blockIdx.x * TILE;
     const VALUE zero = VALUE{};
 #pragma unroll 4
@@ -277,10 +281,10 @@ __device__ __forceinline__ Tile load_tile(const Rows& rows, const Vectors& vecto
     return tile;
 }
 
-// Folds each group of rows into a relation; rows whose unknown vanished are marked.
+// Folds each group of rows into a relation, one thread per group; marks the rows whose unknown vanished.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    fold_rows(Rows rows, Vectors vectors, i64 column, VALUE* entries, u8* marks) {
-    const Tile tile = load_tile(rows, vectors, column);
+    fold_rows(EquilibratedRows rows, Vectors vectors, i64 column, VALUE* entries, u8* marks) {
+    const PivotTile tile = load_tile(rows, vectors, column);
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x, first = group * GROUP;
     if (first >= rows.count) return;
     const int length = (int)min((i64)GROUP, rows.count - first), base = threadIdx.x * (GROUP + 1);
@@ -302,7 +306,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     relations.store(group, relation);
 }
 
-// Folds one group of relations, each over `span` of the `count` rows.
+// Folds one group of relations, each of which spans `span` of the `count` rows.
 __device__ __forceinline__ void fold_group(const Relations& relations, i64 group, const Relations& folded, i64 span,
                                            i64 count, u8* marks) {
     const i64 first = group * RELATIONS, last = min(first + RELATIONS, relations.count);
@@ -333,12 +337,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (group < folded.count) fold_group(relations, group, folded, span, count, marks);
 }
 
-// The pairs between the relations of one group, from those before and behind it. What is eliminated on the way
-// forward is kept: two pivot equations a step.
+// The pairs inside one group of relations, from the pairs at its ends: the elimination is repeated, keeping the two pivot
+// equations of each step for the back substitution.
 __device__ __forceinline__ void unfold_group(const Relations& relations, i64 group, const Pair* __restrict__ coarse,
                                              Pair* __restrict__ pairs) {
     const i64 first = group * RELATIONS, last = min(first + RELATIONS, relations.count);
-    const Pair before = coarse[group], behind = coarse[group + 1];
+    const Pair before = coarse[group], after = coarse[group + 1];
     Equation<4> kept[RELATIONS - 1][2];
     Relation relation = relations.load(first);
     EACH (e, 2) {
@@ -359,8 +363,8 @@ __device__ __forceinline__ void unfold_group(const Relations& relations, i64 gro
         a = {{three[0].at[2], three[0].at[3], zero, zero}, three[0].right};
         b = {{three[1].at[2], three[1].at[3], zero, zero}, three[1].right};
     }
-    Pair pair = behind;
-    if (last == relations.count) pairs[last] = behind;
+    Pair pair = after;
+    if (last == relations.count) pairs[last] = after;
     for (i64 r = last - 1; r > first; --r) {
         const Equation<4>&for_last = kept[r - first - 1][0], &for_first = kept[r - first - 1][1];
         Pair solved;
@@ -381,7 +385,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (group < relations.folded().count) unfold_group(relations, group, coarse, pairs);
 }
 
-// The first and the last x from the relation over all rows; nothing lies before and behind these.
+// The first and the last x from the relation that spans all rows; the unknowns outside are 0.
 __device__ __forceinline__ void solve_last(const Relations& relations, Pair* pairs, i64 count, u8* marks) {
     const Relation relation = relations.load(0);
     Equation<2> both[2] = {{{relation.first.at[1], relation.first.at[2]}, relation.first.right},
@@ -390,15 +394,15 @@ __device__ __forceinline__ void solve_last(const Relations& relations, Pair* pai
     VALUE entry = both[0].at[1];
     const bool vanished = size_of(entry) < LEAST_ENTRY;
     mark(marks, count - 1, vanished);
-    if (vanished) entry = lifted(entry, LIFTED_SIZE);
+    if (vanished) entry = lifted(entry, PERTURBED_SIZE);
     const VALUE last = both[0].right * inverse(entry);
     const VALUE first = (both[1].right - both[1].at[1] * last) * inverse(both[1].at[0]);
     pairs[0] = {VALUE{}, first};
     pairs[1] = {last, VALUE{}};
 }
 
-// Folds few relations to the end and unfolds them again, by one block of threads. The pairs of each level lie behind
-// those of the finer one.
+// The coarsest levels, folded and unfolded by one thread block. The pairs of each level are stored after those of the
+// finer one.
 extern "C" __global__ void __launch_bounds__(TOP_THREADS)
     solve_top(VALUE* entries, i64 relation_count, i64 span, i64 count, Pair* pairs, u8* marks) {
     Relations levels[16];
@@ -423,14 +427,14 @@ extern "C" __global__ void __launch_bounds__(TOP_THREADS)
     }
 }
 
-// The rows of each group from the pairs before and behind it.
+// The solution inside each group, from the pairs at its ends.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    unfold_rows(Rows rows, Vectors vectors, i64 column, const Pair* __restrict__ pairs) {
-    const Tile tile = load_tile(rows, vectors, column);
+    unfold_rows(EquilibratedRows rows, Vectors vectors, i64 column, const Pair* __restrict__ pairs) {
+    const PivotTile tile = load_tile(rows, vectors, column);
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x, first = group * GROUP;
     if (first < rows.count) {
         const int length = (int)min((i64)GROUP, rows.count - first), base = threadIdx.x * (GROUP + 1);
-        const Pair before = pairs[group], behind = pairs[group + 1];
+        const Pair before = pairs[group], after = pairs[group + 1];
         const VALUE zero = VALUE{}, half = from_real((WEIGHT)0.5);
         const Equation<3> row = tile.row(base);
         Equation<3> a = {{zero, row.at[2], zero}, (row.right - row.at[0] * before.last) - row.at[1] * before.first};
@@ -439,7 +443,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             const int at = base + j;
             Equation<3> equations[3] = {a, b, tile.row(at)};
             eliminate<0>(equations);
-            // The pivot equation takes the place of a row that is used up.
+            // The pivot equation overwrites a row that is no longer needed.
             tile.lower[at - 1] = inverse(equations[2].at[0]);
             tile.diagonal[at - 1] = equations[2].at[1];
             tile.upper[at - 1] = equations[2].at[2];
@@ -447,7 +451,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             a = {{equations[0].at[1], equations[0].at[2], zero}, equations[0].right};
             b = {{equations[1].at[1], equations[1].at[2], zero}, equations[1].right};
         }
-        VALUE next = behind.first, own = behind.last;
+        VALUE next = after.first, own = after.last;
         tile.right[base + length - 1] = own;
         for (int at = base + length - 2; at >= base; --at) {
             const VALUE x = ((tile.right[at] - tile.diagonal[at] * own) - tile.upper[at] * next) * tile.lower[at];
@@ -467,14 +471,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The exponents of the rows' sizes.
+// The binary exponents of the rows' norms.
 extern "C" __global__ void row_exponents(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
                                          const VALUE* __restrict__ upper, i64 count, short* __restrict__ exponents) {
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x)
         exponents[i] = exponent_of(fmax(fmax(size_of(lower[i]), size_of(diagonal[i])), size_of(upper[i])));
 }
 
-// The exponents of the columns' sizes, once the rows have theirs.
+// The binary exponents of the columns' norms after row scaling.
 extern "C" __global__ void column_exponents(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
                                             const VALUE* __restrict__ upper, i64 count, const short* __restrict__ rows,
                                             short* __restrict__ exponents) {
@@ -486,6 +490,7 @@ extern "C" __global__ void column_exponents(const VALUE* __restrict__ lower, con
     }
 }
 
+// Scales rows and columns by powers of two, without rounding errors.
 extern "C" __global__ void equilibrate(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
                                        const VALUE* __restrict__ upper, i64 count, const short* __restrict__ rows,
                                        const short* __restrict__ columns, VALUE* __restrict__ new_lower,

@@ -1,29 +1,18 @@
 #include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
+#include "tridiagonal/findings.cuh"
 
-// The pivots of a (block) tridiagonal matrix in the order of its rows, found by nested elimination: groups of
-// GROUP rows are reduced to their last rows, these again, until few rows are left; then the pivots are handed
-// down.
+// LU factorization of a (block) tridiagonal matrix without pivoting: the pivots of the Thomas algorithm, computed in
+// parallel by the partition method (Wang, "A Parallel Method for Tridiagonal Equations", ACM TOMS 7, 1981), applied
+// recursively. Groups of GROUP rows are reduced to their last rows, which form a smaller tridiagonal system. From the
+// pivots of that system, each group computes those of its own rows.
 #define GROUP 16
 
-// What is counted on the way; the order of `Finding` in records.py.
-enum Finding {
-    LIFTED,
-    INDEFINITE,
-    GROWN,
-    NOT_ROW_DOMINANT,
-    NOT_COLUMN_DOMINANT,
-    NOT_SYMMETRIC,
-    NOT_HERMITIAN,
-    NOT_POSITIVE,
-    TORN
-};
-
-// Pivots smaller than this part of their rows count as grown.
+// An inverse pivot above this size, relative to its row, counts as grown.
 #define LARGEST_GROWTH 8
-// Roundings that two ways to one pivot may differ by.
-#define LARGEST_TEAR 16
-// Pivots of so many roundings of their rows have vanished.
+// The rounding errors, relative to the row, by which two computations of one pivot may differ.
+#define LARGEST_MISMATCH 16
+// A pivot is tiny below this multiple of its row's norm.
 #define VANISHING (64 * EPSILON)
 
 struct Rows {
@@ -41,7 +30,7 @@ struct Row {
     }
 };
 
-// A thread walks through its rows in chunks of 32 bytes, so that every piece of memory is fetched once.
+// A thread loads its rows in chunks of 32 bytes, one memory sector, so that each sector is fetched once.
 constexpr int chunk_rows = BLOCK_BYTES < 32 ? 32 / BLOCK_BYTES : 1;
 
 struct Chunk {
@@ -83,8 +72,9 @@ __device__ __forceinline__ RowChunk load_rows(const Rows& rows, i64 first) {
             load_chunk(rows.upper, first, rows.count)};
 }
 
-// The inverse of a pivot block by Gauss-Jordan with partial pivoting; pivots that vanish beside the row are lifted.
-__device__ __forceinline__ Block lifted_inverse(Block pivot, WEIGHT row_size, u32& lifts) {
+// The inverse of a pivot block by Gauss-Jordan elimination with partial pivoting. A tiny pivot is perturbed to
+// +-sqrt(eps) times its row's norm, and counted.
+__device__ __forceinline__ Block perturbed_inverse(Block pivot, WEIGHT row_size, u32& perturbed) {
     Block other = identity();
 #pragma unroll
     for (int k = 0; k < BLOCK; ++k) {
@@ -104,7 +94,7 @@ __device__ __forceinline__ Block lifted_inverse(Block pivot, WEIGHT row_size, u3
         VALUE head = pivot(k, k);
         if (size_of(head) <= VANISHING * row_size || size_of(head) < LEAST_PIVOT) {
             head = lifted(head, row_size);
-            ++lifts;
+            ++perturbed;
         }
         const VALUE factor = inverse(head);
 #pragma unroll
@@ -121,7 +111,7 @@ __device__ __forceinline__ Block lifted_inverse(Block pivot, WEIGHT row_size, u3
     return other;
 }
 
-// Whether a pivot block fails to be positive definite beside the diagonal it came from.
+// Whether a pivot block is not positive definite, relative to the diagonal block it came from.
 __device__ __forceinline__ bool is_indefinite(Block pivot, const Block& diagonal) {
 #pragma unroll
     for (int k = 0; k < BLOCK; ++k) {
@@ -136,19 +126,19 @@ __device__ __forceinline__ bool is_indefinite(Block pivot, const Block& diagonal
     return false;
 }
 
-__device__ __forceinline__ void add_finding(i64* report, Finding kind, u32 count) {
+__device__ __forceinline__ void add_finding(i64* report, PivotFinding kind, u32 count) {
     const u32 sum = (u32)warp_sum(count);
     if (threadIdx.x % 32 == 0 && sum) atomicAdd((u64*)report + kind, (u64)sum);
 }
 
-// Eliminates all rows of each group but the last: what is left of that row, its coupling to the last row of
-// the group before, and the group's effect on that row's diagonal and coupling.
+// Eliminates all rows of each group but the last. Writes the reduced last row (pivot, and coupling to the last row of the
+// group before), and the group's update of that previous row's diagonal and coupling.
 extern "C" __global__ void __launch_bounds__(128)
     reduce_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, Block* __restrict__ pivots,
                   Block* __restrict__ before, Block* __restrict__ change, Block* __restrict__ after) {
     const Rows rows = {lower, diagonal, upper, count};
     const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
-    u32 lifts = 0;
+    u32 perturbed = 0;
     if (first < count) {
         const i64 last = min(first + GROUP, count) - 1;
         Row row;
@@ -162,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(128)
                     pivot = next.diagonal;
                     p = next.lower;
                 } else {
-                    const Block w = lifted_inverse(pivot, row.size(), lifts), qw = q * w;
+                    const Block w = perturbed_inverse(pivot, row.size(), perturbed), qw = q * w;
                     c = c + qw * p;
                     const Block m = next.lower * w;
                     q = -(qw * row.upper);
@@ -179,7 +169,7 @@ extern "C" __global__ void __launch_bounds__(128)
     }
 }
 
-// The rows that are left, each with the effect of the group behind it.
+// The reduced system: each group's last row, updated by the elimination of the next group.
 extern "C" __global__ void join_groups(const Block* __restrict__ upper, i64 count, const Block* __restrict__ pivots,
                                        const Block* __restrict__ change, const Block* __restrict__ after,
                                        Block* __restrict__ joined_diagonal, Block* __restrict__ joined_upper) {
@@ -195,13 +185,14 @@ extern "C" __global__ void join_groups(const Block* __restrict__ upper, i64 coun
     joined_upper[group] = coupling;
 }
 
-// A row's sums beside its diagonal entries, and its likeness to its mirror image.
-struct Judgement {
-    u32 not_row_dominant, not_column_dominant, not_symmetric, not_hermitian, not_positive, grown, torn;
+// Counters of one thread; see `PivotFinding` in returns.py.
+struct Findings {
+    u32 not_row_dominant, not_column_dominant, not_symmetric, not_hermitian, not_positive, grown, inconsistent;
 };
 
-__device__ __forceinline__ void judge(Judgement& found, const Row& row, const Block& upper_before,
-                                      const Block& lower_after, bool is_last, const Block& inverse_pivot) {
+// Counts the properties of one row: growth, diagonal dominance, symmetry.
+__device__ __forceinline__ void examine(Findings& found, const Row& row, const Block& upper_before,
+                                        const Block& lower_after, bool is_last, const Block& inverse_pivot) {
     found.grown += !(size_of(inverse_pivot) * row.size() <= (WEIGHT)LARGEST_GROWTH);
     EACH (r, BLOCK) {
         WEIGHT in_row = 0, in_column = 0;
@@ -231,38 +222,40 @@ __device__ __forceinline__ void judge(Judgement& found, const Row& row, const Bl
     found.not_hermitian += !hermitian;
 }
 
-// What the reduction left of each group's last row, and the inverse pivots of these rows among themselves. Those
-// have the group behind them eliminated, too: they are not the pivots in the order of the rows.
+// The reduced last rows of the groups, and the inverse pivots of the reduced system. In that system the next group is
+// eliminated too, so its pivots are not those of the original row order.
 struct Ends {
     const Block* __restrict__ pivots;
     const Block* __restrict__ before;
     const Block* __restrict__ upper;
     const Block* __restrict__ inverses;
 
-    // The pivot of a group's last row in the order of the rows.
+    // The pivot of a group's last row in the original order.
     __device__ __forceinline__ Block last_pivot(i64 group) const {
         if (group == 0) return pivots[0];
         return pivots[group] - (before[group] * inverses[group - 1]) * upper[group - 1];
     }
 };
 
-// Whether two ways to a pivot differ by more than a few roundings of its row.
-__device__ __forceinline__ bool is_torn(const Block& a, const Block& b, WEIGHT row_size) {
-    const WEIGHT allowed = LARGEST_TEAR * EPSILON * row_size;
-    bool torn = false;
-    EACH (i, BLOCK * BLOCK) torn |= !(size_of(a.at[i] - b.at[i]) <= allowed);
-    return torn;
+// Whether two computations of a pivot differ by more than a few rounding errors of its row.
+__device__ __forceinline__ bool is_inconsistent(const Block& a, const Block& b, WEIGHT row_size) {
+    const WEIGHT allowed = LARGEST_MISMATCH * EPSILON * row_size;
+    bool differs = false;
+    EACH (i, BLOCK * BLOCK) differs |= !(size_of(a.at[i] - b.at[i]) <= allowed);
+    return differs;
 }
 
-// The inverse pivots of the rows of a group; the finest level is judged as well. Without ends it is the only one.
+// The inverse pivots of the rows of a group, from the pivot of the row before it; on the finest level the rows are
+// examined too. `ends` is null where one group holds all rows.
 template <bool FINEST>
-__device__ __forceinline__ void hand_down(const Rows& rows, const Ends* ends, i64 group, i64 first, i64 last,
-                                          Block* __restrict__ inverses, u32& indefinite, u32& lifts, Judgement& found) {
+__device__ __forceinline__ void pivots_of_group(const Rows& rows, const Ends* ends, i64 group, i64 first, i64 last,
+                                                Block* __restrict__ inverses, u32& indefinite, u32& perturbed,
+                                                Findings& found) {
     Block w = zeros<Block>(), up_before = zeros<Block>(), up_before_that = zeros<Block>();
     if (first) {
         const Row before = {rows.lower[first - 1], rows.diagonal[first - 1], rows.upper[first - 1]};
         u32 uncounted = 0;
-        w = lifted_inverse(ends->last_pivot(group - 1), before.size(), uncounted);
+        w = perturbed_inverse(ends->last_pivot(group - 1), before.size(), uncounted);
         up_before = before.upper;
     }
     Row row;
@@ -273,17 +266,17 @@ __device__ __forceinline__ void hand_down(const Rows& rows, const Ends* ends, i6
             const i64 j = begin + i;
             if (j > last) break;
             const Row next = chunk.row(i);
-            // A row is judged when the one behind it is known.
-            if (FINEST && j > first) judge(found, row, up_before_that, next.lower, false, w);
+            // A row is examined once the next one is loaded.
+            if (FINEST && j > first) examine(found, row, up_before_that, next.lower, false, w);
             Block pivot = next.diagonal;
             if (j > 0) pivot = pivot - (next.lower * w) * up_before;
             if (j == last && ends) {
                 const Block other = ends->last_pivot(group);
-                if (FINEST) found.torn += is_torn(other, pivot, next.size());
+                if (FINEST) found.inconsistent += is_inconsistent(other, pivot, next.size());
                 pivot = other;
             }
             if (FINEST) indefinite += is_indefinite(pivot, next.diagonal);
-            solved.at[i] = w = lifted_inverse(pivot, next.size(), lifts);
+            solved.at[i] = w = perturbed_inverse(pivot, next.size(), perturbed);
             up_before_that = up_before;
             up_before = next.upper;
             row = next;
@@ -292,34 +285,35 @@ __device__ __forceinline__ void hand_down(const Rows& rows, const Ends* ends, i6
     }
     if (!FINEST) return;
     const bool is_last = last + 1 == rows.count;
-    judge(found, row, up_before_that, is_last ? zeros<Block>() : rows.lower[last + 1], is_last, w);
+    examine(found, row, up_before_that, is_last ? zeros<Block>() : rows.lower[last + 1], is_last, w);
 }
 
-// Adds what a warp found to the report.
+// Adds the counters of a warp to the report.
 template <bool FINEST>
-__device__ __forceinline__ void add_findings(i64* report, u32 indefinite, u32 lifts, const Judgement& found) {
+__device__ __forceinline__ void add_findings(i64* report, u32 indefinite, u32 perturbed, const Findings& found) {
     if (!FINEST) return;
-    add_finding(report, INDEFINITE, indefinite);
-    add_finding(report, LIFTED, lifts);
-    add_finding(report, GROWN, found.grown);
-    add_finding(report, NOT_ROW_DOMINANT, found.not_row_dominant);
-    add_finding(report, NOT_COLUMN_DOMINANT, found.not_column_dominant);
-    add_finding(report, NOT_SYMMETRIC, found.not_symmetric);
-    add_finding(report, NOT_HERMITIAN, found.not_hermitian);
-    add_finding(report, NOT_POSITIVE, found.not_positive);
-    add_finding(report, TORN, found.torn);
+    add_finding(report, FOUND_INDEFINITE, indefinite);
+    add_finding(report, FOUND_PERTURBED, perturbed);
+    add_finding(report, FOUND_GROWN, found.grown);
+    add_finding(report, FOUND_NOT_ROW_DOMINANT, found.not_row_dominant);
+    add_finding(report, FOUND_NOT_COLUMN_DOMINANT, found.not_column_dominant);
+    add_finding(report, FOUND_NOT_SYMMETRIC, found.not_symmetric);
+    add_finding(report, FOUND_NOT_HERMITIAN, found.not_hermitian);
+    add_finding(report, FOUND_NOT_POSITIVE, found.not_positive);
+    add_finding(report, FOUND_INCONSISTENT, found.inconsistent);
 }
 
+// The pivots of one level, one thread per group.
 template <bool FINEST>
 __device__ __forceinline__ void pivots_of_level(const Rows& rows, const Ends& ends, Block* __restrict__ inverses,
                                                 i64* report) {
     const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
-    u32 indefinite = 0, lifts = 0;
-    Judgement found = {};
+    u32 indefinite = 0, perturbed = 0;
+    Findings found = {};
     if (first < rows.count)
-        hand_down<FINEST>(rows, &ends, group, first, min(first + GROUP, rows.count) - 1, inverses, indefinite, lifts,
-                          found);
-    add_findings<FINEST>(report, indefinite, lifts, found);
+        pivots_of_group<FINEST>(rows, &ends, group, first, min(first + GROUP, rows.count) - 1, inverses, indefinite,
+                                perturbed, found);
+    add_findings<FINEST>(report, indefinite, perturbed, found);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
@@ -334,18 +328,19 @@ extern "C" __global__ void __launch_bounds__(128)
     pivots_of_level<true>({lower, diagonal, upper, count}, ends, inverses, report);
 }
 
-// The coarsest level, by one thread of a warp; `judged` where it is the finest.
+// The coarsest level, by one thread of a warp; its counters are reported where it is also the `finest`.
 extern "C" __global__ void pivots_of_top(const Block* lower, const Block* diagonal, const Block* upper, i64 count,
-                                         int judged, Block* inverses, i64* report) {
+                                         int finest, Block* inverses, i64* report) {
     const Rows rows = {lower, diagonal, upper, count};
-    u32 indefinite = 0, lifts = 0;
-    Judgement found = {};
-    if (threadIdx.x == 0) hand_down<true>(rows, nullptr, 0, 0, count - 1, inverses, indefinite, lifts, found);
-    if (judged) add_findings<true>(report, indefinite, lifts, found);
-    else add_findings<false>(report, indefinite, lifts, found);
+    u32 indefinite = 0, perturbed = 0;
+    Findings found = {};
+    if (threadIdx.x == 0) pivots_of_group<true>(rows, nullptr, 0, 0, count - 1, inverses, indefinite, perturbed, found);
+    if (finest) add_findings<true>(report, indefinite, perturbed, found);
+    else add_findings<false>(report, indefinite, perturbed, found);
 }
 
-// The lower Cholesky factor of a diagonal block, after its own couplings were clipped where it is not definite.
+// The lower Cholesky factor of a diagonal block; the off-diagonal entries of a block that is not positive definite are
+// clipped first.
 __device__ __forceinline__ Block definite_factor(Block& diagonal) {
     if (is_indefinite(diagonal, diagonal)) {
 #pragma unroll
@@ -396,10 +391,11 @@ __device__ __forceinline__ Block adjoint(const Block& a) {
     return flipped;
 }
 
-// The largest share of its two diagonal blocks that a coupling may have: a little less than one half.
+// The largest norm of C^-1 E C'^-H for a coupling E of diagonal blocks with the Cholesky factors C and C': a row has two
+// couplings, which stay below 1 together.
 #define SHARE ((WEIGHT)0.4995)
 
-// Shrinks couplings until every pair of neighbouring rows is definite by itself.
+// Scales couplings down until the matrix is a sum of positive definite pairs of (block) rows.
 extern "C" __global__ void clip_couplings(const Block* __restrict__ diagonal, const Block* __restrict__ upper,
                                           i64 count, Block* __restrict__ new_lower, Block* __restrict__ new_diagonal,
                                           Block* __restrict__ new_upper) {

@@ -2,7 +2,9 @@
 #include "runtime/arithmetic.cuh"
 #include "tridiagonal/strided_vectors.cuh"
 
-// One column of a right-hand side in the system's order, 0 for rows without a place.
+// Iterative refinement of (block) tridiagonal solutions, and the parts of their backward errors.
+
+// One column of a right-hand side in the system's order, 0 for ghost rows.
 extern "C" __global__ void gather(Vectors vectors, i64 column, i64 rows, VALUE* __restrict__ to) {
     for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
         const i64 place = place_of(vectors, row);
@@ -10,7 +12,7 @@ extern "C" __global__ void gather(Vectors vectors, i64 column, i64 rows, VALUE* 
     }
 }
 
-// The way back.
+// Writes a solution in the user's order, without ghost rows.
 extern "C" __global__ void scatter(Vectors vectors, i64 column, i64 rows, const VALUE* __restrict__ from) {
     for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
         const i64 place = place_of(vectors, row);
@@ -22,18 +24,18 @@ __device__ __forceinline__ Block turned(const Block& block, bool transpose) {
     return transpose ? transposed(block) : block;
 }
 
-// What x leaves of the right-hand side of a block tridiagonal system, or of its transpose. `sizes` are raised to the
-// largest entries of x and of what is left.
+// The residual b - T x of a block tridiagonal system, or of its transpose. `sizes` are raised to the largest entries of
+// x and of the residual.
 extern "C" __global__ void residual(const Block* __restrict__ lower, const Block* __restrict__ diagonal,
                                     const Block* __restrict__ upper, i64 count, i64 transpose,
                                     const Column* __restrict__ right, const Column* __restrict__ x,
-                                    Column* __restrict__ left, WEIGHT* sizes) {
+                                    Column* __restrict__ remainder, WEIGHT* sizes) {
     WEIGHT largest[2] = {0, 0};
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
         Column rest = right[i] - turned(diagonal[i], transpose) * x[i];
         if (i > 0) rest = rest - turned(transpose ? upper[i - 1] : lower[i], transpose) * x[i - 1];
         if (i + 1 < count) rest = rest - turned(transpose ? lower[i + 1] : upper[i], transpose) * x[i + 1];
-        left[i] = rest;
+        remainder[i] = rest;
         EACH (k, BLOCK) {
             largest[0] = fmax(largest[0], size_of(x[i].at[k]));
             largest[1] = fmax(largest[1], size_of(rest.at[k]));
@@ -42,15 +44,16 @@ extern "C" __global__ void residual(const Block* __restrict__ lower, const Block
     EACH (i, 2) raise_over_warp(sizes + i, largest[i]);
 }
 
-// Takes the other solution where it leaves less beside its size; `sizes` are those of both and of what they leave.
-extern "C" __global__ void choose(VALUE* __restrict__ x, const VALUE* __restrict__ other, i64 rows,
+// Takes the corrected solution where its residual is smaller relative to its norm; `sizes` are the norms of x, its
+// residual, the corrected x and its residual.
+extern "C" __global__ void choose(VALUE* __restrict__ x, const VALUE* __restrict__ corrected, i64 rows,
                                   const WEIGHT* sizes) {
     if (!(sizes[3] * sizes[0] < sizes[1] * sizes[2])) return;
     for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x)
-        x[row] = other[row];
+        x[row] = corrected[row];
 }
 
-// Numbers of sizes between one half and three halves, of both signs.
+// A random vector: magnitudes between one half and three halves, both signs.
 extern "C" __global__ void make_random(i64 rows, VALUE* __restrict__ to) {
     for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
         const u64 hash = mix64((u64)row);

@@ -1,10 +1,10 @@
-// Right-hand sides and solutions: two-dimensional arrays with strides, of the stored precision or twice that.
+// Right-hand sides and solutions: strided 2-D arrays, of the stored precision or of twice that.
 struct Vectors {
     const void* source;
     void* target;
     i64 wide;           // whether both hold values of twice the stored precision
-    const void* order;  // the place of each scalar row in both, -1 for none; null where they are in order
-    i64 wide_order;     // whether these are 64-bit numbers
+    const void* order;  // the row of both arrays that each scalar row is, -1 for a ghost row; null: the identity
+    i64 wide_order;     // whether `order` holds 64-bit numbers
     i64 source_row, source_column, target_row, target_column;  // strides
     i64 columns;
 };

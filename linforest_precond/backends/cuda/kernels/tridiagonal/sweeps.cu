@@ -2,15 +2,17 @@
 #include "runtime/arithmetic.cuh"
 #include "tridiagonal/strided_vectors.cuh"
 
-// Solves a factored (block) tridiagonal system, W_i the inverse pivots:
+// The substitutions of the (block) Thomas algorithm in parallel, W_i the inverse pivots:
 //     z_i = W_i (b_i - L_i z_{i-1})  forward,   x_i = z_i - W_i U_i x_{i+1}  backward.
-// A block of THREADS takes a tile of rows into shared memory, THREAD_ROWS of them to a thread; what enters a thread from
-// its neighbours comes from a scan of affine maps over the threads. What enters a tile from its neighbours either has
-// decayed to nothing inside a halo of rows that the tiles share, or was found beforehand (`carries`).
+// Both are linear recurrences: a run of rows is an affine map of the value that enters it. A thread block loads a tile of
+// rows into shared memory, THREAD_ROWS per thread. A scan that composes the threads' maps gives the value that enters
+// each thread (Kogge & Stone, "A Parallel Algorithm for the Efficient Solution of a General Class of Recurrence
+// Equations", IEEE Trans. Comput. C-22, 1973). The values that enter a tile, its carries, either decay to nothing within
+// a halo of rows that neighbouring tiles share, or are computed beforehand (`Carries`).
 #define TILE(ROWS) (THREADS * (ROWS))
-// Threads of the block that finds what enters the tiles.
+// Threads of the block that computes the carries.
 #define CARRY_THREADS (BLOCK == 1 ? 1024 : 256)
-// Blocks in 16 bytes, the unit of copies: a tile has room for so many before or behind it.
+// Matrix blocks in 16 bytes, the unit of copies; a tile has this padding before or after it.
 #define UNIT (BLOCK_BYTES < 16 ? 16 / BLOCK_BYTES : 1)
 
 struct System {
@@ -20,13 +22,13 @@ struct System {
     i64 count;  // of block rows
 };
 
-// Which arrays the couplings of a row lie in, KIND of these: T's own, those of a symmetric T, those of T transposed.
+// KIND: a system with T, with a symmetric T (`lower` is not loaded), or with the transpose of T.
 #define PLAIN 0
 #define SYMMETRIC 1
 #define TRANSPOSED 2
 
-// A tile of the system in shared memory; `upper` begins UNIT blocks before it, `lower` ends UNIT blocks behind it.
-struct Tile {
+// A tile of the system in shared memory; `upper` begins UNIT blocks before it, `lower` ends UNIT blocks after it.
+struct SweepTile {
     Block* lower;
     Block* inverse;
     Block* upper;
@@ -42,7 +44,7 @@ struct Tile {
     }
 };
 
-// Starts to copy blocks [first, first + blocks) of an array; those outside [0, count) are zero.
+// Starts an asynchronous copy of blocks [first, first + blocks) of an array; those outside [0, count) are zero.
 __device__ __forceinline__ void start_copy(Block* to, const Block* __restrict__ from, i64 first, int blocks,
                                            i64 count) {
     const i64 begin = first * BLOCK_BYTES, end = count * BLOCK_BYTES;
@@ -57,18 +59,18 @@ __device__ __forceinline__ void start_copy(Block* to, const Block* __restrict__ 
 }
 
 template <int ROWS>
-__device__ __forceinline__ Tile start_tile(const System& system, i64 first, Block* memory) {
+__device__ __forceinline__ SweepTile start_tile(const System& system, i64 first, Block* memory) {
     constexpr int rows = TILE(ROWS);
-    const Tile tile = {memory + 2 * rows + UNIT, memory, memory + rows};
+    const SweepTile tile = {memory + 2 * rows + UNIT, memory, memory + rows};
     start_copy(tile.inverse, system.inverse, first, rows, system.count);
     start_copy(tile.upper, system.upper, first - UNIT, rows + UNIT, system.count);
     if (KIND != SYMMETRIC) start_copy(tile.lower, system.lower, first, rows + UNIT, system.count);
     return tile;
 }
 
-// The memory behind a tile.
+// The shared memory after a tile.
 template <int ROWS>
-__device__ __forceinline__ void* behind_tile(Block* memory) {
+__device__ __forceinline__ void* after_tile(Block* memory) {
     constexpr int rows = TILE(ROWS);
     return (memory + (KIND == SYMMETRIC ? 2 * rows + UNIT : 3 * rows + 2 * UNIT));
 }
@@ -91,18 +93,19 @@ __device__ __forceinline__ Vector all_shifted(Vector vector, int step) {
     return vector;
 }
 
-// The scan of blocks is a loop: unrolled, it takes the compiler far longer than it saves.
+// The scan of matrix blocks is not unrolled: that takes the compiler far longer than it saves.
 constexpr int scan_unroll = BLOCK == 1 ? 5 : 1;
 
-// Shared memory of a scan: the maps of the warps.
+// Shared memory of a scan: the composed maps of the warps.
 template <typename Vector, int WARPS>
 struct Maps {
     Block product[WARPS];
     Vector value[WARPS];
 };
 
-// Every thread holds the map y -> product y + value of its rows; returns what enters it when `carry` enters the
-// tile's first thread (its last one where REVERSED). `growth` is raised to the largest product met.
+// Block-wide exclusive scan of affine maps. Every thread holds the map y -> product y + value of its rows; returns the
+// value that enters the thread when `carry` enters the tile's first thread (the last one where REVERSED). `growth` is
+// raised to the largest product.
 template <bool REVERSED, typename Vector, int WARPS>
 __device__ __forceinline__ Vector entering(Block product, Vector value, Vector carry, Maps<Vector, WARPS>& maps,
                                            WEIGHT& growth) {
@@ -133,7 +136,7 @@ __device__ __forceinline__ Vector entering(Block product, Vector value, Vector c
     return lane ? product * carry + value : carry;
 }
 
-// The rows of a right-hand side in shared memory; none where it is zero.
+// The rows of a right-hand side in shared memory; null for a zero right-hand side.
 template <typename Vector>
 struct RightHandSide {
     const Vector* rows;
@@ -143,9 +146,9 @@ struct RightHandSide {
     }
 };
 
-// The forward sweep over a tile, `carry` entering at its first row: the thread's rows of z. Returns the last of them.
+// The forward sweep over a tile, with `carry` entering at its first row. Sets the thread's rows of z; returns the last.
 template <int ROWS, typename Vector>
-__device__ __forceinline__ Vector sweep_forward(const Tile& tile, const RightHandSide<Vector>& right, Vector carry,
+__device__ __forceinline__ Vector sweep_forward(const SweepTile& tile, const RightHandSide<Vector>& right, Vector carry,
                                                 Maps<Vector, THREADS / 32>& maps, Vector (&z)[ROWS], WEIGHT& growth) {
     const int first = threadIdx.x * ROWS;
     Block coupling[ROWS];
@@ -164,10 +167,10 @@ __device__ __forceinline__ Vector sweep_forward(const Tile& tile, const RightHan
     return carry;
 }
 
-// The backward sweep, `carry` entering at the tile's last row: z becomes x where FINISHED. Returns the first of the
-// thread's rows of x.
+// The backward sweep, with `carry` entering at the tile's last row. Turns z into x where FINISHED; returns the first of
+// the thread's rows of x.
 template <bool FINISHED, int ROWS, typename Vector>
-__device__ __forceinline__ Vector sweep_backward(const Tile& tile, Vector carry, Maps<Vector, THREADS / 32>& maps,
+__device__ __forceinline__ Vector sweep_backward(const SweepTile& tile, Vector carry, Maps<Vector, THREADS / 32>& maps,
                                                  Vector (&z)[ROWS], WEIGHT& growth) {
     const int first = threadIdx.x * ROWS;
     Block coupling[ROWS];
@@ -190,9 +193,10 @@ __device__ __forceinline__ Vector sweep_backward(const Tile& tile, Vector carry,
     return carry;
 }
 
+// The place of ghost rows and of rows outside the system.
 #define NO_PLACE 0xffffffffu
 
-// Scalar row and column of the e-th number of a tile, in the order in which the array holds them.
+// Scalar row and column of the e-th number of a tile, in the memory order of the array, for coalesced accesses.
 template <int ROWS, int COLUMNS>
 __device__ __forceinline__ int row_of(int e, bool row_major) {
     return COLUMNS == 1 ? e : row_major ? e / COLUMNS : e % (TILE(ROWS) * BLOCK);
@@ -202,8 +206,8 @@ __device__ __forceinline__ int column_of(int e, bool row_major) {
     return COLUMNS == 1 ? 0 : row_major ? e % COLUMNS : e / (TILE(ROWS) * BLOCK);
 }
 
-// Brings COLUMNS right-hand sides of a tile's rows into shared memory, side by side; 0 where there is none. All loads
-// of a part are under way before the first value is used.
+// Loads COLUMNS right-hand sides of a tile's rows into shared memory, side by side; 0 for rows without a place. Loads are
+// batched for memory-level parallelism.
 template <int ROWS, int COLUMNS>
 __device__ __forceinline__ void load_rows(const Vectors& vectors, i64 first, i64 count, i64 column, VALUE* to) {
     constexpr int part = ROWS * BLOCK;
@@ -230,7 +234,7 @@ __device__ __forceinline__ void load_rows(const Vectors& vectors, i64 first, i64
     }
 }
 
-// The way back, for rows [begin, end).
+// Stores the rows [begin, end) of a tile.
 template <int ROWS, int COLUMNS>
 __device__ __forceinline__ void store_rows(const Vectors& vectors, i64 first, i64 begin, i64 end, i64 column,
                                            const VALUE* from) {
@@ -254,7 +258,8 @@ __device__ __forceinline__ void store_rows(const Vectors& vectors, i64 first, i6
 
 extern __shared__ __align__(16) char shared_memory[];
 
-// What enters each tile, for every column and tile: z before it and x behind it. Null where halos make it nothing.
+// The values that enter each tile, for every column: z from the tile before, x from the tile after. Null where they decay
+// within halos.
 struct Carries {
     const Column* z;
     const Column* x;
@@ -269,7 +274,7 @@ struct Carries {
     }
 };
 
-// Solves one tile for COLUMNS right-hand sides from `column` on, one where carries enter.
+// Solves one tile for COLUMNS right-hand sides, the first of them `column`; COLUMNS is 1 where there are carries.
 template <int ROWS, int COLUMNS>
 __device__ __forceinline__ void sweep(const System& system, const Vectors& vectors, i64 halo, const Carries& carries,
                                       i64 number, i64 column) {
@@ -278,8 +283,8 @@ __device__ __forceinline__ void sweep(const System& system, const Vectors& vecto
     const i64 begin = number * (TILE(ROWS) - 2 * halo), first = begin - halo;
     const i64 end = min(begin + TILE(ROWS) - 2 * halo, system.count);
     Block* const memory = (Block*)shared_memory;
-    const Tile tile = start_tile<ROWS>(system, first, memory);
-    Vector* const rows = (Vector*)behind_tile<ROWS>(memory);
+    const SweepTile tile = start_tile<ROWS>(system, first, memory);
+    Vector* const rows = (Vector*)after_tile<ROWS>(memory);
     load_rows<ROWS, COLUMNS>(vectors, first, system.count, column, (VALUE*)rows);
     finish_copies();
     Vector x[ROWS];
@@ -292,7 +297,7 @@ __device__ __forceinline__ void sweep(const System& system, const Vectors& vecto
     store_rows<ROWS, COLUMNS>(vectors, first, begin, end, column, (const VALUE*)rows);
 }
 
-// The blocks of one tile follow each other: the second one finds it in the cache.
+// Blocks of the same tile have consecutive indices, so that all but the first find it in the L2 cache.
 extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS)
     sweep_one(System system, Vectors vectors, i64 halo, Carries carries) {
     sweep<THREAD_ROWS, 1>(system, vectors, halo, carries, blockIdx.x / vectors.columns, blockIdx.x % vectors.columns);
@@ -305,8 +310,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS_OF_MANY)
                                                 blockIdx.x % panels * COLUMNS_OF_MANY);
 }
 
-// What leaves each tile: its last z when no z enters, or, once it is known which z does, its first x when no x enters.
-// (Both at once would be less to read, but x then is a small difference of large numbers.)
+// The value that leaves each tile with zero carries: its last z, or, once the z carries are known, its first x. (Both in
+// one pass would read less, but x would suffer from cancellation.)
 extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS)
     reduce(System system, Vectors vectors, i64 tiles, const Column* z_carries, Column* leaving) {
     __shared__ Maps<Column, THREADS / 32> maps[2];
@@ -314,8 +319,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS)
               at = column * tiles + number;
     const i64 first = number * TILE(THREAD_ROWS);
     Block* const memory = (Block*)shared_memory;
-    const Tile tile = start_tile<THREAD_ROWS>(system, first, memory);
-    Column* const rows = (Column*)behind_tile<THREAD_ROWS>(memory);
+    const SweepTile tile = start_tile<THREAD_ROWS>(system, first, memory);
+    Column* const rows = (Column*)after_tile<THREAD_ROWS>(memory);
     load_rows<THREAD_ROWS, 1>(vectors, first, system.count, column, (VALUE*)rows);
     finish_copies();
     Column z[THREAD_ROWS];
@@ -330,13 +335,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS)
     if (threadIdx.x == 0) leaving[at] = x;
 }
 
-// How a tile hands on what enters it: its last z for each unit of z, its first x for each unit of x. Null where only
-// the growth is asked for.
+// The linear part of each tile's map: its last z per unit of z entering, its first x per unit of x entering; both null
+// where only the growth is measured.
 extern "C" __global__ void __launch_bounds__(THREADS)
     measure(System system, i64 halo, Block* z_through, Block* x_through, WEIGHT* largest) {
     __shared__ Maps<Block, THREADS / 32> maps[2];
     const i64 begin = blockIdx.x * (TILE(THREAD_ROWS) - 2 * halo);
-    const Tile tile = start_tile<THREAD_ROWS>(system, begin - halo, (Block*)shared_memory);
+    const SweepTile tile = start_tile<THREAD_ROWS>(system, begin - halo, (Block*)shared_memory);
     finish_copies();
     WEIGHT growth = 0;
     Block rows[THREAD_ROWS];
@@ -349,7 +354,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     raise_over_warp(largest, growth);
 }
 
-// Counts the tile boundaries across which more than `least` of what enters a halo leaves it.
+// Counts the tile boundaries where a carry that enters a halo leaves it with more than `least` of its size.
 extern "C" __global__ void measure_halos(System system, i64 step, i64 halo, WEIGHT least, u32* open) {
     const i64 boundary = ((i64)blockIdx.x * blockDim.x + threadIdx.x + 1) * step;
     if (boundary >= system.count) return;
@@ -373,8 +378,8 @@ extern "C" __global__ void measure_halos(System system, i64 step, i64 halo, WEIG
     if (!(size_of(forward) <= least && size_of(backward) <= least)) atomicAdd(open, 1u);
 }
 
-// From what leaves the tiles when nothing enters them to what enters them. One block of threads to a column; each
-// thread takes a few tiles one after the other, from the last one on where REVERSED.
+// The carries of all tiles, by a scan of the tiles' affine maps. One thread block per column; each thread composes a few
+// consecutive tiles, from the last one on where REVERSED.
 template <bool REVERSED>
 __device__ __forceinline__ void find_carries(const Block* __restrict__ through, const Column* __restrict__ leaving,
                                              i64 tiles, Column* __restrict__ carries) {

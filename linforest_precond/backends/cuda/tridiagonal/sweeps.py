@@ -1,0 +1,158 @@
+"""Forward and backward substitution of factored (block) tridiagonal systems, tile by tile."""
+
+import numpy as np
+
+from ..runtime.launch import BLOCK, launch_blocks
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from ..runtime.structs import Struct, address
+from . import tiles
+from .refinement import backward_error
+from .strided_vectors import vectors
+from .tiles import aligned, block_size
+
+# A carry is negligible when a halo damps it to this multiple of machine epsilon.
+NEGLIGIBLE = 2.0**-6
+# Sweeps whose products of couplings stay below the first bound are accurate, those above the second are not;
+# between the two, the backward error of a trial solve decides. (Block inverses that lose some digits are
+# common in preconditioners, and harmless there.) Bounds by block size.
+SMALL_GROWTH = {1: 1 + 2.0**-12, 2: 4096.0, 4: 4096.0}
+LARGEST_GROWTH = {1: 2.0**30, 2: 4096.0, 4: 4096.0}
+SMALL_ERROR = 1.0
+
+SYSTEM = Struct("System", "tridiagonal/sweeps.cu", lower="P", inverse="P", upper="P", count="q")
+CARRIES = Struct("Carries", "tridiagonal/sweeps.cu", z="P", x="P", tiles="q")
+
+
+class Sweeps:
+    """The factors of a (block) tridiagonal matrix, for solves with it and with its transpose."""
+
+    def __init__(self, lower, inverse, upper, symmetric):
+        bands = self._lower, _, self._upper = tuple(aligned(band) for band in (lower, inverse, upper))
+        self._forward = _Direction(*bands, tiles.SYMMETRIC if symmetric else tiles.PLAIN)
+        self._transposed = self._forward if symmetric else _Direction(*bands, tiles.TRANSPOSED)
+
+    def keep_digits(self, diagonal):
+        """Whether the solutions are about as accurate as those of elimination with pivoting."""
+        bands, block = (self._lower, diagonal, self._upper), block_size(diagonal)
+        # A dict: the two directions of a symmetric system are one object.
+        for direction, transpose in {self._transposed: True, self._forward: False}.items():
+            if direction.growth <= SMALL_GROWTH[block]:
+                continue
+            if (
+                direction.growth > LARGEST_GROWTH[block]
+                or backward_error(self, bands, transpose) > SMALL_ERROR
+            ):
+                return False
+        return True
+
+    @property
+    def nbytes_extra(self):
+        return sum(direction.nbytes for direction in {self._forward, self._transposed})
+
+    def solve(self, b, x, order, transpose):
+        """Write the solution of T x = b, or of its transpose, for every column of b."""
+        (self._transposed if transpose else self._forward).solve(b, x, order)
+
+
+class _Direction:
+    """The sweeps of one system: plain, symmetric or transposed.
+
+    Tiles overlap by halos where carries (the values that enter a tile from its neighbours) decay to nothing
+    within a halo. Where they do not, the system is swept three times: for the z that enters each tile, for
+    the x that enters it, and for the solution.
+    """
+
+    def __init__(self, lower, inverse, upper, kind):
+        self._bands = lower, inverse, upper
+        self._kind, self._block, self._dtype = kind, block_size(inverse), inverse.dtype
+        self._count = inverse.shape[0]
+        self._threads = tiles.threads(self._dtype, self._block)
+        self._rows, self._rows_of_many = tiles.rows_of_thread(self._dtype, self._block)
+        self._program = kernels("tridiagonal/sweeps", **tiles.macros(self._dtype, self._block, kind))
+        self._system = SYSTEM(lower=lower, inverse=inverse, upper=upper, count=self._count)
+        self._halo = tiles.halo(self._dtype, self._block)
+        self._through, self._carries = (None,) * 2, None
+        self._side_by_side = False  # whether `sweep_many` solves several columns at once
+        self.growth = 0.0  # the largest growth factor of a rounding error
+        if self._count:
+            self._measure()
+
+    @property
+    def nbytes(self):
+        arrays = (*self._through, *(self._carries or ()))
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def _measure(self):
+        """Determine whether carries decay within the halos, and how rounding errors grow."""
+        real = self._dtype.type(0).real.dtype
+        found = cupy.zeros(3)
+        growth, still_open = found[:1].view(real)[:1], found[1:].view(np.uint32)
+        self._count_open_halos(self._rows, still_open[:1])
+        self._count_open_halos(self._rows_of_many, still_open[2:3])
+        self._launch_measure(self._halo, growth)
+        numbers = found.get()  # stall: decides how the system is solved
+        one_open, _, many_open, _ = numbers[1:].view(np.uint32)
+        memory = self._shared_memory(self._rows_of_many, tiles.COLUMNS)
+        self._side_by_side = not (one_open or many_open) and memory <= tiles.LARGEST_SHARED_MEMORY
+        if one_open:
+            self._halo = 0
+            shape = self._tiles(0, self._rows), self._block, self._block
+            self._through = tuple(cupy.empty(shape, self._dtype) for _ in range(2))
+            self._carries = tuple(cupy.empty(shape[:2], self._dtype) for _ in range(3))
+            self._launch_measure(0, growth)
+            numbers = found.get()  # stall: as above, where carries do not decay
+        self.growth = float(numbers[:1].view(real)[0])
+
+    def _count_open_halos(self, rows, still_open):
+        """Count the boundaries between tiles (with `rows` rows per thread) that carries cross."""
+        real = self._dtype.type(0).real.dtype
+        step = self._threads * rows - 2 * self._halo
+        least = real.type(NEGLIGIBLE * np.finfo(real).eps)
+        arguments = self._system, step, self._halo, least, still_open
+        launch_blocks(self._program.measure_halos, -(-self._count // (BLOCK * step)), arguments)
+
+    def _launch_measure(self, halo, growth):
+        arguments = self._system, halo, *map(address, self._through), growth
+        memory = self._shared_memory(self._rows, 0)
+        count = self._tiles(halo, self._rows)
+        launch_blocks(self._program.measure, count, arguments, shared_memory=memory, block=self._threads)
+
+    def _tiles(self, halo, rows):
+        return -(-self._count // (self._threads * rows - 2 * halo))
+
+    def _shared_memory(self, rows, columns):
+        return tiles.shared_memory(self._dtype, self._block, self._kind, rows, columns)
+
+    def solve(self, b, x, order):
+        columns = b.shape[1]
+        if self._count == 0 or columns == 0:
+            return
+        both = vectors(b, x, order, self._dtype)
+        carries = CARRIES(z=None, x=None, tiles=0) if self._halo else self._found_carries(both, columns)
+        rows, kernel, panels, width = self._rows, self._program.sweep_one, columns, 1
+        if columns > 1 and self._side_by_side:
+            rows, kernel, width = self._rows_of_many, self._program.sweep_many, tiles.COLUMNS
+            panels = -(-columns // width)
+        blocks, memory = panels * self._tiles(self._halo, rows), self._shared_memory(rows, width)
+        arguments = self._system, both, self._halo, carries
+        launch_blocks(kernel, blocks, arguments, shared_memory=memory, block=self._threads)
+
+    def _found_carries(self, both, columns):
+        """The values that enter each tile, for every column."""
+        count, program = self._tiles(0, self._rows), self._program
+        leaving, z, x = (
+            self._carries
+            if columns == 1
+            else [cupy.empty((columns, *array.shape), self._dtype) for array in self._carries]
+        )
+        options = {"shared_memory": self._shared_memory(self._rows, 1), "block": self._threads}
+        known = None
+        finds = program.find_z_carries, program.find_x_carries
+        for find, through, carries in zip(finds, self._through, (z, x)):
+            arguments = self._system, both, count, address(known), leaving
+            launch_blocks(program.reduce, columns * count, arguments, **options)
+            arguments = through, leaving, count, carries
+            launch_blocks(find, columns, arguments, block=tiles.carry_threads(self._block))
+            known = carries
+        return CARRIES(z=z, x=x, tiles=count)

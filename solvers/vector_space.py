@@ -1,0 +1,86 @@
+"""The interface between the methods and the backends: what both backends' `KrylovSpace` offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
+from linforest_precond.backends.returns import Report
+
+
+class MatrixProduct(Protocol):
+    """Products with A, the backend's `krylov.spmv.Product`.
+
+    Attributes
+    ----------
+    capturable
+        Whether products can be captured in a CUDA graph.
+    """
+
+    capturable: bool
+
+    def into(self, space: Any, source: str, target: str) -> None:
+        """Write the product with vector `source` into vector `target`."""
+
+
+class Preconditioning(MatrixProduct, Protocol):
+    """Products with M, the backend's `krylov.spmv.Preconditioning`.
+
+    Attributes
+    ----------
+    is_identity
+        Whether there is no M.
+    """
+
+    is_identity: bool
+
+
+class VectorSpace(Protocol):
+    """The vectors and scalars of k systems of n rows that are iterated together.
+
+    Vectors have the names of the textbooks: x, r and those of the method. Scalars belong to the backend.
+    Inner products and updates are followed by a `ScalarStep`, which computes scalars from inner products and
+    stops the systems that have converged or broken down; their vectors do not change any more.
+    """
+
+    def __getitem__(self, name: str) -> Array:
+        """A vector, as an (n, k) array."""
+
+    def alias(self, name: str, other: str) -> None:
+        """Make `name` another name of the vector `other`."""
+
+    def start(self, starting: npt.NDArray[np.bool_]) -> None:
+        """(Re)start the systems that are True in `starting` from the present r."""
+
+    def dot(self, step: ScalarStep, *pairs: tuple[str, str]) -> None:
+        """Compute the inner products of pairs of vectors, then the scalar step."""
+
+    def update(self, update: VectorUpdate) -> None:
+        """Update vectors, and take the scalar step from the inner products that belong to the update."""
+
+    def multiply(
+        self,
+        product: MatrixProduct,
+        source: str,
+        target: str,
+        step: ScalarStep | None = None,
+        *pairs: tuple[str, str],
+    ) -> None:
+        """Write A times a vector into another, then do as `dot` where a step is given."""
+
+    def precondition(self, preconditioning: Preconditioning, source: str, target: str) -> None:
+        """Write M times a vector into another; where M is the identity, the two names are aliases."""
+
+    def record_error(self, half: bool) -> None:
+        """Add norm(x - x_true) to the last record; x includes the half step where `half`."""
+
+    def batch(self, iterate: Callable[[], None], capturable: bool) -> None:
+        """Make one iteration, or enqueue several."""
+
+    def poll(self, wait: bool) -> Report | None:
+        """The newest report that has arrived, None if none has; the report of all iterations if `wait`."""
