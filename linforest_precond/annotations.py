@@ -28,5 +28,5 @@ class SparseMatrix(Protocol):
     def __matmul__(self, other: Any) -> Any: ...
 
 
-# What the functions of the face take as A: sparse, or dense.
+# What public functions take as A: sparse or dense.
 MatrixLike: TypeAlias = SparseMatrix | npt.ArrayLike

@@ -11,7 +11,7 @@ from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.printing import as_table
 from linforest_precond.records import ChosenEdges, ratio_to_finest
-from linforest_precond.sparse_output import csr_like
+from linforest_precond.sparse_output import sparse_like
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class Coarsening:
         """The prolongator: N x n, with a one in each row, of the matrices' kind."""
         xp, rows = backend_of(self.aggregates).xp, self.aggregates.size
         indptr = xp.arange(rows + 1, dtype=self.aggregates.dtype)
-        return csr_like(self.A, xp.ones(rows, self.A.dtype), self.aggregates, indptr, (rows, self.n))
+        return sparse_like(self.A, xp.ones(rows, self.A.dtype), self.aggregates, indptr, (rows, self.n))
 
     def __str__(self) -> str:
         rows = self.aggregates.size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from linforest_precond.annotations import Array
 
 
 def as_table(title: str, *rows: tuple[str, str]) -> str:
@@ -11,6 +11,6 @@ def as_table(title: str, *rows: tuple[str, str]) -> str:
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
 
 
-def numbers_of(array: Any) -> list[int]:
-    """A small array's numbers, on the host."""
+def numbers_of(array: Array) -> list[int]:
+    """The integers of a small array, copied to the host."""
     return [int(number) for number in (array.get() if hasattr(array, "get") else array)]  # stall: on demand

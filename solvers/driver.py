@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from linforest_precond.backends.returns import Running
-from linforest_precond.user_warnings import tell
+from linforest_precond.user_warnings import warn_user
 from linforest_precond.vectors import norms_of
 
 from .history import History
@@ -211,4 +211,4 @@ class _Run:
             for code in np.unique(info[info < 0]).tolist()
         ]
         if found:
-            tell("; ".join(found))
+            warn_user("; ".join(found))

@@ -12,7 +12,7 @@ from linforest_precond.backends import backend_of
 from linforest_precond.precond.operators import Preconditioner, Setup, part_of_kind
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.records import CSR
-from linforest_precond.user_warnings import tell
+from linforest_precond.user_warnings import warn_user
 
 LARGEST_BLOCK = 32
 
@@ -111,7 +111,7 @@ class JacobiPart:
         inverse, report = backend.matrix.diagonal_blocks.invert(stored_array(blocks, stored))
         lifted, not_definite = (int(count) for count in report.tolist())  # stall: told to the user
         if lifted:
-            tell(
+            warn_user(
                 f"{lifted} pivots of the diagonal blocks vanished and were lifted: "
                 "the diagonal of A has zeros, or its blocks are singular"
             )

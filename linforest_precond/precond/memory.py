@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import LARGEST_INT32_COUNT, value_dtype
+from linforest_precond.gate import value_dtype
+from linforest_precond.own_matrix import LARGEST_INT32_COUNT
 from linforest_precond.precond.stored import stored_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import Forest

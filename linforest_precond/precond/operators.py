@@ -21,7 +21,7 @@ from linforest_precond.precond.pattern_digest import PatternDigest, pattern_dige
 from linforest_precond.precond.stored import result_dtype, stored_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import CSR
-from linforest_precond.user_warnings import tell
+from linforest_precond.user_warnings import warn_user
 from linforest_precond.vectors import InPlaceOperator
 
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
@@ -376,5 +376,5 @@ def _restored_backend(name: str) -> Any:
         usable, reason = cuda_status()
         if usable:
             return importlib.import_module("linforest_precond.backends.cuda")
-        tell(f"the preconditioner was made on a GPU and is restored on the CPU: {reason}")
+        warn_user(f"the preconditioner was made on a GPU and is restored on the CPU: {reason}")
     return backend_of(np.empty(0))

@@ -28,7 +28,7 @@ from gate_matrices import (
 from hypothesis import given
 
 import linforest_precond as lf
-from linforest_precond import gate
+from linforest_precond import own_matrix
 from linforest_precond.gate import as_csr, as_graph
 
 
@@ -36,7 +36,7 @@ class TestTooManyForTheIndices:
     """32-bit indices, where the graph of A and its transpose would have more entries than they can number."""
 
     def test_a_nonsymmetric_matrix_gets_wider_ones(self, backend, monkeypatch):
-        monkeypatch.setattr(gate, "LARGEST_INT32_COUNT", 99)
+        monkeypatch.setattr(own_matrix, "LARGEST_INT32_COUNT", 99)
         A = graphs.random_graph(12, "unique", 6, symmetric=False, index_dtype=np.int32)
         assert 50 <= A.nnz <= 99 and A.indices.dtype == np.int32
         B = backend.csr(A)
@@ -54,9 +54,9 @@ class TestTooManyForTheIndices:
 
     def test_a_symmetric_one_keeps_its_own(self, backend, monkeypatch):
         A = backend.csr(lf.matrices.poisson((4, 4)))
-        monkeypatch.setattr(gate, "LARGEST_INT32_COUNT", A.nnz)
+        monkeypatch.setattr(own_matrix, "LARGEST_INT32_COUNT", A.nnz)
         assert as_csr(A).indices.dtype == np.int32
-        monkeypatch.setattr(gate, "LARGEST_INT32_COUNT", A.nnz - 1)
+        monkeypatch.setattr(own_matrix, "LARGEST_INT32_COUNT", A.nnz - 1)
         assert as_csr(A).indices.dtype == np.int64
 
 

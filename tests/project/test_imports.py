@@ -12,8 +12,8 @@ PACKAGE = "linforest_precond"
 LAYERS = (
     "annotations", "backends.returns", "backends.protocol", "backends.cpu", "backends.cuda", "backends",
     "printing", "user_warnings", "matrices",
-    "records", "sparse_output", "matching_records", "gate", "vectors", "graph", "pipeline", "solvers",
-    "precond",
+    "subnormals", "records", "sparse_output", "matching_records", "own_matrix", "matrix_checks", "formats",
+    "gate", "vectors", "graph", "pipeline", "solvers", "precond",
 )  # fmt: skip
 # In each backend, from the lowest to the highest.
 ROOMS = (

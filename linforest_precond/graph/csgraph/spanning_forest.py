@@ -6,7 +6,7 @@ from typing import Any
 
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csgraph
-from linforest_precond.sparse_output import csr_of_kind
+from linforest_precond.sparse_output import csr_sparse_like
 
 
 def minimum_spanning_tree(A: Any, overwrite: bool = False) -> Any:
@@ -68,4 +68,4 @@ def maximum_spanning_forest(A: Any) -> Any:
 def _forest(A: Any, largest: bool) -> Any:
     csr = as_csgraph(A)
     indptr, indices, data = backend_of(csr.data).csgraph.spanning_forest.spanning_forest(csr, largest)
-    return csr_of_kind(A, data, indices, indptr, (csr.n, csr.n))
+    return csr_sparse_like(A, data, indices, indptr, (csr.n, csr.n))

@@ -8,9 +8,10 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph, is_nonzero
+from linforest_precond.gate import as_graph
 from linforest_precond.matching_records import Matching
 from linforest_precond.records import Graph
+from linforest_precond.subnormals import is_nonzero
 
 
 def is_matching(A: Any, mate: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr, as_graph, checked_csr
+from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.factor import as_integer
 from linforest_precond.graph.matching.checks import are_mutual, as_mates
 from linforest_precond.graph.matching.matching import (
@@ -16,9 +16,10 @@ from linforest_precond.graph.matching.matching import (
     tie_key_of,
 )
 from linforest_precond.matching_records import Coarsening, CoarseningHierarchy
+from linforest_precond.own_matrix import described_csr
 from linforest_precond.records import CSR, Graph
-from linforest_precond.sparse_output import csr_like
-from linforest_precond.user_warnings import tell
+from linforest_precond.sparse_output import sparse_like
+from linforest_precond.user_warnings import warn_user
 
 # Methods that work on every device.
 METHODS = "suitor", "locally_dominant", "random", "weighted", "factor"
@@ -139,7 +140,7 @@ def coarsening_hierarchy(
         coarse, aggregates = _coarsen_repeatedly(csr, matchings, method, options)
         stalled = coarse.n > STALLED_SHARE * csr.n
         if stalled:
-            tell(
+            warn_user(
                 f"coarsening stalled at {csr.n} unknowns, above max_coarse={max_coarse}: "
                 f"so few have an edge left that {coarse.n} would stay"
             )
@@ -165,7 +166,7 @@ def _coarsen_repeatedly(csr: CSR, matchings: int, method: str, options: dict[str
         graph = as_graph(csr)
         mate, _ = match_graph(graph, method, **options)
         coarse, coarser = coarsen_pairs(csr, graph, mate, options["seed"])
-        csr = checked_csr(*coarse)
+        csr = described_csr(*coarse)
         aggregates = coarser if aggregates is None else coarser[aggregates]
     return csr, aggregates
 
@@ -173,4 +174,4 @@ def _coarsen_repeatedly(csr: CSR, matchings: int, method: str, options: dict[str
 def _matrix_like(A: Any, indptr: Array, indices: Array, data: Array) -> Any:
     """The square matrix of CSR arrays, of A's kind."""
     n = indptr.size - 1
-    return csr_like(A, data, indices, indptr, (n, n))
+    return sparse_like(A, data, indices, indptr, (n, n))

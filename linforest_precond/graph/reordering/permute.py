@@ -10,7 +10,7 @@ from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_stored
 from linforest_precond.records import Ordering
-from linforest_precond.sparse_output import csr_like
+from linforest_precond.sparse_output import sparse_like
 
 
 def permute(A: Any, order: Any) -> Any:
@@ -47,7 +47,7 @@ def permute(A: Any, order: Any) -> Any:
     entries, indptr = backend.matrix.entries.sort_entries(rows, cols, n)
     index = stored.indices.dtype
     indices, indptr = cols[entries].astype(index, copy=False), indptr.astype(index)
-    return csr_like(A, stored.data[entries], indices, indptr, stored.shape)
+    return sparse_like(A, stored.data[entries], indices, indptr, stored.shape)
 
 
 def checked_order(order: Any, n: int, backend: Any, name: str = "order", dtype: Any = np.int32) -> Ordering:

@@ -15,7 +15,7 @@ from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycl
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
 from linforest_precond.precond.operators import Preconditioner, operator_of
 from linforest_precond.records import ratio_to_finest
-from linforest_precond.sparse_output import csr_like
+from linforest_precond.sparse_output import sparse_like
 from linforest_precond.vectors import norms_of
 
 ACCELERATORS = "cg", "fcg", "bicgstab"
@@ -30,7 +30,7 @@ class HierarchyLevel:
     @cached_property
     def A(self) -> Any:  # noqa: N802
         csr = self._level.csr
-        return csr_like(self._like, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
+        return sparse_like(self._like, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
 
     @cached_property
     def P(self) -> Any:  # noqa: N802
@@ -47,7 +47,7 @@ class HierarchyLevel:
         if transfer is None:
             raise AttributeError(f"{letter}: the last level has no {name}")
         matrix = getattr(transfer, f"{name}_of")(self._level.csr.data.dtype)
-        return csr_like(self._like, matrix.data, matrix.indices, matrix.indptr, (matrix.n, matrix.width))
+        return sparse_like(self._like, matrix.data, matrix.indices, matrix.indptr, (matrix.n, matrix.width))
 
 
 class Hierarchy:
@@ -245,7 +245,7 @@ def _empty_like(A: Any, backend: Any) -> Any:
     if isinstance(A, str):
         array = backend.xp.zeros((1, 1))
         arrays = array[0], backend.xp.zeros(1, np.int32), backend.xp.zeros(2, np.int32)
-        return array if A == "dense" else csr_like(array, *arrays, (1, 1)).asformat(A)
+        return array if A == "dense" else sparse_like(array, *arrays, (1, 1)).asformat(A)
     if not hasattr(A, "tocoo"):
         return backend_of(A).xp.zeros((1, 1))
     return type(A)((1, 1))

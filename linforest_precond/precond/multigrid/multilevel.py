@@ -22,7 +22,7 @@ from linforest_precond.precond.multigrid.smoothers import LINES, SMOOTHERS, smoo
 from linforest_precond.precond.operators import Setup, part_of_kind
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR, ratio_to_finest
-from linforest_precond.user_warnings import tell
+from linforest_precond.user_warnings import warn_user
 
 COARSENINGS = "auto", "matching", "paths"
 
@@ -186,7 +186,7 @@ class MultilevelPart:
             transfer, coarse = _coarsened(fine, options, facts)
             stalled = coarse.n > STALLED_SHARE * fine.n
             if stalled:
-                tell(_advice(fine.n, coarse.n, options))
+                warn_user(_advice(fine.n, coarse.n, options))
                 break
             levels.append(Level(fine, _smoother(fine, stored, options, facts), transfer).stored_in(stored))
             fine = coarse

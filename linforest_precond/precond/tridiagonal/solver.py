@@ -12,7 +12,7 @@ from linforest_precond.backends.returns import Finding
 from linforest_precond.gate import value_dtype
 from linforest_precond.printing import as_table, numbers_of
 from linforest_precond.records import Bands
-from linforest_precond.user_warnings import tell
+from linforest_precond.user_warnings import warn_user
 
 BLOCK_SIZES = (1, 2, 4)
 
@@ -202,7 +202,7 @@ def _factor(solver, lower, diagonal, upper, make_definite):
     held = () if solver.pivoted else (lower, inverse, upper)
     solver.nbytes = method.nbytes_extra + sum(array.nbytes for array in held)
     if solver.lifted:
-        tell(
+        warn_user(
             f"{solver.lifted} of the tridiagonal system's pivots vanished and were lifted: it is singular, "
             "or as good as singular, and a nearby system is solved instead"
         )
