@@ -26,6 +26,7 @@ PARTS = (
 PART_OF_FILE = {
     "matrix/entries": "gate",
     "matrix/sums": "gate",
+    "matrix/long_row_split": "proposals",
     "forest/factor": "proposals",
     "forest/bands": "extraction",
 }

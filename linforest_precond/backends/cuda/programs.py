@@ -7,7 +7,9 @@ import itertools
 
 import numpy as np
 
-from .csgraph.long_row_split import PIECE, SUMMED_PIECE
+from .forest import factor
+from .matching import best_edges
+from .matrix.long_row_split import PIECE, SUMMED_PIECE
 from .runtime.loader import wide_type
 from .tridiagonal import tiles
 
@@ -30,17 +32,19 @@ _APPLIED = [
     for value, result in itertools.product(_VALUES, _VALUES)
     if value == result or (value, result) in ((np.float32, np.float64), (np.complex64, np.complex128))
 ]
+# Programs that search rows for the best edge.
+_SEARCHES = _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, PIECE=(best_edges.PIECE,))
 # Scalars instead of blocks, beside the type of double precision.
 _SCALAR = [{"VALUE": value, "WIDE": wide_type(value), "BLOCK": 1} for value in _VALUES]
 
 # Every program with every combination of macros it is used with: the tests compile them all.
 PROGRAMS = {
     "matrix/entries": _every(VALUE=_VALUES, INDEX=_INDICES),
-    "forest/factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4)),
-    "matching/locally_dominant": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
-    "matching/out_of_core_matching": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
-    "matching/suitor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
-    "matching/proposals": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "forest/factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4), PIECE=(factor.PIECE,)),
+    "matching/locally_dominant": _SEARCHES,
+    "matching/out_of_core_matching": _SEARCHES,
+    "matching/suitor": _SEARCHES,
+    "matching/proposals": _SEARCHES,
     "forest/linear_forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "forest/ordering": _every(INDEX=_INDICES),
     "forest/bands": _every(VALUE=_VALUES, INDEX=_INDICES),
@@ -64,7 +68,7 @@ PROGRAMS = {
     "csgraph/breadth_first": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "reordering/rcm_leveled": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "reordering/rcm_batch": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
-    "csgraph/long_row_split": _every(INDEX=_INDICES, PIECE=(PIECE, SUMMED_PIECE)),
+    "matrix/long_row_split": _every(INDEX=_INDICES, PIECE=(PIECE, SUMMED_PIECE, factor.PIECE)),
     "csgraph/independent_set": _every(INDEX=_INDICES, PIECE=(PIECE,)),
     "csgraph/coloring": _every(INDEX=_INDICES, PIECE=(PIECE,)),
     "csgraph/label_propagation": _every(INDEX=_INDICES, PIECE=(PIECE,)),

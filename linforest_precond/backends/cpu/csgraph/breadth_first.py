@@ -3,7 +3,8 @@
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import readonly, wide_pattern
+from ..matrix.entries import wide_pattern
+from ..runtime.arrays import readonly
 from ..runtime.atomics import exchange_if, fetch_add, fetch_min, load, store
 from ..runtime.jit import helper, kernel
 

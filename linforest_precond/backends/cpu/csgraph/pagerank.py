@@ -8,9 +8,10 @@ are folded in halves. Sums over all vertices are those of `sums`.
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import readonly, transposed
+from ..matrix.entries import transposed
 from ..matrix.row_shares import row_shares
 from ..matrix.sums import CHUNK, fold, fold_lanes, tree_sum
+from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 
 PIECE = 64

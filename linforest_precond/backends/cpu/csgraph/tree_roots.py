@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
+from ..runtime.constants import NOT_FOUND
 from ..runtime.jit import kernel
 
-NOT_FOUND = -1
 ON_THE_WAY = -2
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import find_slot, readonly
+from ..matrix.entries import find_slot
+from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 
 # What a search finds where A stores nothing.

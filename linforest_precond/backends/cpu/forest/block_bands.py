@@ -3,9 +3,10 @@
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import find_slot, readonly
+from ..matrix.entries import find_slot
+from ..runtime.arrays import readonly
+from ..runtime.constants import NO_VERTEX
 from ..runtime.jit import helper, kernel
-from .factor import NO_VERTEX
 
 
 def extract(csr, members, starts_path):

@@ -3,14 +3,14 @@
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
+from ..runtime.compaction import BLOCK, compact
+from ..runtime.constants import NO_VERTEX
 from ..runtime.hashing import edge_hash, is_positive, iteration_keys
 from ..runtime.jit import helper, kernel
 
 MAX_DEGREE = 4
-BLOCK = 2048  # active vertices that one thread takes at a time
 
-NO_VERTEX = -1
 # Stands first among a vertex's proposals when none of its edges is available any more.
 EXHAUSTED = -2
 
@@ -42,7 +42,7 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
         confirm(*proposals, neighbors, slots, degrees, states, active, made, left)
         new = int(made.sum()) // 2
         edges += new
-        active = active[: pack(active, left)]
+        active = active[: compact(active, left)]
         if automatic and k >= 5 and 100 * new <= edges:
             break
         if active.size == 0 and limit is None and not maximal:
@@ -171,18 +171,3 @@ def insert(neighbors, slots, v, degree, w, slot):
         neighbors[v, place], slots[v, place] = neighbors[v, place - 1], slots[v, place - 1]
         place -= 1
     neighbors[v, place], slots[v, place] = w, slot
-
-
-# Close the gaps between the blocks' survivors; how many there are.
-@kernel(parallel=False)
-def pack(active, left):
-    size = left[0] if left.size else 0
-    for block in range(1, left.size):
-        start = block * BLOCK
-        if size == start:
-            size += left[block]
-            continue
-        for i in range(start, start + left[block]):
-            active[size] = active[i]
-            size += 1
-    return size

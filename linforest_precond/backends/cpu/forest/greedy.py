@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from ..matrix.entries import find_slot, magnitudes, readonly, rows_of
+from ..matrix.entries import find_slot, magnitudes, rows_of
+from ..runtime.arrays import readonly
+from ..runtime.constants import NO_VERTEX
 from ..runtime.jit import kernel
-from .factor import NO_VERTEX, gather_values, insert
+from .factor import gather_values, insert
 
 
 def greedy_factor(graph, n):

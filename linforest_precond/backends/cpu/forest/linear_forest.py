@@ -4,8 +4,8 @@ import numpy as np
 
 from linforest_precond.backends.returns import ForestArrays
 
+from ..runtime.constants import NO_VERTEX
 from ..runtime.jit import helper, kernel
-from .factor import NO_VERTEX
 
 
 def linear_forest(neighbors, values, slots, in_place=False):

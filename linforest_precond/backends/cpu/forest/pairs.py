@@ -3,10 +3,10 @@
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
+from ..runtime.constants import NO_VERTEX
 from ..runtime.jit import helper, kernel
 from ..runtime.sorting import shell_sort
-from .factor import NO_VERTEX
 
 # Coarse rows that one thread takes at a time.
 ROWS_AT_ONCE = 256

@@ -4,8 +4,8 @@ import numpy as np
 from numba import prange
 from scipy.sparse.linalg import LinearOperator
 
-from ..matrix.entries import readonly
 from ..matrix.row_shares import row_shares
+from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 from numba import prange
 
-from ..forest.factor import NO_VERTEX
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
+from ..runtime.constants import NO_VERTEX
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel
 

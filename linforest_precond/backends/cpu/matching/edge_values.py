@@ -3,7 +3,9 @@
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import NOT_FOUND, find_slot, readonly
+from ..matrix.entries import find_slot
+from ..runtime.arrays import readonly
+from ..runtime.constants import NOT_FOUND
 from ..runtime.jit import kernel
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..forest.factor import NO_VERTEX
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
+from ..runtime.constants import NO_VERTEX
 from ..runtime.edge_order import precedes
 from ..runtime.hashing import edge_hash, mix64
 from ..runtime.jit import helper, kernel

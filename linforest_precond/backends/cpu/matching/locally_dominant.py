@@ -3,8 +3,9 @@
 import numpy as np
 from numba import prange
 
-from ..forest.factor import BLOCK, NO_VERTEX, pack
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
+from ..runtime.compaction import BLOCK, compact
+from ..runtime.constants import NO_VERTEX
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel
 
@@ -37,12 +38,12 @@ def match_rounds(indptr, indices, values, tie_key, mate, choices, active, left):
         for block in prange(blocks):
             begin, end = block * BLOCK, min((block + 1) * BLOCK, size)
             left[block] = point(indptr, indices, values, tie_key, mate, choices, active, begin, end)
-        size = pack(active, left[:blocks])
+        size = compact(active, left[:blocks])
         blocks = (size + BLOCK - 1) // BLOCK
         for block in prange(blocks):
             left[block] = take(mate, choices, active, block * BLOCK, min((block + 1) * BLOCK, size))
         taken = size
-        size = pack(active, left[:blocks])
+        size = compact(active, left[:blocks])
         taken -= size
         rounds += taken > 0
     return finish(indptr, indices, values, tie_key, mate, choices, active[:size], rounds)

@@ -7,8 +7,8 @@ is at most twice the weight of the matching.
 
 import numpy as np
 
-from ..forest.factor import NO_VERTEX
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
+from ..runtime.constants import NO_VERTEX
 from ..runtime.jit import kernel
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 from numba import prange
 
-from ..forest.factor import BLOCK, NO_VERTEX, pack
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
+from ..runtime.compaction import BLOCK, compact
+from ..runtime.constants import NO_VERTEX
 from ..runtime.hashing import is_positive, iteration_keys, order_hash
 from ..runtime.jit import kernel
 
@@ -35,7 +36,7 @@ def match(graph, weighted, threshold, seed, limit):
             choose(*arrays, weighted, tie_key, active, colours, chooser, choices)
         left = np.empty(-(-active.size // BLOCK), np.int64)
         take(choices, mate, active, colours, left)
-        active = active[: pack(active, left)]
+        active = active[: compact(active, left)]
         rounds += 1
     return mate, np.array([rounds, active.size == 0])
 

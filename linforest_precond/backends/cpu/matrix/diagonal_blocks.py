@@ -5,8 +5,8 @@ from numba import prange
 
 from ..runtime.arithmetic import conjugate_transpose, is_indefinite, largest_size, limits_of
 from ..runtime.arithmetic import invert as invert_blocks
+from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
-from .entries import readonly
 
 # The counters of a report: pivots that were lifted, and blocks that are not Hermitian positive definite.
 LIFTED, NOT_DEFINITE = range(2)

@@ -8,20 +8,14 @@ from numba import prange
 
 from linforest_precond.backends.returns import EntryScan
 
+from ..runtime.arrays import readonly
+from ..runtime.constants import NOT_FOUND
 from ..runtime.hashing import symmetry_hash
 from ..runtime.jit import helper, kernel
 from .sums import CHUNK, fold, tree_sum
 
-NOT_FOUND = -1
 SINGLE_MAX = float(np.finfo(np.float32).max)
 DOUBLE_MAX = float(np.finfo(np.float64).max)
-
-
-def readonly(array):
-    """A view that cannot be written: writable and read-only inputs then share one compiled kernel."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def wide_pattern(pattern):

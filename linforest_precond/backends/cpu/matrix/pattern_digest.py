@@ -8,9 +8,9 @@ so the order of the additions does not matter, while the order of the numbers do
 import numpy as np
 from numba import prange
 
+from ..runtime.arrays import readonly
 from ..runtime.hashing import GOLDEN, mix64
 from ..runtime.jit import helper, kernel
-from .entries import readonly
 
 GROUPS_AT_ONCE = 4096
 

@@ -5,9 +5,11 @@ from numba import prange
 
 from linforest_precond.backends.returns import PatternScan
 
+from ..runtime.arrays import readonly
+from ..runtime.constants import NOT_FOUND
 from ..runtime.hashing import mix64
 from ..runtime.jit import kernel
-from .entries import NOT_FOUND, first_bad_row, readonly
+from .entries import first_bad_row
 
 # Rows that one thread looks at in a row.
 ROW_CHUNK = 4096

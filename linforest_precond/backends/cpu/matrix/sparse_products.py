@@ -4,9 +4,9 @@ import numba
 import numpy as np
 from numba import prange
 
+from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
 from ..runtime.sorting import shell_sort
-from .entries import readonly
 
 # Parts at most: each has arrays as long as a row of the product.
 MOST_PARTS = 16

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
 from ..runtime.sorting import shell_sort
 

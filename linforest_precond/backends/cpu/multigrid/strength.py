@@ -3,7 +3,7 @@
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 
 

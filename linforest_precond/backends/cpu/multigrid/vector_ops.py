@@ -7,7 +7,7 @@ number of threads: rows of a chunk one after the other, then the chunks.
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 
 ROWS_AT_ONCE = 4096  # rows of a chunk

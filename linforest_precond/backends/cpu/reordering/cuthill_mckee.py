@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
 from .pseudo_peripheral import find_starts
 from .rcm_batch import available_threads, batch

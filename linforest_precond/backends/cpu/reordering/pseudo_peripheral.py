@@ -4,7 +4,7 @@ import numpy as np
 
 from ..csgraph.breadth_first import walk
 from ..csgraph.components import weak_components
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
 
 

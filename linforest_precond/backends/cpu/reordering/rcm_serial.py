@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..matrix.entries import readonly
+from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 from .child_order import FEW, ONE, ZERO, append_sorted, index, insert, sort_key
 

@@ -5,8 +5,8 @@ from numba import prange
 
 from linforest_precond.backends.returns import Finding
 
-from ..matrix.entries import readonly
 from ..runtime.arithmetic import VANISHING
+from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 from .clipping import clip as clip
 from .sweeps import Sweeps as Sweeps

@@ -7,7 +7,6 @@ from . import fastsv as fastsv
 from . import frontier as frontier
 from . import independent_set as independent_set
 from . import label_propagation as label_propagation
-from . import long_row_split as long_row_split
 from . import pagerank as pagerank
 from . import sorted_neighbors as sorted_neighbors
 from . import spanning_forest as spanning_forest

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
-from .long_row_split import LONG_ROWS_FIELD, PIECE, cut_long_rows
 from .worklist import work_off
 
 # The struct in coloring.cu.
@@ -20,7 +20,7 @@ def color_vertices(pattern, largest_first, seed):
     """The colour of each vertex."""
     n, piece = pattern.n, PIECE
     program = kernels("csgraph/coloring", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece)
-    long_rows = cut_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
+    long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces
     colors, offsets = cupy.empty(n, np.int32), cupy.zeros(items, np.uint16)
     unfinished = cupy.empty(long_rows.most_rows, np.uint32)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
-from .long_row_split import LONG_ROWS_FIELD, PIECE, cut_long_rows
 from .worklist import work_off
 
 # The struct in independent_set.cu.
@@ -23,7 +23,7 @@ def independent_set(pattern, k, seed):
     program = kernels(
         "csgraph/independent_set", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece
     )
-    long_rows = cut_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
+    long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces
     members, states = cupy.empty(n, np.int32), cupy.empty(n, np.uint8)
     offsets = cupy.empty(items if k == 1 else 0, np.uint16)

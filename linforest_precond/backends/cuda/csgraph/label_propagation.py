@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 from .components import numbered
-from .long_row_split import LONG_ROWS_FIELD, PIECE, cut_long_rows
 
 # The struct in label_propagation.cu.
 PROPAGATION = Struct(
@@ -26,7 +26,7 @@ def propagate_labels(pattern, max_iter, seed):
     program = kernels(
         "csgraph/label_propagation", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece
     )
-    long_rows = cut_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
+    long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     rows, pieces = long_rows.measured()
     labels, chosen, roots, is_root = (cupy.empty(n, np.int32) for _ in range(4))
     waiting, going = cupy.empty(n, np.uint8), cupy.zeros(2, np.uint8)

@@ -3,12 +3,12 @@
 import numpy as np
 
 from ..matrix.entries import transposed
+from ..matrix.long_row_split import LONG_ROWS_FIELD, SUMMED_PIECE, split_long_rows
 from ..matrix.sums import CHUNK
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct, address
-from .long_row_split import LONG_ROWS_FIELD, SUMMED_PIECE, cut_long_rows
 
 # The structs in pagerank.cu.
 MATRIX = Struct(
@@ -57,7 +57,7 @@ class _Matrix:
 
     def __init__(self, indptr, indices, weights, longest_row):
         self.indptr, self.indices, self.weights = indptr, indices, weights
-        self.long_rows = cut_long_rows(indptr, indices.size, longest_row, SUMMED_PIECE)
+        self.long_rows = split_long_rows(indptr, indices.size, longest_row, SUMMED_PIECE)
         self.partials = cupy.empty(self.long_rows.most_pieces)
 
     def transposed(self):

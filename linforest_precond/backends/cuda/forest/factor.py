@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..matrix.long_row_split import split_long_rows
 from ..matrix.row_staging import STAGED_MEAN, lanes_to_a_row, staged_entries
 from ..runtime.launch import launch, note
 from ..runtime.lazy_cupy import cupy
@@ -10,7 +11,7 @@ from ..runtime.structs import Struct
 
 # Below this share of active vertices the list of them is worked off instead of all rows.
 DENSE_SHARE = 0.6
-# Rows beyond this, and beyond LONG_FACTOR times the mean, are cut into pieces.
+# Rows beyond this, and beyond LONG_FACTOR times the mean, are split into pieces, each for a block.
 LONG_ROW = 256
 LONG_FACTOR = 8
 PIECE = 2048
@@ -35,9 +36,6 @@ OPTIONS = Struct(
     seed="Q", threshold="Q", first="q", last="q", long_row="q", fewest_dense="q",
     m="i", k_m="i", automatic="i", short_rows="i", capacity="i", width="i",
 )  # fmt: skip
-LONG_ROWS = Struct(
-    "LongRows", "forest/propositions.cuh", rows="P", first_piece="P", piece_row="P", counts="P", partials="P"
-)
 RECORD = "active", "confirmed", "proposed", "started_at", "proposed_at", "confirmed_at"
 PROGRESS = "iterations", "maximal", "finished", "confirmed", "active"
 
@@ -45,15 +43,17 @@ PROGRESS = "iterations", "maximal", "finished", "confirmed", "active"
 def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
     """The factor's neighbours, values, slots, and an array: propositions made, and whether it is maximal."""
     rows, index = graph.n, graph.indices.dtype
-    types = {"WEIGHT": graph.values.dtype.type, "INDEX": index.type, "DEGREE": n}
+    types = {"WEIGHT": graph.values.dtype.type, "INDEX": index.type, "DEGREE": n, "PIECE": PIECE}
     program = kernels("forest/factor", cooperative=True, **types)
     plan = _plan(graph)
     shared_memory = plan["capacity"] * _entry_bytes(graph)
     neighbors, slots = cupy.empty((rows, n), index), cupy.empty((rows, n), index)
     values, state = cupy.empty((rows, n), graph.values.dtype), cupy.empty(rows, np.uint8)
     lists = cupy.empty((2, rows), index)
-    long_arrays = _long_rows(graph, n, plan["long_row"], kernels("forest/factor", **types))
-    long_rows = LONG_ROWS(**long_arrays)
+    long_rows = split_long_rows(
+        graph.indptr, graph.indices.size, graph.longest_row, PIECE, longest_whole=plan["long_row"]
+    )
+    partials = cupy.empty(long_rows.most_pieces * _partial_bytes(graph, n), np.uint8)
     graph_arrays = {"indptr": graph.indptr, "indices": graph.indices, "values": graph.values}
     problem = PROBLEM(
         **graph_arrays, neighbors=neighbors, edge_values=values, slots=slots, state=state, rows=rows
@@ -65,7 +65,7 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
         options = OPTIONS(seed=seed, threshold=threshold, **iterations, **plan)
         # The first words serve the barrier.
         records = cupy.zeros((last - first + 2, len(RECORD)), np.uint64)
-        arguments = problem, options, long_rows, lists, records[1:], progress, records
+        arguments = problem, options, long_rows.struct, partials, lists, records[1:], progress, records
         launch(program.propose_factor, arguments, shared_memory=shared_memory)
         note("iterations", records[1:])
 
@@ -98,21 +98,8 @@ def _entry_bytes(graph):
     return graph.indices.dtype.itemsize + graph.values.dtype.itemsize + 1
 
 
-def _long_rows(graph, n, long_row, program):
-    """Arrays for the rows that are cut into pieces; null pointers where there are none."""
-    if graph.longest_row <= long_row:
-        return dict.fromkeys(LONG_ROWS.fields)
-    index = graph.indices.dtype
-    most_rows = graph.indices.size // long_row + 1
-    most_pieces = graph.indices.size // PIECE + most_rows
-    candidate = [("value", graph.values.dtype), ("hash", np.uint32), ("places", index, 2)]
+def _partial_bytes(graph, n):
+    """Of a piece's partial result, the struct Partial in propositions.cuh."""
+    candidate = [("value", graph.values.dtype), ("hash", np.uint32), ("places", graph.indices.dtype, 2)]
     partial = [("best", np.dtype(candidate, align=True), n), ("alive", np.int32)]
-    arrays = {
-        "rows": cupy.empty(most_rows, index),
-        "first_piece": cupy.empty(most_rows, np.int64),
-        "piece_row": cupy.empty(most_pieces, index),
-        "counts": cupy.zeros(2, np.uint64),
-        "partials": cupy.empty(most_pieces * np.dtype(partial, align=True).itemsize, np.uint8),
-    }
-    launch(program.list_long_rows, (graph.indptr, graph.n, long_row, LONG_ROWS(**arrays)))
-    return arrays
+    return np.dtype(partial, align=True).itemsize

@@ -6,7 +6,7 @@ from ..matrix.row_staging import STAGED_MEAN, lanes_to_a_row, staged_entries
 from ..runtime.lazy_cupy import cupy
 from ..runtime.structs import Struct
 
-# Rows beyond this, and beyond LONG_FACTOR times the mean, are cut into pieces.
+# Rows beyond this, and beyond LONG_FACTOR times the mean, are split into pieces, each for a warp.
 LONG_ROW = 128
 LONG_FACTOR = 4
 PIECE = 512
@@ -20,6 +20,11 @@ SEARCH = Struct(
 COUNT = "front", "back", "pieces"
 
 
+def search_macros(graph):
+    """The macros of all programs that include best_edges.cuh."""
+    return {"WEIGHT": graph.values.dtype.type, "INDEX": graph.indices.dtype.type, "PIECE": PIECE}
+
+
 class Search:
     """The struct of a graph's rows, with the arrays that it refers to."""
 
@@ -29,7 +34,7 @@ class Search:
         short_rows = mean <= STAGED_MEAN
         capacity = staged_entries(mean, entry_bytes) if short_rows else 0
         self.shared_memory = capacity * entry_bytes
-        self.types = {"WEIGHT": graph.values.dtype.type, "INDEX": graph.indices.dtype.type}
+        self.macros = search_macros(graph)
         self.arrays = {"indptr": graph.indptr, "indices": graph.indices, "values": graph.values}
         self.numbers = {
             "rows": graph.n,

@@ -18,7 +18,7 @@ def match(graph, tie_key):
 def match_rest(graph, tie_key, mates, pointers, rounds):
     """Go on from the mates and pointers that so many rounds have left; an array: rounds in all, maximal."""
     search = Search(graph, tie_key)
-    program = kernels("matching/locally_dominant", cooperative=True, **search.types)
+    program = kernels("matching/locally_dominant", cooperative=True, **search.macros)
     lists, progress = cupy.empty((2, graph.n), graph.indices.dtype), cupy.empty(2, np.uint64)
     arguments = search.struct(), rounds, mates, pointers, lists, progress, *round_words()
     launch(program.match_edges, arguments, shared_memory=search.shared_memory)

@@ -8,7 +8,7 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
-from .best_edges import Search
+from .best_edges import Search, search_macros
 from .locally_dominant import match_rest
 
 # Batches of a graph unless memory asks for more, and the share of the free memory that one may take.
@@ -50,9 +50,7 @@ class Streamed:
 
     def __init__(self, graph, tie_key, batches):
         self.graph, self.tie_key = graph, tie_key
-        self.program = kernels(
-            "matching/out_of_core_matching", WEIGHT=graph.values.dtype.type, INDEX=graph.indices.dtype.type
-        )
+        self.program = kernels("matching/out_of_core_matching", **search_macros(graph))
         self.entry_bytes = graph.indices.dtype.itemsize + graph.values.dtype.itemsize
         self.ends = batch_ends(graph.indptr, batches or self._batches_for_memory())
         self.indptr, self.device_ends = cupy.asarray(graph.indptr), cupy.asarray(self.ends)

@@ -16,7 +16,7 @@ NO_LIMIT = 2**64 - 1
 def match(graph, weighted, threshold, seed, limit):
     """The mate of each vertex, -1 of a single one, and an array: rounds made, whether it is maximal."""
     search = Search(graph)
-    program = kernels("matching/proposals", cooperative=True, **search.types)
+    program = kernels("matching/proposals", cooperative=True, **search.macros)
     options = OPTIONS(
         seed=seed, threshold=threshold, limit=NO_LIMIT if limit is None else limit, weighted=weighted
     )

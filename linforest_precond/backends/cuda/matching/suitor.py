@@ -11,7 +11,7 @@ from .best_edges import Search, round_words
 def match(graph, tie_key):
     """The mate of each vertex, -1 of a single one, and an array: one round, maximal."""
     search = Search(graph, tie_key)
-    program = kernels("matching/suitor", cooperative=True, **search.types)
+    program = kernels("matching/suitor", cooperative=True, **search.macros)
     suitors, offers = cupy.empty(graph.n, graph.indices.dtype), cupy.empty(graph.n, graph.values.dtype)
     suitors.fill(-1)
     lists = cupy.empty((2, graph.n), graph.indices.dtype)

@@ -2,6 +2,7 @@
 
 from . import diagonal_blocks as diagonal_blocks
 from . import entries as entries
+from . import long_row_split as long_row_split
 from . import pattern_digest as pattern_digest
 from . import pattern_scan as pattern_scan
 from . import row_merging as row_merging

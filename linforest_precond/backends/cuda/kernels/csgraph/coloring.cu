@@ -1,5 +1,5 @@
 #include "runtime/common.cuh"
-#include "csgraph/long_row_split.cuh"
+#include "matrix/long_row_split.cuh"
 #include "csgraph/worklist.cuh"
 
 #define NO_COLOR -1

@@ -1,5 +1,5 @@
 #include "runtime/common.cuh"
-#include "csgraph/long_row_split.cuh"
+#include "matrix/long_row_split.cuh"
 #include "csgraph/worklist.cuh"
 
 // The state of a vertex, one byte: in the set, out of it, or undecided and then the bit length of its degree: a vertex

@@ -1,5 +1,5 @@
 #include "runtime/common.cuh"
-#include "csgraph/long_row_split.cuh"
+#include "matrix/long_row_split.cuh"
 
 // A matrix whose rows are summed; `data` is null where all entries are 1. A long row's pieces leave their sums in
 // `partials`.

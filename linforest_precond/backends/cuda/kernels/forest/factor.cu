@@ -1,5 +1,6 @@
 #include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
+#include "matrix/long_row_split.cuh"
 #include "forest/candidates.cuh"
 #include "forest/propositions.cuh"
 
@@ -20,19 +21,6 @@ struct Progress {
 
 // Five iterations are made in any case; from then on one that confirms 1 % or less is the last.
 #define FEWEST_AUTOMATIC 5
-
-// Lists the rows beyond `long_row` and their pieces.
-extern "C" __global__ void list_long_rows(const INDEX* __restrict__ indptr, i64 rows, i64 long_row, LongRows found) {
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
-        const i64 length = (i64)indptr[row + 1] - indptr[row];
-        if (length <= long_row) continue;
-        const i64 pieces = (length + PIECE - 1) / PIECE;
-        const i64 place = atomicAdd(found.counts, 1ull), first = atomicAdd(found.counts + 1, (u64)pieces);
-        found.rows[place] = row;
-        found.first_piece[place] = first;
-        for (i64 piece = 0; piece < pieces; ++piece) found.piece_row[first + piece] = place;
-    }
-}
 
 // Gives every vertex its charge before a charged first iteration, and no edges.
 __device__ void first_charges(const Problem& problem, const Options& options) {
@@ -114,8 +102,8 @@ __device__ void finish_rows(const Problem& problem) {
 // `barrier` and the records are zero at first, one record more than iterations. The two lists of active
 // vertices take turns.
 extern "C" __global__ void __launch_bounds__(256, DEGREE <= 2 ? 5 : 3)
-    propose_factor(Problem problem, Options options, LongRows long_rows, INDEX* lists, Record* records,
-                   Progress* progress, u32* barrier) {
+    propose_factor(Problem problem, Options options, LongRows long_rows, Partial* partials, INDEX* lists,
+                   Record* records, Progress* progress, u32* barrier) {
     u32 generation = 0;
     u64 total = progress->confirmed;
     bool finished = false, maximal = false;
@@ -135,10 +123,10 @@ extern "C" __global__ void __launch_bounds__(256, DEGREE <= 2 ? 5 : 3)
         bool proposed = !options.short_rows ? propose_sparse(problem, it, options, list)
                         : all               ? propose_dense(problem, it, options)
                                             : propose_listed(problem, it, options, list);
-        if (long_rows.rows) {
-            propose_pieces(problem, it, long_rows);
+        if (long_rows.counts) {
+            propose_pieces(problem, it, long_rows, partials);
             grid_barrier(barrier, generation);
-            proposed |= join_pieces(problem, it, long_rows);
+            proposed |= join_pieces(problem, it, long_rows, partials);
         }
         if (__syncthreads_or(proposed) && threadIdx.x == 0) record->proposed = 1;
         grid_barrier(barrier, generation);

@@ -162,63 +162,50 @@ __device__ bool propose_sparse(const Problem& problem, const Iteration& it, cons
     return proposed;
 }
 
-// A piece of a long row that one block reduces.
-#define PIECE 2048
-
-// What a block found in one piece.
+// What a block found in one piece of a long row.
 struct Partial {
     Best best;
     int alive;
 };
 
-// The rows beyond `long_row` and the pieces they are cut into, if there are any. A row's pieces are consecutive.
-struct LongRows {
-    INDEX* rows;
-    i64* first_piece;
-    INDEX* piece_row;  // place in `rows` of each piece's row
-    u64* counts;       // rows, pieces
-    Partial* partials;
-};
-
 // Finds the best candidates of each piece of the active long rows, a block to a piece.
-__device__ void propose_pieces(const Problem& problem, const Iteration& it, const LongRows& found) {
+__device__ void propose_pieces(const Problem& problem, const Iteration& it, const LongRows& found, Partial* partials) {
     __shared__ Best warp_best[8];
-    for (i64 piece = blockIdx.x; piece < (i64)found.counts[1]; piece += gridDim.x) {
-        const i64 place = found.piece_row[piece];
+    for (u32 piece = blockIdx.x; piece < found.counts[1]; piece += gridDim.x) {
+        const Part part = piece_of(problem.indptr, found, piece);
         Seeker seeker;
-        seeker.load(problem, found.rows[place], mode_of(it) == FRESH);
+        seeker.load(problem, part.vertex, mode_of(it) == FRESH);
         if (seeker.state & CLOSED) continue;
-        const i64 begin = (i64)problem.indptr[seeker.vertex] + (piece - found.first_piece[place]) * PIECE;
-        const i64 row_end = problem.indptr[seeker.vertex + 1];
-        const i64 end = begin + PIECE < row_end ? begin + PIECE : row_end;
         Best best;
         best.clear();
-        const bool alive = consider_entries(best, problem, seeker, it, begin + threadIdx.x, end, blockDim.x);
+        const bool alive =
+            consider_entries(best, problem, seeker, it, part.begin + threadIdx.x, part.begin + part.length, blockDim.x);
         for (int distance = 16; distance > 0; distance /= 2) best.insert_all(best.from_lane(distance));
         if (threadIdx.x % 32 == 0) warp_best[threadIdx.x / 32] = best;
         const bool any_alive = __syncthreads_or(alive);
         if (threadIdx.x == 0) {
             for (int warp = 1; warp < 8; ++warp) best.insert_all(warp_best[warp]);
-            found.partials[piece] = {best, any_alive};
+            partials[piece] = {best, any_alive};
         }
         __syncthreads();
     }
 }
 
 // Joins the pieces of each long row and writes its proposals, a warp to a row.
-__device__ bool join_pieces(const Problem& problem, const Iteration& it, const LongRows& found) {
-    const i64 warps = (i64)gridDim.x * blockDim.x / 32;
+__device__ bool join_pieces(const Problem& problem, const Iteration& it, const LongRows& found,
+                            const Partial* partials) {
+    const u32 warps = gridDim.x * blockDim.x / 32;
     bool proposed = false;
-    for (i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; i < (i64)found.counts[0]; i += warps) {
+    for (u32 i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < found.counts[0]; i += warps) {
         Seeker seeker;
         seeker.load(problem, found.rows[i], mode_of(it) == FRESH);
         if (seeker.state & CLOSED) continue;
-        const i64 length = (i64)problem.indptr[seeker.vertex + 1] - problem.indptr[seeker.vertex];
+        const i64 pieces = pieces_in((i64)problem.indptr[seeker.vertex + 1] - problem.indptr[seeker.vertex]);
         Best best;
         best.clear();
         bool alive = false;
-        for (i64 piece = threadIdx.x % 32; piece < (length + PIECE - 1) / PIECE; piece += 32) {
-            const Partial& partial = found.partials[found.first_piece[i] + piece];
+        for (i64 piece = threadIdx.x % 32; piece < pieces; piece += 32) {
+            const Partial& partial = partials[found.first[i] + piece];
             best.insert_all(partial.best);
             alive |= partial.alive;
         }

@@ -13,8 +13,6 @@
 #define ROWS 256
 // Lanes that bring a listed row into shared memory.
 #define STAGING_LANES 4
-// The entries that a warp takes of a long row.
-#define PIECE 512
 
 // An edge as the vertex sees it that looks; where there is none the weight is 0.
 struct Edge {
@@ -98,18 +96,19 @@ __device__ __forceinline__ bool is_long(const Search& search, const Row& row) {
     return row.end - row.begin > search.long_row;
 }
 
-// Lists the pieces of a row; *count is the list's length.
-__device__ __forceinline__ void list_pieces(const Row& row, u64* pieces, u64* count) {
-    const u64 parts = (u64)(row.end - row.begin + PIECE - 1) / PIECE;
-    const u64 first = atomicAdd(count, parts);
-    for (u64 part = 0; part < parts; ++part) __stcg(pieces + first + part, (u64)row.vertex << 32 | part);
+// Appends the pieces of a row to a list of length *count. Each round lists the pieces of its active rows anew, so a piece
+// is one word with its row and number, instead of an entry of the table LongRows, which is made once for all rows.
+__device__ __forceinline__ void append_pieces(const Row& row, u64* pieces, u64* count) {
+    const u32 parts = pieces_in(row.end - row.begin);
+    const u64 first = atomicAdd(count, (u64)parts);
+    for (u32 part = 0; part < parts; ++part) __stcg(pieces + first + part, (u64)row.vertex << 32 | part);
 }
 
 // Lists the pieces of all long rows from `first` to `last`, by all blocks.
 __device__ __forceinline__ void list_all_pieces(const Search& search, i64 first, i64 last, u64* count) {
     for (i64 v = first + (i64)blockIdx.x * ROWS + threadIdx.x; v < last; v += (i64)gridDim.x * ROWS) {
         const Row row = row_of(search, v);
-        if (is_long(search, row)) list_pieces(row, search.pieces, count);
+        if (is_long(search, row)) append_pieces(row, search.pieces, count);
     }
 }
 
@@ -256,11 +255,11 @@ __device__ __forceinline__ void search_pieces(const Search& search, Task& task, 
         if (place < count) {
             const u64 piece = __ldcg(pieces + place), part = (u32)piece;
             const Row row = row_of(search, (i64)(piece >> 32));
-            const u64 parts = (u64)(row.end - row.begin + PIECE - 1) / PIECE;
-            const i64 begin = row.begin + (i64)part * PIECE, end = begin + PIECE < row.end ? begin + PIECE : row.end;
+            const u64 parts = pieces_in(row.end - row.begin);
+            const EntryRange range = piece_range(row.begin, row.end, (i64)part);
             Find find = nothing();
             if (task.begin(row.vertex)) {
-                look_at(find, task, search, row.vertex, begin + threadIdx.x % 32, end, 32, false);
+                look_at(find, task, search, row.vertex, range.begin + threadIdx.x % 32, range.end, 32, false);
                 join_lanes(find, 32);
                 const bool whole = parts == 1 || join_pieces(search, find, place - part, part, parts);
                 const bool again = whole && threadIdx.x % 32 == 0 && task.found(row.vertex, find.best, find.open);

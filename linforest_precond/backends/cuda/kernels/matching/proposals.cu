@@ -1,6 +1,7 @@
 #define BY_VERTICES
 #include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
+#include "matrix/long_row_split.cuh"
 #include "matching/best_edges.cuh"
 #include "matching/round_loop.cuh"
 #include "matching/suitor_exchange.cuh"

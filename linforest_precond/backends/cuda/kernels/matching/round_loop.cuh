@@ -40,7 +40,7 @@ struct Round {
     __device__ __forceinline__ void list_long_row(const Search& search, i64 vertex) const {
         if (!search.pieces) return;
         const Row row = row_of(search, vertex);
-        if (is_long(search, row)) list_pieces(row, next_pieces, &next->pieces);
+        if (is_long(search, row)) append_pieces(row, next_pieces, &next->pieces);
     }
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
+#include "matrix/long_row_split.cuh"
 #include "matching/best_edges.cuh"
 #include "matching/round_loop.cuh"
 #include "matching/chosen_neighbor.cuh"

@@ -1,0 +1,57 @@
+"""Long rows split into pieces for load balancing: what matrix/long_row_split.cuh reads."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from ..runtime.structs import Struct, address
+
+# Entries of a piece: for searches, and for sums.
+PIECE, SUMMED_PIECE = 256, 64
+# The struct in long_row_split.cuh, as a kernel's argument, and as a field of other structs.
+LONG_ROWS = Struct("LongRows", "matrix/long_row_split.cuh", rows="P", first="P", owners="P", counts="P")
+LONG_ROWS_FIELD = "PPPP"
+
+
+class LongRows(NamedTuple):
+    """The arrays of the struct LongRows, all None where no row is long."""
+
+    rows: Any
+    first: Any
+    owners: Any
+    counts: Any
+    # Upper bounds of the numbers of rows and pieces.
+    most_rows: int
+    most_pieces: int
+
+    @property
+    def field(self):
+        """The struct's value as a field of another struct."""
+        return [address(array) for array in self[:4]]
+
+    @property
+    def struct(self):
+        """The struct as a kernel's argument."""
+        return LONG_ROWS(rows=self.rows, first=self.first, owners=self.owners, counts=self.counts)
+
+    def measured(self):
+        """The numbers of rows and pieces."""
+        return (0, 0) if self.counts is None else self.counts.tolist()  # stall: to size what they need
+
+
+def split_long_rows(indptr, nnz, longest_row, piece, longest_whole=None):
+    """Split rows longer than `longest_whole` (default: `piece`) into pieces of `piece` entries."""
+    longest_whole = piece if longest_whole is None else longest_whole
+    if longest_row <= longest_whole:
+        return LongRows(None, None, None, None, 0, 0)
+    most_rows = nnz // longest_whole
+    most_pieces = nnz // piece + most_rows
+    rows, first = cupy.empty(most_rows, np.int32), cupy.empty(most_rows, np.uint32)
+    owners, counts = cupy.empty(most_pieces, np.uint32), cupy.zeros(2, np.uint32)
+    found = LongRows(rows, first, owners, counts, most_rows, most_pieces)
+    program = kernels("matrix/long_row_split", INDEX=indptr.dtype.type, PIECE=piece)
+    launch(program.list_pieces, (indptr, indptr.size - 1, longest_whole, found.struct))
+    return found
