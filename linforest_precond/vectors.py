@@ -16,7 +16,10 @@ from linforest_precond.gate import value_dtype
 class InPlaceOperator:
     """An operator of this package, which solvers apply without allocating and may capture in CUDA graphs."""
 
-    stored_dtype: DType
+    @property
+    def stored_dtype(self) -> DType:
+        """The type of the numbers that are kept."""
+        raise NotImplementedError
 
     def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
         """Write the product with the columns of b into x; both are (n, k) arrays and not checked."""

@@ -226,7 +226,7 @@ def _read(response: http.client.HTTPResponse) -> bytes:
         # read() would lose the bytes received before a timeout, read1() returns them.
         return response.read1(CHUNK)
     except NETWORK_ERRORS as error:
-        raise _Broken(f"{error or type(error).__name__}") from error
+        raise _Broken(str(error) or type(error).__name__) from error
 
 
 def _validator(response: http.client.HTTPResponse) -> str | None:

@@ -109,7 +109,7 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except Exception as error:
         raise ValueError(
-            f"{path} cannot be read: {error or type(error).__name__}; if it is truncated or damaged, delete "
+            f"{path} cannot be read: {str(error) or type(error).__name__}; if it is truncated or damaged, delete "
             "it and download it again"
         ) from error
 

@@ -1,8 +1,393 @@
-"""What a backend offers: the same rooms with the same functions on the CPU and on the GPU."""
+"""What a backend offers: the same rooms with the same functions on the CPU and on the GPU.
+
+A class for every module that code above the backends calls, and one for every room. A test compares both
+backends with these classes, names of arguments included. `CSRRecord`, `GraphRecord` and `PatternRecord` are
+what the backends read of the records.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends.returns import EntryScan, ForestArrays, PatternScan
+
+CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
+
+
+class PatternRecord(Protocol):
+    """What the backends read of a `records.Pattern`."""
+
+    @property
+    def indptr(self) -> Array: ...
+    @property
+    def indices(self) -> Array: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def nnz(self) -> int: ...
+    @property
+    def longest_row(self) -> int: ...
+
+
+class CSRRecord(PatternRecord, Protocol):
+    """What the backends read of a `records.CSR`."""
+
+    @property
+    def data(self) -> Array: ...
+    @property
+    def diagonal(self) -> Array: ...
+    @property
+    def symmetric(self) -> bool: ...
+
+
+class GraphRecord(Protocol):
+    """What the backends read of a `records.Graph`."""
+
+    @property
+    def indptr(self) -> Array: ...
+    @property
+    def indices(self) -> Array: ...
+    @property
+    def values(self) -> Array: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def longest_row(self) -> int: ...
+
+
+class Stopwatch(Protocol):
+    """A running measurement of time; on the GPU, of the work on the current stream."""
+
+    def stop(self) -> None: ...
+    def milliseconds(self) -> float: ...
+
+
+class StopwatchModule(Protocol):
+    def Stopwatch(self) -> Stopwatch: ...  # noqa: N802
+
+
+class RuntimeRoom(Protocol):
+    stopwatch: StopwatchModule
+
+
+class EntriesModule(Protocol):
+    def scan(self, indptr: Array, indices: Array, data: Array, scale: float = 1.0) -> EntryScan: ...
+    def canonical(self, rows: Array, cols: Array, data: Array, n: int, index_dtype: DType) -> CSRArrays: ...
+    def sort_entries(self, rows: Array, cols: Array, n: int) -> tuple[Array, Array]: ...
+    def row_of(self, indptr: Array, slot: int) -> int: ...
+    def rows_of(self, indptr: Array, count: int) -> Array: ...
+    def transposed(self, indptr: Array, indices: Array, data: Array) -> CSRArrays: ...
+    def magnitudes(self, data: Array) -> Array: ...
+    def symmetrized(
+        self, indptr: Array, indices: Array, weights: Array
+    ) -> tuple[Array, Array, Array, bool]: ...
+
+
+class PatternScanModule(Protocol):
+    def scan_pattern(self, indptr: Array, indices: Array) -> PatternScan: ...
+
+
+class PatternDigestModule(Protocol):
+    def digest(self, arrays: Sequence[Array]) -> Array: ...
+
+
+class SumsModule(Protocol):
+    def tree_sum(self, x: Array, scale: float = 1.0) -> float: ...
+
+
+class SparseProductsModule(Protocol):
+    def multiply(self, left: CSRArrays, right: CSRArrays, width: int) -> CSRArrays: ...
+
+
+class DiagonalBlocksModule(Protocol):
+    def gather(self, csr: CSRRecord, block_size: int) -> Array: ...
+    def invert(self, blocks: Array) -> tuple[Array, Array]: ...
+    def apply(self, inverse: Array, b: Array, x: Array, transpose: bool) -> None: ...
+
+
+class MatrixRoom(Protocol):
+    entries: EntriesModule
+    pattern_scan: PatternScanModule
+    pattern_digest: PatternDigestModule
+    sums: SumsModule
+    sparse_products: SparseProductsModule
+    diagonal_blocks: DiagonalBlocksModule
+
+
+class FactorModule(Protocol):
+    def propose_factor(
+        self,
+        graph: GraphRecord,
+        n: int,
+        limit: int | None,
+        automatic: bool,
+        m: int,
+        k_m: int,
+        threshold: int,
+        seed: int,
+    ) -> tuple[Array, Array, Array, Array]: ...
+
+
+class GreedyModule(Protocol):
+    def greedy_factor(self, graph: GraphRecord, n: int) -> tuple[Array, Array, Array]: ...
+
+
+class LinearForestModule(Protocol):
+    def linear_forest(
+        self, neighbors: Array, values: Array, slots: Array | None, in_place: bool = False
+    ) -> ForestArrays: ...
+
+
+class OrderingModule(Protocol):
+    def order_by_scan(self, path_id: Array, position: Array, lengths: Array) -> tuple[Array, Array]: ...
+
+
+class PairsModule(Protocol):
+    def pair_up(self, neighbors: Array) -> tuple[Array, Array]: ...
+    def members_of(self, pairs: Array, members: Array) -> Array: ...
+    def coarse_graph(self, graph: GraphRecord, members: Array, places: Array) -> Any: ...
+
+
+class BandsModule(Protocol):
+    def extract(
+        self, csr: CSRRecord, neighbors: Array, order: Array, values: Array | None, slots: Array | None
+    ) -> tuple[Array, Array, Array]: ...
+
+
+class BlockBandsModule(Protocol):
+    def extract(self, csr: CSRRecord, members: Array, starts_path: Array) -> tuple[Array, Array, Array]: ...
+
+
+class ForestRoom(Protocol):
+    factor: FactorModule
+    greedy: GreedyModule
+    linear_forest: LinearForestModule
+    ordering: OrderingModule
+    pairs: PairsModule
+    bands: BandsModule
+    block_bands: BlockBandsModule
+
+
+class MatchingModule(Protocol):
+    """Locally dominant edges, or the suitor algorithm."""
+
+    def match(self, graph: GraphRecord, tie_key: Any) -> tuple[Array, Array]: ...
+
+
+class ProposalsModule(Protocol):
+    def match(
+        self, graph: GraphRecord, weighted: bool, threshold: int, seed: int, limit: int | None
+    ) -> tuple[Array, Array]: ...
+
+
+class MatchedEdgeValuesModule(Protocol):
+    def matched_edge_values(self, graph: GraphRecord, mate: Array) -> Array: ...
+
+
+class AggregatesModule(Protocol):
+    def of_mates(self, graph: GraphRecord, mate: Array, tie_key: Any) -> tuple[Array, int]: ...
+    def members_of(self, aggregates: Array, count: int) -> tuple[Array, Array]: ...
+
+
+class MatchingRoom(Protocol):
+    locally_dominant: MatchingModule
+    suitor: MatchingModule
+    proposals: ProposalsModule
+    matched_edge_values: MatchedEdgeValuesModule
+    aggregates: AggregatesModule
+
+
+class ComponentsModule(Protocol):
+    """Union-find, or FastSV."""
+
+    def weak_components(self, pattern: PatternRecord) -> tuple[int, Array]: ...
+
+
+class StrongComponentsModule(Protocol):
+    def strong_components(self, pattern: PatternRecord) -> tuple[int, Array]: ...
+
+
+class BreadthFirstModule(Protocol):
+    def bfs_levels(self, pattern: PatternRecord, source: int) -> Array: ...
+    def breadth_first_order(
+        self, pattern: PatternRecord, source: int, with_predecessors: bool
+    ) -> tuple[Array, Array]: ...
+
+
+class SpanningForestModule(Protocol):
+    def spanning_forest(self, csr: CSRRecord, largest: bool) -> CSRArrays: ...
+
+
+class IndependentSetModule(Protocol):
+    def independent_set(self, pattern: PatternRecord, k: int, seed: int) -> Array: ...
+
+
+class ColoringModule(Protocol):
+    def color_vertices(self, pattern: PatternRecord, largest_first: bool, seed: int) -> Array: ...
+
+
+class LabelPropagationModule(Protocol):
+    def propagate_labels(self, pattern: PatternRecord, max_iter: int, seed: int) -> Array: ...
+
+
+class PageRankModule(Protocol):
+    def power_iteration(
+        self,
+        csr: CSRRecord,
+        alpha: float,
+        personalization: Array | None,
+        dangling: Array | None,
+        start: Array | None,
+        max_iter: int,
+        threshold: float,
+    ) -> Any: ...
+
+
+class TreeRootsModule(Protocol):
+    def tree_roots(self, parents: Array) -> tuple[Array, int, int]: ...
+
+
+class CsgraphRoom(Protocol):
+    components: ComponentsModule
+    fastsv: ComponentsModule
+    strong_components: StrongComponentsModule
+    breadth_first: BreadthFirstModule
+    spanning_forest: SpanningForestModule
+    independent_set: IndependentSetModule
+    coloring: ColoringModule
+    label_propagation: LabelPropagationModule
+    pagerank: PageRankModule
+    tree_roots: TreeRootsModule
+
+
+class CuthillMcKeeModule(Protocol):
+    METHODS: tuple[str, ...]
+
+    def order(self, pattern: PatternRecord, start: int | None, method: str) -> Array: ...
+
+
+class ReorderingRoom(Protocol):
+    cuthill_mckee: CuthillMcKeeModule
+
+
+class TridiagonalMethod(Protocol):
+    """A factored (block) tridiagonal system: sweeps without pivoting, or elimination with it."""
+
+    nbytes_extra: int
+
+    def solve_into(self, b: Array, x: Array, order: Array | None, transpose: bool) -> None: ...
+
+
+class PivotsModule(Protocol):
+    def factor(self, lower: Array, diagonal: Array, upper: Array) -> tuple[Array, Array]: ...
+
+
+class ClippingModule(Protocol):
+    def clip(self, lower: Array, diagonal: Array, upper: Array) -> tuple[Array, Array, Array]: ...
+
+
+class SweepsModule(Protocol):
+    def Sweeps(self, lower: Array, inverse: Array, upper: Array, symmetric: bool) -> Any: ...  # noqa: N802
+
+
+class PivotingModule(Protocol):
+    def Pivoted(self, lower: Array, diagonal: Array, upper: Array, perturbed: int) -> Any: ...  # noqa: N802
+    def PivotedBlocks(  # noqa: N802
+        self, lower: Array, diagonal: Array, upper: Array, inverse: Array, perturbed: int
+    ) -> Any: ...
+
+
+class TridiagonalRoom(Protocol):
+    pivots: PivotsModule
+    clipping: ClippingModule
+    sweeps: SweepsModule
+    pivoting: PivotingModule
+
+
+class DenseModule(Protocol):
+    def definite_inverse(self, matrix: Array) -> Array | None: ...
+
+
+class StrengthModule(Protocol):
+    def weigh(self, csr: CSRRecord, strength: float) -> Array: ...
+    def row_sums(self, csr: CSRRecord) -> tuple[Array, Array]: ...
+    def is_hermitian(self, csr: CSRRecord) -> bool: ...
+
+
+class GalerkinModule(Protocol):
+    def coarse_matrix(
+        self, csr: CSRRecord, aggregates: Array, indptr: Array, members: Array
+    ) -> CSRArrays: ...
+    def mirror_upper(self, indptr: Array, indices: Array, data: Array) -> None: ...
+
+
+class PathInterpolationModule(Protocol):
+    def interpolate(
+        self, neighbors: Array, positions: Array, sizes: Array, groups: Array, count: int
+    ) -> tuple[Array, Array, Array, int]: ...
+
+
+class TransfersModule(Protocol):
+    def restrict(self, indptr: Array, members: Array, fine: Array, coarse: Array) -> None: ...
+    def prolong_add(self, aggregates: Array, coarse: Array, fine: Array) -> None: ...
+
+
+class VectorOpsModule(Protocol):
+    """The vector work of multigrid cycles; `matrix` is a `Matrix` of the same module."""
+
+    def Matrix(  # noqa: N802
+        self, indptr: Array, indices: Array, data: Array, longest_row: int
+    ) -> Any: ...
+    def KrylovSteps(self, rows: int, columns: int, dtype: DType, definite: bool) -> Any: ...  # noqa: N802
+    def Center(self, rows: int, columns: int, dtype: DType) -> Any: ...  # noqa: N802
+    def residual(self, matrix: Any, b: Array, x: Array, r: Array) -> None: ...
+    def relax(
+        self, matrix: Any, weights: Array, b: Array, x: Array, y: Array, momentum: float, factor: float
+    ) -> None: ...
+    def multiply(self, matrix: Any, x: Array, y: Array) -> None: ...
+    def multiply_add(self, matrix: Any, x: Array, y: Array) -> None: ...
+    def multiply_dense(self, inverse: Array, b: Array, x: Array) -> None: ...
+    def scale(self, weights: Array, factor: float, b: Array, x: Array) -> None: ...
+    def add(self, z: Array, x: Array) -> None: ...
+    def clear(self, x: Array) -> None: ...
+    def copy(self, source: Array, target: Array) -> None: ...
+
+
+class MultigridRoom(Protocol):
+    dense: DenseModule
+    strength: StrengthModule
+    galerkin: GalerkinModule
+    path_interpolation: PathInterpolationModule
+    transfers: TransfersModule
+    vector_ops: VectorOpsModule
+
+
+class SpmvModule(Protocol):
+    def Product(self, A: Any, dtype: DType, is_csr: bool) -> Any: ...  # noqa: N802
+    def Preconditioning(self, M: Any, dtype: DType, in_place: bool) -> Any: ...  # noqa: N802
+
+
+class VectorSpaceModule(Protocol):
+    def KrylovSpace(  # noqa: N802
+        self,
+        n: int,
+        columns: int,
+        dtype: DType,
+        names: Sequence[str],
+        *,
+        targets: Array,
+        largest_growth: float,
+        most_iterations: int,
+        inner: Callable[[Array, Array], Any] | None = None,
+        x_true: Array | None = None,
+    ) -> Any: ...
+
+
+class KrylovRoom(Protocol):
+    spmv: SpmvModule
+    vector_space: VectorSpaceModule
 
 
 class Backend(Protocol):
@@ -13,7 +398,7 @@ class Backend(Protocol):
     name
         "cpu" or "cuda".
     max_rows
-        Rows that a matrix may have.
+        The largest number of rows of a matrix.
     xp
         The array library: NumPy or CuPy.
     """
@@ -22,12 +407,12 @@ class Backend(Protocol):
     max_rows: int
     xp: Any
 
-    runtime: Any
-    matrix: Any
-    forest: Any
-    matching: Any
-    csgraph: Any
-    reordering: Any
-    tridiagonal: Any
-    multigrid: Any
-    krylov: Any
+    runtime: RuntimeRoom
+    matrix: MatrixRoom
+    forest: ForestRoom
+    matching: MatchingRoom
+    csgraph: CsgraphRoom
+    reordering: ReorderingRoom
+    tridiagonal: TridiagonalRoom
+    multigrid: MultigridRoom
+    krylov: KrylovRoom

@@ -11,7 +11,7 @@ import importlib
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +132,10 @@ class _Products:
     """
 
     shape: tuple[int, int]
+
+    if TYPE_CHECKING:  # of the LinearOperator that the class is combined with
+
+        def __matmul__(self, other: Any, /) -> Any: ...
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         raise NotImplementedError

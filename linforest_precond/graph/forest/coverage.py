@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from linforest_precond.annotations import MatrixLike
 from linforest_precond.gate import as_csr
+from linforest_precond.records import CSR
 
 
-def identity_coverage(A: MatrixLike) -> float:
+def identity_coverage(A: MatrixLike | CSR) -> float:
     """Share of the off-diagonal weight on the sub- and superdiagonal, in A's own order.
 
     This is c_id, Eq. 5 of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted

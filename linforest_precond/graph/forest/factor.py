@@ -110,8 +110,8 @@ def propose_factor(graph: Graph, **options: Any) -> Factor:
     """The factor of a checked graph, with checked options."""
     backend = backend_of(graph.values)
     neighbors, values, slots, progress = backend.forest.factor.propose_factor(graph, **options)
-    slots = slots if graph.slots_are_matrix else None
-    return Factor(neighbors, values, slots, progress, graph.total_weight, graph.scale)
+    own_slots = slots if graph.slots_are_matrix else None
+    return Factor(neighbors, values, own_slots, progress, graph.total_weight, graph.scale)
 
 
 def as_integer(name: str, value: Any) -> int:

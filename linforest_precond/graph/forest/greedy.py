@@ -6,10 +6,10 @@ from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
 from linforest_precond.graph.forest.factor import check_options
-from linforest_precond.records import Factor
+from linforest_precond.records import CSR, Factor
 
 
-def greedy_factor(A: MatrixLike, n: int = 2) -> Factor:
+def greedy_factor(A: MatrixLike | CSR, n: int = 2) -> Factor:
     """Take the edges by decreasing weight, each whose ends both have fewer than n edges.
 
     Algorithm 1 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035; edges are visited in the order
@@ -36,5 +36,5 @@ def greedy_factor(A: MatrixLike, n: int = 2) -> Factor:
     n = check_options(n, 1, 1, 0, 0.5, 0)["n"]
     graph = as_graph(A)
     neighbors, values, slots = backend_of(graph.values).forest.greedy.greedy_factor(graph, n)
-    slots = slots if graph.slots_are_matrix else None
-    return Factor(neighbors, values, slots, (1, True), graph.total_weight, graph.scale)
+    own_slots = slots if graph.slots_are_matrix else None
+    return Factor(neighbors, values, own_slots, (1, True), graph.total_weight, graph.scale)

@@ -10,7 +10,7 @@ from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
 from linforest_precond.gate import as_weighted_graph
 from linforest_precond.graph.forest.factor import as_integer, check_options, propose_factor
 from linforest_precond.matching_records import Matching
-from linforest_precond.records import Graph
+from linforest_precond.records import Graph, Progress
 
 # What each method takes beside `weights` and `seed`.
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -124,7 +124,7 @@ def match_graph(
     threshold: int = 0,
     limit: int | None = None,
     epsilon: float = 0.1,
-) -> tuple[Array, Array]:
+) -> tuple[Array, Progress]:
     """The mates of a checked graph, and the rounds made and whether it is maximal, with checked options."""
     backend = backend_of(graph.values)
     if method == "factor":
@@ -133,10 +133,8 @@ def match_graph(
         return factor.neighbors.reshape(-1), factor.progress
     if method in ("random", "weighted"):
         return backend.matching.proposals.match(graph, method == "weighted", threshold, seed, limit)
-    if method == "paz_schwartzman":
-        return backend.matching.paz_schwartzman.match(graph, epsilon)
-    module = {"greedy": "greedy_matching"}.get(method, method)
-    return getattr(backend.matching, module).match(graph, tie_key_of(seed))
+    module = getattr(backend.matching, {"greedy": "greedy_matching"}.get(method, method))
+    return module.match(graph, epsilon if method == "paz_schwartzman" else tie_key_of(seed))
 
 
 def tie_key_of(seed: int) -> Any:
@@ -144,7 +142,7 @@ def tie_key_of(seed: int) -> Any:
     return iteration_keys(seed, 0)[1]
 
 
-def _match_streamed(graph: Graph, seed: int, batches: int | None) -> tuple[Array, Array]:
+def _match_streamed(graph: Graph, seed: int, batches: int | None) -> tuple[Array, Progress]:
     """Locally dominant edges of a graph on the host, found on the GPU."""
     usable, reason = cuda_status()
     if not usable:

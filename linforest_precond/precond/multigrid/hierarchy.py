@@ -206,7 +206,10 @@ class Hierarchy:
         entries = [level.csr.nnz for level in self._part.levels]
         last = len(entries) - 1
         deepest = deepest_second_visit(kind, last)
-        visits = {"V": lambda i: 1, "F": lambda i: i + 1}.get(kind, lambda i: 2 ** min(i, deepest))
+
+        def visits(i: int) -> int:
+            return {"V": 1, "F": i + 1}.get(kind, 2 ** min(i, deepest))
+
         work = sum(2 * visits(i) * nnz for i, nnz in enumerate(entries[:-1]))
         work += visits(max(last - 1, 0)) * entries[last]  # once per visit of the level above
         return work / max(entries[0], 1)

@@ -64,8 +64,13 @@ class MultigridCycle:
         centered: bool,
     ):
         self.levels, self.coarsest, self.kind, self.sweeps = levels, coarsest, kind, sweeps
-        how = {"backend": backend_of(levels[0].csr.data), "transpose": transpose, "definite": definite}
-        self.vectors = [LevelVectors(level.csr.n, level.matrix, columns, dtype, **how) for level in levels]
+        self.vectors = [
+            LevelVectors(
+                level.csr.n, level.matrix, columns, dtype,
+                backend=backend_of(level.csr.data), transpose=transpose, definite=definite,
+            )
+            for level in levels
+        ]  # fmt: skip
         self.last = len(levels) - 1
         self.deepest = deepest_second_visit(kind, self.last)
         # Right-hand sides and solutions of the visits to each level, and A x for the second Krylov step.
