@@ -611,7 +611,7 @@ class TestBadInput:
     @pytest.mark.gpu
     @pytest.mark.parametrize("method", CPU_ONLY)
     def test_methods_of_the_cpu(self, cuda, method):
-        words = f'"{method}" works on the CPU alone.*"locally_dominant", "suitor"'
+        words = f'"{method}" works on the CPU only.*"locally_dominant", "suitor"'
         with pytest.raises(ValueError, match=words):
             lf.graph.matching(cuda.csr(graphs.path_graph(5)), method)
 
