@@ -50,8 +50,8 @@ def coarsen(A: MatrixLike, matching: npt.ArrayLike | Matching, *, seed: int = 0)
     Returns
     -------
     Coarsening
-        The coarse matrix ``P.T @ A @ P``, the aggregates and the tentative prolongator P, on A's device and of
-        its class. A dense A gives sparse matrices.
+        The coarse matrix ``P.T @ A @ P``, the aggregates and the tentative prolongator P, on A's device and
+        of its class. A dense A gives sparse matrices.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def coarsening_hierarchy(
 
 
 def coarsen_pairs(csr: CSR, graph: Graph, mate: Array, seed: int) -> tuple[tuple[Array, ...], Array]:
-    """The CSR arrays of the Galerkin product of the aggregates of matched pairs, and each vertex's aggregate."""
+    """The CSR arrays of the coarse matrix of matched pairs, and each vertex's aggregate."""
     backend = backend_of(csr.data)
     aggregates, count = backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
     indptr, members = backend.matching.aggregates.members_of(aggregates, count)
