@@ -116,9 +116,9 @@ def test_line_smoothers_go_with_paths(backend):
         ("jacobi", "matching"),
     ):
         ml = lf.multilevel(A, smoother=smoother, max_coarse=50)
-        assert ml._part.options["coarsening"] == coarsening and coarsening in str(ml)
+        assert ml._part.options.coarsening == coarsening and coarsening in str(ml)
     ml = lf.multilevel(A, smoother="tridiagonal", smooth_prolongation=True, max_coarse=50)
-    assert ml._part.options["coarsening"] == "matching"
+    assert ml._part.options.coarsening == "matching"
 
 
 @pytest.mark.gpu

@@ -48,7 +48,7 @@ PROGRAMS = {
     "forest/ordering": _every(INDEX=_INDICES),
     "forest/bands": _every(VALUE=_VALUES, INDEX=_INDICES),
     "matching/matched_edge_values": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
-    "forest/pairs": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "forest/pairs": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "matching/aggregates": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "matrix/row_merging": _every(VALUE=_VALUES, INDEX=_INDICES),
     "multigrid/galerkin": _every(VALUE=_VALUES, INDEX=_INDICES),

@@ -17,16 +17,14 @@ from linforest_precond.graph.matching.matching import (
     match_graph,
     tie_key_of,
 )
+from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly, coarsen_until_small
 from linforest_precond.matching_records import Coarsening, CoarseningHierarchy, Matching
 from linforest_precond.own_matrix import described_csr
 from linforest_precond.records import CSR, Graph
 from linforest_precond.sparse_output import sparse_like
-from linforest_precond.user_warnings import warn_user
 
 # Methods that work on every device.
 METHODS = "suitor", "locally_dominant", "random", "weighted", "factor"
-# A level with more than this share of the vertices before it is not worth having.
-STALLED_SHARE = 0.9
 
 
 def coarsen(A: MatrixLike, matching: npt.ArrayLike | Matching, *, seed: int = 0) -> Coarsening:
@@ -136,20 +134,18 @@ def coarsening_hierarchy(
 
     csr = as_csr(A)
     finest = A if hasattr(A, "tocoo") else _matrix_like(A, csr.indptr, csr.indices, csr.data)
-    steps: list[Coarsening] = []
-    stalled = False
-    while csr.n > max_coarse and len(steps) + 1 < max_levels:
-        coarse, aggregates = _coarsen_repeatedly(csr, matchings, method, options)
-        stalled = coarse.n > STALLED_SHARE * csr.n
-        if stalled:
-            warn_user(
-                f"coarsening stalled at {csr.n} unknowns, above max_coarse={max_coarse}: "
-                f"so few have an edge left that {coarse.n} would stay"
-            )
-            break
-        matrix = _matrix_like(A, coarse.indptr, coarse.indices, coarse.data)
-        steps.append(Coarsening(matrix, aggregates, csr.nnz))
-        csr = coarse
+    levels, coarsest, stalled = coarsen_until_small(
+        csr,
+        lambda fine: _coarsen_by_matchings(fine, matchings, method, options),
+        max_coarse,
+        max_levels,
+        "so few have an edge left that {left} would stay",
+    )
+    coarse_matrices = [*(fine for fine, _ in levels[1:]), coarsest]
+    steps = [
+        Coarsening(_matrix_like(A, coarse.indptr, coarse.indices, coarse.data), aggregates, fine.nnz)
+        for (fine, aggregates), coarse in zip(levels, coarse_matrices)
+    ]
     return CoarseningHierarchy(finest, tuple(steps), stalled)
 
 
@@ -161,16 +157,18 @@ def coarsen_pairs(csr: CSR, graph: Graph, mate: Array, seed: int) -> tuple[tuple
     return backend.multigrid.galerkin.coarse_matrix(csr, aggregates, indptr, members), aggregates
 
 
-def _coarsen_repeatedly(csr: CSR, matchings: int, method: str, options: dict[str, Any]) -> tuple[CSR, Array]:
-    """The matrix after several matchings and coarsenings, and each vertex's aggregate."""
-    aggregates = None
-    for _ in range(matchings):
-        graph = as_graph(csr)
+def _coarsen_by_matchings(
+    csr: CSR, matchings: int, method: str, options: dict[str, Any]
+) -> tuple[Array, CSR]:
+    """Each vertex's aggregate after several matchings and coarsenings, and the coarse matrix."""
+
+    def coarsen_once(fine: CSR, last: bool) -> tuple[Array, CSR]:
+        graph = as_graph(fine)
         mate, _ = match_graph(graph, method, **options)
-        coarse, coarser = coarsen_pairs(csr, graph, mate, options["seed"])
-        csr = described_csr(*coarse)
-        aggregates = coarser if aggregates is None else coarser[aggregates]
-    return csr, aggregates
+        coarse, aggregates = coarsen_pairs(fine, graph, mate, options["seed"])
+        return aggregates, described_csr(*coarse)
+
+    return coarsen_repeatedly(csr, matchings, coarsen_once, lambda fine, coarse: coarse[fine])
 
 
 def _matrix_like(A: Any, indptr: Array, indices: Array, data: Array) -> Any:

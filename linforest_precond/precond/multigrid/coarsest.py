@@ -1,4 +1,4 @@
-"""The coarsest matrix of a hierarchy, inverted as far as it has an inverse."""
+"""The direct solve on the coarsest level, by the dense (pseudo-)inverse."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.packing import packable
 from linforest_precond.precond.stored import stored_array
 from linforest_precond.records import CSR
 
-# Matrices with more rows are smoothed instead, so often.
+# Matrices with more rows are smoothed instead, by this many sweeps.
 LARGEST_DENSE = 4000
 SWEEPS = 8
 
@@ -21,13 +21,13 @@ SWEEPS = 8
 @packable("Coarsest")
 @dataclass(frozen=True, eq=False)
 class Coarsest:
-    """The pseudo-inverse of a matrix, dense, and its rank."""
+    """The dense inverse of a matrix, or its Moore-Penrose pseudo-inverse, and its rank."""
 
     inverse: Array
     rank: int
 
     @classmethod
-    def of(cls, csr: CSR, stored: np.dtype, hermitian: bool) -> Coarsest | None:
+    def of(cls, csr: CSR, stored: DType, hermitian: bool) -> Coarsest | None:
         """Invert a matrix on its device; None where it is too large for that."""
         if csr.n > LARGEST_DENSE:
             return None
@@ -39,20 +39,11 @@ class Coarsest:
         dense[backend.matrix.entries.rows_of(csr.indptr, csr.nnz), csr.indices] = csr.data
         inverse = backend.multigrid.dense.definite_inverse(dense) if hermitian else None
         if inverse is not None:
-            return cls(_narrow((inverse + inverse.conj().T) / 2, stored, xp), csr.n)
-        if hermitian:
-            values, vectors = xp.linalg.eigh(dense)
-            left, sizes = vectors.conj().T, abs(values)
-        else:
-            left, sizes, right = xp.linalg.svd(dense, full_matrices=False)
-            left, values, vectors = left.conj().T, sizes, right.conj().T
-        kept = sizes > csr.n * np.finfo(csr.data.dtype).eps * sizes.max()
-        inverse = (vectors * xp.where(kept, 1 / xp.where(kept, values, 1), 0)) @ left
-        inverse = (inverse + inverse.conj().T) / 2 if hermitian else inverse
-        rank = int(kept.sum())  # stall: for print
-        return cls(_narrow(inverse, stored, xp), rank)
+            return cls(_in_type((inverse + inverse.conj().T) / 2, stored, xp), csr.n)
+        inverse, rank = _pseudo_inverse(dense, hermitian, np.finfo(csr.data.dtype).eps, xp)
+        return cls(_in_type(inverse, stored, xp), rank)
 
-    def solve_into(self, ops: Any, b: Any, x: Any) -> None:
+    def solve_into(self, ops: Any, b: Array, x: Array) -> None:
         ops.multiply_dense(self.inverse, b, x)
 
     def transposed(self) -> Coarsest:
@@ -60,5 +51,19 @@ class Coarsest:
         return Coarsest(xp.ascontiguousarray(self.inverse.T), self.rank)
 
 
-def _narrow(inverse: Array, stored: np.dtype, xp: Any) -> Array:
+def _pseudo_inverse(dense: Array, hermitian: bool, eps: float, xp: Any) -> tuple[Array, int]:
+    """From the eigendecomposition of a Hermitian matrix, or the singular values of another; and the rank."""
+    if hermitian:
+        values, vectors = xp.linalg.eigh(dense)
+        left, sizes = vectors.conj().T, abs(values)
+    else:
+        left, sizes, right = xp.linalg.svd(dense, full_matrices=False)
+        left, values, vectors = left.conj().T, sizes, right.conj().T
+    kept = sizes > dense.shape[0] * eps * sizes.max()
+    inverse = (vectors * xp.where(kept, 1 / xp.where(kept, values, 1), 0)) @ left
+    rank = int(kept.sum())  # stall: for print
+    return (inverse + inverse.conj().T) / 2 if hermitian else inverse, rank
+
+
+def _in_type(inverse: Array, stored: DType, xp: Any) -> Array:
     return xp.ascontiguousarray(stored_array(inverse, stored))

@@ -1,4 +1,4 @@
-"""The largest eigenvalue of a preconditioned matrix, estimated from below and bounded from above."""
+"""The largest eigenvalue of a preconditioned matrix: estimates from below, and a bound from above."""
 
 from __future__ import annotations
 
@@ -7,43 +7,52 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import Backend, backend_of
+from linforest_precond.records import CSR
 
 STEPS = 10
-# Estimates from below are raised by so much.
-MARGIN = 1.1
+# Lanczos and the power method approach the largest eigenvalue from below: the safety factor.
+SAFETY = 1.1
 _GOLDEN = np.uint32(2654435769)  # 2**32 over the golden ratio
 
+# Writes the product of the first argument with a fixed matrix into the second one.
+ApplyInto = Callable[[Array, Array], None]
 
-def rough_vector(n: int, dtype: np.dtype, xp: Any) -> Any:
-    """A column without any pattern to speak of, the same on every device: numbers between -1/2 and 1/2."""
+
+def pseudorandom_vector(n: int, dtype: DType, xp: Any) -> Array:
+    """A column of numbers between -1/2 and 1/2 by multiplicative hashing, the same on every device."""
     bits = xp.arange(1, n + 1, dtype=np.uint32) * _GOLDEN
     bits = (bits ^ (bits >> np.uint32(15))) * _GOLDEN
     return (bits.astype(np.float64) / 2.0**32 - 0.5).astype(dtype).reshape(n, 1)
 
 
 def largest_eigenvalue(
-    n: int, dtype: np.dtype, multiply: Callable, solve: Callable, definite: bool, backend: Any
+    n: int, dtype: DType, multiply: ApplyInto, solve: ApplyInto, definite: bool, backend: Backend
 ) -> float:
-    """Estimate the largest eigenvalue of M A: 10 steps of Lanczos' method where both are definite.
+    """Estimate the largest eigenvalue of M A by the Lanczos method, or by the power method.
 
-    Elsewhere of the power method. ``multiply(x, y)`` and ``solve(r, z)`` write A x and M r.
+    Lanczos needs A and M positive definite. ``multiply(x, y)`` and ``solve(r, z)`` write A x and M r.
     """
     xp = backend.xp
-    r = rough_vector(n, dtype, xp)
+    r = pseudorandom_vector(n, dtype, xp)
     if definite:
         found = _by_lanczos(r, multiply, solve, xp)
         if found is not None:
-            return MARGIN * found
-    return MARGIN * _by_powers(r, multiply, solve, xp)
+            return SAFETY * found
+    return SAFETY * _by_power_method(r, multiply, solve, xp)
 
 
-def _by_lanczos(r: Any, multiply: Callable, solve: Callable, xp: Any) -> float | None:
-    """From the coefficients of conjugate gradients; None where A or M turn out not to be definite."""
+def _by_lanczos(r: Array, multiply: ApplyInto, solve: ApplyInto, xp: Any) -> float | None:
+    """The largest Ritz value: the Lanczos matrix follows from the coefficients of conjugate gradients.
+
+    As in section 6.7.3 of Saad, "Iterative methods for sparse linear systems" (2003). None where A or M turn
+    out not to be definite.
+    """
     z, q = xp.empty_like(r), xp.empty_like(r)
     solve(r, z)
     p, rhos, curvatures = z.copy(), [_dot(r, z, xp)], []
-    with np.errstate(all="ignore"):  # what comes after the end is not looked at
+    with np.errstate(all="ignore"):  # coefficients after a breakdown are cut off below
         for _ in range(STEPS):
             multiply(p, q)
             curvatures.append(_dot(p, q, xp))
@@ -51,29 +60,29 @@ def _by_lanczos(r: Any, multiply: Callable, solve: Callable, xp: Any) -> float |
             solve(r, z)
             rhos.append(_dot(r, z, xp))
             p = z + (rhos[-1] / rhos[-2]).astype(r.dtype) * p
-    numbers = xp.stack([*rhos, *curvatures]).tolist()  # stall: decides
+    numbers = xp.stack([*rhos, *curvatures]).tolist()  # stall: the coefficients of all steps at once
     rho, curvature = np.array(numbers[: STEPS + 1]), np.array(numbers[STEPS + 1 :])
-    going = (rho[:-1] > 0) & (curvature > 0) & np.isfinite(rho[:-1]) & np.isfinite(curvature)
-    count = STEPS if going.all() else int(going.argmin())
+    valid = (rho[:-1] > 0) & (curvature > 0) & np.isfinite(rho[:-1]) & np.isfinite(curvature)
+    count = STEPS if valid.all() else int(valid.argmin())
     if not count:
         return None
     alpha, beta = rho[:count] / curvature[:count], rho[1:count] / rho[: count - 1]
     diagonal = 1 / alpha
     diagonal[1:] += beta / alpha[:-1]
-    beside = np.sqrt(beta) / alpha[:-1]
-    values = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+    off_diagonal = np.sqrt(beta) / alpha[:-1]
+    values = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1))
     return float(values[-1]) if np.isfinite(values[-1]) else None
 
 
-def _by_powers(r: Any, multiply: Callable, solve: Callable, xp: Any) -> float:
-    """The largest growth in the last steps of the power method."""
+def _by_power_method(r: Array, multiply: ApplyInto, solve: ApplyInto, xp: Any) -> float:
+    """The largest growth of the vector's norm in the last three steps; 1 where there is none."""
     z, q = r.copy(), xp.empty_like(r)
     growths = [0.0]
     for _ in range(STEPS):
-        before = np.sqrt(float(_dot(z, z, xp)))  # stall: decides
-        if not 0 < before < np.inf:
+        norm = np.sqrt(float(_dot(z, z, xp)))  # stall: ends where the vector vanishes or overflows
+        if not 0 < norm < np.inf:
             break
-        z /= r.dtype.type(before)
+        z /= r.dtype.type(norm)
         multiply(z, q)
         solve(q, z)
         growths.append(np.sqrt(float(_dot(z, z, xp))))
@@ -81,14 +90,15 @@ def _by_powers(r: Any, multiply: Callable, solve: Callable, xp: Any) -> float:
     return float(largest) if 0 < largest < np.inf else 1.0
 
 
-def _dot(u: Any, v: Any, xp: Any) -> Any:
+def _dot(u: Array, v: Array, xp: Any) -> Any:
+    """The real part of the inner product, in double precision."""
     wide = np.result_type(u.dtype, np.float64)
     return xp.vdot(u.astype(wide, copy=False), v.astype(wide, copy=False)).real
 
 
-def gershgorin(csr: Any, sizes: Any) -> float:
-    """A bound of the eigenvalues of the matrix over its diagonal: the largest row sum."""
+def gershgorin_bound(csr: CSR, row_magnitudes: Array) -> float:
+    """Gershgorin's bound of the eigenvalues of D^-1 A: the largest sum of a row's magnitudes."""
     xp = backend_of(csr.data).xp
     diagonal = abs(csr.diagonal)
-    ratios = xp.where(diagonal > 0, sizes / xp.where(diagonal > 0, diagonal, 1), 0)
+    ratios = xp.where(diagonal > 0, row_magnitudes / xp.where(diagonal > 0, diagonal, 1), 0)
     return float(ratios.max()) if ratios.size else 1.0  # stall: one number

@@ -1,37 +1,37 @@
-"""The way between a level and the next, coarser one: aggregates, or a prolongator with weights."""
+"""Grid transfer between a level and the next coarser one: by aggregates, or by a prolongator with weights."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import checked_csr
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.prolongation import (
-    Rectangle,
+    RectangularCSR,
     adjoint,
+    galerkin_product,
     smoothed_prolongator,
-    triple_product,
 )
-from linforest_precond.precond.multigrid.smoothers import jacobi_damping
 from linforest_precond.precond.stored import stored_array
-from linforest_precond.records import CSR
+
+if TYPE_CHECKING:
+    from linforest_precond.precond.multigrid.multigrid_cycle import LevelVectors
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregates:
-    """Every unknown takes the value of its aggregate: a prolongator with a one in each row."""
+    """The tentative prolongator of aggregates: a one in each row, in the unknown's aggregate's column."""
 
     numbers: Array  # each unknown's aggregate
     count: int
 
     @cached_property
     def members(self) -> tuple[Array, Array]:
-        """The unknowns of each aggregate, and where they begin."""
+        """Where the members of each aggregate begin, and the members: the pattern of the restriction."""
         return backend_of(self.numbers).matching.aggregates.members_of(self.numbers, self.count)
 
     @property
@@ -39,32 +39,32 @@ class Aggregates:
         """What has arrays that last."""
         return [self.numbers, self.members]
 
-    def restrict(self, space: Any, r: Any, coarse: Any) -> None:
-        space.transfers.restrict(*self.members, r, coarse)
+    def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
+        vectors.transfers.restrict(*self.members, r, coarse)
 
-    def prolong_add(self, space: Any, coarse: Any, x: Any) -> None:
-        space.transfers.prolong_add(self.numbers, coarse, x)
+    def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
+        vectors.transfers.prolong_add(self.numbers, coarse, x)
 
-    def coarse_csr(self, csr: CSR, hermitian: bool) -> CSR:
-        """The matrix between aggregates, Hermitian where the fine one is."""
-        coarse = backend_of(csr.data).multigrid.galerkin.coarse_matrix(csr, self.numbers, *self.members)
-        return _checked(coarse, hermitian)
+    def coarse_matrix(self, fine: LevelMatrix) -> LevelMatrix:
+        """The Galerkin product P^T A P."""
+        galerkin = fine.backend.multigrid.galerkin
+        return fine.galerkin(*galerkin.coarse_matrix(fine.csr, self.numbers, *self.members))
 
-    def prolongator_of(self, dtype: np.dtype) -> Rectangle:
+    def prolongator_csr(self, dtype: DType) -> RectangularCSR:
         xp, rows = backend_of(self.numbers).xp, self.numbers.size
         indptr = xp.arange(rows + 1, dtype=self.numbers.dtype)
-        return Rectangle(indptr, self.numbers, xp.ones(rows, dtype), self.count)
+        return RectangularCSR(indptr, self.numbers, xp.ones(rows, dtype), self.count)
 
-    def restrictor_of(self, dtype: np.dtype) -> Rectangle:
+    def restrictor_csr(self, dtype: DType) -> RectangularCSR:
         indptr, members = self.members
         ones = backend_of(members).xp.ones(members.size, dtype)
-        return Rectangle(indptr, members, ones, self.numbers.size)
+        return RectangularCSR(indptr, members, ones, self.numbers.size)
 
-    def renewed(self, csr: CSR, definite: bool) -> Aggregates:
+    def refreshed(self, fine: LevelMatrix) -> Aggregates:
         """For the values of another matrix."""
         return self
 
-    def stored_in(self, dtype: np.dtype) -> Aggregates:
+    def stored_in(self, dtype: DType) -> Aggregates:
         return self
 
     def conjugated(self) -> Aggregates:
@@ -76,21 +76,20 @@ class Aggregates:
 
 @dataclass(frozen=True, eq=False)
 class Interpolation:
-    """A prolongator with weights and its conjugate transpose, of the type that the hierarchy works in."""
+    """A prolongator with weights and its conjugate transpose, the restriction, in the hierarchy's type."""
 
-    prolongator: Rectangle
-    restrictor: Rectangle
-    smoothed: Aggregates | None = None  # whose prolongator was smoothed, and is again for other values
+    prolongator: RectangularCSR
+    restrictor: RectangularCSR
+    smoothed: Aggregates | None = None  # whose tentative prolongator was smoothed; kept for other values
 
     @classmethod
-    def of(cls, prolongator: Rectangle) -> Interpolation:
+    def of(cls, prolongator: RectangularCSR) -> Interpolation:
         return cls(prolongator, adjoint(prolongator))
 
     @classmethod
-    def smoothed_from(cls, aggregates: Aggregates, csr: CSR, definite: bool) -> Interpolation:
-        """By a step of Jacobi's iteration."""
-        weights = jacobi_damping(csr, definite)
-        P = smoothed_prolongator(csr, aggregates.numbers, aggregates.count, weights)
+    def smoothed_from(cls, aggregates: Aggregates, fine: LevelMatrix) -> Interpolation:
+        """The tentative prolongator of aggregates smoothed by a damped Jacobi step."""
+        P = smoothed_prolongator(fine.csr, aggregates.numbers, aggregates.count, fine.damped_jacobi)
         return replace(cls.of(P), smoothed=aggregates)
 
     @cached_property
@@ -99,59 +98,55 @@ class Interpolation:
         for each in (self.restrictor, self.prolongator):
             longest = int((each.indptr[1:] - each.indptr[:-1]).max())  # stall: chooses the kernel
             pair.append(backend_of(each.data).multigrid.vector_ops.Matrix(*each.arrays, longest))
-        return tuple(pair)
+        return pair[0], pair[1]
 
     @property
     def held(self) -> list[Any]:
         smoothed = [] if self.smoothed is None else self.smoothed.held
         return [self.prolongator, self.restrictor, *smoothed]
 
-    def restrict(self, space: Any, r: Any, coarse: Any) -> None:
-        space.ops.multiply(self._matrices[0], r, coarse)
+    def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
+        vectors.ops.multiply(self._matrices[0], r, coarse)
 
-    def prolong_add(self, space: Any, coarse: Any, x: Any) -> None:
-        space.ops.multiply_add(self._matrices[1], coarse, x)
+    def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
+        vectors.ops.multiply_add(self._matrices[1], coarse, x)
 
-    def coarse_csr(self, csr: CSR, hermitian: bool) -> CSR:
-        """The matrix behind the prolongator, Hermitian where the fine one is."""
-        return _checked(triple_product(self.restrictor, csr, self.prolongator), hermitian)
+    def coarse_matrix(self, fine: LevelMatrix) -> LevelMatrix:
+        """The Galerkin product R A P."""
+        return fine.galerkin(*galerkin_product(self.restrictor, fine.csr, self.prolongator))
 
-    def prolongator_of(self, dtype: np.dtype) -> Rectangle:
+    def prolongator_csr(self, dtype: DType) -> RectangularCSR:
         return self.prolongator
 
-    def restrictor_of(self, dtype: np.dtype) -> Rectangle:
+    def restrictor_csr(self, dtype: DType) -> RectangularCSR:
         return self.restrictor
 
-    def renewed(self, csr: CSR, definite: bool) -> Interpolation:
+    def refreshed(self, fine: LevelMatrix) -> Interpolation:
         if self.smoothed is not None:
-            return self.smoothed_from(self.smoothed, csr, definite)
-        return self.stored_in(csr.data.dtype)
+            return self.smoothed_from(self.smoothed, fine)
+        return self.stored_in(fine.csr.data.dtype)
 
-    def stored_in(self, dtype: np.dtype) -> Interpolation:
+    def stored_in(self, dtype: DType) -> Interpolation:
         """The same with numbers of another precision."""
         return self._with(lambda data: stored_array(data, dtype))
 
     def conjugated(self) -> Interpolation:
         return self._with(lambda data: data.conj())
 
-    def _with(self, change: Any) -> Interpolation:
-        pair = (replace(each, data=change(each.data)) for each in (self.prolongator, self.restrictor))
-        return Interpolation(*pair, self.smoothed)
+    def _with(self, change: Callable[[Array], Array]) -> Interpolation:
+        P, R = (replace(each, data=change(each.data)) for each in (self.prolongator, self.restrictor))
+        return Interpolation(P, R, self.smoothed)
 
     def state(self) -> dict[str, Any]:
         smoothed = None if self.smoothed is None else self.smoothed.state()
         return {"prolongator": self.prolongator, "restrictor": self.restrictor, "smoothed": smoothed}
 
 
-def restored(state: dict[str, Any]) -> Aggregates | Interpolation:
-    """The transfer whose state that is."""
+GridTransfer = Aggregates | Interpolation
+
+
+def transfer_from_state(state: dict[str, Any]) -> GridTransfer:
     if "numbers" in state:
         return Aggregates(**state)
     smoothed = None if state["smoothed"] is None else Aggregates(**state["smoothed"])
     return Interpolation(state["prolongator"], state["restrictor"], smoothed)
-
-
-def _checked(coarse: tuple[Array, Array, Array], hermitian: bool) -> CSR:
-    if hermitian:
-        backend_of(coarse[2]).multigrid.galerkin.mirror_upper(*coarse)
-    return checked_csr(*coarse)

@@ -1,4 +1,4 @@
-"""A hierarchy as PyAMG's users know it: levels, solve, aspreconditioner, complexities."""
+"""The hierarchy with PyAMG's interface: levels, solve, aspreconditioner, complexities."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import solvers
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, deepest_second_visit
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
@@ -22,7 +23,7 @@ ACCELERATORS = "cg", "fcg", "bicgstab"
 
 
 class HierarchyLevel:
-    """A level as its user sees it: the matrix A and, on all but the last, the prolongator P and R."""
+    """The public view of a level: A and, on all but the last, the prolongator P and the restriction R."""
 
     def __init__(self, level: Any, like: Any):
         self._level, self._like = level, like
@@ -34,19 +35,19 @@ class HierarchyLevel:
 
     @cached_property
     def P(self) -> Any:  # noqa: N802
-        """The prolongator, which brings vectors of the next level to this one."""
+        """The prolongator, from the next level to this one."""
         return self._transfer("P", "prolongator")
 
     @cached_property
     def R(self) -> Any:  # noqa: N802
-        """The restrictor, P's conjugate transpose."""
+        """The restriction, P's conjugate transpose."""
         return self._transfer("R", "restrictor")
 
     def _transfer(self, letter: str, name: str) -> Any:
         transfer = self._level.transfer
         if transfer is None:
             raise AttributeError(f"{letter}: the last level has no {name}")
-        matrix = getattr(transfer, f"{name}_of")(self._level.csr.data.dtype)
+        matrix = getattr(transfer, f"{name}_csr")(self._level.csr.data.dtype)
         return sparse_like(self._like, matrix.data, matrix.indices, matrix.indptr, (matrix.n, matrix.width))
 
 
@@ -58,16 +59,16 @@ class Hierarchy:
     levels : list
         The finest first; ``levels[i].A``, and ``levels[i].P`` and ``levels[i].R`` on all but the last.
     cycle : str
-        What `solve` and `aspreconditioner` do where they are not told.
+        The default of `solve` and `aspreconditioner`.
     stalled : bool
-        Whether coarsening ended because few unknowns were coupled strongly.
+        Whether coarsening ended because too few unknowns were coupled strongly.
     dtype, shape, nbytes
         Of the operator.
     """
 
     def __init__(self, operator: Preconditioner, like: Any):
         self._operator = operator
-        # Levels are matrices of this one's kind; of a dense A, they are sparse arrays.
+        # The matrices of all levels are of this one's kind; sparse arrays for a dense A.
         self._like = _empty_like(like, operator._backend)
 
     cycle = property(lambda self: self._part.cycle)
@@ -112,8 +113,8 @@ class Hierarchy:
         maxiter: int = 100,
         cycle: str | None = None,
         accel: Any = None,
-        callback: Callable | None = None,
-        residuals: list | None = None,
+        callback: Callable[[Array], Any] | None = None,
+        residuals: list[float] | None = None,
         return_info: bool = False,
     ) -> Any:
         """Solve A x = b, with the signature of PyAMG's hierarchies.
@@ -123,24 +124,25 @@ class Hierarchy:
         b : (n,), (n, 1) or (n, k) array
             The right-hand side, on A's device.
         x0 : array, optional
-            Where to start, 0 by default.
+            The initial guess, 0 by default.
         tol : float
-            Solved where the residual's norm is at most ``tol * norm(b)``.
+            Converged when the residual's norm is at most ``tol * norm(b)``.
         maxiter : int
-            The most cycles, or iterations of `accel`.
+            Cycles at most, or iterations of `accel`.
         cycle : {"V", "W", "F", "K"}, optional
             The hierarchy's own by default.
         accel : str or function, optional
-            "cg", "fcg" or "bicgstab" of `linforest_precond.solvers`, or a function with their signature, for
-            which a cycle is the preconditioner; residuals are known of the former alone. None repeats cycles.
+            The Krylov method that a cycle preconditions: "cg", "fcg" or "bicgstab" of
+            `linforest_precond.solvers`, or a function with their signature, which reports no residuals. None
+            repeats cycles.
         callback : function, optional
             Called with x after each iteration.
         residuals : list, optional
-            Gets the norms of the residuals, the first one included, in place of what it held.
+            Is overwritten by the norms of all residuals, the initial one included.
         return_info : bool
-            Whether to return the info of the solver, too: 0 where solved, else the iterations made.
+            Also return the solver's info: 0 if converged, else the number of iterations.
 
-        A hierarchy of narrower numbers than A's (`dtype`) solves with A in these; for A itself, pass
+        A hierarchy of lower precision than A's (`dtype`) solves with A in that precision; for A itself, pass
         `aspreconditioner` to a solver.
 
         Returns
@@ -176,9 +178,10 @@ class Hierarchy:
         return (x, info) if return_info else x
 
     def update(self, A: Any) -> None:
-        """Take the values of another matrix of the same pattern; aggregates, weights of paths and lines stay.
+        """Take the values of another matrix of the same pattern.
 
-        As `Preconditioner.update`. Preconditioners made before keep their values.
+        As `Preconditioner.update`: aggregates, interpolation weights and lines stay. Preconditioners from
+        `aspreconditioner` keep their values.
 
         Examples
         --------
@@ -190,34 +193,34 @@ class Hierarchy:
         self._operator.update(A)
 
     def operator_complexity(self) -> float:
-        """Stored entries of all levels in terms of the finest one's."""
+        """Stored entries of all levels divided by those of the finest."""
         return ratio_to_finest([level.csr.nnz for level in self._part.levels])
 
     def grid_complexity(self) -> float:
-        """Unknowns of all levels in terms of the finest one's."""
+        """Unknowns of all levels divided by those of the finest."""
         return ratio_to_finest([level.csr.n for level in self._part.levels])
 
     def cycle_complexity(self, cycle: str | None = None) -> float:
-        """Entries that a cycle multiplies, as PyAMG counts them, in terms of the finest level's."""
+        """Entries that a cycle multiplies, as PyAMG counts them, divided by those of the finest level."""
         kind = self._checked_cycle(cycle)
         entries = [level.csr.nnz for level in self._part.levels]
         last = len(entries) - 1
         deepest = deepest_second_visit(kind, last)
         visits = {"V": lambda i: 1, "F": lambda i: i + 1}.get(kind, lambda i: 2 ** min(i, deepest))
         work = sum(2 * visits(i) * nnz for i, nnz in enumerate(entries[:-1]))
-        work += visits(max(last - 1, 0)) * entries[last]  # once for each visit above it
+        work += visits(max(last - 1, 0)) * entries[last]  # once per visit of the level above
         return work / max(entries[0], 1)
 
     def to_pyamg(self) -> Any:
         """The hierarchy as a `MultilevelSolver` of PyAMG, on the CPU.
 
-        Its smoothers are the ones here, its coarsest level is inverted by itself, and it has PyAMG's cycles.
+        It has the smoothers of this hierarchy, and PyAMG's own cycles and coarsest solve.
         """
         return pyamg_solver(self)
 
     def __reduce__(self) -> Any:
         like = self._like
-        if self._operator._backend.name == "cuda":  # it may come back without a GPU
+        if self._operator._backend.name == "cuda":  # it may be restored without a GPU
             like = getattr(like, "format", "dense")
         return Hierarchy, (self._operator, like)
 
@@ -233,7 +236,7 @@ class Hierarchy:
 
     def _norms(self, history: Any, b: Any) -> list[float]:
         xp = backend_of(b).xp
-        if not len(history):  # of a function that keeps none
+        if not len(history):  # a function of the user keeps none
             return []
         norms = norms_of(xp.asarray(b).reshape(self.shape[0], -1), None)
         values = history.residuals.reshape(len(history), -1) * np.where(norms == 0, 1, norms)
@@ -241,7 +244,7 @@ class Hierarchy:
 
 
 def _empty_like(A: Any, backend: Any) -> Any:
-    """A small matrix of A's kind and format, or array; where A is a format's name, of the backend's kind."""
+    """A 1 x 1 matrix of A's kind and format, or array; of the backend's kind where A is a format's name."""
     if isinstance(A, str):
         array = backend.xp.zeros((1, 1))
         arrays = array[0], backend.xp.zeros(1, np.int32), backend.xp.zeros(2, np.int32)

@@ -6,28 +6,29 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
+from linforest_precond.annotations import DType
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import checked_csr
-from linforest_precond.precond.multigrid import grid_transfer, smoothers
+from linforest_precond.own_matrix import described_csr
+from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, transfer_from_state
+from linforest_precond.precond.multigrid.smoothers import Smoother, smoother_from_state
 from linforest_precond.precond.stored import stored_array
 from linforest_precond.records import CSR
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A matrix, its smoother, and the way to the next level.
+    """A matrix, its smoother, and the grid transfer to the next level.
 
-    The last level has none, and its smoother is None where the matrix is inverted.
+    The coarsest level has no transfer, and no smoother where the matrix is inverted.
     """
 
     csr: CSR
-    smoother: Any
-    transfer: grid_transfer.Aggregates | grid_transfer.Interpolation | None = None
+    smoother: Smoother | None
+    transfer: GridTransfer | None = None
 
     @cached_property
     def matrix(self) -> Any:
+        """The matrix as the backend's vector operations take it."""
         csr = self.csr
         return backend_of(csr.data).multigrid.vector_ops.Matrix(
             csr.indptr, csr.indices, csr.data, csr.longest_row
@@ -39,13 +40,13 @@ class Level:
         return [self.csr, self.smoother, *([] if self.transfer is None else self.transfer.held)]
 
     def transposed(self) -> Level:
-        """For the transposed matrix."""
+        """The level of the transposed hierarchy."""
         transfer = None if self.transfer is None else self.transfer.conjugated()
         arrays = self.csr.indptr, self.csr.indices, self.csr.data
-        csr = checked_csr(*backend_of(self.csr.data).matrix.entries.transposed(*arrays))
+        csr = described_csr(*backend_of(self.csr.data).matrix.entries.transposed(*arrays))
         return replace(self, csr=csr, transfer=transfer)
 
-    def stored_in(self, dtype: np.dtype) -> Level:
+    def stored_in(self, dtype: DType) -> Level:
         """The same with numbers of another precision."""
         if self.csr.data.dtype == dtype:
             return self
@@ -62,5 +63,5 @@ class Level:
 
     @classmethod
     def from_state(cls, csr: CSR, smoother: Any, transfer: Any) -> Level:
-        smoother = None if smoother is None else smoothers.restored(smoother)
-        return cls(csr, smoother, None if transfer is None else grid_transfer.restored(transfer))
+        smoother = None if smoother is None else smoother_from_state(smoother)
+        return cls(csr, smoother, None if transfer is None else transfer_from_state(transfer))

@@ -1,23 +1,24 @@
-"""Multigrid cycles: the text of V, W, F and K, once for all devices.
+"""Multigrid cycles V, W, F and K, written once for both backends.
 
-Every level has its vectors from the start, and nothing is decided on the host: a whole cycle can be recorded
-and replayed.
+The vectors of every level are allocated beforehand, and the host decides nothing during a cycle: a CUDA
+graph can capture it whole.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.precond.multigrid.coarsest import SWEEPS
+from linforest_precond.precond.multigrid.coarsest import SWEEPS, Coarsest
+from linforest_precond.precond.multigrid.hierarchy_level import Level
 
 CYCLES = "V", "W", "F", "K"
-# How often each cycle visits the next level, and by which cycle the second time.
+# The cycle of the second visit to the next level; None where there is one visit alone.
 SECOND_VISIT = {"V": None, "W": "W", "F": "V", "K": "K"}
-# Levels below the first on which a K-cycle takes both of its steps, and the most that lie below these: there,
-# V-cycles do as well, and are over sooner.
+# A K-cycle takes two Krylov steps on at least KRYLOV_LEVELS levels below the finest. On up to PLAIN_LEVELS of
+# the coarsest levels it is a V-cycle: two steps gain little there.
 KRYLOV_LEVELS = 3
 PLAIN_LEVELS = 4
 
@@ -35,27 +36,23 @@ def check_cycle(cycle: Any) -> None:
         raise ValueError(f"cycle must be one of {', '.join(map(repr, CYCLES))}, got {cycle!r}")
 
 
-class Space:
-    """The vectors of one level for k columns, and what works on them."""
+class LevelVectors:
+    """The vectors of one level for k columns, and the backend's functions on them."""
 
-    def __init__(self, level: Any, columns: int, dtype: np.dtype, transpose: bool, definite: bool):
+    def __init__(self, level: Level, columns: int, dtype: DType, *, transpose: bool, definite: bool):
         backend = backend_of(level.csr.data)
-        self.ops, self.transfers, self.transpose = (
-            backend.multigrid.vector_ops,
-            backend.multigrid.transfers,
-            transpose,
-        )
-        self.level, self.matrix = level, level.matrix
-        shape = level.csr.n, columns
-        self._shape, self._dtype, self._xp = shape, dtype, backend.xp
-        self.r, self.other = self.vector(), self.vector()
-        self.steps = backend.multigrid.vector_ops.Steps(*shape, dtype, definite)
+        self.ops, self.transfers = backend.multigrid.vector_ops, backend.multigrid.transfers
+        self.level, self.matrix, self.transpose = level, level.matrix, transpose
+        self._shape, self._dtype, self._xp = (level.csr.n, columns), dtype, backend.xp
+        # `other` is what smoothers write in turn with x.
+        self.residual, self.other = self.vector(), self.vector()
+        self.krylov = self.ops.KrylovSteps(*self._shape, dtype, definite)
 
-    def vector(self) -> Any:
+    def vector(self) -> Array:
         return self._xp.zeros(self._shape, self._dtype)
 
 
-class Cycle:
+class MultigridCycle:
     """A cycle on a hierarchy, for vectors of one shape and type.
 
     Parameters
@@ -65,96 +62,105 @@ class Cycle:
     kind
         One of `CYCLES`.
     sweeps
-        Before and after the visit of the next level.
+        The numbers of presmoothing and postsmoothing sweeps.
     """
 
     def __init__(
         self,
-        levels: Any,
-        coarsest: Any,
+        levels: Sequence[Level],
+        coarsest: Coarsest | None,
         kind: str,
         sweeps: tuple[int, int],
         columns: int,
-        dtype: np.dtype,
+        dtype: DType,
         *,
         transpose: bool,
         definite: bool,
         centered: bool,
     ):
         self.levels, self.coarsest, self.kind, self.sweeps = levels, coarsest, kind, sweeps
-        self.spaces = [Space(level, columns, dtype, transpose, definite) for level in levels]
-        self.last = len(levels) - 1
-        # Right-hand sides and solutions of the visits to each level but the first.
-        self.first_visit = [None] + [(space.vector(), space.vector()) for space in self.spaces[1:]]
-        self.deepest = deepest_second_visit(kind, self.last)
-        twice = [0 < i <= self.deepest for i in range(len(levels))]
-        self.second_visit = [
-            (space.vector(), space.vector()) if again else None for space, again in zip(self.spaces, twice)
+        self.vectors = [
+            LevelVectors(level, columns, dtype, transpose=transpose, definite=definite) for level in levels
         ]
-        self.products = [space.vector() if again else None for space, again in zip(self.spaces, twice)]
-        ops = self.spaces[0].ops
-        self.center = ops.Center(levels[0].csr.n, columns, dtype) if centered else None
-        self.given = self.spaces[0].vector()
-        self.found = self.spaces[0].vector()
+        self.last = len(levels) - 1
+        self.deepest = deepest_second_visit(kind, self.last)
+        # Right-hand sides and solutions of the visits to each level, and A x for the second Krylov step.
+        self.first_visit: dict[int, tuple[Array, Array]] = {}
+        self.second_visit: dict[int, tuple[Array, Array]] = {}
+        self.products: dict[int, Array] = {}
+        for i, own in enumerate(self.vectors):
+            if i > 0:
+                self.first_visit[i] = own.vector(), own.vector()
+            if 0 < i <= self.deepest:
+                self.second_visit[i] = own.vector(), own.vector()
+                self.products[i] = own.vector()
+        finest = self.vectors[0]
+        self.center = finest.ops.Center(levels[0].csr.n, columns, dtype) if centered else None
+        # For arguments of another type or layout.
+        self.own_b, self.own_x = finest.vector(), finest.vector()
 
-    def apply(self, b: Any, x: Any) -> None:
+    def apply(self, b: Array, x: Array) -> None:
         """Approximate the solution of A x = b; both are (n, k), of any strides and precision."""
-        given, copy = b, self.spaces[0].ops.copy
-        if self.center is not None or b.dtype != self.given.dtype or not b.flags.c_contiguous:
-            given = self.given
-            copy(b, given)
+        copy = self.vectors[0].ops.copy
+        own_b, own_x = b, x
+        if self.center is not None or b.dtype != self.own_b.dtype or not b.flags.c_contiguous:
+            own_b = self.own_b
+            copy(b, own_b)
+        if x.dtype != self.own_x.dtype or not x.flags.c_contiguous:
+            own_x = self.own_x
         if self.center is not None:
-            self.center.apply(given)
-        own = x.dtype == self.found.dtype and x.flags.c_contiguous
-        target = x if own else self.found
-        self._visit(0, self.kind, given, target)
+            self.center.apply(own_b)
+        self._visit(0, self.kind, own_b, own_x)
         if self.center is not None:
-            self.center.apply(target)
-        if not own:
-            copy(target, x)
+            self.center.apply(own_x)
+        if own_x is not x:
+            copy(own_x, x)
 
-    def _visit(self, i: int, kind: str, b: Any, x: Any) -> None:
-        """One cycle on level i, from 0, into x."""
-        space, smoother = self.spaces[i], self.levels[i].smoother
+    def _visit(self, i: int, kind: str, b: Array, x: Array) -> None:
+        """One cycle on level i, from 0, into x: presmoothing, coarse-grid correction, postsmoothing."""
         if i == self.last:
             self._solve_coarsest(b, x)
             return
-        before, after = self.sweeps
-        swaps_before, swaps_after = smoother.swaps(before, True), smoother.swaps(after, False)
-        # The last step shall end in x.
-        pair = (x, space.other) if (swaps_before + swaps_after) % 2 == 0 else (space.other, x)
-        smoother.begin(space, b, *pair, before)
-        pair = pair if swaps_before % 2 == 0 else pair[::-1]
-        space.ops.residual(space.matrix, b, pair[0], space.r)
+        level, vectors = self.levels[i], self.vectors[i]
+        smoother, transfer = level.smoother, level.transfer
+        assert smoother is not None and transfer is not None
+        pre, post = self.sweeps
+        pre_swaps, post_swaps = smoother.buffer_swaps(pre, True), smoother.buffer_swaps(post, False)
+        # Chosen so that the last step writes x.
+        pair = (x, vectors.other) if (pre_swaps + post_swaps) % 2 == 0 else (vectors.other, x)
+        smoother.smooth_from_zero(vectors, b, *pair, pre)
+        pair = pair if pre_swaps % 2 == 0 else pair[::-1]
+        vectors.ops.residual(vectors.matrix, b, pair[0], vectors.residual)
         coarse_b, coarse_x = self.first_visit[i + 1]
-        self.levels[i].transfer.restrict(space, space.r, coarse_b)
-        self._solve(i + 1, kind, coarse_b, coarse_x)
-        self.levels[i].transfer.prolong_add(space, coarse_x, pair[0])
-        smoother.go_on(space, b, *pair, after)
+        transfer.restrict(vectors, vectors.residual, coarse_b)
+        self._solve_coarse(i + 1, kind, coarse_b, coarse_x)
+        transfer.prolong_add(vectors, coarse_x, pair[0])
+        smoother.smooth(vectors, b, *pair, post)
 
-    def _solve(self, i: int, kind: str, b: Any, x: Any) -> None:
-        """Solve on level i as well as the cycle above asks for: by one visit, or two."""
+    def _solve_coarse(self, i: int, kind: str, b: Array, x: Array) -> None:
+        """The coarse-grid problem of level i: one visit, or two as the kind of cycle demands."""
         self._visit(i, kind, b, x)
         again = SECOND_VISIT[kind]
         if again is None or i > self.deepest:
             return
-        space, (rest, d) = self.spaces[i], self.second_visit[i]
+        vectors, (residual, d) = self.vectors[i], self.second_visit[i]
         if kind == "K":
             product = self.products[i]
-            space.steps.take_first(space.matrix, x, b, product, rest)
-            self._visit(i, again, rest, d)
-            space.steps.take_second(space.matrix, d, product, rest)
-            space.steps.combine(x, d)
+            vectors.krylov.first_step(vectors.matrix, x, b, product, residual)
+            self._visit(i, again, residual, d)
+            vectors.krylov.second_step(vectors.matrix, d, product, residual)
+            vectors.krylov.combine(x, d)
         else:
-            space.ops.residual(space.matrix, b, x, rest)
-            self._visit(i, again, rest, d)
-            space.ops.add(d, x)
+            vectors.ops.residual(vectors.matrix, b, x, residual)
+            self._visit(i, again, residual, d)
+            vectors.ops.add(d, x)
 
-    def _solve_coarsest(self, b: Any, x: Any) -> None:
-        space, smoother = self.spaces[self.last], self.levels[self.last].smoother
+    def _solve_coarsest(self, b: Array, x: Array) -> None:
+        vectors, smoother = self.vectors[self.last], self.levels[self.last].smoother
         if self.coarsest is not None:
-            self.coarsest.solve_into(space.ops, b, x)
+            self.coarsest.solve_into(vectors.ops, b, x)
             return
-        swaps = smoother.swaps(SWEEPS, True)
-        pair = (x, space.other) if swaps % 2 == 0 else (space.other, x)
-        smoother.begin(space, b, *pair, SWEEPS)
+        assert smoother is not None
+        swaps = smoother.buffer_swaps(SWEEPS, True)
+        pair = (x, vectors.other) if swaps % 2 == 0 else (vectors.other, x)
+        smoother.smooth_from_zero(vectors, b, *pair, SWEEPS)

@@ -1,51 +1,79 @@
-"""Aggregates for a hierarchy: pairs of strongly coupled unknowns, paired again."""
+"""Pairwise aggregation: strongly coupled unknowns are matched, and the pairs are matched again."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph, checked_csr
+from linforest_precond.gate import as_graph
 from linforest_precond.graph.matching.matching import match_graph, tie_key_of
+from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
+from linforest_precond.own_matrix import described_csr, index_dtype
 from linforest_precond.precond.multigrid.grid_transfer import Aggregates
-from linforest_precond.records import CSR, Graph
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.records import Graph
 
 WEIGHTS = "coupling", "magnitude"
 
 
-def paired(
-    csr: CSR, matchings: int, weights: str, strength: float, hermitian: bool, seed: int
-) -> tuple[Aggregates, CSR]:
-    """The aggregates of several matchings, and the matrix between them.
+def aggregate_pairwise(
+    fine: LevelMatrix, matchings: int, weights: str, strength: float, seed: int
+) -> Aggregates:
+    """Aggregates of about ``2**matchings`` unknowns.
 
-    An unknown that finds no partner waits for the next matching; after the last, it joins the aggregate
-    that it is coupled to most strongly.
+    An unknown that is not matched takes part in the next matching; after the last, it joins the aggregate of
+    its strongest neighbour.
     """
-    numbers, pairs = None, csr
-    for left in reversed(range(matchings)):
-        graph = pairing_graph(pairs, weights, strength)
+
+    def pair_up(matrix: LevelMatrix, last: bool) -> tuple[Aggregates, LevelMatrix | None]:
+        graph = strength_graph(matrix, weights, strength)
         mate, _ = match_graph(graph, "suitor", seed=seed)
-        if left:
-            own, count = of_pairs(mate)
-        else:
-            own, count = backend_of(mate).matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
-        numbers = own if numbers is None else own[numbers]
-        if left:
-            pairs = Aggregates(own, count).coarse_csr(pairs, hermitian)
-    aggregates = Aggregates(numbers, count)
-    # From the finest matrix, so that all entries are added in its order.
-    return aggregates, aggregates.coarse_csr(csr, hermitian)
+        if last:
+            aggregates = backend_of(mate).matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
+            return Aggregates(*aggregates), None
+        pairs = Aggregates(*number_pairs(mate))
+        return pairs, pairs.coarse_matrix(matrix)
+
+    def compose(first: Aggregates, second: Aggregates) -> Aggregates:
+        return Aggregates(second.numbers[first.numbers], second.count)
+
+    return coarsen_repeatedly(fine, matchings, pair_up, compose)[0]
 
 
-def pairing_graph(csr: CSR, weights: str, strength: float) -> Graph:
-    """The graph whose heavy edges are good pairs."""
+def strength_graph(matrix: LevelMatrix, weights: str, strength: float) -> Graph:
+    """The graph whose weights are strengths of connection; weak connections have weight 0.
+
+    Its total weight is not computed: it is needed for coverages alone.
+    """
+    csr, backend = matrix.csr, matrix.backend
     if weights == "magnitude":
         return as_graph(csr)
-    values = backend_of(csr.data).multigrid.strength.weigh(csr, strength)
-    return as_graph(checked_csr(csr.indptr, csr.indices, values))
+    values, strongest = backend.multigrid.strength.weigh(csr, strength)
+    positive = csr.diagonal.real > 0
+    facts = backend.xp.isfinite(strongest).all(), positive.all(), positive.any()
+    finite, all_positive, any_positive = backend.xp.stack(facts).tolist()  # stall: is the graph symmetric?
+    if not finite:
+        described_csr(csr.indptr, csr.indices, values)  # raises
+    # Of a Hermitian matrix, both unknowns see the same strength if their diagonals have one sign.
+    symmetric = matrix.hermitian and (all_positive or not any_positive)
+    index = csr.indices.dtype if symmetric else index_dtype(2 * csr.nnz, csr.indices.dtype)
+    weighted = replace(
+        csr,
+        indptr=csr.indptr.astype(index, copy=False),
+        indices=csr.indices.astype(index, copy=False),
+        data=values,
+        symmetric=symmetric,
+        total_weight=math.nan,
+        adjacent_weight=math.nan,
+        scale=1.0,
+    )
+    return as_graph(weighted)
 
 
-def of_pairs(mate: Array) -> tuple[Array, int]:
-    """An aggregate for every pair and every single unknown, numbered by their lowest ones; how many."""
+def number_pairs(mate: Array) -> tuple[Array, int]:
+    """Pairs and single unknowns numbered by their lowest unknowns: each unknown's number, and how many."""
     xp = backend_of(mate).xp
     unknowns = xp.arange(mate.size, dtype=mate.dtype)
     lowest = xp.where(mate < 0, unknowns, xp.minimum(unknowns, mate))

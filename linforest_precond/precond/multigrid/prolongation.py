@@ -1,4 +1,4 @@
-"""Prolongators as sparse matrices, smoothed ones, and the products they need."""
+"""Prolongators as sparse matrices, smoothed prolongators, and the products of both."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from linforest_precond.records import CSR
 
 @packable("Rectangle")
 @dataclass(frozen=True, eq=False)
-class Rectangle:
-    """The CSR arrays of a matrix of any shape, columns ascending."""
+class RectangularCSR:
+    """The CSR arrays of a matrix of any shape; columns ascend in each row."""
 
     indptr: Array
     indices: Array
@@ -29,13 +29,17 @@ class Rectangle:
         return self.indptr, self.indices, self.data
 
 
-def smoothed_prolongator(csr: CSR, aggregates: Array, count: int, weights: Array) -> Rectangle:
-    """P - diag(weights) A P, where P puts every unknown into its aggregate."""
+def smoothed_prolongator(csr: CSR, aggregates: Array, count: int, weights: Array) -> RectangularCSR:
+    """(I - diag(weights) A) P for the tentative prolongator P of aggregates.
+
+    Smoothed aggregation: Vanek, Mandel & Brezina, "Algebraic multigrid by smoothed aggregation for second and
+    fourth order elliptic problems" (1996), doi:10.1007/BF02238511.
+    """
     backend = backend_of(csr.data)
     xp = backend.xp
     rows = backend.matrix.entries.rows_of(csr.indptr, csr.nnz)
     unknowns = xp.arange(csr.n, dtype=rows.dtype)
-    return _summed(
+    return _from_triplets(
         xp.concatenate([unknowns, rows]),
         xp.concatenate([aggregates, aggregates[csr.indices]]),
         xp.concatenate([xp.ones(csr.n, csr.data.dtype), -weights[rows] * csr.data]),
@@ -43,27 +47,27 @@ def smoothed_prolongator(csr: CSR, aggregates: Array, count: int, weights: Array
     )
 
 
-def adjoint(P: Rectangle) -> Rectangle:
-    """The conjugate transpose of a matrix that is not wider than it is high."""
+def adjoint(P: RectangularCSR) -> RectangularCSR:
+    """The conjugate transpose of a matrix with at least as many rows as columns."""
     transposed = backend_of(P.data).matrix.entries.transposed
     indptr, indices, data = transposed(P.indptr, P.indices, P.data.conj())
-    return Rectangle(indptr[: P.width + 1], indices, data, P.n)
+    return RectangularCSR(indptr[: P.width + 1], indices, data, P.n)
 
 
-def triple_product(R: Rectangle, csr: CSR, P: Rectangle) -> tuple[Array, Array, Array]:
+def galerkin_product(R: RectangularCSR, csr: CSR, P: RectangularCSR) -> tuple[Array, Array, Array]:
     """The CSR arrays of R A P."""
-    A = Rectangle(csr.indptr, csr.indices, csr.data, csr.n)
+    A = RectangularCSR(csr.indptr, csr.indices, csr.data, csr.n)
     return product(R, product(A, P)).arrays
 
 
-def product(left: Rectangle, right: Rectangle) -> Rectangle:
+def product(left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:
     multiply = backend_of(left.data).matrix.sparse_products.multiply
-    return Rectangle(*multiply(left.arrays, right.arrays, right.width), right.width)
+    indptr, indices, data = multiply(left.arrays, right.arrays, right.width)
+    return RectangularCSR(indptr, indices, data, right.width)
 
 
-def _summed(rows: Array, columns: Array, values: Array, shape: tuple[int, int]) -> Rectangle:
-    index = columns.dtype
-    indptr, indices, data = backend_of(values).matrix.entries.canonical(
-        rows, columns, values, max(shape), index
-    )
-    return Rectangle(indptr[: shape[0] + 1].copy(), indices, data, shape[1])
+def _from_triplets(rows: Array, columns: Array, values: Array, shape: tuple[int, int]) -> RectangularCSR:
+    """The matrix of triplets, duplicates summed."""
+    canonical = backend_of(values).matrix.entries.canonical
+    indptr, indices, data = canonical(rows, columns, values, max(shape), columns.dtype)
+    return RectangularCSR(indptr[: shape[0] + 1].copy(), indices, data, shape[1])

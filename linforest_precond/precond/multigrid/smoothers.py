@@ -1,45 +1,48 @@
-"""Smoothers of a multigrid level: cheap iterations that leave an error that varies little."""
+"""Smoothers of a multigrid level: damped Jacobi, l1-Jacobi, Chebyshev, and line relaxation along paths."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from linforest_precond.annotations import Array
-from linforest_precond.backends import backend_of
+from linforest_precond.annotations import Array, DType
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.precond.multigrid.eigenvalue_estimates import gershgorin, largest_eigenvalue
+from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
+from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
 from linforest_precond.precond.stored import stored_array
 from linforest_precond.precond.tridiagonal.operators import TridiagonalPart, block_part, scalar_part
-from linforest_precond.records import CSR, Bands
+from linforest_precond.records import Bands
+
+if TYPE_CHECKING:
+    from linforest_precond.precond.multigrid.multigrid_cycle import LevelVectors
 
 LINES = "tridiagonal", "block_tridiagonal"
 SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", *LINES
-# Of the largest eigenvalue: what a damped step annihilates is three quarters of it.
-DAMPING = 4 / 3
-# Lines whose largest eigenvalue is larger would be damped so much that Jacobi's iteration does better.
-WORST_LINES = 10.0
-# Chebyshev's polynomials: their degree, and the part of the spectrum they damp.
+# Line relaxation with a larger eigenvalue is damped so much that Jacobi's iteration does better.
+LARGEST_LINE_EIGENVALUE = 10.0
+# The degree of the Chebyshev polynomial, and the lower end of the interval it is small on, as a share of the
+# largest eigenvalue.
 DEGREE = 2
 LOWEST_SHARE = 1 / 4
-# How the forests of line smoothers are found, as by `tridiagonal` and `block_tridiagonal`.
-FORESTS = {"iterations": "auto", "m": 5, "k_m": 0, "p": 0.5}
-BLOCK_FORESTS = {"iterations": "auto", "m": "auto", "k_m": 0, "p": 0.5}
+# The options of the forests of line relaxation: the defaults of `tridiagonal` and `block_tridiagonal`.
+FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": 5, "k_m": 0, "p": 0.5}
+BLOCK_FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": "auto", "k_m": 0, "p": 0.5}
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxation:
-    """Jacobi's iteration, or Chebyshev's: steps with a diagonal matrix.
+class DiagonalSmoother:
+    """Jacobi's or Chebyshev's iteration: x += momentum (x - previous x) + factor weights (b - A x).
+
+    Each step writes a second vector, which takes the place of x.
 
     Attributes
     ----------
     weights
-        What each row's residual is multiplied with.
+        The diagonal matrix.
     steps
-        Momentum and factor of the steps of a sweep.
+        Momentum and factor of the steps of one sweep.
     """
 
     kind: str
@@ -47,164 +50,148 @@ class Relaxation:
     steps: tuple[tuple[float, float], ...]
 
     @classmethod
-    def of(cls, csr: CSR, stored: np.dtype, kind: str, definite: bool) -> Relaxation:
-        backend = backend_of(csr.data)
-        sizes, _ = backend.multigrid.strength.row_sums(csr)
-        weights = _inverse(csr, sizes, kind == "l1_jacobi", backend.xp)
-        if kind == "l1_jacobi":
-            return cls(kind, stored_array(weights, stored), ((0.0, 1.0),))
-        estimate = largest_eigenvalue(csr.n, *_by_weights(csr, weights, backend), definite, backend)
-        largest = min(estimate, gershgorin(csr, sizes)) or 1.0
+    def of(cls, matrix: LevelMatrix, stored: DType, kind: str) -> DiagonalSmoother:
         if kind == "chebyshev":
-            return cls(kind, stored_array(weights, stored), _chebyshev_steps(largest))
-        return cls(kind, stored_array(min(1.0, DAMPING / largest) * weights, stored), ((0.0, 1.0),))
+            steps = _chebyshev_steps(matrix.largest_eigenvalue)
+            return cls(kind, stored_array(matrix.inverse_diagonal, stored), steps)
+        weights = _l1_weights(matrix) if kind == "l1_jacobi" else matrix.damped_jacobi
+        return cls(kind, stored_array(weights, stored), ((0.0, 1.0),))
 
     @classmethod
-    def from_state(cls, **fields: Any) -> Relaxation:
+    def from_state(cls, **fields: Any) -> DiagonalSmoother:
         return cls(**fields)
 
     def state(self) -> dict[str, Any]:
         return dict(vars(self))
 
-    def refreshed(self, csr: CSR, definite: bool) -> Relaxation:
-        return self.of(csr, self.weights.dtype, self.kind, definite)
+    def refreshed(self, matrix: LevelMatrix) -> DiagonalSmoother:
+        return self.of(matrix, self.weights.dtype, self.kind)
 
-    def swaps(self, sweeps: int, fresh: bool) -> int:
-        """How often x and its other array change places; the step from 0 is none."""
-        return max(0, len(self.steps) * sweeps - fresh)
+    def buffer_swaps(self, sweeps: int, from_zero: bool) -> int:
+        """How often x and the other vector change places; the first step from 0 writes x itself."""
+        return max(0, len(self.steps) * sweeps - from_zero)
 
-    def begin(self, space: Any, b: Any, x: Any, other: Any, sweeps: int) -> None:
-        """Sweep from 0, at first into x."""
+    def smooth_from_zero(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
+        """Sweeps from x = 0; the result is in x after an even number of swaps, else in `other`."""
         if not sweeps:
-            space.ops.clear(x)
+            vectors.ops.clear(x)
             return
         (_, factor), *rest = self.steps
-        space.ops.scale(self.weights, factor, b, x)
+        vectors.ops.scale(self.weights, factor, b, x)
         if rest:
-            space.ops.clear(other)
-        self._relax(space, b, x, other, [*rest, *self.steps * (sweeps - 1)])
+            vectors.ops.clear(other)
+        self._relax(vectors, b, x, other, [*rest, *self.steps * (sweeps - 1)])
 
-    def go_on(self, space: Any, b: Any, x: Any, other: Any, sweeps: int) -> None:
-        """Sweep from x."""
-        self._relax(space, b, x, other, self.steps * sweeps)
+    def smooth(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
+        """Sweeps from x; the result is in x after an even number of swaps, else in `other`."""
+        self._relax(vectors, b, x, other, self.steps * sweeps)
 
-    def _relax(self, space, b, x, other, steps):
+    def _relax(
+        self, vectors: LevelVectors, b: Array, x: Array, other: Array, steps: Sequence[tuple[float, float]]
+    ) -> None:
         for momentum, factor in steps:
-            space.ops.relax(space.matrix, self.weights, b, x, other, momentum, factor)
+            vectors.ops.relax(vectors.matrix, self.weights, b, x, other, momentum, factor)
             x, other = other, x
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
-    """Relaxation of whole paths: a tridiagonal system along a linear forest, solved in every sweep."""
+class LineSmoother:
+    """Line relaxation: each sweep solves a (block) tridiagonal system along the paths of a linear forest."""
 
     kind: str
-    part: TridiagonalPart  # its bands are divided by the damping
+    part: TridiagonalPart  # its bands are divided by the damping factor
 
     @classmethod
-    def of(cls, csr: CSR, stored: np.dtype, kind: str, definite: bool, seed: int) -> Lines | Relaxation:
+    def of(cls, matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:
         if kind == "tridiagonal":
-            part = scalar_part(csr, stored, "forest", check_options(2, **FORESTS, seed=seed))
+            part = scalar_part(matrix.csr, stored, "forest", check_options(2, **FOREST_OPTIONS, seed=seed))
         else:
-            part = block_part(csr, stored, check_block_options(2, **BLOCK_FORESTS, seed=seed))
-        return cls._damped(csr, kind, part, definite)
+            part = block_part(matrix.csr, stored, check_block_options(2, **BLOCK_FOREST_OPTIONS, seed=seed))
+        return cls._damped(matrix, kind, part)
 
     @classmethod
-    def _damped(cls, csr: CSR, kind: str, part: TridiagonalPart, definite: bool) -> Lines | Relaxation:
-        """With the damping that the matrix asks for; Jacobi's iteration where that is too much."""
-        backend, stored = backend_of(csr.data), part.stored
-        matrix = backend.multigrid.vector_ops.Matrix(
-            csr.indptr, csr.indices, stored_array(csr.data, stored), csr.longest_row
-        )
+    def _damped(cls, matrix: LevelMatrix, kind: str, part: TridiagonalPart) -> Smoother:
+        """With the damping that the largest eigenvalue demands; Jacobi's iteration where that is too much."""
+        csr, stored, ops = matrix.csr, part.stored, matrix.backend.multigrid.vector_ops
+        operator = ops.Matrix(csr.indptr, csr.indices, stored_array(csr.data, stored), csr.longest_row)
         largest = largest_eigenvalue(
             csr.n,
             stored,
-            lambda x, y: backend.multigrid.vector_ops.multiply(matrix, x, y),
+            lambda x, y: ops.multiply(operator, x, y),
             lambda r, z: part.solve_into(r, z, False),
-            definite and part.solver.positive_definite,
-            backend,
+            matrix.definite and part.solver.positive_definite,
+            matrix.backend,
         )
-        if largest > WORST_LINES:
-            return Relaxation.of(csr, stored, "jacobi", definite)
+        if largest > LARGEST_LINE_EIGENVALUE:
+            return DiagonalSmoother.of(matrix, stored, "jacobi")
         damping = stored.type(min(1.0, DAMPING / largest))
         bands = Bands(*(band / damping for band in (part.bands.lower, part.bands.diagonal, part.bands.upper)))
-        state = {**part.state(), "bands": bands}
-        return cls(kind, TridiagonalPart.from_state(**state))
+        return cls(kind, TridiagonalPart.from_state(**{**part.state(), "bands": bands}))
 
     @classmethod
-    def from_state(cls, kind: str, part: dict[str, Any]) -> Lines:
+    def from_state(cls, kind: str, part: dict[str, Any]) -> LineSmoother:
         return cls(kind, TridiagonalPart.from_state(**part))
 
     def state(self) -> dict[str, Any]:
         return {"kind": self.kind, "part": self.part.state()}
 
-    def refreshed(self, csr: CSR, definite: bool) -> Lines | Relaxation:
-        return self._damped(csr, self.kind, self.part.refreshed(csr), definite)
+    def refreshed(self, matrix: LevelMatrix) -> Smoother:
+        return self._damped(matrix, self.kind, self.part.refreshed(matrix.csr))
 
-    def swaps(self, sweeps: int, fresh: bool) -> int:
+    def buffer_swaps(self, sweeps: int, from_zero: bool) -> int:
         return 0
 
-    def begin(self, space: Any, b: Any, x: Any, other: Any, sweeps: int) -> None:
+    def smooth_from_zero(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
         if not sweeps:
-            space.ops.clear(x)
+            vectors.ops.clear(x)
             return
-        self.part.solve_into(b, x, space.transpose)
-        self.go_on(space, b, x, other, sweeps - 1)
+        self.part.solve_into(b, x, vectors.transpose)
+        self.smooth(vectors, b, x, other, sweeps - 1)
 
-    def go_on(self, space: Any, b: Any, x: Any, other: Any, sweeps: int) -> None:
+    def smooth(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
         for _ in range(sweeps):
-            space.ops.residual(space.matrix, b, x, space.r)
-            self.part.solve_into(space.r, other, space.transpose)
-            space.ops.add(other, x)
+            vectors.ops.residual(vectors.matrix, b, x, vectors.residual)
+            self.part.solve_into(vectors.residual, other, vectors.transpose)
+            vectors.ops.add(other, x)
 
 
-def smoother_of(csr: CSR, stored: np.dtype, kind: str, definite: bool, seed: int) -> Relaxation | Lines:
+Smoother = DiagonalSmoother | LineSmoother
+
+
+def smoother_of(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:
     """The smoother of a level, from its matrix."""
     if kind in LINES:
-        return Lines.of(csr, stored, kind, definite, seed)
-    return Relaxation.of(csr, stored, kind, definite)
+        return LineSmoother.of(matrix, stored, kind, seed)
+    return DiagonalSmoother.of(matrix, stored, kind)
 
 
-def restored(state: dict[str, Any]) -> Relaxation | Lines:
-    """The smoother whose state that is."""
-    return (Lines if "part" in state else Relaxation).from_state(**state)
+def smoother_from_state(state: dict[str, Any]) -> Smoother:
+    return LineSmoother.from_state(**state) if "part" in state else DiagonalSmoother.from_state(**state)
 
 
-def jacobi_damping(csr: CSR, definite: bool) -> Array:
-    """The weights of a damped Jacobi step: what smooths prolongators."""
-    return Relaxation.of(csr, csr.data.dtype, "jacobi", definite).weights
+def _l1_weights(matrix: LevelMatrix) -> Array:
+    """One over the sums of the rows' magnitudes, with the sign of the diagonal.
 
-
-def _inverse(csr: CSR, sizes: Array, by_rows: bool, xp: Any) -> Array:
-    """One over the diagonal, or over the rows' sums of magnitudes with its sign."""
-    diagonal = csr.diagonal
-    filled = xp.where(sizes > 0, sizes, 1)
-    if by_rows:
-        filled = xp.where(diagonal.real < 0, -filled, filled)
-    else:
-        filled = xp.where(diagonal != 0, diagonal, filled)
-    return (1 / filled).astype(csr.data.dtype)
-
-
-def _by_weights(csr: CSR, weights: Array, backend: Any) -> tuple[Any, Any, Any]:
-    """The type, product and solve that `largest_eigenvalue` asks for."""
-    matrix = backend.multigrid.vector_ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
-    multiply = backend.multigrid.vector_ops.multiply
-    scale = backend.multigrid.vector_ops.scale
-    return (
-        csr.data.dtype,
-        lambda x, y: multiply(matrix, x, y),
-        lambda r, z: scale(weights, 1.0, r, z),
-    )
+    Baker, Falgout, Kolev & Yang, "Multigrid smoothers for ultraparallel computing" (2011),
+    doi:10.1137/100798806.
+    """
+    xp, diagonal, magnitudes = matrix.backend.xp, matrix.csr.diagonal, matrix.row_magnitudes
+    filled = xp.where(magnitudes > 0, magnitudes, 1)
+    return (1 / xp.where(diagonal.real < 0, -filled, filled)).astype(matrix.csr.data.dtype)
 
 
 def _chebyshev_steps(largest: float) -> tuple[tuple[float, float], ...]:
-    """Momentum and factor of each step of the polynomial that is small on the upper part of the spectrum."""
+    """Momentum and factor of each step of the Chebyshev iteration on the upper part of the spectrum.
+
+    Algorithm 12.1 of Saad, "Iterative methods for sparse linear systems" (2003); as a smoother: Adams,
+    Brezina, Hu & Tuminaro, "Parallel multigrid smoothing: polynomial versus Gauss-Seidel" (2003),
+    doi:10.1016/S0021-9991(03)00194-3.
+    """
     lowest = LOWEST_SHARE * largest
-    middle, half = (largest + lowest) / 2, (largest - lowest) / 2
-    steps, ratio = [(0.0, 1 / middle)], half / middle
+    center, half_width = (largest + lowest) / 2, (largest - lowest) / 2
+    steps, rho = [(0.0, 1 / center)], half_width / center
     for _ in range(DEGREE - 1):
-        new = 1 / (2 * middle / half - ratio)
-        steps.append((new * ratio, 2 * new / half))
-        ratio = new
+        new = 1 / (2 * center / half_width - rho)
+        steps.append((new * rho, 2 * new / half_width))
+        rho = new
     return tuple(steps)

@@ -1,4 +1,4 @@
-"""Cycles repeated by themselves, without a Krylov method around them."""
+"""Multigrid as a solver by itself: the stationary iteration of cycles."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.vectors import checked_vectors, norms_of
 
 
 def repeat_cycles(
-    level: Any, M: Any, b: Any, x0: Any, tol: float, maxiter: int, callback: Callable | None
-) -> tuple[Any, int, list[float]]:
+    level: Level,
+    M: Any,
+    b: Any,
+    x0: Any,
+    tol: float,
+    maxiter: int,
+    callback: Callable[[Array], Any] | None,
+) -> tuple[Array, int, list[float]]:
     """Add ``M @ (b - A x)`` to x until the residual's norm is at most ``tol * norm(b)``.
 
-    Returns x, 0 or the cycles made, and the norms of all residuals; several columns count as one vector.
+    Returns x, 0 or the number of cycles, and the norms of all residuals; several columns count as one vector.
     """
     backend = backend_of(level.csr.data)
     n, dtype = level.csr.n, M.dtype
@@ -41,5 +49,5 @@ def repeat_cycles(
     return x.reshape(b.shape), info, norms
 
 
-def _norm(columns: Any) -> float:
+def _norm(columns: Array) -> float:
     return float(np.linalg.norm(norms_of(columns, None)))

@@ -1,4 +1,4 @@
-"""Hierarchies in PyAMG's hands."""
+"""Hierarchies as PyAMG's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.precond.multigrid.multigrid_cycle import Space
+from linforest_precond.precond.multigrid.hierarchy_level import Level
+from linforest_precond.precond.multigrid.multigrid_cycle import LevelVectors
 
 
 def pyamg_solver(hierarchy: Any) -> Any:
@@ -17,27 +18,28 @@ def pyamg_solver(hierarchy: Any) -> Any:
     import scipy.sparse
 
     part, levels = hierarchy._part, []
-    before, after = part.options["presmooth"], part.options["postsmooth"]
     for shown, level in zip(hierarchy.levels, part.levels):
         copy = pyamg.MultilevelSolver.Level()
         copy.A = scipy.sparse.csr_matrix(shown.A)
         if level.transfer is not None:
             copy.P, copy.R = (scipy.sparse.csr_matrix(matrix) for matrix in (shown.P, shown.R))
-            copy.presmoother, copy.postsmoother = Sweeps(level, before), Sweeps(level, after)
+            copy.presmoother = PyamgSmoother(level, part.options.presmooth)
+            copy.postsmoother = PyamgSmoother(level, part.options.postsmooth)
         levels.append(copy)
     return pyamg.MultilevelSolver(levels, coarse_solver="pinv")
 
 
-class Sweeps:
-    """So many sweeps of a level's smoother, as PyAMG calls them."""
+class PyamgSmoother:
+    """A level's smoother with the signature that PyAMG calls."""
 
-    def __init__(self, level: Any, sweeps: int):
+    def __init__(self, level: Level, sweeps: int):
         self.level, self.sweeps = level, sweeps
 
     def __call__(self, A: Any, x: Any, b: Any) -> None:
-        space = Space(self.level, 1, self.level.csr.data.dtype, False, False)
-        own, given = (np.ascontiguousarray(vector).reshape(-1, 1) for vector in (x, b))
-        other = np.empty_like(own)
+        vectors = LevelVectors(self.level, 1, self.level.csr.data.dtype, transpose=False, definite=False)
+        own_x, own_b = (np.ascontiguousarray(vector).reshape(-1, 1) for vector in (x, b))
+        other = np.empty_like(own_x)
         smoother = self.level.smoother
-        smoother.go_on(space, given, own, other, self.sweeps)
-        x[:] = (own if smoother.swaps(self.sweeps, False) % 2 == 0 else other).reshape(x.shape)
+        assert smoother is not None
+        smoother.smooth(vectors, own_b, own_x, other, self.sweeps)
+        x[:] = (own_x if smoother.buffer_swaps(self.sweeps, False) % 2 == 0 else other).reshape(x.shape)

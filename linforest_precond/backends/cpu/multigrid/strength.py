@@ -29,7 +29,7 @@ def weigh(csr, strength):
     strongest, weights = np.empty(csr.n), np.empty(csr.nnz)
     find_strongest(*arrays, strongest)
     weigh_entries(*arrays, readonly(strongest), float(strength), weights)
-    return weights
+    return weights, strongest
 
 
 @helper

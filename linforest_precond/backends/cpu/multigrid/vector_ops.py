@@ -12,7 +12,7 @@ from ..runtime.jit import helper, kernel
 
 ROWS_AT_ONCE = 4096  # rows of a chunk
 
-# What `Steps` finds for each column: the factors of the two directions, and what belongs to the first.
+# What `KrylovSteps` finds for each column: the factors of the two directions, and what belongs to the first.
 FIRST, SECOND, CURVATURE = range(3)
 
 
@@ -23,7 +23,7 @@ class Matrix:
         self.arrays = tuple(map(readonly, (indptr, indices, data)))
 
 
-class Steps:
+class KrylovSteps:
     """Two directions c and d that are combined so that a system A x = b is solved best.
 
     In A's norm where `definite`, otherwise in that of the residual. A direction that adds nothing gets the
@@ -36,14 +36,14 @@ class Steps:
         self._partials = np.zeros((max(1, -(-rows // ROWS_AT_ONCE)), 3, columns), wide)
         self._scalars = np.zeros((3, columns), wide)
 
-    def take_first(self, matrix, c, b, v, rest):
+    def first_step(self, matrix, c, b, v, rest):
         """Find the factor of c: v = A c, and what it leaves of b in `rest`."""
         sums, scalars = self._partials, self._scalars
         _run(multiply_first, c, *matrix.arrays, readonly(c), readonly(b), v, sums, self.definite)
         settle_first(sums, scalars)
         _run(subtract, v, scalars[FIRST], readonly(b), readonly(v), rest)
 
-    def take_second(self, matrix, d, v, rest):
+    def second_step(self, matrix, d, v, rest):
         """Find the factor of d, and the one of c beside it."""
         sums = self._partials
         _run(

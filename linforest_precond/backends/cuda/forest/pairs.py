@@ -3,27 +3,16 @@
 import numpy as np
 
 from ..matrix.entries import rows_of
+from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_fit
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 
-# As in pairs.cu: entries of a pair that a thread sorts, that a block sorts, and of all rows of a tile.
-SHORT_ROW = 64
-LONGEST_ROW = 4096
-CAPACITY = 2560
-# Rows of a tile: the most that fit, some to spare.
-TILES = 128, 64, 32, 16
-SPARE = 1.1
-
-# The structs and totals in pairs.cu.
-FINE = Struct(
-    "Fine", "forest/pairs.cu", indptr="P", indices="P", values="P", members="P", places="P", pairs="q"
+# The struct in pairs.cu.
+PAIRED_GRAPH = Struct(
+    "PairedGraph", "forest/pairs.cu", indptr="P", indices="P", values="P", members="P", places="P", pairs="q"
 )
-COARSE = Struct(
-    "Coarse", "forest/pairs.cu", indptr="P", indices="P", values="P", long_indices="P", long_values="P"
-)
-TAKEN, ENTRIES, LONGEST, TOTALS = range(4)
 
 
 def pair_up(neighbors):
@@ -32,7 +21,7 @@ def pair_up(neighbors):
     Returns the (pairs, 2) table of members, -1 for a ghost, and each vertex's place in the raveled table.
     """
     vertices, index = neighbors.size, neighbors.dtype
-    program = kernels("forest/pairs", WEIGHT=np.float64, INDEX=index.type)
+    program = kernels("forest/pairs", VALUE=np.float64, INDEX=index.type)
     leads, places = cupy.empty(vertices, index), cupy.empty(vertices, index)
     launch(program.mark_leads, (neighbors, vertices, leads))
     opened = cupy.cumsum(leads, dtype=index)
@@ -45,40 +34,36 @@ def pair_up(neighbors):
 def members_of(pairs, members):
     """The two members of each listed pair; those of a ghost are ghosts."""
     found = cupy.empty(2 * pairs.size, members.dtype)
-    program = kernels("forest/pairs", WEIGHT=np.float64, INDEX=members.dtype.type)
+    program = kernels("forest/pairs", VALUE=np.float64, INDEX=members.dtype.type)
     launch(program.list_members, (pairs, pairs.size, members, found))
     return found
 
 
 def coarse_graph(graph, members, places):
     """The graph of the pairs: CSR arrays with ascending columns, and the length of the longest row."""
-    program = kernels("forest/pairs", WEIGHT=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
+    program = kernels("forest/pairs", VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
     merge = _merge_by_tiles if 2 * graph.longest_row <= LONGEST_ROW else _merge_by_sorting
     return merge(graph, members, places, program)
 
 
 def _merge_by_tiles(graph, members, places, program):
     """One pass over the entries."""
-    pairs = members.shape[0]
-    rows = next((rows for rows in TILES if SPARE * rows * graph.indices.size <= CAPACITY * pairs), TILES[-1])
-    indptr = cupy.zeros(pairs + 1, graph.indptr.dtype)
-    indices, values = cupy.empty_like(graph.indices), cupy.empty_like(graph.values)
-    # Short rows may come in tiles that do not fit into shared memory.
-    fits = 2 * graph.longest_row * rows <= CAPACITY and 2 * graph.longest_row <= SHORT_ROW
-    room = (None, None) if fits else (cupy.empty_like(indices), cupy.empty_like(values))
-    fine = FINE(
+    pairs, terms, dtype = members.shape[0], graph.indices.size, graph.values.dtype
+    rows = rows_of_tile(pairs, terms, dtype)
+    out = cupy.zeros(pairs + 1, graph.indptr.dtype), *map(cupy.empty_like, (graph.indices, graph.values))
+    room = None
+    if not tiles_fit(rows, 2 * graph.longest_row, dtype):
+        room = cupy.empty_like(graph.indices), cupy.empty_like(graph.values)
+    paired = PAIRED_GRAPH(
         indptr=graph.indptr, indices=graph.indices, values=graph.values,
         members=members, places=places, pairs=pairs,
     )  # fmt: skip
-    coarse = COARSE(indptr=indptr, indices=indices, values=values, long_indices=room[0], long_values=room[1])
-    words = cupy.zeros(TOTALS + -(-pairs // rows), np.uint64)
-    launch(program.merge_rows, (fine, coarse, rows, words[TOTALS:], words))
-    entries, longest = map(int, words[ENTRIES:TOTALS].get())  # stall: the size of the graph
-    return indptr, indices[:entries], values[:entries], longest
+    entries, longest = merge_tiles(program.merge_pairs, (paired,), out, room, rows)
+    return out[0], out[1][:entries], out[2][:entries], longest
 
 
 def _merge_by_sorting(graph, members, places, program):
-    """For rows too long for a block: all entries sorted by pair and key."""
+    """For graphs with rows too long for a block: all entries are sorted by pair and key."""
     entries, pairs, index = graph.indices.size, members.shape[0], graph.indices.dtype
     words = cupy.empty(entries, np.uint64)
     rows = rows_of(graph.indptr, entries)

@@ -1,4 +1,4 @@
-"""Rows of a matrix added up to fewer: what coarse matrices and products of matrices are made by."""
+"""Sums of a matrix's rows, by which Galerkin and sparse products are computed."""
 
 import numpy as np
 
@@ -7,35 +7,38 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 
-# As in row_merging.cu: entries of a row that a team of lanes merges, and that a block sorts; what fits into
-# shared memory: members, and bytes of their values, but not more entries.
+# As in row_merging.cuh: terms of a row that a team of lanes merges, and that a block sorts; bytes of values
+# that fit into shared memory, but not more terms.
 SHORT_ROW = 128
 LONGEST_ROW = 4096
-MEMBERS = 512
 CAPACITY_BYTES = 20480
 CAPACITY = 2560
-# Rows of a tile: the most that fit, some to spare.
+# As in row_merging.cu: members whose rows fit into shared memory.
+MEMBERS = 512
+# Coarse rows of a tile: the most that fit, with a margin for tiles of longer rows.
 TILES = 128, 96, 64, 48, 32, 16
-SPARE = 1.1
+MARGIN = 1.1
 
-# The structs and totals in row_merging.cu.
-FINE = Struct("Fine", "matrix/row_merging.cu", indptr="P", indices="P", data="P", numbers="P")
+# The structs and totals in row_merging.cuh.
+MERGED_ROWS = Struct("MergedRows", "matrix/row_merging.cuh", indptr="P", indices="P", data="P")
+MERGE_ROOM = Struct("MergeRoom", "matrix/row_merging.cuh", indices="P", data="P")
+TAKEN, ENTRIES, LONGEST, TOTALS = range(4)
+# The structs and sizes in row_merging.cu.
+FINE_MATRIX = Struct(
+    "FineMatrix", "matrix/row_merging.cu", indptr="P", indices="P", data="P", coarse_columns="P"
+)
 GROUPS = Struct(
     "Groups", "matrix/row_merging.cu", begins="P", members="P", weights="P", starts="P", count="q"
 )
-COARSE = Struct("Coarse", "matrix/row_merging.cu", indptr="P", indices="P", data="P")
-ROOM = Struct(
-    "Room", "matrix/row_merging.cu", indices="P", data="P", longest_rows="P", longest_counts="P", longest="q"
-)
-TAKEN, ENTRIES, TOTALS = range(3)
+LONGEST_ROWS = Struct("LongestRows", "matrix/row_merging.cu", rows="P", counts="P", count="q")
 SIZES = 3
 
 
-def merge_rows(matrix, begins, members, numbers=0, weights=0, most_terms=None):
+def merge_rows(matrix, begins, members, coarse_columns=None, weights=None, most_terms=None):
     """Add up the rows of each group's members, in their order.
 
-    Takes the CSR arrays of the matrix, where the members of each group begin, and the members. `numbers` are
-    new ones for the matrix's columns, `weights` are what each member's row is multiplied with. Returns CSR
+    Takes the CSR arrays of the matrix, where the members of each group begin, and the members.
+    `coarse_columns` renumber the matrix's columns, `weights` are factors of the members' rows. Returns CSR
     arrays with ascending columns: an entry wherever a member has one, zeros included; None where there are
     more than `most_terms` to add up.
     """
@@ -45,55 +48,75 @@ def merge_rows(matrix, begins, members, numbers=0, weights=0, most_terms=None):
     lengths, sizes = cupy.zeros(members.size + 1, index), cupy.zeros(SIZES, np.uint64)
     launch(program.count_entries, (indptr, members, members.size, lengths, sizes))
     starts = cupy.cumsum(lengths, dtype=index)
-    fine = FINE(indptr=indptr, indices=indices, data=data, numbers=numbers)
+    fine = FINE_MATRIX(indptr=indptr, indices=indices, data=data, coarse_columns=coarse_columns)
     groups = GROUPS(begins=begins, members=members, weights=weights, starts=starts, count=count)
     launch(program.measure_groups, (groups, sizes))
-    terms, longest, largest = sizes.tolist()  # stall: how rows are merged
+    terms, longest, most_members = sizes.tolist()  # stall: how rows are merged
     if most_terms is not None and terms > most_terms:
         return None
-    rows = _rows_of_tile(terms, members.size, count, dtype)
-    fits = longest <= SHORT_ROW and longest * rows <= _capacity(dtype) and largest * rows <= MEMBERS
-    room = dict.fromkeys(ROOM.fields, 0)
-    if not fits:
-        room |= {"indices": cupy.empty(terms, index), "data": cupy.empty(terms, dtype)}
+    rows = rows_of_tile(count, terms, dtype, members.size)
+    fits = tiles_fit(rows, longest, dtype) and most_members * rows <= MEMBERS
+    room = None if fits else (cupy.empty(terms, index), cupy.empty(terms, dtype))
+    long_rows, counts = None, None
     if longest > LONGEST_ROW:
-        room |= _merge_longest(program, fine, groups, room, starts[begins], dtype)
+        long_rows, counts = _merge_longest(program, fine, groups, room, starts[begins], dtype)
+    listed = LONGEST_ROWS(rows=long_rows, counts=counts, count=0 if counts is None else counts.size)
     out = cupy.zeros(count + 1, index), cupy.empty(terms, index), cupy.empty(terms, dtype)
-    words = cupy.zeros(TOTALS + -(-count // rows), np.uint64)
-    coarse = COARSE(indptr=out[0], indices=out[1], data=out[2])
-    launch(program.merge_coarse_rows, (fine, groups, coarse, ROOM(**room), rows, words[TOTALS:], words))
-    entries = int(words[ENTRIES])  # stall: the size of the matrix
+    entries, _ = merge_tiles(program.merge_groups, (fine, groups, listed), out, room, rows)
     return out[0], out[1][:entries].copy(), out[2][:entries].copy()
+
+
+def rows_of_tile(count, terms, dtype, members=0):
+    """How many of `count` coarse rows make a tile: as many as fit into shared memory on average."""
+    most = min(_capacity(dtype) * count / max(terms, 1), MEMBERS * count / max(members, 1))
+    return next((rows for rows in TILES if MARGIN * rows <= most), TILES[-1])
+
+
+def tiles_fit(rows, longest, dtype):
+    """Whether all tiles fit into shared memory if no row has more than `longest` terms."""
+    return longest <= SHORT_ROW and longest * rows <= _capacity(dtype)
+
+
+def merge_tiles(kernel, arguments, out, room, rows):
+    """Launch a kernel that calls `merge_all_rows`, in tiles of `rows`.
+
+    `out` are the CSR arrays, with space for all terms; so has `room`, which is None where all tiles fit into
+    shared memory. Returns the numbers of entries of all rows and of the longest row.
+    """
+    indptr, indices, data = out
+    words = cupy.zeros(TOTALS + -(-(indptr.size - 1) // rows), np.uint64)
+    merged = MERGED_ROWS(indptr=indptr, indices=indices, data=data)
+    launch(kernel, (*arguments, merged, _room_struct(room), rows, words[TOTALS:], words))
+    return tuple(words[ENTRIES:TOTALS].tolist())  # stall: the size of the matrix
 
 
 def _capacity(dtype):
     return min(CAPACITY, CAPACITY_BYTES // dtype.itemsize)
 
 
-def _rows_of_tile(terms, members, count, dtype):
-    most = min(_capacity(dtype) * count / max(terms, 1), MEMBERS * count / max(members, 1))
-    return next((rows for rows in TILES if SPARE * rows <= most), TILES[-1])
+def _room_struct(room):
+    indices, data = room or (None, None)
+    return MERGE_ROOM(indices=indices, data=data)
 
 
 def _merge_longest(program, fine, groups, room, starts, dtype):
-    """Merge the rows too long for a block, all their entries sorted; gives these rows and their counts."""
+    """Merge the rows too long for a block, all their terms sorted; returns these rows and their entries."""
     index, lengths = starts.dtype, starts[1:] - starts[:-1]
     rows = cupy.flatnonzero(lengths > LONGEST_ROW).astype(index)  # stall: CuPy counts them to allocate
     offsets = cupy.zeros(rows.size + 1, np.int64)
     offsets[1:] = cupy.cumsum(lengths[rows], dtype=np.int64)
-    entries = int(offsets[-1])  # stall: how much room they need
-    words, values = cupy.empty(entries, np.uint64), cupy.empty(entries, dtype)
-    launch(program.pack_words, (fine, groups, rows, offsets, rows.size, words, values))
+    terms = int(offsets[-1])  # stall: how much memory they need
+    words, values = cupy.empty(terms, np.uint64), cupy.empty(terms, dtype)
+    launch(program.pack_longest_rows, (fine, groups, rows, offsets, rows.size, words, values))
     order = cupy.argsort(words, kind="stable")
     words, values = words[order], values[order]
-    heads = cupy.ones(entries, bool)
+    heads = cupy.ones(terms, bool)
     heads[1:] = words[1:] != words[:-1]
     heads = cupy.flatnonzero(heads)  # stall: CuPy counts them to allocate
     numbers = (words[heads] >> np.uint64(32)).astype(np.int64)
     firsts = cupy.searchsorted(numbers, cupy.arange(rows.size + 1))
-    found = {
-        "longest_rows": rows, "longest_counts": (firsts[1:] - firsts[:-1]).astype(index), "longest": rows.size
-    }  # fmt: skip
-    arguments = groups, ROOM(**room | found), words, values, entries, heads, heads.size, firsts
+    counts = (firsts[1:] - firsts[:-1]).astype(index)
+    listed = LONGEST_ROWS(rows=rows, counts=counts, count=rows.size)
+    arguments = groups, listed, _room_struct(room), words, values, terms, heads, heads.size, firsts
     launch(program.merge_longest_rows, arguments)
-    return found
+    return rows, counts

@@ -11,7 +11,7 @@ def coarse_matrix(csr, aggregates, indptr, members):
     Takes the aggregates and their members (`aggregates.members_of`). Returns CSR arrays with ascending
     columns: an entry for every two aggregates between which one is stored, zeros included.
     """
-    return merge_rows((csr.indptr, csr.indices, csr.data), indptr, members, numbers=aggregates)
+    return merge_rows((csr.indptr, csr.indices, csr.data), indptr, members, coarse_columns=aggregates)
 
 
 def mirror_upper(indptr, indices, data):

@@ -31,7 +31,7 @@ def weigh(csr, strength):
     strongest, weights = cupy.empty(csr.n), cupy.empty(csr.nnz)
     launch(program.find_strongest, (*matrix, strongest))
     launch(program.weigh_entries, (*matrix, strongest, float(strength), weights))
-    return weights
+    return weights, strongest
 
 
 def _program(csr):

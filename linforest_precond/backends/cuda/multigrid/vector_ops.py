@@ -37,7 +37,7 @@ class Matrix:
         _launch(getattr(self.program, name), -(-self.rows // rows_at_once), (self.struct, *arguments))
 
 
-class Steps:
+class KrylovSteps:
     """Two directions c and d that are combined so that a system A x = b is solved best.
 
     In A's norm where `definite`, otherwise in that of the residual. A direction that adds nothing gets the
@@ -50,16 +50,16 @@ class Steps:
         self._rows, self._columns = rows, np.int32(columns)
         self._program = _program(dtype)
 
-    def take_first(self, matrix, c, b, v, rest):
+    def first_step(self, matrix, c, b, v, rest):
         """Find the factor of c: v = A c, and what it leaves of b in `rest`."""
         arguments = self._sums, c, b, v, self._definite, self._scalars
-        matrix.launch("take_first", c.shape[1], *arguments)
+        matrix.launch("first_step", c.shape[1], *arguments)
         _launch_entries(self._program.subtract, v, (self._rows, self._columns, self._scalars, b, v, rest))
 
-    def take_second(self, matrix, d, v, rest):
+    def second_step(self, matrix, d, v, rest):
         """Find the factor of d, and the one of c beside it."""
         arguments = self._sums, d, v, rest, self._definite, self._scalars
-        matrix.launch("take_second", d.shape[1], *arguments)
+        matrix.launch("second_step", d.shape[1], *arguments)
 
     def combine(self, c, d):
         """Combine the directions into c."""

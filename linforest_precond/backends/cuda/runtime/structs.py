@@ -38,8 +38,12 @@ class Struct:
         return np.frombuffer(self._layout.pack(*flat), np.dtype((np.void, self.size)))
 
     def checks(self):
-        """`static_assert`s of the struct's size and of the offset and size of every field."""
+        """`static_assert`s of the struct's size, and of the offset and size of every field.
+
+        NVRTC 13.0 has no `__builtin_offsetof`, NVRTC 13.4 has.
+        """
         yield f'static_assert(sizeof({self.name}) == {self.size}, "{self.name}: size of its mirror");'
+        yield "#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1304"
         letters = ""
         for field, own in self.fields.items():
             offset, size = struct.calcsize(f"{letters}0{own[0]}"), struct.calcsize(own)
@@ -48,6 +52,7 @@ class Struct:
                 f'sizeof({self.name}::{field}) == {size}, "{self.name}.{field}: its mirror lies elsewhere");'
             )
             letters += own
+        yield "#endif"
 
 
 def layout_checks(file):

@@ -1,10 +1,78 @@
-// What kernels that merge rows into those of a coarser matrix share.
+// Merging of rows: a coarse row gathers the entries of several fine rows (its terms), terms of one column are added up, and
+// columns ascend. Galerkin and sparse products (matrix/row_merging.cu) and the graph of pairs (forest/pairs.cu) do so.
+//
+// Blocks take tiles of coarse rows in turn. Short rows are staged in shared memory: the shortest are sorted by a thread
+// each, for others a team of lanes ranks the columns by counting. Each long row is sorted by the whole block, then summed
+// by segments. Decoupled look-back gives each tile its place in the output, so one pass over the terms does.
+//
+// What differs is a type `Terms`:
+//   Term, Sum       a loaded entry; the sum of the terms of one column, which are added in the order of the terms
+//   Members         what a block keeps in shared memory to find the terms of a tile
+//   row(r)          the terms of a coarse row: load(i) gives the i-th
+//   load_tile       fills tile.terms; load_members prepares a chunk, and staged_row(r).load(i) gives its terms, i ascending
+//   fits            whether Members has room for the rows [first, end)
+//   key, value      of a term: column_of(key) is its column; terms whose key is DROPPED are left out
+//   room_slot       where the i-th entry of a merged row is put that does not fit into shared memory
+//   count_of_longest  the entries of a row of more than LONGEST_ROW terms, which was merged before
 
-// Threads of a block.
+// Threads of a block, and coarse rows of a tile at most.
 #define THREADS 256
+#define ROWS 128
+// Terms that fit into shared memory.
+#define CAPACITY (sizeof(VALUE) > 8 ? 1280 : 2560)
+// Lanes of a team, and loads that each lane has in flight.
+#define TEAM 8
+#define IN_FLIGHT 3
+// Terms of a row that a thread merges at most (measured on an H200), that a team merges, and that a block sorts, which is
+// a power of two.
+#define SERIAL_ROW (sizeof(VALUE) > 8 ? 18 : 32)
+#define SHORT_ROW 128
+#define LONGEST_ROW 4096
+// The key of a term that is left out, or that was added to an earlier one. No term has it otherwise.
+#define DROPPED 0xffffffffu
 
-// Sorts words in shared memory, as many as a power of two, by the whole block.
-__device__ __forceinline__ void sort_words(u64* words, int count) {
+// The coarse rows in CSR.
+struct MergedRows {
+    INDEX* __restrict__ indptr;
+    INDEX* __restrict__ indices;
+    VALUE* __restrict__ data;
+};
+
+// Merged rows of tiles that do not fit into shared memory, until their places are known; null where all fit.
+struct MergeRoom {
+    INDEX* indices;
+    VALUE* data;
+};
+
+// What all tiles came to: tiles taken, entries, and entries of the longest row; zero at first.
+enum MergeTotal { TAKEN, ENTRIES, LONGEST };
+
+// The rows that a block takes at a time.
+struct MergeTile {
+    i64 number;
+    i64 first_row, first_entry;  // in the coarse matrix
+    i64 terms[ROWS + 1];         // terms before each row, from an offset that all rows of the tile share
+    int counts[ROWS];            // entries of each merged row
+    int before[ROWS + 1];        // and of the rows before it in the tile
+    int chunk_end;
+};
+
+// The consecutive rows of a tile that are in shared memory. After merging, rows of up to SERIAL_ROW terms are compact and
+// sorted; in others, the terms that are not dropped have `places`.
+struct MergeChunk {
+    VALUE values[CAPACITY];
+    u32 keys[CAPACITY];
+    u8 places[CAPACITY];
+};
+
+// A chunk, or one long row: the key and the number of each of its terms.
+union MergeStage {
+    MergeChunk chunk;
+    u64 row[LONGEST_ROW];
+};
+
+// Block-wide bitonic sort in shared memory (Batcher 1968); `count` is a power of two.
+__device__ __forceinline__ void bitonic_sort(u64* words, int count) {
     for (int size = 2; size <= count; size *= 2)
         for (int stride = size / 2; stride > 0; stride /= 2) {
             for (int i = threadIdx.x; i < count / 2; i += THREADS) {
@@ -19,26 +87,275 @@ __device__ __forceinline__ void sort_words(u64* words, int count) {
         }
 }
 
-// A tile's post for the tiles after it: the number of its own entries, later of all entries up to its end.
-#define OWN (1ull << 62)
-#define ALL (1ull << 63)
+// The state of a tile in the look-back: a count, and whether it is the tile's own (AGGREGATE) or includes all tiles
+// before it (INCLUSIVE_PREFIX); 0 while neither is known.
+#define AGGREGATE (1ull << 62)
+#define INCLUSIVE_PREFIX (1ull << 63)
 
-// The entries of all tiles before this one, found by the first warp from their posts, which are zero at first.
-// Tiles are taken in turn, so those before this one are done or under way.
-__device__ __forceinline__ u64 entries_before(u64* posts, i64 tile, u64 own) {
+// Decoupled look-back (Merrill & Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016): the first
+// warp publishes the tile's own count and sums up those before it, back to the nearest inclusive prefix. Tiles are taken
+// in turn, so those before this one are done or running.
+__device__ __forceinline__ u64 look_back(u64* states, i64 tile, u64 own) {
     const int lane = threadIdx.x;
     u64 before = 0;
     bool known = tile == 0;
-    if (lane == 0) atomicExch(posts + tile, own | (known ? ALL : OWN));
+    if (lane == 0) atomicExch(states + tile, own | (known ? INCLUSIVE_PREFIX : AGGREGATE));
     for (i64 last = tile - 1; !known; last -= 32) {
-        u64 post = ALL;  // as good as a tile before the first
+        u64 state = INCLUSIVE_PREFIX;  // of nothing, before the first tile
         if (last >= lane)
-            while (!(post = *(volatile u64*)(posts + (last - lane)))) __nanosleep(20);
-        const u32 knowing = __ballot_sync(FULL_WARP, (post & ALL) != 0);
-        known = knowing != 0;
-        const int nearest = known ? __ffs(knowing) - 1 : 31;
-        before += warp_sum(lane <= nearest ? post & (OWN - 1) : 0);
+            while (!(state = *(volatile u64*)(states + (last - lane)))) __nanosleep(20);
+        const u32 inclusive = __ballot_sync(FULL_WARP, (state & INCLUSIVE_PREFIX) != 0);
+        known = inclusive != 0;
+        const int nearest = known ? __ffs(inclusive) - 1 : 31;
+        before += warp_sum(lane <= nearest ? state & (AGGREGATE - 1) : 0);
     }
-    if (lane == 0 && tile > 0) atomicExch(posts + tile, (before + own) | ALL);
+    if (lane == 0 && tile > 0) atomicExch(states + tile, (before + own) | INCLUSIVE_PREFIX);
     return before;
+}
+
+// Stages the terms of the rows [first, end) of a tile, a team to a row.
+template <typename Terms>
+__device__ __forceinline__ void stage_chunk(const Terms& terms, const MergeTile& tile, typename Terms::Members& members,
+                                            MergeChunk& chunk, int first, int end) {
+    terms.load_members(tile, members, first, end);
+    for (int r = first + threadIdx.x / TEAM; r < end; r += THREADS / TEAM) {
+        const int begin = (int)(tile.terms[r] - tile.terms[first]), count = (int)(tile.terms[r + 1] - tile.terms[r]);
+        auto row = terms.staged_row(tile, members, first, r);
+        for (int i = threadIdx.x % TEAM; i < count; i += TEAM * IN_FLIGHT) {
+            typename Terms::Term loaded[IN_FLIGHT];
+#pragma unroll
+            for (int j = 0; j < IN_FLIGHT; ++j) {
+                if (i + j * TEAM >= count) break;
+                loaded[j] = row.load(i + j * TEAM);
+            }
+#pragma unroll
+            for (int j = 0; j < IN_FLIGHT; ++j) {
+                if (i + j * TEAM >= count) break;
+                chunk.keys[begin + i + j * TEAM] = terms.key(loaded[j], tile.first_row + r);
+                chunk.values[begin + i + j * TEAM] = Terms::value(loaded[j]);
+            }
+        }
+    }
+}
+
+// Merges the staged terms [begin, begin + length) by one thread: insertion sort, which is stable, then a sum for each
+// column. Returns the number of columns.
+template <typename Terms>
+__device__ __forceinline__ int merge_serially(MergeChunk& chunk, int begin, int length) {
+    u32* const keys = chunk.keys + begin;
+    VALUE* const values = chunk.values + begin;
+    int sorted = 0;
+    for (int i = 0; i < length; ++i) {
+        const u32 key = keys[i];
+        const VALUE value = values[i];
+        if (key == DROPPED) continue;
+        int place = sorted++;
+        for (; place > 0 && keys[place - 1] > key; --place) {
+            keys[place] = keys[place - 1];
+            values[place] = values[place - 1];
+        }
+        keys[place] = key;
+        values[place] = value;
+    }
+    int merged = 0;
+    for (int i = 0; i < sorted; ++merged) {
+        const u32 key = keys[i];
+        typename Terms::Sum sum(key, values[i]);
+        for (++i; i < sorted && Terms::column_of(keys[i]) == Terms::column_of(key); ++i) sum.add(keys[i], values[i]);
+        keys[merged] = key;
+        values[merged] = sum.total();
+    }
+    return merged;
+}
+
+// Merges the staged terms [begin, begin + length) by a team; all teams of a warp must call it. The first term of each
+// column gets the sum, and its place is the number of lower columns; the others are dropped. Returns the number of
+// columns to every lane.
+template <typename Terms>
+__device__ __forceinline__ int merge_by_team(MergeChunk& chunk, int begin, int length) {
+    const int lane = threadIdx.x % TEAM;
+    u32* const keys = chunk.keys + begin;
+    VALUE* const values = chunk.values + begin;
+    u32 first = 0;  // which of the lane's terms are the first of their columns
+    for (int i = lane, own = 0; i < length; i += TEAM, ++own) {
+        const u32 key = keys[i], column = Terms::column_of(key);
+        if (key == DROPPED) continue;
+        int j = 0;
+        while (Terms::column_of(keys[j]) != column) ++j;
+        if (j < i) continue;
+        typename Terms::Sum sum(key, values[i]);
+        for (++j; j < length; ++j)
+            if (Terms::column_of(keys[j]) == column) sum.add(keys[j], values[j]);
+        values[i] = sum.total();  // no other lane reads it
+        first |= 1u << own;
+    }
+    __syncwarp();
+    for (int i = lane, own = 0; i < length; i += TEAM, ++own)
+        if (!(first >> own & 1)) keys[i] = DROPPED;
+    __syncwarp();
+    for (int i = lane, own = 0; i < length; i += TEAM, ++own) {
+        if (!(first >> own & 1)) continue;
+        const u32 key = keys[i];
+        int lower = 0;
+        for (int j = 0; j < length; ++j) lower += keys[j] < key;
+        chunk.places[begin + i] = lower;
+    }
+    int count = __popc(first);
+    for (int half = TEAM / 2; half > 0; half /= 2) count += __shfl_xor_sync(FULL_WARP, count, half);
+    return count;
+}
+
+// Merges the staged rows [first, end) of a tile: the shortest by a thread each, then others by teams.
+template <typename Terms>
+__device__ __forceinline__ void merge_chunk(MergeTile& tile, MergeChunk& chunk, int first, int end) {
+    const int t = threadIdx.x;
+    const auto begin_of = [&](int r) { return (int)(tile.terms[r] - tile.terms[first]); };
+    const int length = t >= first && t < end ? begin_of(t + 1) - begin_of(t) : 0;
+    if (t >= first && t < end && length <= SERIAL_ROW)
+        tile.counts[t] = merge_serially<Terms>(chunk, begin_of(t), length);
+    if (!__syncthreads_or(length > SERIAL_ROW)) return;
+    for (int base = first; base < end; base += THREADS / TEAM) {
+        const int r = min(base + t / TEAM, end - 1);
+        const bool own = base + t / TEAM < end && begin_of(r + 1) - begin_of(r) > SERIAL_ROW;
+        const int count = merge_by_team<Terms>(chunk, begin_of(r), own ? begin_of(r + 1) - begin_of(r) : 0);
+        if (own && t % TEAM == 0) tile.counts[r] = count;
+    }
+}
+
+// Writes the merged rows of a chunk, a team to a row; `slot(r, i)` is where the i-th entry of row r goes.
+template <typename Terms, typename Slot>
+__device__ __forceinline__ void write_chunk(const MergeTile& tile, const MergeChunk& chunk, int first, int end,
+                                            Slot slot, INDEX* indices, VALUE* data) {
+    for (int r = first + threadIdx.x / TEAM; r < end; r += THREADS / TEAM) {
+        const int begin = (int)(tile.terms[r] - tile.terms[first]), length = (int)(tile.terms[r + 1] - tile.terms[r]);
+        const bool compact = length <= SERIAL_ROW;
+        for (int i = threadIdx.x % TEAM; i < (compact ? tile.counts[r] : length); i += TEAM) {
+            if (!compact && chunk.keys[begin + i] == DROPPED) continue;
+            const i64 out = slot(r, compact ? i : chunk.places[begin + i]);
+            indices[out] = (INDEX)Terms::column_of(chunk.keys[begin + i]);
+            data[out] = chunk.values[begin + i];
+        }
+    }
+}
+
+// Merges a long row by the whole block: its terms are sorted by key and number, and each column's first one adds up those
+// after it. Leaves the row in the room and returns its number of entries.
+template <typename Terms, typename Slot>
+__device__ __forceinline__ int merge_long_row(const Terms& terms, i64 row, int length, u64* words, Slot slot,
+                                              const MergeRoom& room) {
+    __shared__ int heads;
+    const auto source = terms.row(row);
+    const int t = threadIdx.x;
+    int padded = 1;
+    while (padded < length) padded *= 2;
+    for (int i = t; i < padded; i += THREADS)
+        words[i] = (u64)(i < length ? terms.key(source.load(i), row) : DROPPED) << 32 | i;
+    __syncthreads();
+    bitonic_sort(words, padded);
+    int merged = 0;
+    for (int base = 0; base < length; base += THREADS) {
+        const int i = base + t;
+        const u32 key = i < length ? words[i] >> 32 : DROPPED, column = Terms::column_of(key);
+        const bool head = key != DROPPED && (i == 0 || Terms::column_of(words[i - 1] >> 32) != column);
+        const int place = merged + block_exclusive_sum(head, &heads);
+        if (head) {
+            typename Terms::Sum sum(key, Terms::value(source.load((u32)words[i])));
+            for (int j = i + 1; j < length && Terms::column_of(words[j] >> 32) == column; ++j)
+                sum.add(words[j] >> 32, Terms::value(source.load((u32)words[j])));
+            room.indices[slot(place)] = (INDEX)column;
+            room.data[slot(place)] = sum.total();
+        }
+        __syncthreads();
+        merged += heads;
+        __syncthreads();
+    }
+    return merged;
+}
+
+// Merges the rows of a tile: as many short ones at a time as fit into shared memory, long ones each by the whole block.
+// Returns whether all are in shared memory now; otherwise they are in the room.
+template <typename Terms>
+__device__ __forceinline__ bool merge_tile(const Terms& terms, const MergeRoom& room, MergeTile& tile,
+                                           typename Terms::Members& members, MergeStage& stage, int rows) {
+    const int t = threadIdx.x;
+    const auto room_slot = [&](int r, int i) { return terms.room_slot(tile, members, r, i); };
+    for (int first = 0; first < rows;) {
+        if (t == 0) tile.chunk_end = rows;
+        __syncthreads();
+        if (t >= first && t < rows &&
+            (tile.terms[t + 1] - tile.terms[t] > SHORT_ROW || tile.terms[t + 1] - tile.terms[first] > CAPACITY ||
+             !terms.fits(members, first, t + 1)))
+            atomicMin(&tile.chunk_end, t);
+        __syncthreads();
+        const int end = tile.chunk_end;
+        if (end > first) {
+            stage_chunk(terms, tile, members, stage.chunk, first, end);
+            __syncthreads();
+            merge_chunk<Terms>(tile, stage.chunk, first, end);
+            __syncthreads();
+            if (first == 0 && end == rows) return true;
+            write_chunk<Terms>(tile, stage.chunk, first, end, room_slot, room.indices, room.data);
+            first = end;
+        } else {
+            const i64 row = tile.first_row + first, length = tile.terms[first + 1] - tile.terms[first];
+            const auto slot = [&](int i) { return room_slot(first, i); };
+            const int count = length > LONGEST_ROW ? terms.count_of_longest(row)
+                                                   : merge_long_row(terms, row, (int)length, stage.row, slot, room);
+            if (t == 0) tile.counts[first] = count;
+            ++first;
+        }
+        __syncthreads();
+    }
+    return false;
+}
+
+// Merges all `count` coarse rows, in tiles of `rows_at_once`; `states` and `totals` are zero at first.
+template <typename Terms>
+__device__ __forceinline__ void merge_all_rows(const Terms& terms, i64 count, const MergedRows& merged,
+                                               const MergeRoom& room, int rows_at_once, u64* states, u64* totals) {
+    __shared__ MergeTile tile;
+    __shared__ typename Terms::Members members;
+    __shared__ MergeStage stage;
+    const int t = threadIdx.x;
+    const i64 tiles = (count + rows_at_once - 1) / rows_at_once;
+    int longest = 0;
+    while (true) {
+        __syncthreads();
+        if (t == 0) {
+            tile.number = atomicAdd(totals + TAKEN, 1ull);
+            tile.first_row = tile.number * rows_at_once;
+        }
+        __syncthreads();
+        const i64 number = tile.number;
+        if (number >= tiles) break;
+        const int rows = (int)min(count - tile.first_row, (i64)rows_at_once);
+        terms.load_tile(tile, members, rows);
+        __syncthreads();
+        const bool staged = merge_tile(terms, room, tile, members, stage, rows);
+        const int entries = t < rows ? tile.counts[t] : 0;
+        longest = max(longest, entries);
+        const int before = block_exclusive_sum(entries, tile.before + rows);
+        if (t < rows) tile.before[t] = before;
+        __syncthreads();
+        if (t < 32) {
+            const u64 own = tile.before[rows], first_entry = look_back(states, number, own);
+            if (t == 0) tile.first_entry = first_entry;
+            if (t == 0 && number == tiles - 1) merged.indptr[count] = totals[ENTRIES] = first_entry + own;
+        }
+        __syncthreads();
+        if (t < rows) merged.indptr[tile.first_row + t] = tile.first_entry + tile.before[t];
+        const auto slot = [&](int r, int i) { return tile.first_entry + tile.before[r] + i; };
+        if (staged) {
+            write_chunk<Terms>(tile, stage.chunk, 0, rows, slot, merged.indices, merged.data);
+            continue;
+        }
+        for (int r = 0; r < rows; ++r)
+            for (int i = t; i < tile.counts[r]; i += THREADS) {
+                const i64 source = terms.room_slot(tile, members, r, i);
+                merged.indices[slot(r, i)] = room.indices[source];
+                merged.data[slot(r, i)] = room.data[source];
+            }
+    }
+    for (int half = 16; half > 0; half /= 2) longest = max(longest, __shfl_xor_sync(FULL_WARP, longest, half));
+    if (t % 32 == 0) atomicMax(totals + LONGEST, (u64)longest);
 }

@@ -114,7 +114,7 @@ __device__ __forceinline__ bool is_positive(double a) { return a > 0 && isfinite
 
 // v = A c, and the factor of c from <t, v> and <t, b>; t is c where A is definite, else v.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    take_first(Matrix matrix, Sums sums, const VALUE* __restrict__ c, const VALUE* __restrict__ b,
+    first_step(Matrix matrix, Sums sums, const VALUE* __restrict__ c, const VALUE* __restrict__ b,
                VALUE* __restrict__ v, int definite, Scalar* scalars) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     Scalar own[2] = {};
@@ -145,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The factor of d, and the one of c beside it, from <t, v>, <t, A d> and <t, rest>; t is d where A is definite, else A d.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    take_second(Matrix matrix, Sums sums, const VALUE* __restrict__ d, const VALUE* __restrict__ v,
+    second_step(Matrix matrix, Sums sums, const VALUE* __restrict__ d, const VALUE* __restrict__ v,
                 const VALUE* __restrict__ rest, int definite, Scalar* scalars) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     Scalar own[3] = {};

@@ -1,0 +1,99 @@
+"""A level's matrix during the setup of a hierarchy."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+from linforest_precond.own_matrix import described_csr
+from linforest_precond.precond.multigrid.eigenvalue_estimates import gershgorin_bound, largest_eigenvalue
+from linforest_precond.records import CSR
+
+# A damped Jacobi step annihilates the error at three quarters of the largest eigenvalue.
+DAMPING = 4 / 3
+
+
+class LevelMatrix:
+    """A matrix with what several steps of the setup need of it, each computed once.
+
+    Galerkin products of a Hermitian matrix are Hermitian, so coarse matrices have the properties of the
+    finest one.
+    """
+
+    def __init__(self, csr: CSR, finest: LevelMatrix | None = None):
+        self.csr, self.finest = csr, self if finest is None else finest
+        self.backend = backend_of(csr.data)
+
+    @property
+    def n(self) -> int:
+        return self.csr.n
+
+    def galerkin(self, indptr: Array, indices: Array, data: Array) -> LevelMatrix:
+        """The matrix of the next level from the CSR arrays of the Galerkin product, which may be changed."""
+        if self.hermitian:
+            self.backend.multigrid.galerkin.mirror_upper(indptr, indices, data)
+        return LevelMatrix(described_csr(indptr, indices, data), self.finest)
+
+    @cached_property
+    def hermitian(self) -> bool:
+        if self.finest is not self:
+            return self.finest.hermitian
+        return self.csr.symmetric and self.backend.multigrid.strength.is_hermitian(self.csr)
+
+    @cached_property
+    def definite(self) -> bool:
+        """Whether A may be positive definite: Hermitian with a positive diagonal."""
+        if self.finest is not self:
+            return self.finest.definite
+        # stall: chooses the inner products of K-cycles
+        return self.hermitian and self.n > 0 and bool((self.csr.diagonal.real > 0).all())
+
+    @cached_property
+    def centered(self) -> bool:
+        """Whether A is Hermitian and maps constants to 0, up to rounding."""
+        if self.finest is not self:
+            return self.finest.centered
+        if not self.hermitian or self.n < 2:
+            return False
+        magnitudes, sums = self._row_sums
+        tolerance = 16 * np.finfo(self.csr.data.dtype).eps
+        return bool((sums <= tolerance * magnitudes).all())  # stall: decides whether means are subtracted
+
+    @cached_property
+    def _row_sums(self) -> tuple[Array, Array]:
+        return self.backend.multigrid.strength.row_sums(self.csr)
+
+    @property
+    def row_magnitudes(self) -> Array:
+        """The sum of the magnitudes of each row, in double precision."""
+        return self._row_sums[0]
+
+    @cached_property
+    def inverse_diagonal(self) -> Array:
+        """D^-1; a zero on the diagonal is replaced by the sum of its row's magnitudes, or by 1."""
+        xp, diagonal, magnitudes = self.backend.xp, self.csr.diagonal, self.row_magnitudes
+        filled = xp.where(magnitudes > 0, magnitudes, 1)
+        return (1 / xp.where(diagonal != 0, diagonal, filled)).astype(self.csr.data.dtype)
+
+    @cached_property
+    def largest_eigenvalue(self) -> float:
+        """Of D^-1 A: an estimate, not above Gershgorin's bound."""
+        csr, ops, weights = self.csr, self.backend.multigrid.vector_ops, self.inverse_diagonal
+        matrix = ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+        estimate = largest_eigenvalue(
+            csr.n,
+            csr.data.dtype,
+            lambda x, y: ops.multiply(matrix, x, y),
+            lambda r, z: ops.scale(weights, 1.0, r, z),
+            self.definite,
+            self.backend,
+        )
+        return min(estimate, gershgorin_bound(csr, self.row_magnitudes)) or 1.0
+
+    @property
+    def damped_jacobi(self) -> Array:
+        """The weights of a damped Jacobi step: omega D^-1."""
+        return min(1.0, DAMPING / self.largest_eigenvalue) * self.inverse_diagonal
