@@ -109,8 +109,8 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except Exception as error:
         raise ValueError(
-            f"{path} cannot be read: {str(error) or type(error).__name__}; if it is truncated or damaged, delete "
-            "it and download it again"
+            f"{path} cannot be read: {str(error) or type(error).__name__}; if it is truncated or damaged, "
+            "delete it and download it again"
         ) from error
 
 

@@ -1,11 +1,11 @@
-"""Textbook coarsening in plain Python: aggregates of mates, and sums over the entries between them."""
+"""Reference coarsening in plain Python: aggregates of matched pairs, and the Galerkin product."""
 
 import numpy as np
 import oracles
 
 
 def aggregates_of(A, mate, seed):
-    """Each vertex's aggregate: pairs, joined by single vertices, numbered by their lowest vertices."""
+    """Each vertex's aggregate: matched pairs and the single vertices that join them, by lowest vertex."""
     mate = list(mate)
     around = oracles.adjacency(oracles.graph_edges(A), A.shape[0])
     pair_of = [min(v, mate[v]) if mate[v] >= 0 else v for v in range(A.shape[0])]
@@ -35,7 +35,7 @@ def coarse_entries(A, aggregates):
 
 
 def run_sum(values):
-    """Sums of runs of 32, added up."""
+    """The sum of the sums of runs of 32 terms."""
     total = values.dtype.type(0)
     for begin in range(0, values.size, 32):
         run = values.dtype.type(0)
@@ -55,7 +55,7 @@ def assert_is_coarse_matrix(indptr, indices, data, wanted, count):
 
 
 def assert_are_aggregates(aggregates, count):
-    """All numbers below the count are there, in the order in which they are first met."""
+    """All numbers below the count occur, and first occur in ascending order."""
     _, first = np.unique(aggregates, return_index=True)
     assert first.size == count and (np.diff(first) > 0).all()
     assert np.array_equal(aggregates[first], np.arange(count))

@@ -1,4 +1,4 @@
-"""Textbook matchings in plain Python, and what every matching must keep.
+"""Reference matchings in plain Python, and the invariants of every matching.
 
 Edges are a dictionary {(lo, hi): weight}; a list of mates has -1 for a single vertex.
 """
@@ -9,7 +9,7 @@ import oracles
 
 
 def edges_of(A, weights="magnitude"):
-    """The weighted edges of A's graph; an array of weights takes the place of the data of a canonical CSR."""
+    """The weighted edges of A's graph; an array of weights replaces the data of a canonical CSR matrix."""
     if isinstance(weights, str) and weights == "magnitude":
         return oracles.graph_edges(A)
     if isinstance(weights, str):
@@ -25,7 +25,7 @@ def in_order(edges, seed=0, k=0):
 
 
 def take(edges, size):
-    """The mates when the edges come in this order and each is taken if both of its ends are free."""
+    """The greedy matching: edges in this order, each matched if both of its ends are free."""
     mate = [-1] * size
     for lo, hi in edges:
         if mate[lo] < 0 and mate[hi] < 0:
@@ -38,7 +38,7 @@ def greedy(edges, size, seed=0):
 
 
 def locally_dominant(edges, size, seed=0):
-    """The mates, and the number of rounds: each takes the edges that come first at both of their ends."""
+    """The mates, and the number of rounds: each matches all locally dominant edges."""
     mate, rounds = [-1] * size, 0
     left = in_order(edges, seed)
     while left:
@@ -55,13 +55,13 @@ def locally_dominant(edges, size, seed=0):
 
 
 def order_hash(v, w, seed):
-    """The sum of the places of v and w in the random order of the vertices."""
+    """The sum of the random keys of v and w."""
     key = oracles.mix64((seed + oracles.GOLDEN * 2) & oracles.MASK)
     return sum(oracles.mix32((key + u * oracles.LOW) & oracles.MASK_32) >> 1 for u in (v, w))
 
 
 def proposals(edges, size, weighted, p=0.53406, seed=0, max_rounds=None):
-    """Algorithm 3: the mates, the rounds, and whether no vertex is left to propose."""
+    """Algorithm 3 of Fagginger Auer & Bisseling: the mates, the rounds, and whether no vertex is left."""
     around = oracles.adjacency(edges, size)
     mate, alive, k = [-1] * size, set(range(size)), 0
 
@@ -85,7 +85,7 @@ def proposals(edges, size, weighted, p=0.53406, seed=0, max_rounds=None):
 
 
 def paz_schwartzman(edges, size, epsilon=0.1):
-    """Local ratio: keep what outweighs the potentials of its ends, take the last kept first."""
+    """Local ratio: push edges that outweigh the potentials of their ends on a stack, then unwind it."""
     potential, kept = [0.0] * size, []
     for lo, hi in sorted(edges):
         weight, covered = float(edges[lo, hi]), potential[lo] + potential[hi]
@@ -97,7 +97,7 @@ def paz_schwartzman(edges, size, epsilon=0.1):
 
 
 def one_after_the_other(edges, order, weighted):
-    """Algorithm 1: vertices in an order take their first free neighbour in it, or their heaviest edge."""
+    """Algorithm 1: vertices in order match their first free neighbour in it, or along their heaviest edge."""
     around = oracles.adjacency(edges, len(order))
     place = {v: i for i, v in enumerate(order)}
     mate = [-1] * len(order)

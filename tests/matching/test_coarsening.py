@@ -1,4 +1,4 @@
-"""Coarser matrices along matchings, one after the other."""
+"""Coarsening by matchings: one step, and hierarchies."""
 
 import warnings
 
@@ -85,7 +85,7 @@ class TestCoarsen:
         assert coarse.A.toarray().tolist() == [[2.0]]
 
     def test_unsorted_entries_and_duplicates(self, backend):
-        """In a copy: A stays as it was."""
+        """In a copy: A is not changed."""
         A = sp.csr_array((4, 4))
         A.indptr = np.array([0, 3, 4, 7, 8], np.int32)
         A.indices = np.array([1, 0, 1, 0, 3, 2, 2, 2], np.int32)
@@ -106,7 +106,7 @@ class TestCoarsen:
             assert backend.host(lf.graph.coarsen(A, mate).aggregates).tolist() == wanted
 
     def test_pairs_without_an_edge(self, backend):
-        """They need not be joined: any pairs make a coarser matrix."""
+        """They need not be adjacent: any pairs make a coarser matrix."""
         coarse = lf.graph.coarsen(backend.csr(graphs.path_graph(4)), [3, 2, 1, 0])
         assert backend.host(coarse.aggregates).tolist() == [0, 1, 1, 0]
         assert backend.host(coarse.A.toarray()).tolist() == [[4.0, 2.0], [2.0, 6.0]]
@@ -134,7 +134,7 @@ class TestCoarsen:
         assert coarse.n == 1 and backend.host(coarse.A.data).tolist() == [total]
 
     def test_row_sums_stay(self, backend):
-        """Where rows add up to zero, coarse ones do: constant vectors stay in the null space."""
+        """Zero row sums are preserved: constant vectors stay in the null space."""
         A = graphs.random_graph(2000, "unique")
         A = sp.csr_array(sp.diags_array(abs(A - sp.diags_array(A.diagonal())).sum(axis=1)) - abs(A))
         A = sp.csr_array(A - sp.diags_array(A.sum(axis=1)))
@@ -186,7 +186,7 @@ class TestCoarsen:
 class TestHierarchy:
     @staticmethod
     def assert_hierarchy(backend, A, matchings=2, method="suitor", seed=0, **options):
-        """Each step is as many coarsenings, one after the other."""
+        """Each step is `matchings` coarsenings in sequence."""
         B = backend.csr(A)
         hierarchy = lf.graph.coarsening_hierarchy(B, matchings=matchings, method=method, seed=seed, **options)
         assert hierarchy.A is B
@@ -266,7 +266,7 @@ class TestHierarchy:
         assert str(hierarchy).startswith("coarsening hierarchy, stalled\n")
 
     def test_components_stall(self, backend):
-        """Each of 30 paths becomes one vertex; then nothing is left to match."""
+        """Each of 30 paths becomes one vertex; then no edge is left."""
         A = sp.csr_array(sp.block_diag([graphs.path_graph(20)] * 30))
         with pytest.warns(RuntimeWarning, match="coarsening stalled at 30 unknowns"):
             hierarchy = lf.graph.coarsening_hierarchy(backend.csr(A), max_coarse=10)

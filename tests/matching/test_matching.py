@@ -1,4 +1,4 @@
-"""Matchings: against the textbook versions and the invariants, the same on every backend."""
+"""Matchings: against reference implementations and invariants, the same on every backend."""
 
 import importlib
 
@@ -25,7 +25,7 @@ from matching_oracles import (
 import linforest_precond as lf
 
 SEEDS = st.integers(-(2**64), 2**65)
-# The three that find the greedy matching, and those that are at home on the CPU alone.
+# The methods that find the greedy matching, and those that work on the CPU only.
 SAME = ("greedy", "locally_dominant", "suitor")
 EVERY = (*SAME, "random", "weighted", "factor", "paz_schwartzman")
 CPU_ONLY = ("greedy", "paz_schwartzman")
@@ -36,7 +36,7 @@ def methods(backend, among=EVERY):
 
 
 def assert_matching(backend, A, r, wanted, edges=None):
-    """Mates as wanted; the values, size, weight and coverage that follow from them."""
+    """Mates as wanted, with consistent values, size, weight and coverage."""
     edges = edges_of(A) if edges is None else edges
     assert isinstance(r.mate, backend.xp.ndarray) and isinstance(r.values, backend.xp.ndarray)
     mate, values = backend.host(r.mate), backend.host(r.values)
@@ -51,7 +51,7 @@ def assert_matching(backend, A, r, wanted, edges=None):
 
 
 def assert_all_greedy(backend, A, seed=0):
-    """Greedy, locally dominant and suitor give the matching of the textbook."""
+    """Greedy, locally dominant and suitor give the reference's greedy matching."""
     edges = edges_of(A)
     wanted, rounds = locally_dominant(edges, A.shape[0], seed)
     assert wanted == greedy(edges, A.shape[0], seed)
@@ -120,7 +120,7 @@ class TestTheGreedyMatching:
         assert lf.graph.matching(backend.csr(A)).iterations == 200
 
     def test_a_long_path_of_rising_weights_beside_a_random_graph(self, backend):
-        """The rounds that all vertices take part in are followed by many that few do."""
+        """Parallel rounds are followed by many rounds of few vertices."""
         size = 3001
         path = graphs.path_graph(size, np.arange(1.0, size))
         A = sp.csr_array(sp.block_diag([path, graphs.random_graph(6000, "ties", 2)]))
@@ -199,7 +199,7 @@ class TestPazSchwartzman:
             assert r.mate.tolist() == paz_schwartzman(edges_of(A), A.shape[0], epsilon)
 
     def test_more_edges_than_twice_the_vertices_are_kept(self):
-        """Each edge of the last vertices is much heavier than all before it."""
+        """Each later edge is much heavier than all before it."""
         lo, hi = np.triu_indices(12, 1)
         A = graphs.from_edges(12, lo, hi, 3.0 ** np.arange(lo.size))
         r = lf.graph.matching(A, "paz_schwartzman")
@@ -243,7 +243,7 @@ class TestWeights:
 
     @pytest.mark.parametrize("convert", [sp.csc_array, sp.coo_array, lambda A: A.toarray()])
     def test_formats(self, backend, convert):
-        """The entries' own numbers as weights change nothing, whatever order they are stored in."""
+        """The entries' own magnitudes as weights change nothing, in whatever order they are stored."""
         A = graphs.random_graph(200, "unique", 2, symmetric=False)
         B = convert(A)
         data = B[B != 0] if isinstance(B, np.ndarray) else B.data
@@ -314,7 +314,7 @@ class TestWeights:
 
 
 def on_gpu(backend, B):
-    """A CSC, COO or dense matrix as CuPy holds it."""
+    """A CSC, COO or dense matrix of CuPy."""
     import cupyx.scipy.sparse as cusparse
 
     if isinstance(B, np.ndarray):
@@ -352,7 +352,7 @@ class TestSmallCases:
         assert (r.size, r.weight, r.coverage, r.maximal) == (1, 2.0, 1.0, True)
 
     def test_the_heaviest_edge_in_the_middle_is_taken(self, backend):
-        """Half of the largest weight is all that is certain: 2.01 instead of 4."""
+        """The guarantee of half the maximum weight is almost attained: 2.01 instead of 4."""
         A = graphs.path_graph(4, [2.0, 2.01, 2.0])
         for method in methods(backend, SAME):
             r = lf.graph.matching(backend.csr(A), method)
@@ -412,7 +412,7 @@ class TestOneAnswer:
                 assert (one.iterations, one.weight) == (other.iterations, other.weight)
 
     def test_suitors_that_race(self):
-        """Threads that displace one another's suitors again and again come to the same end."""
+        """Threads that keep displacing one another's suitors find the same matching."""
         A = graphs.rmat_graph(13, kind="unit")
         wanted = lf.graph.matching(A, "greedy").mate
         for _ in range(10):
@@ -611,7 +611,7 @@ class TestBadInput:
     @pytest.mark.gpu
     @pytest.mark.parametrize("method", CPU_ONLY)
     def test_methods_of_the_cpu(self, cuda, method):
-        words = f'"{method}" works on the CPU alone.*"locally_dominant", "suitor"'
+        words = f'"{method}" works on the CPU only.*"locally_dominant", "suitor"'
         with pytest.raises(ValueError, match=words):
             lf.graph.matching(cuda.csr(graphs.path_graph(5)), method)
 
@@ -624,7 +624,7 @@ class TestBadInput:
             lf.graph.matching(A, weights=cuda.array(np.ones(A.nnz)))
 
     def test_streaming_without_a_gpu(self, monkeypatch):
-        face = importlib.import_module("linforest_precond.graph.matching")
+        face = importlib.import_module("linforest_precond.graph.matching.matching")
         monkeypatch.setattr(face, "cuda_status", lambda: (False, "none is there"))
         with pytest.raises(ValueError, match="none is there"):
             lf.graph.matching(graphs.path_graph(5), device="cuda")

@@ -1,4 +1,4 @@
-"""The GPU's matchings: rows of all lengths, graphs that stay on the host, the same answer every time."""
+"""Matchings on the GPU: rows of all lengths, out-of-core matching, reproducible results."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ METHODS = ("locally_dominant", "suitor", "weighted", "random")
 
 
 def assert_as_on_the_cpu(cuda, A, methods=METHODS):
-    """Mates, rounds and whether they are maximal, which the CPU's tests hold against the textbook."""
+    """Mates, rounds and whether they are maximal are the CPU's, which are tested against the reference."""
     B = cuda.csr(A)
     for method in methods:
         wanted, found = lf.graph.matching(A, method), lf.graph.matching(B, method)
@@ -28,7 +28,7 @@ def assert_as_on_the_cpu(cuda, A, methods=METHODS):
 
 
 def hubs(lengths, kind="ties", seed=0):
-    """Vertices with so many neighbours each, drawn from a thousand others."""
+    """Vertices with the given numbers of neighbours, drawn from a thousand others."""
     rng = np.random.default_rng(seed)
     size = len(lengths) + 1000 + max(lengths)
     lo = np.repeat(np.arange(len(lengths)), lengths)
@@ -52,7 +52,7 @@ class TestRows:
 
     @pytest.mark.parametrize("degree", [100, 40])
     def test_that_do_not_fit_into_shared_memory(self, cuda, degree):
-        """Few rows hold nearly all entries, so that the mean row is short and its neighbours are not."""
+        """A few rows have nearly all entries: the mean row is short, but a block's rows are not."""
         crowd = graphs.random_graph(700, "ties", 3, mean_degree=degree)
         A = sp.csr_array(sp.block_diag([crowd, graphs.path_graph(20_000)]))
         search = best_edges.Search(as_graph(cuda.csr(A)))
@@ -92,7 +92,7 @@ class TestTypes:
 
 
 def test_repeats_give_the_same_answer(cuda):
-    """Many vertices court the same few."""
+    """Many vertices propose to the same few."""
     A = hubs([2000] * 20, "unit")
     B = cuda.csr(A)
     for method in METHODS:

@@ -1,4 +1,4 @@
-"""How good matchings are: against optimal ones, and beside the serial algorithms on the real matrices."""
+"""Quality of matchings: against optimal ones, and against the serial algorithms on real matrices."""
 
 import importlib
 import re
@@ -60,13 +60,13 @@ class TestBounds:
         assert lf.graph.matching(backend.csr(A)).weight == pytest.approx(largest_weight(edges_of(A)) / 2)
 
     def test_one_pass_has_its_own_worst_case(self):
-        """An edge is lost that does not outweigh the potentials by 1 + epsilon / 2."""
+        """An edge is discarded that does not exceed 1 + epsilon / 2 times the potentials."""
         A = graphs.path_graph(3, [1.0, 1.05])
         assert lf.graph.matching(A, "paz_schwartzman", epsilon=0.2).weight == 1.0
         assert lf.graph.matching(A, "paz_schwartzman", epsilon=0.01).weight == pytest.approx(1.05)
 
     def test_rounds_on_large_uniform_grids(self, backend):
-        """Ties by hash are worked off in a few rounds, whatever the size."""
+        """Ties broken by hash need few rounds, whatever the size."""
         for shape in ((300, 300), (45, 45, 45)):
             A = backend.csr(graphs.grid_graph(*shape))
             r = lf.graph.matching(A)

@@ -1,4 +1,4 @@
-"""The choice of backend, and what `show_config` says about it."""
+"""The choice of the backend, and the report of `show_config`."""
 
 import subprocess
 import sys

@@ -14,14 +14,14 @@ import pytest
 from linforest_precond.backends.cuda.programs import PROGRAMS
 from linforest_precond.backends.cuda.runtime import loader, structs
 
-# What CuPy adds to a program's own options.
+# The options that CuPy adds.
 CUPY_OPTIONS = ("-ftz=true",)
 # The value types of a quick run, where a program is compiled for complex ones at all.
 QUICK_VALUES = (np.float64, np.complex64)
 
 
 def _nvrtc_candidates():
-    """Where NVRTC may lie: a wheel's folder, a toolkit, the system's own search."""
+    """Candidate paths of NVRTC: wheels, CUDA toolkits, the system's library search."""
     for folder in map(Path, sys.path):
         yield from sorted(folder.glob("nvidia/*/lib/libnvrtc.so.*"), reverse=True)
         yield from sorted(folder.glob("nvidia/*/bin/**/nvrtc64_*.dll"), reverse=True)
@@ -89,7 +89,7 @@ def test_every_choice_is_compiled(macro):
             assert {case[macro] for case in some_cases(name)} == {case[macro] for case in cases}
 
 
-# The assembler takes as long again.
+# ptxas takes as long as the compiler.
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -103,8 +103,8 @@ def assert_compiles(name, cases, architecture):
         log, compiled = compile_log(text, (*options, *CUPY_OPTIONS, f"--gpu-architecture={architecture}"))
         return None if compiled else f"{name} {options} {architecture}\n{log}"
 
-    nvrtc()  # found before the threads ask for it
-    # The compiler runs outside Python's lock.
+    nvrtc()  # loaded before the threads use it
+    # The compiler releases the GIL.
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failures = list(filter(None, pool.map(failure, cases)))
     assert len(cases) >= 2
@@ -156,7 +156,7 @@ def test_a_mirror_that_differs_does_not_compile(sources, monkeypatch, fields):
 
 @pytest.fixture
 def sources(monkeypatch):
-    """A folder of sources in memory instead of the package's own."""
+    """A folder of sources in memory instead of the package's."""
     files = {}
     monkeypatch.setattr(loader, "_read", files.__getitem__)
     loader._text.cache_clear()

@@ -1,4 +1,4 @@
-"""The Numba decorators: their cache, forks and threads, each tried in a process of its own."""
+"""The Numba decorators: cache, forks and threads, each tested in its own process."""
 
 import os
 import pickle
@@ -41,7 +41,7 @@ def parallel(x, out):
         out[i] = step(x[i])
 """
 
-# What every script below begins with.
+# The first lines of every script below.
 PROLOGUE = """
 import os, sys
 import numpy as np
@@ -57,7 +57,7 @@ def stepped(count):
 
 @pytest.fixture
 def tiny(tmp_path):
-    """A package with three rooms: a copy of jit.py, a helper, and kernels that call it."""
+    """A package with three subpackages: a copy of jit.py, a helper, and kernels that call it."""
     package = tmp_path / "site" / "tiny"
     for room in (package, *(package / name for name in ("runtime", "helpers", "kernels"))):
         room.mkdir(parents=True)
@@ -100,7 +100,7 @@ SERIAL = "jit_folder = os.path.dirname(serial.py_func.__code__.co_filename)\n" +
 
 
 def block(folder):
-    """Make a folder that cannot be made: a file lies in its place. (Permissions do not bind root.)"""
+    """A folder that cannot be made: a file has its name. (Permissions do not stop root.)"""
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.write_text("in the way")
@@ -146,7 +146,7 @@ def test_edited_helper_of_another_file_is_noticed(tiny):
     tools = tiny / "helpers" / "tools.py"
     times = tools.stat()
     tools.write_text(HELPER.replace("x + 1", "x + 5"))
-    # Same size, same time: nothing but the content tells. Python's own bytecode cache would be fooled.
+    # Same size, same time: only the content differs. Python's bytecode cache does not notice it.
     os.utime(tools, ns=(times.st_atime_ns, times.st_mtime_ns))
     for bytecode in (tiny / "helpers" / "__pycache__").glob("tools.*.pyc"):
         bytecode.unlink()
@@ -184,7 +184,7 @@ def test_signatures_never_share_a_data_file(tiny):
 def test_fork_after_openmp_gives_a_readable_error(tiny):
     script = """
         import warnings
-        warnings.simplefilter("ignore")  # newer Pythons warn about any fork beside threads
+        warnings.simplefilter("ignore")  # newer Pythons warn about forks of processes with threads
         before = stepped(3)
         child = os.fork()
         if child == 0:
@@ -235,7 +235,7 @@ def test_harmless_forks_still_compute(tiny, parent, layer):
 
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
 def test_python_threads(tiny, layer):
-    """Workqueue ends the process when two threads are inside parallel functions at once."""
+    """The workqueue layer terminates the process when two threads are inside parallel functions at once."""
     script = """
         from concurrent.futures import ThreadPoolExecutor
         sys.setswitchinterval(1e-5)

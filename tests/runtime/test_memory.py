@@ -1,4 +1,4 @@
-"""The device memory the whole chain needs beyond the matrix, in units of the matrix itself."""
+"""Peak device memory of the whole chain, in units of the matrix."""
 
 import importlib
 from pathlib import Path
@@ -32,14 +32,14 @@ def extra_memory(module):
     memory = module("memory")
 
     def measure(A):
-        lf.pipeline.tridiagonal_bands(A)  # compiles, and fills what CuPy keeps for itself
+        lf.pipeline.tridiagonal_bands(A)  # compiles, and fills CuPy's caches
         return memory.peak_bytes(lambda: lf.pipeline.tridiagonal_bands(A)) / memory.matrix_bytes(A)
 
     return measure
 
 
 def without_some_of_the_upper_triangle(A):
-    """Every eighth row loses its entries right of the diagonal: 8.5 of 9 entries a row stay."""
+    """Every eighth row loses its entries right of the diagonal: 8.5 of 9 entries per row remain."""
     coo = A.tocoo()
     keep = (coo.col <= coo.row) | (coo.row % 8 != 0)
     coo.coords = tuple(array[keep] for array in coo.coords)

@@ -1,1 +1,1 @@
-"""Matchings and the coarser matrices that they lead to."""
+"""Matchings, and the coarser matrices of their aggregates."""

@@ -1,12 +1,13 @@
-"""Whether an array of mates is a matching, and whether it is maximal."""
+"""Checks of matchings: valid, maximal."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
 from linforest_precond.matching_records import Matching
@@ -14,13 +15,13 @@ from linforest_precond.records import Graph
 from linforest_precond.subnormals import is_nonzero
 
 
-def is_matching(A: Any, mate: Any) -> bool:
+def is_matching(A: MatrixLike, mate: npt.ArrayLike | Matching) -> bool:
     """Tell whether mates form a matching of A's graph: mutual, and joined by an edge.
 
     Parameters
     ----------
     A : sparse matrix or dense array
-        Square, of SciPy, NumPy or CuPy. Entries off the diagonal that are not 0 are edges, both ways.
+        Square, of SciPy, NumPy or CuPy. Nonzero off-diagonal entries are edges, in both directions.
     mate : (N,) integer array or Matching
         The mate of each vertex, -1 for a single one, on A's device.
 
@@ -32,11 +33,11 @@ def is_matching(A: Any, mate: Any) -> bool:
     (True, False)
     """
     graph = as_graph(A)
-    mate = as_mates(mate, graph)
-    return mate is not None and _is_matching(graph, mate)
+    mates = as_mates(mate, graph)
+    return mates is not None and _is_matching(graph, mates)
 
 
-def is_maximal_matching(A: Any, mate: Any) -> bool:
+def is_maximal_matching(A: MatrixLike, mate: npt.ArrayLike | Matching) -> bool:
     """Tell whether mates form a matching of A's graph to which no edge can be added.
 
     Parameters
@@ -52,31 +53,31 @@ def is_maximal_matching(A: Any, mate: Any) -> bool:
     (False, True)
     """
     graph = as_graph(A)
-    mate = as_mates(mate, graph)
-    return mate is not None and _is_matching(graph, mate) and not _has_free_edge(graph, mate)
+    mates = as_mates(mate, graph)
+    return mates is not None and _is_matching(graph, mates) and not _has_free_edge(graph, mates)
 
 
 def _is_matching(graph: Graph, mate: Array) -> bool:
     joined = is_nonzero(backend_of(mate).matching.matched_edge_values.matched_edge_values(graph, mate))
-    return are_mutual(mate) and bool((joined | (mate < 0)).all())  # stall: the answer
+    return are_mutual(mate) and bool((joined | (mate < 0)).all())  # stall: the result
 
 
 def are_mutual(mate: Array) -> bool:
-    """Whether each vertex is the mate of its mate, and none is its own."""
+    """Whether each vertex with a mate is the mate of its mate, and none is its own mate."""
     vertices = backend_of(mate).xp.arange(mate.size, dtype=mate.dtype)
     mutual = (mate != vertices) & (mate[mate] == vertices)
-    return bool((mutual | (mate < 0)).all())  # stall: the answer
+    return bool((mutual | (mate < 0)).all())  # stall: the result
 
 
 def _has_free_edge(graph: Graph, mate: Array) -> bool:
     rows = backend_of(mate).matrix.entries.rows_of(graph.indptr, graph.indices.size)
     free = mate < 0
     joined = (rows != graph.indices) & is_nonzero(graph.values)
-    return bool((joined & free[rows] & free[graph.indices]).any())  # stall: the answer
+    return bool((joined & free[rows] & free[graph.indices]).any())  # stall: the result
 
 
 def as_mates(mate: Any, graph: Graph, name: str = "mate") -> Array | None:
-    """An array of the graph's index type, one number for each vertex; None where one of them is no vertex."""
+    """The mates as an array of the graph's index type, or None if one of them is neither a vertex nor -1."""
     backend = backend_of(graph.values)
     mate = mate.mate if isinstance(mate, Matching) else mate
     if hasattr(mate, "dtype") and backend_of(mate) is not backend:
@@ -89,5 +90,5 @@ def as_mates(mate: Any, graph: Graph, name: str = "mate") -> Array | None:
     if mate.size and mate.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, got {mate.dtype}")
     mate = mate.astype(np.int64)
-    outside = bool(((mate < -1) | (mate >= graph.n)).any())  # stall: before they are used as addresses
+    outside = bool(((mate < -1) | (mate >= graph.n)).any())  # stall: before they are used as indices
     return None if outside else mate.astype(graph.indices.dtype)

@@ -1,10 +1,12 @@
-"""Coarser matrices from matchings: every pair becomes one vertex, and single vertices join a pair."""
+"""Coarsening by matchings: every matched pair becomes an aggregate, and single vertices join one."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.annotations import Array
+import numpy.typing as npt
+
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.factor import as_integer
@@ -16,7 +18,7 @@ from linforest_precond.graph.matching.matching import (
     tie_key_of,
 )
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly, coarsen_until_small
-from linforest_precond.matching_records import Coarsening, CoarseningHierarchy
+from linforest_precond.matching_records import Coarsening, CoarseningHierarchy, Matching
 from linforest_precond.own_matrix import described_csr
 from linforest_precond.records import CSR, Graph
 from linforest_precond.sparse_output import sparse_like
@@ -25,29 +27,29 @@ from linforest_precond.sparse_output import sparse_like
 METHODS = "suitor", "locally_dominant", "random", "weighted", "factor"
 
 
-def coarsen(A: Any, matching: Any, *, seed: int = 0) -> Coarsening:
-    """Make a coarser matrix: the two vertices of every matched edge become one.
+def coarsen(A: MatrixLike, matching: npt.ArrayLike | Matching, *, seed: int = 0) -> Coarsening:
+    """Make a coarser matrix by aggregation: the two vertices of every matched edge become one.
 
-    A single vertex joins the pair of its heaviest neighbour, or of the heaviest that has a mate; without one
-    it stays alone. Otherwise a tenth of the vertices would stay single at every coarsening, and soon be all
-    that is left. Entries of the coarse matrix are sums of A's in (row, column) order: the same bits on every
-    device and for any number of threads.
+    A single vertex joins the aggregate of its heaviest matched neighbour; without one it stays alone.
+    Otherwise about a tenth of the vertices would stay single at every coarsening, and coarsening would soon
+    stall. Entries of the coarse matrix, the Galerkin product, are sums of A's in (row, column) order: the
+    same bits on every device and for any number of threads.
 
     Parameters
     ----------
     A : sparse matrix or dense array
-        Square, of SciPy, NumPy or CuPy. Neighbours are weighed by magnitudes, ``|A| + |A|^T`` where they are
-        not symmetric.
+        Square, of SciPy, NumPy or CuPy. Edge weights are magnitudes; where they are not symmetric,
+        ``|A| + |A|^T`` is used.
     matching : Matching or (N,) integer array
-        The mate of each vertex, -1 for a single one, on A's device: `matching`'s, or any other pairs.
+        The mate of each vertex, -1 for a single one, on A's device: from `matching`, or any other pairs.
     seed : int
-        Of the order among a single vertex's equally heavy neighbours, as in `matching`.
+        Seed of the order among equally heavy neighbours of a single vertex, as in `matching`.
 
     Returns
     -------
     Coarsening
-        The coarse matrix ``P.T @ A @ P``, the aggregates and the prolongator P, on A's device and of its
-        kind. A dense A gives sparse ones.
+        The coarse matrix ``P.T @ A @ P``, the aggregates and the tentative prolongator P, on A's device and
+        of its class. A dense A gives sparse matrices.
 
     Examples
     --------
@@ -73,7 +75,7 @@ def coarsen(A: Any, matching: Any, *, seed: int = 0) -> Coarsening:
 
 
 def coarsening_hierarchy(
-    A: Any,
+    A: MatrixLike,
     max_levels: int = 10,
     matchings: int = 2,
     max_coarse: int = 1000,
@@ -81,31 +83,31 @@ def coarsening_hierarchy(
     method: str = "suitor",
     seed: int = 0,
 ) -> CoarseningHierarchy:
-    """Coarsen a matrix again and again, until it is small.
+    """Coarsen a matrix repeatedly, until it is small.
 
-    Every level is made from the one before it by `matchings` matchings and coarsenings one after the other,
-    so that aggregates of about ``2**matchings`` vertices arise.
+    Every level is made from the finer one by `matchings` matchings and coarsenings in sequence, which gives
+    aggregates of about ``2**matchings`` vertices.
 
     Parameters
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
     max_levels : int
-        Levels at most, A's own included.
+        The largest number of levels, including A's own.
     matchings : int
-        Matchings for each level.
+        Matchings per level.
     max_coarse : int
-        A level of so many unknowns or fewer is the last.
+        A level of at most this many unknowns is the coarsest.
     method : {"suitor", "locally_dominant", "random", "weighted", "factor"}
         How vertices are matched, see `matching`.
     seed : int
-        Of the order among equal weights, and of the colours.
+        Seed of the order among equal weights, and of the colours.
 
     Returns
     -------
     CoarseningHierarchy
-        A sequence of `Coarsening`, the first of which leads from A to the next level. Where few vertices have
-        edges left it ends early, is `stalled`, and a RuntimeWarning says so.
+        A sequence of `Coarsening`, the first of which is from A to the next level. Where coarsening stalls,
+        because few vertices have edges left, it ends early, is `stalled`, and a RuntimeWarning is issued.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def coarsening_hierarchy(
 
 
 def coarsen_pairs(csr: CSR, graph: Graph, mate: Array, seed: int) -> tuple[tuple[Array, ...], Array]:
-    """The CSR arrays of the coarse matrix that pairs of vertices lead to, and each vertex's aggregate."""
+    """The CSR arrays of the coarse matrix of matched pairs, and each vertex's aggregate."""
     backend = backend_of(csr.data)
     aggregates, count = backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
     indptr, members = backend.matching.aggregates.members_of(aggregates, count)

@@ -1,10 +1,13 @@
-"""Matchings: pairs of vertices that are joined by heavy edges."""
+"""Matchings: heavy edges, no two of which share a vertex."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.annotations import Array
+import numpy as np
+import numpy.typing as npt
+
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of, cuda_status
 from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
 from linforest_precond.gate import as_weighted_graph
@@ -12,7 +15,7 @@ from linforest_precond.graph.forest.factor import as_integer, check_options, pro
 from linforest_precond.matching_records import Matching
 from linforest_precond.records import Graph, Progress
 
-# What each method takes beside `weights` and `seed`.
+# The options of each method beside `weights` and `seed`.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "greedy": (),
     "locally_dominant": ("batches", "device"),
@@ -27,9 +30,9 @@ DEFAULTS: dict[str, Any] = {"p": 0.53406, "max_rounds": None, "epsilon": 0.1, "b
 
 
 def matching(
-    A: Any,
+    A: MatrixLike,
     method: str = "locally_dominant",
-    weights: Any = "magnitude",
+    weights: str | npt.ArrayLike = "magnitude",
     *,
     seed: int = 0,
     p: float = 0.53406,
@@ -40,49 +43,52 @@ def matching(
 ) -> Matching:
     """Find a matching of A's graph: edges no two of which share a vertex.
 
-    Edges have one total order, (-weight, hash of the ends and the seed, lower end, higher end). By it
-    "greedy", "locally_dominant" and "suitor" find the same matching, whose weight is at least half of the
-    largest possible. The same input and seed give the same matching on every device and for any number of
-    threads.
+    Edges are in a total order: (-weight, hash of the ends and the seed, lower end, higher end). Therefore
+    "greedy", "locally_dominant" and "suitor" find the same matching, a 1/2-approximation of the maximum
+    weight. The same input and seed give the same matching on every device and for any number of threads.
 
     Parameters
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
     method : str
-        - "greedy": edges by decreasing weight, one after the other. CPU only. Algorithm 2 of Fagginger Auer &
-          Bisseling, "A GPU Algorithm for Greedy Graph Matching" (2012), doi:10.1007/978-3-642-30397-5_10.
-        - "locally_dominant": each vertex points along its first edge; an edge that both ends point along is
-          taken; repeated by those whose edge lost its other end. Manne & Bisseling, "A Parallel Approximation
-          Algorithm for the Weighted Maximum Matching Problem" (2008), doi:10.1007/978-3-540-68111-3_74.
-        - "suitor": each vertex proposes to the best neighbour that would have it, and proposes again when
-          another displaces it. Manne & Halappanavar, "New Effective Multithreaded Matching Algorithms"
+        - "greedy": edges by decreasing weight, each matched if both ends are free. CPU only. Algorithm 2 of
+          Fagginger Auer & Bisseling, "A GPU Algorithm for Greedy Graph Matching" (2012),
+          doi:10.1007/978-3-642-30397-5_10.
+        - "locally_dominant": each free vertex points along its best edge to a free vertex; mutual pointers
+          are matched; repeated until no free vertex has a free neighbour. Manne & Bisseling, "A Parallel
+          Approximation Algorithm for the Weighted Maximum Matching Problem" (2008),
+          doi:10.1007/978-3-540-68111-3_74.
+        - "suitor": each vertex proposes to the best neighbour that would accept it, and again when a better
+          suitor displaces it. Manne & Halappanavar, "New Effective Multithreaded Matching Algorithms"
           (2014), doi:10.1109/IPDPS.2014.61.
-        - "random", "weighted": blue vertices propose to red ones, with colours drawn anew in every round: to
+        - "random", "weighted": in every round vertices draw a colour, and blue ones propose to red ones: to
           the first neighbour in a random order of the vertices, or along their heaviest edge. Algorithm 3 of
           Fagginger Auer & Bisseling, with colours drawn by the hash that charges the vertices of `factor`.
         - "factor": the [0,1]-factor of `factor`, until it is maximal.
-        - "paz_schwartzman": one pass over the edges as they are stored, keeping few of them. At least
-          1 / (2 + epsilon) of the largest weight. CPU only. Paz & Schwartzman, "A (2+ε)-Approximation for
-          Maximum Weight Matching in the Semi-Streaming Model" (2018), doi:10.1145/3274668.
+        - "paz_schwartzman": the semi-streaming local-ratio algorithm: one pass over the stored edges, few of
+          which are kept. A 1/(2 + epsilon)-approximation. CPU only. Paz & Schwartzman, "A
+          (2+ε)-Approximation for Maximum Weight Matching in the Semi-Streaming Model" (2018),
+          doi:10.1145/3274668.
     weights : {"magnitude", "pattern"} or 1-D array
         The magnitudes of A's entries (``|A| + |A|^T`` where they are not symmetric); 1 for every edge; or one
-        nonnegative number for each stored entry of A, in their order, of which those of both directions of an
-        edge add up where they are not symmetric. Where the weight is 0 there is no edge.
+        nonnegative number for each stored entry of A, in their order (where these are not symmetric, those of
+        the two directions of an edge are added). An edge of weight 0 is no edge.
     seed : int
-        Of the order among equal weights, and of the colours.
+        Seed of the order among equal weights, and of the colours.
     p : float
-        Probability of blue, of "random" and "weighted".
+        For "random" and "weighted": the probability of blue.
     max_rounds : int or None
-        Rounds at most, of "random", "weighted" and "factor"; None goes on until the matching is maximal.
+        For "random", "weighted" and "factor": the largest number of rounds. None goes on until the matching
+        is maximal.
     epsilon : float
-        Of "paz_schwartzman": the less, the more edges are kept.
+        For "paz_schwartzman": a smaller one keeps more edges.
     batches : int or None
-        Of "locally_dominant" with `device`: the parts in which the graph passes through the GPU. None takes
-        as many as its memory asks for. The matching is the same for any number.
+        For "locally_dominant" with `device`: the number of batches of rows in which the graph is streamed
+        through the GPU. None chooses it by the free memory. The matching does not depend on it.
     device : {"cuda"} or None
-        Of "locally_dominant" and a SciPy matrix: work on the GPU while the graph stays on the host, for
-        graphs larger than the GPU's memory. The matching is on the host.
+        For "locally_dominant" and a SciPy matrix: out-of-core matching. The graph stays on the host and is
+        streamed through the GPU, for graphs larger than the GPU's memory. The matching is on the host.
 
     Returns
     -------
@@ -107,9 +113,9 @@ def matching(
     on_gpu = backend_of(graph.values).name == "cuda"
     if on_gpu and method in CPU_METHODS:
         others = ", ".join(f'"{name}"' for name in OPTIONS if name not in CPU_METHODS)
-        raise ValueError(f'method "{method}" works on the CPU alone, and A is on the GPU; there are {others}')
+        raise ValueError(f'method "{method}" works on the CPU only, and A is on the GPU; use one of {others}')
     if device == "cuda" and not on_gpu:
-        mate, progress = _match_streamed(graph, options["seed"], batches)
+        mate, progress = _match_out_of_core(graph, options["seed"], batches)
     else:
         mate, progress = match_graph(graph, method, **options)
     values = backend_of(mate).matching.matched_edge_values.matched_edge_values(graph, mate)
@@ -125,7 +131,7 @@ def match_graph(
     limit: int | None = None,
     epsilon: float = 0.1,
 ) -> tuple[Array, Progress]:
-    """The mates of a checked graph, and the rounds made and whether it is maximal, with checked options."""
+    """The mates in a graph, and the progress: rounds, maximal. Graph and options are checked already."""
     backend = backend_of(graph.values)
     if method == "factor":
         options = check_options(1, None, 5, 0, 0.5, seed) | {"limit": limit}
@@ -137,25 +143,25 @@ def match_graph(
     return module.match(graph, epsilon if method == "paz_schwartzman" else tie_key_of(seed))
 
 
-def tie_key_of(seed: int) -> Any:
-    """What makes the order of equal weights differ from seed to seed."""
+def tie_key_of(seed: int) -> np.uint32:
+    """The key of the hash that orders equal weights."""
     return iteration_keys(seed, 0)[1]
 
 
-def _match_streamed(graph: Graph, seed: int, batches: int | None) -> tuple[Array, Progress]:
-    """Locally dominant edges of a graph on the host, found on the GPU."""
+def _match_out_of_core(graph: Graph, seed: int, batches: int | None) -> tuple[Array, Progress]:
+    """Match locally dominant edges of a graph on the host on the GPU."""
     usable, reason = cuda_status()
     if not usable:
         raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device=None works on the CPU')
-    from linforest_precond.backends import cuda
+    from linforest_precond.backends.cuda.matching import out_of_core_matching
 
-    return cuda.matching.out_of_core_matching.match(graph, tie_key_of(seed), batches)
+    return out_of_core_matching.match(graph, tie_key_of(seed), batches)
 
 
 def check_matching_options(
     method: Any, seed: Any, *, p: Any, max_rounds: Any, epsilon: Any, batches: Any, device: Any
 ) -> dict[str, Any]:
-    """Check the options of a matching and put them into the terms of `match_graph`."""
+    """Check the options of `matching` and return those of `match_graph`."""
     if not isinstance(method, str) or method not in OPTIONS:
         methods = ", ".join(f'"{name}"' for name in OPTIONS)
         raise ValueError(f"method must be one of {methods}, got {method!r}")
@@ -182,9 +188,9 @@ def check_matching_options(
 
 def _as_epsilon(epsilon: Any) -> float:
     try:
-        epsilon = float(epsilon)
+        number = float(epsilon)
     except (TypeError, ValueError):
         raise TypeError(f"epsilon must be a positive number, got {epsilon!r}") from None
-    if not 0.0 < epsilon < float("inf"):
-        raise ValueError(f"epsilon must be positive and finite, got {epsilon}")
-    return epsilon
+    if not 0.0 < number < float("inf"):
+        raise ValueError(f"epsilon must be positive and finite, got {number}")
+    return number

@@ -25,14 +25,14 @@ FIRST_MULTIPLIER_32, SECOND_MULTIPLIER_32 = np.uint32(0x85EBCA6B), np.uint32(0xC
 SHIFT_1, SHIFT_5, SHIFT_13, SHIFT_16 = (np.uint32(bits) for bits in (1, 5, 13, 16))
 
 
-def iteration_keys(seed, k):
+def iteration_keys(seed: int, k: int) -> tuple[np.uint64, np.uint32]:
     """The keys of the hashes in iteration `k`: one for charges, one for ties."""
     charge_key = _mix64_int(seed + _GOLDEN * (2 * k + 1))
     tie_key = _mix64_int(seed + _GOLDEN * (2 * k + 2))
     return np.uint64(charge_key), np.uint32(tie_key & 0xFFFFFFFF)
 
 
-def _mix64_int(z):
+def _mix64_int(z: int) -> int:
     """`mix64` in Python's integers, which do not overflow."""
     z &= _MASK
     z = ((z ^ (z >> 30)) * _MULTIPLIERS[0]) & _MASK

@@ -5,8 +5,11 @@ computations overlap: two buffers alternate, each with its own stream.
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
+
+from linforest_precond.annotations import Array
 
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
@@ -28,7 +31,9 @@ BATCH = Struct(
 MATCHED, ENTRIES, REPORT_WORDS = range(3)
 
 
-def match(graph, tie_key, batches=None, room=None):
+def match(
+    graph: Any, tie_key: np.uint32, batches: int | None = None, room: int | None = None
+) -> tuple[Array, Array]:
     """The mate of each vertex on the host, -1 where it is single, and an array: rounds that matched, maximal.
 
     Every round streams the batches in which vertices must set their pointers anew, because their targets
