@@ -121,6 +121,8 @@ def cuda():
 
 # Largest numbers of nonzeros: small enough for the oracles, and for uncharged iterations until maximal.
 REAL_NAMES = {"real_name": None, "medium_real_name": 400_000, "small_real_name": 30_000}
+# Small ones with more nonzeros run with the slow tests.
+QUICK_NONZEROS = {"small_real_name": 10_000}
 
 
 def matrices_folder():
@@ -158,11 +160,12 @@ def pytest_generate_tests(metafunc):
     for fixture, most_nonzeros in REAL_NAMES.items():
         if fixture in metafunc.fixturenames:
             names = real_matrices(most_nonzeros) or [None]
-            metafunc.parametrize(fixture, [slow_if_large(name) for name in names], indirect=True)
+            metafunc.parametrize(fixture, [slow_if_large(fixture, name) for name in names], indirect=True)
 
 
-def slow_if_large(name):
-    large = name is not None and manifest()[name][0] > 100_000
+def slow_if_large(fixture, name):
+    rows, nonzeros = manifest().get(name, (0, 0))
+    large = rows > 100_000 or nonzeros > QUICK_NONZEROS.get(fixture, nonzeros)
     return pytest.param(name, marks=pytest.mark.slow) if large else name
 
 

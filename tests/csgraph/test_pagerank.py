@@ -76,8 +76,11 @@ class TestRanks:
         ranks = assert_same_bits(backend, A, **options)
         assert np.abs(ranks - oracles.pagerank(A.astype(float), **options)).max() < 1e-12
 
+    @pytest.mark.parametrize(
+        ("dtype", "index_dtype"), graphs.quick([(np.float64, np.int32), (np.float32, np.int64)])
+    )
     @pytest.mark.parametrize("name", GRAPHS)
-    def test_larger_graphs(self, backend, name):
+    def test_larger_graphs(self, backend, name, dtype, index_dtype):
         A = GRAPHS[name]()
         weights = np.random.default_rng(1).random(A.shape[0])
         for options in (
@@ -86,13 +89,10 @@ class TestRanks:
             {"tol": 1e-10, "personalization": weights, "dangling": weights**2, "nstart": weights**3},
         ):
             expected = oracles.pagerank(A, **options)
-            for dtype, index_dtype in ((np.float64, np.int32), (np.float32, np.int64)):
-                ranks = assert_same_bits(backend, graphs.with_types(A, dtype, index_dtype), **options)
-                # Weights are rounded to single precision.
-                exact = (
-                    dtype == np.float64 or A.data.astype(dtype).astype(A.dtype).tolist() == A.data.tolist()
-                )
-                assert np.abs(ranks - expected).max() < (1e-12 if exact else 1e-6)
+            ranks = assert_same_bits(backend, graphs.with_types(A, dtype, index_dtype), **options)
+            # Weights are rounded to single precision.
+            exact = dtype == np.float64 or A.data.astype(dtype).astype(A.dtype).tolist() == A.data.tolist()
+            assert np.abs(ranks - expected).max() < (1e-12 if exact else 1e-6)
 
     @pytest.mark.parametrize("name", GRAPHS)
     def test_against_networkx(self, backend, name):

@@ -88,7 +88,7 @@ class TestAgainstTheWalk:
         assert_is_the_walked_forest(backend, A, lf.linear_forest(f), factor)
 
     @pytest.mark.parametrize("kind", ["unit", "ties", "unique"])
-    @pytest.mark.parametrize("iterations", [1, None, "auto"])
+    @pytest.mark.parametrize("iterations", graphs.quick(["auto", 1, None]))
     def test_more_than_a_block(self, backend, kind, iterations):
         A = graphs.random_graph(5000, kind, 3)
         factor = oracles.parallel_factor(A, 2, iterations=iterations)

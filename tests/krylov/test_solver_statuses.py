@@ -29,7 +29,9 @@ from linforest_precond.solvers import History, Status, bicgstab, cg
 
 class TestTrueResiduals:
     @each_solver
-    @pytest.mark.parametrize(("dtype", "far", "rtol"), [(np.float64, 1e8, 1e-10), (np.float32, 3e3, 2e-6)])
+    @pytest.mark.parametrize(
+        ("dtype", "far", "rtol"), graphs.quick([(np.float64, 1e8, 1e-10), (np.float32, 3e3, 2e-6)])
+    )
     def test_a_far_start_makes_the_recursion_drift(self, backend, solver, dtype, far, rtol):
         A = graphs.with_types(grid(solver), dtype)
         b = (A @ noise(400)).astype(dtype)
@@ -193,7 +195,7 @@ def assert_told(told, *statuses):
 
 class TestStatuses:
     @pytest.mark.parametrize(("case", "solver"), BREAKDOWNS)
-    @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex128]))
     @pytest.mark.parametrize("form", ["sparse", "dense", "operator"])
     def test_each(self, backend, case, solver, dtype, form):
         status, A, b, options = provoked(backend, case, dtype)
@@ -245,7 +247,7 @@ class TestStatuses:
 
     @each_solver
     @pytest.mark.parametrize(
-        ("dtype", "rtol", "reached"), [(np.float64, 1e-30, 1e-14), (np.float32, 1e-12, 1e-5)]
+        ("dtype", "rtol", "reached"), graphs.quick([(np.float64, 1e-30, 1e-14), (np.float32, 1e-12, 1e-5)])
     )
     @pytest.mark.parametrize("columns", [None, 3])
     def test_a_tolerance_out_of_reach(self, backend, solver, dtype, rtol, reached, columns):
