@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.prolongation import (
     RectangularCSR,
     adjoint,
@@ -17,9 +18,6 @@ from linforest_precond.precond.multigrid.prolongation import (
     smoothed_prolongator,
 )
 from linforest_precond.precond.stored import stored_array
-
-if TYPE_CHECKING:
-    from linforest_precond.precond.multigrid.multigrid_cycle import LevelVectors
 
 
 @dataclass(frozen=True, eq=False)

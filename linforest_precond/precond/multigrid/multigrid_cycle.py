@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from linforest_precond.annotations import Array, DType
-from linforest_precond.backends import backend_of
 from linforest_precond.precond.multigrid.coarsest import SWEEPS, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
+from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 
 CYCLES = "V", "W", "F", "K"
 # The cycle of the second visit to the next level; None where there is one visit alone.
@@ -34,22 +34,6 @@ def deepest_second_visit(kind: str, last: int) -> int:
 def check_cycle(cycle: Any) -> None:
     if cycle not in CYCLES:
         raise ValueError(f"cycle must be one of {', '.join(map(repr, CYCLES))}, got {cycle!r}")
-
-
-class LevelVectors:
-    """The vectors of one level for k columns, and the backend's functions on them."""
-
-    def __init__(self, level: Level, columns: int, dtype: DType, *, transpose: bool, definite: bool):
-        backend = backend_of(level.csr.data)
-        self.ops, self.transfers = backend.multigrid.vector_ops, backend.multigrid.transfers
-        self.level, self.matrix, self.transpose = level, level.matrix, transpose
-        self._shape, self._dtype, self._xp = (level.csr.n, columns), dtype, backend.xp
-        # `other` is what smoothers write in turn with x.
-        self.residual, self.other = self.vector(), self.vector()
-        self.krylov = self.ops.KrylovSteps(*self._shape, dtype, definite)
-
-    def vector(self) -> Array:
-        return self._xp.zeros(self._shape, self._dtype)
 
 
 class MultigridCycle:
@@ -80,7 +64,8 @@ class MultigridCycle:
     ):
         self.levels, self.coarsest, self.kind, self.sweeps = levels, coarsest, kind, sweeps
         self.vectors = [
-            LevelVectors(level, columns, dtype, transpose=transpose, definite=definite) for level in levels
+            LevelVectors(level.csr, level.matrix, columns, dtype, transpose=transpose, definite=definite)
+            for level in levels
         ]
         self.last = len(levels) - 1
         self.deepest = deepest_second_visit(kind, self.last)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
+from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.stored import stored_array
 from linforest_precond.precond.tridiagonal.operators import TridiagonalPart, block_part, scalar_part
 from linforest_precond.records import Bands
-
-if TYPE_CHECKING:
-    from linforest_precond.precond.multigrid.multigrid_cycle import LevelVectors
 
 LINES = "tridiagonal", "block_tridiagonal"
 SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", *LINES
