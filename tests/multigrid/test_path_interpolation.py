@@ -9,7 +9,16 @@ from operator_cases import dominant
 
 import linforest_precond as lf
 from linforest_precond.gate import as_csr
-from linforest_precond.precond.multigrid.path_coarsening import MOST_ENTRIES, halved, path_prolongator
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.multigrid.path_coarsening import (
+    MOST_ENTRIES,
+    coarsen_along_paths,
+    path_prolongator,
+)
+
+
+def level_matrix(A):
+    return LevelMatrix(as_csr(A))
 
 
 def dense(backend, P):
@@ -29,7 +38,7 @@ def chain(couplings):
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 50])
 def test_every_second_of_a_path_stays(backend, n):
-    P = dense(backend, path_prolongator(as_csr(backend.csr(chain(np.ones(n - 1)))), "coupling", 0.5, 0))
+    P = dense(backend, path_prolongator(level_matrix(backend.csr(chain(np.ones(n - 1)))), "coupling", 0.5, 0))
     assert P.shape == (n, n // 2)
     stays = np.arange(1, n, 2)
     np.testing.assert_array_equal(P[stays], np.eye(n // 2))
@@ -40,20 +49,21 @@ def test_every_second_of_a_path_stays(backend, n):
 
 def test_weights_follow_the_couplings(backend):
     A = chain([3.0, 1, 1, 3, 3, 1])
-    P = dense(backend, path_prolongator(as_csr(backend.csr(A)), "magnitude", 0.0, 0))
+    P = dense(backend, path_prolongator(level_matrix(backend.csr(A)), "magnitude", 0.0, 0))
     assert P.shape == (7, 3)
     np.testing.assert_array_equal(P[2], [0.5, 0.5, 0])
     np.testing.assert_array_equal(P[4], [0, 0.5, 0.5])
-    P = dense(backend, path_prolongator(as_csr(backend.csr(chain([2.0, 3, 1, 2]))), "magnitude", 0.0, 0))
+    P = dense(
+        backend, path_prolongator(level_matrix(backend.csr(chain([2.0, 3, 1, 2]))), "magnitude", 0.0, 0)
+    )
     np.testing.assert_array_equal(P[2], [0.75, 0.25])
 
 
 @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_constants_are_interpolated_exactly(backend, dtype, times):
-    found = halved(
-        as_csr(backend.csr(lf.matrices.poisson((20, 21)).astype(dtype))), times, "coupling", 0.5, True, 0
-    )
+    A = backend.csr(lf.matrices.poisson((20, 21)).astype(dtype))
+    found = coarsen_along_paths(level_matrix(A), times, "coupling", 0.5, 0)
     P = dense(backend, found[0].prolongator)
     assert P.dtype == dtype and P.shape[1] < 0.6**times * P.shape[0]
     np.testing.assert_array_equal(P.sum(axis=1), 1)
@@ -67,21 +77,21 @@ def test_single_unknowns_take_a_neighbours_value(backend):
     A[0, 1:] = A[1:, 0] = -np.arange(1, n)
     A = sp.csr_array(A)
     A = sp.csr_array(A + sp.diags_array(1 - A.sum(axis=1)))
-    P = dense(backend, path_prolongator(as_csr(backend.csr(A)), "magnitude", 0.0, 0))
+    P = dense(backend, path_prolongator(level_matrix(backend.csr(A)), "magnitude", 0.0, 0))
     assert P.shape == (n, 1)
     np.testing.assert_array_equal(P, 1)
 
 
 def test_unknowns_without_couplings_stay(backend):
     A = sp.block_diag([sp.eye_array(5), chain(np.ones(9)), sp.eye_array(3)], format="csr")
-    P = dense(backend, path_prolongator(as_csr(backend.csr(A)), "coupling", 0.5, 0))
+    P = dense(backend, path_prolongator(level_matrix(backend.csr(A)), "coupling", 0.5, 0))
     assert P.shape == (18, 13)
     alone = [*range(5), *range(15, 18)]
     assert ((P[alone] != 0).sum(axis=1) == 1).all() and (P[:, P[alone].any(axis=0)].sum(axis=0) == 1).all()
 
 
 def test_no_unknowns(backend):
-    empty = as_csr(backend.csr(sp.csr_array((0, 0))))
+    empty = level_matrix(backend.csr(sp.csr_array((0, 0))))
     assert path_prolongator(empty, "coupling", 0.5, 0).width == 0
 
 
@@ -89,7 +99,7 @@ def test_no_unknowns(backend):
     "A", [sp.csr_array((30, 30)), sp.eye_array(30, format="csr")], ids=["empty", "diagonal"]
 )
 def test_no_couplings_at_all(backend, A):
-    P = dense(backend, path_prolongator(as_csr(backend.csr(A)), "coupling", 0.5, 0))
+    P = dense(backend, path_prolongator(level_matrix(backend.csr(A)), "coupling", 0.5, 0))
     np.testing.assert_array_equal(P, np.eye(30))
     with pytest.warns(RuntimeWarning, match="stalled"):
         ml = lf.multilevel(backend.csr(A), coarsening="paths", max_coarse=5)
@@ -132,7 +142,7 @@ def test_the_same_bits_on_the_gpu(cuda, dtype, weights):
         graphs.star_graph(3000),
     ):
         A = graphs.with_types(A, dtype)
-        found, expected = (path_prolongator(as_csr(B), weights, 0.5, 3) for B in (cuda.csr(A), A))
+        found, expected = (path_prolongator(level_matrix(B), weights, 0.5, 3) for B in (cuda.csr(A), A))
         assert found.width == expected.width
         for one, other in zip(found.arrays, expected.arrays):
             np.testing.assert_array_equal(cuda.host(one), other)

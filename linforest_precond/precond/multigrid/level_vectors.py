@@ -1,44 +1,34 @@
-"""The work vectors of one level of a multigrid cycle."""
+"""The vectors of one level during a cycle."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from linforest_precond.annotations import Array, DType
-from linforest_precond.backends import Backend
+from linforest_precond.backends import backend_of
+from linforest_precond.records import CSR
 
 
 class LevelVectors:
-    """The work vectors of one level for k columns, and the backend's functions on them.
+    """The vectors of one level for k columns, and the backend's functions on them.
 
-    Parameters
+    Attributes
     ----------
-    n, matrix
-        Rows of the level, and its matrix as the backend multiplies it.
-    transpose
-        Whether the cycle applies the transpose of a preconditioner.
-    definite
-        Whether the inner products of the K-cycle are those of A's norm.
+    matrix
+        The level's matrix as the vector operations take it.
+    residual, other
+        Work space; `other` is what smoothers write in turn with x.
+    krylov
+        The two steps of K-cycles.
     """
 
-    def __init__(
-        self,
-        n: int,
-        matrix: Any,
-        columns: int,
-        dtype: DType,
-        *,
-        backend: Backend,
-        transpose: bool,
-        definite: bool,
-    ):
+    def __init__(self, csr: CSR, matrix: Any, columns: int, dtype: DType, *, transpose: bool, definite: bool):
+        backend = backend_of(csr.data)
         self.ops, self.transfers = backend.multigrid.vector_ops, backend.multigrid.transfers
         self.matrix, self.transpose = matrix, transpose
-        self._shape, self._dtype, self._xp = (n, columns), dtype, backend.xp
-        # `other` is what smoothers write in turn with x.
+        self._shape, self._dtype, self._xp = (csr.n, columns), dtype, backend.xp
         self.residual, self.other = self.vector(), self.vector()
         self.krylov = self.ops.KrylovSteps(*self._shape, dtype, definite)
 
     def vector(self) -> Array:
-        zeros: Array = self._xp.zeros(self._shape, self._dtype)
-        return zeros
+        return self._xp.zeros(self._shape, self._dtype)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from linforest_precond.annotations import Array, DType
-from linforest_precond.backends import backend_of
 from linforest_precond.precond.multigrid.coarsest import SWEEPS, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
@@ -65,12 +64,9 @@ class MultigridCycle:
     ):
         self.levels, self.coarsest, self.kind, self.sweeps = levels, coarsest, kind, sweeps
         self.vectors = [
-            LevelVectors(
-                level.csr.n, level.matrix, columns, dtype,
-                backend=backend_of(level.csr.data), transpose=transpose, definite=definite,
-            )
+            LevelVectors(level.csr, level.matrix, columns, dtype, transpose=transpose, definite=definite)
             for level in levels
-        ]  # fmt: skip
+        ]
         self.last = len(levels) - 1
         self.deepest = deepest_second_visit(kind, self.last)
         # Right-hand sides and solutions of the visits to each level, and A x for the second Krylov step.

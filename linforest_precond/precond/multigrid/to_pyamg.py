@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 
@@ -37,14 +36,11 @@ class PyamgSmoother:
         self.level, self.sweeps = level, sweeps
 
     def __call__(self, A: Any, x: Any, b: Any) -> None:
-        csr = self.level.csr
-        vectors = LevelVectors(
-            csr.n, self.level.matrix, 1, csr.data.dtype,
-            backend=backend_of(csr.data), transpose=False, definite=False,
-        )  # fmt: skip
+        level, dtype = self.level, self.level.csr.data.dtype
+        vectors = LevelVectors(level.csr, level.matrix, 1, dtype, transpose=False, definite=False)
         own_x, own_b = (np.ascontiguousarray(vector).reshape(-1, 1) for vector in (x, b))
         other = np.empty_like(own_x)
-        smoother = self.level.smoother
+        smoother = level.smoother
         assert smoother is not None
         smoother.smooth(vectors, own_b, own_x, other, self.sweeps)
         x[:] = (own_x if smoother.buffer_swaps(self.sweeps, False) % 2 == 0 else other).reshape(x.shape)
