@@ -16,7 +16,7 @@ import strategies as graphs
 from operator_cases import KINDS, SIZE, dominant, other_values, state, vectors
 
 import linforest_precond as lf
-from linforest_precond.precond import storage
+from linforest_precond.precond import operators, storage
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -234,8 +234,9 @@ class TestWithoutGpu:
         """A file and a pickle whose headers name the GPU, made on any machine."""
         A = dominant(symmetric=False)
         M = KINDS[kind](A)
-        packed = storage.packed(M)
-        monkeypatch.setattr(storage, "packed", lambda _: ({**packed[0], "backend": "cuda"}, packed[1]))
+        packed = operators.packed(M)
+        for module in (operators, storage):  # pickles and files
+            monkeypatch.setattr(module, "packed", lambda _: ({**packed[0], "backend": "cuda"}, packed[1]))
         (tmp_path / "M.pickle").write_bytes(pickle.dumps(M))
         lf.save_preconditioner(M, tmp_path / "M.npz")
         monkeypatch.undo()
