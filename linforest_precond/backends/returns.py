@@ -9,42 +9,39 @@ from linforest_precond.annotations import Array
 
 
 class Running(IntEnum):
-    """The state of a right-hand side during an iterative solve; once stopped, it has a `solvers.Status`."""
+    """What a system that is being iterated is doing; one that has stopped has a `solvers.Status`."""
 
     RUNNING = 1
-    HALF = 2  # converged in the half step of BiCGStab, which is not added to x yet
-    LIMIT = 3  # maxiter iterations are done
+    HALF = 2  # the half step has converged, and is still to be taken
+    LIMIT = 3  # out of iterations
 
 
 class Report(NamedTuple):
-    """The state of an iterative solve with k right-hand sides, and m history records since the last report.
+    """Where iterated columns stand, and what was recorded since the last report; all on the host."""
 
-    All arrays are on the host.
-    """
-
-    statuses: Array  # (k,) `Running` or `solvers.Status`
+    statuses: Array  # (k,)
     iterations: Array  # (k,)
-    steps: Array  # (m,) iteration numbers; half steps end in .5
+    steps: Array  # (m,) iteration numbers, with halves
     seconds: Array  # (m,)
-    norms: Array  # (m, k) of the residuals, NaN once a column has stopped
-    errors: Array | None  # (m, k) of the solution, where it is known
+    norms: Array  # (m, k) of the residuals, NaN where a column had stopped
+    errors: Array | None  # (m, k)
 
 
 class Finding(IntEnum):
-    """The counters of the factorization of a (block) tridiagonal matrix: the index of each in the report.
+    """What is counted while a (block) tridiagonal matrix is factored, and where its count stands.
 
-    Decisions depend only on whether a count is 0; the number of perturbed pivots is reported to the user.
+    Only whether a count is 0 decides anything, but for `LIFTED`, which is told to the user.
     """
 
-    LIFTED = 0  # perturbed pivots: tiny relative to their rows, replaced by +-sqrt(eps) times the row's norm
+    LIFTED = 0  # pivots that vanished beside their rows and were lifted
     INDEFINITE = 1  # pivots that a positive definite matrix cannot have
-    GROWN = 2  # inverse pivots that are large relative to their rows: element growth
-    NOT_ROW_DOMINANT = 3  # rows that are not diagonally dominant
-    NOT_COLUMN_DOMINANT = 4  # columns that are not
-    NOT_SYMMETRIC = 5  # rows that differ from the transpose's
-    NOT_HERMITIAN = 6  # rows that differ from the conjugate transpose's
-    NOT_POSITIVE = 7  # diagonal entries whose real part is not positive
-    TORN = 8  # pivots that violate the recurrence beyond rounding, after a parallel factorization
+    GROWN = 2  # inverse pivots that are large beside their rows
+    NOT_ROW_DOMINANT = 3  # rows whose diagonal is smaller than the others together
+    NOT_COLUMN_DOMINANT = 4
+    NOT_SYMMETRIC = 5  # rows that differ from their columns
+    NOT_HERMITIAN = 6
+    NOT_POSITIVE = 7  # diagonal entries without a positive real part
+    TORN = 8  # pivots that do not follow from the one before, to working precision
 
 
 class EntryScan(NamedTuple):
