@@ -132,7 +132,8 @@ def test_read_only_install_uses_the_user_cache(tiny, tmp_path, variable):
 
 
 def test_read_only_install_without_a_home_does_without_cache(tiny, tmp_path):
-    block(tiny / "kernels" / "__pycache__")
+    for room in ("helpers", "kernels"):
+        block(tiny / room / "__pycache__")
     block(tmp_path / "home")
     nowhere = str(tmp_path / "home")
     assert output(tiny, SERIAL, HOME=nowhere, NUMBA_CACHE_DIR=nowhere + "/numba") == "6.0 0 None"
