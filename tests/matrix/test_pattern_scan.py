@@ -1,4 +1,4 @@
-"""What the gate finds out about a pattern: order, symmetry and degrees, whatever the lengths of its rows."""
+"""The scan of a pattern: order, symmetry and degrees, for rows of all lengths."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from linforest_precond.gate import as_csr, as_pattern
 
 
 def with_rows_of(lengths, seed=0):
-    """A symmetric pattern whose first rows have about so many entries, some of them on the diagonal."""
+    """A symmetric pattern whose first rows have about these lengths, with some diagonal entries."""
     rng = np.random.default_rng(seed)
     n = 6000
     rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -41,7 +41,7 @@ def entries(A):
 
 
 def assert_pattern(backend, A, pattern, symmetric):
-    """Everything that a pattern says of itself, from its entries one by one."""
+    """Reference: the properties of a pattern, from its entries one by one."""
     stored = entries(A)
     assert pattern.symmetric == symmetric == all((j, i) in stored for i, j in stored)
     lengths = np.diff(A.indptr)
@@ -121,7 +121,7 @@ def test_any_pattern(backend, A):
 
 
 def test_no_two_entries_cancel_but_mirror_images(backend):
-    """Any two of the places of a 5 x 5 matrix."""
+    """All pairs of places of a 5 x 5 matrix."""
     places = list(itertools.product(range(5), repeat=2))
     for (i, j), (k, m) in itertools.combinations(places, 2):
         A = sp.csr_array(([1.0, 1.0], ([i, k], [j, m])), shape=(5, 5))

@@ -1,4 +1,4 @@
-"""Products of sparse matrices, in parts, against dense ones."""
+"""Products of sparse matrices, whole and in parts, against dense products."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SHAPES = [(30, 20, 25), (5, 60, 3), (40, 7, 50), (1, 1, 1), (300, 300, 300), (4,
 
 
 def random_csr(backend, shape, dtype, index, rng):
-    """CSR arrays and the dense matrix, with empty rows and zeros that are stored."""
+    """CSR arrays with empty rows and stored zeros, and the dense matrix."""
     dense = vectors(dtype, *shape, seed=int(rng.integers(1000)))
     stored = rng.random(shape) < min(0.3, 8 / max(shape[1], 1))
     stored[:: shape[0] // 3 + 2] = False
@@ -47,7 +47,7 @@ def test_against_dense(backend, shape, dtype, index, monkeypatch):
 
 
 def test_rows_of_many_entries_next_to_short_ones(backend):
-    """The first matrix's first rows have far more entries than its rows on average."""
+    """Load balancing: the first rows have far more entries than the mean."""
     lengths = np.r_[np.full(1000, 20), np.ones(15000, int)]
     indptr, indices = np.r_[0, np.cumsum(lengths)], np.tile(np.arange(20), 1750)
     left = tuple(map(backend.array, (indptr.astype(np.int32), indices.astype(np.int32), np.ones(35000))))
@@ -62,7 +62,7 @@ def test_rows_of_many_entries_next_to_short_ones(backend):
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", graphs.DTYPES)
 def test_the_same_bits_for_rows_of_every_length(cuda, dtype):
-    """Rows with few terms, with hundreds, and with more than a block can sort."""
+    """Rows of few terms, of hundreds, and of more than a block can sort."""
     rng = np.random.default_rng(1)
     lengths = [0, 3, 40, 400, 3000, 1, 0, 2500]
     stored = np.zeros((len(lengths), 3000), bool)

@@ -1,10 +1,10 @@
-"""Textbook multigrid on dense arrays: cycles written out, with the smoothers' own matrices."""
+"""Textbook multigrid cycles on dense arrays, with the smoothers' own matrices."""
 
 import numpy as np
 
 
 def smoothing_matrices(backend, part):
-    """What each level's smoother multiplies residuals with in one step: dense, and exact for one sweep."""
+    """The matrix that each step of a level's smoother applies to the residual, dense, with its momentum."""
     found = []
     for level in part.levels[:-1]:
         n = level.csr.n
@@ -52,7 +52,7 @@ def cycle(levels, smoothers, kind, sweeps, b, i=0, definite=True):
 
 
 def solved(levels, smoothers, kind, sweeps, b, i, definite):
-    """What a cycle of that kind asks of the next level."""
+    """The coarse-grid problem of level i, solved by one or two visits."""
 
     def visit(kind, b):
         return cycle(levels, smoothers, kind, sweeps, b, i, definite)
@@ -63,7 +63,7 @@ def solved(levels, smoothers, kind, sweeps, b, i, definite):
     A = levels[i][0]
     if kind in "WF":
         return c + visit("W" if kind == "W" else "V", b - A @ c)
-    # K: of all combinations of two directions, the best.
+    # K: the best combination of two directions.
     first = np.linalg.lstsq(*normal(A, c[:, None], b, definite), rcond=None)[0]
     d = visit(kind, b - A @ (c * first))
     both = np.stack([c, d], axis=1)

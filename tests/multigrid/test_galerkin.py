@@ -1,4 +1,4 @@
-"""Aggregates, the matrix between them, and vectors from one to the other, as the backends make them."""
+"""The backends' aggregates, Galerkin products, restriction and prolongation."""
 
 import numba
 import numpy as np
@@ -33,7 +33,7 @@ def random_groups(size, count, seed=0):
 
 
 def skewed_groups(size, seed=0):
-    """Many groups of one, some of a few, one of half of the vertices."""
+    """Many groups of one vertex, some small ones, and one of half of the vertices."""
     rng = np.random.default_rng(seed)
     return numbered(np.minimum(rng.integers(0, size, size), rng.integers(0, size, size)) ** 3 // size**2)
 
@@ -104,7 +104,7 @@ class TestAggregates:
         self.assert_aggregates(backend, A, mate, 0)
 
     def test_tiny_weights(self, backend):
-        """Subnormal numbers are weights like others."""
+        """Subnormal weights are not flushed to zero."""
         for dtype in (np.float32, np.float64):
             tiny = np.finfo(dtype).smallest_subnormal
             A = graphs.from_edges(5, [0, 2, 4, 4], [1, 3, 0, 2], [1, 1, tiny, 3 * tiny], dtype=dtype)
@@ -127,7 +127,7 @@ class TestCoarseMatrix:
         assert_is_coarse_matrix(indptr, indices, data, coarse_entries(A, list(aggregates)), count)
 
     def test_large_aggregates_next_to_single_vertices(self, backend):
-        """The members of the first rows are far more than those of rows on average."""
+        """Load balancing: the first coarse rows have far more terms than the mean."""
         groups = np.r_[np.repeat(np.arange(2000), 8), 2000 + np.arange(14000)]
         indptr, indices, data, count = self.coarse_matrix(
             backend, sp.eye_array(groups.size, format="csr"), groups
@@ -137,7 +137,7 @@ class TestCoarseMatrix:
         np.testing.assert_array_equal(data, np.bincount(groups))
 
     def assert_close(self, backend, A, aggregates):
-        """Like SciPy's product, to rounding."""
+        """Against SciPy's product, to rounding."""
         indptr, indices, data, count = self.coarse_matrix(backend, A, aggregates)
         rows = np.arange(A.shape[0])
         P = sp.csr_array((np.ones(rows.size), (rows, aggregates)), shape=(rows.size, count))
@@ -187,7 +187,7 @@ class TestCoarseMatrix:
         self.assert_coarse(backend, A, groups(A.shape[0]))
 
     def test_by_hand(self, backend):
-        """Sums from left to right: 1 and two roundings of it that add up only before it is there."""
+        """Sums run left to right: half an ulp is lost if added to 1, two added first are not."""
         tiny = 2.0**-53
         A = sp.csr_array([[tiny, tiny, 1.0], [1.0, tiny, tiny], [2.0, 0.0, -5.0]])
         indptr, indices, data, _ = self.coarse_matrix(backend, A, [0, 0, 1])
@@ -195,7 +195,7 @@ class TestCoarseMatrix:
         assert data.tolist() == [((tiny + tiny) + 1.0) + tiny, 1.0 + tiny, 2.0, -5.0]
 
     def test_zeros_stay(self, backend):
-        """Those that sums come to, and those that are stored."""
+        """Entries that sum to zero, and stored zeros."""
         A = graphs.make_csr(
             np.array([1.0, -1, 2, -1, 1, -0.0]), np.array([0, 1, 2, 0, 1, 1]), np.array([0, 3, 5, 6]), 3
         )
@@ -277,7 +277,7 @@ class TestTransfers:
         assert backend.host(x).tobytes() == (fine + found[groups]).tobytes()
 
     def test_many_rows(self, backend):
-        """More than one thread takes at a time."""
+        """More rows than one thread's share."""
         size = 70_000
         groups = np.arange(size, dtype=np.int32) // 2
         fine = np.random.default_rng(0).random(size)

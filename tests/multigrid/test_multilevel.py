@@ -1,4 +1,4 @@
-"""Multilevel hierarchies: their levels and cycles against dense ones, on both backends and in all types."""
+"""Multigrid hierarchies: levels and cycles against dense references, on both backends and in all types."""
 
 import copy
 import pickle
@@ -38,7 +38,7 @@ def small(shape=(9, 8), **options):
 
 
 def neumann(side):
-    """The Laplacian of a grid without a boundary condition."""
+    """The Laplacian of a grid with Neumann boundary conditions."""
     A = lf.matrices.poisson((side, side))
     A.setdiag(0)
     A.eliminate_zeros()
@@ -182,7 +182,7 @@ class TestCycles:
         assert_close(backend.host(M @ backend.array(b[:, 0])), wanted[0], 1e-10)
 
     def test_k_cycles_of_deep_hierarchies(self, backend, smoother):
-        """Seven levels: one step is taken on the two before the coarsest."""
+        """Seven levels: one Krylov step on the two levels above the coarsest."""
         options = {"smoother": smoother, "coarsening": "matching", "matchings": 1}
         ml = lf.multilevel(backend.csr(small((400,))), max_coarse=2, **options)
         levels, smoothers = dense_levels(backend, ml), smoothing_matrices(backend, ml._part)
@@ -206,7 +206,7 @@ class TestCycles:
         assert iterations(backend.csr(A), b, "fcg", M) < 30
 
     def test_smoothers_are_damped_enough(self, backend, smoother):
-        """All eigenvalues of the smoothed matrix lie below 2, so that a step makes no error larger."""
+        """The spectral radius of a sweep's error propagation is below 1."""
         ml = lf.multilevel(backend.csr(small((15, 15))), smoother=smoother, max_coarse=5)
         for (A, *_), steps in zip(dense_levels(backend, ml), smoothing_matrices(backend, ml._part)):
             error = sweep_matrix(A, steps)
@@ -274,7 +274,7 @@ class TestConvergence:
             assert found <= plain
 
     def test_lines_that_do_not_pay(self, backend):
-        """What the lines leave out is small, but for a constant it outweighs them."""
+        """The entries off the lines are small, but their sum in a row exceeds the line's."""
         A = np.full((100, 100), 0.005)
         path = np.arange(99)
         A[path, path + 1] = A[path + 1, path] = -1

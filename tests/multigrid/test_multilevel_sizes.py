@@ -1,4 +1,4 @@
-"""Multilevel hierarchies on large grids: iterations that hardly grow, complexities that stay small."""
+"""Multigrid on large grids: iterations hardly grow with the size, and complexities stay small."""
 
 import math
 

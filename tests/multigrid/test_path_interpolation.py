@@ -1,4 +1,4 @@
-"""Interpolation along paths: which unknowns stay, the weights of the others, and when it is not worth it."""
+"""Coarsening along paths: which unknowns are kept, the interpolation weights, and when it is rejected."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def dense(backend, P):
 
 
 def chain(couplings):
-    """A path's Laplacian with a little more on the diagonal, so that it is definite."""
+    """The Laplacian of a path, with the diagonal increased to make it definite."""
     couplings = np.asarray(couplings, float)
     n = couplings.size + 1
     A = sp.diags_array([-couplings, -couplings], offsets=[1, -1], shape=(n, n))
@@ -107,7 +107,7 @@ def test_no_couplings_at_all(backend, A):
 
 
 def test_levels_that_would_fill_are_of_pairs(backend):
-    """Each unknown is coupled to many others at random: interpolation would couple nearly all."""
+    """Each unknown is coupled to many others at random: coarse matrices would fill up."""
     A = dominant(400)
     ml = lf.multilevel(backend.csr(A), coarsening="paths", weights="magnitude", max_coarse=50)
     first, *_ = dense_levels(backend, ml)

@@ -1,4 +1,4 @@
-"""The stored entries of a matrix: checked in one pass, sorted, turned into magnitudes, made symmetric."""
+"""The stored entries of a matrix: scanned in one pass, sorted, transposed, symmetrized, their magnitudes."""
 
 import math
 
@@ -25,7 +25,7 @@ def wide_pattern(pattern):
 
 
 def scan(indptr, indices, data, scale=1.0):
-    """Look at every entry once: indices in range, finite, sorted, symmetric, and the off-diagonal sum."""
+    """One pass over the entries: in range, finite, sorted, symmetric? Also the diagonal and the weights."""
     bad_row = first_bad_row(indptr, indices.size)
     if bad_row != NOT_FOUND:
         return EntryScan(bad_row, NOT_FOUND, NOT_FOUND, False, False, 0.0, 0.0, 0, None)
@@ -52,14 +52,14 @@ def scan(indptr, indices, data, scale=1.0):
 
 
 def sort_entries(rows, cols, n):
-    """The order of entries by (row, column), stable, and where each row begins."""
+    """The stable order of entries by (row, column), and the row pointers."""
     by_column, _ = _stable_order(cols, n)
     by_row, indptr = _stable_order(rows[by_column], n)
     return by_column[by_row], indptr
 
 
 def canonical(rows, cols, data, n, index_dtype):
-    """Sort triplets by (row, column), stably, and sum duplicates left to right as given."""
+    """The CSR arrays of triplets: stably sorted by (row, column), duplicates summed left to right."""
     order, indptr = sort_entries(rows, cols, n)
     rows, cols, data = rows[order], cols[order], data[order]
     again = np.zeros(rows.size, bool)
@@ -68,8 +68,8 @@ def canonical(rows, cols, data, n, index_dtype):
         first = ~again
         entry = np.cumsum(first) - 1
         rows, cols, repeated, data = rows[first], cols[first], data[again], data[first]
-        with np.errstate(over="ignore", invalid="ignore"):  # a sum that is not finite is found by the scan
-            np.add.at(data, entry[again], repeated)  # unbuffered: one after the other
+        with np.errstate(over="ignore", invalid="ignore"):  # overflows are found by the scan
+            np.add.at(data, entry[again], repeated)  # unbuffered: one at a time, in order
         indptr = np.searchsorted(rows, np.arange(n + 1))
     return indptr.astype(index_dtype), cols.astype(index_dtype), data
 
@@ -92,7 +92,7 @@ def transposed(indptr, indices, data):
 
 
 def magnitudes(data):
-    """Magnitudes by one written-out IEEE formula; finite entries have finite magnitudes."""
+    """Magnitudes by one explicit IEEE formula on every backend; those of finite entries are finite."""
     if data.dtype.kind != "c":
         return np.abs(data)
     out = np.empty(data.size, data.real.dtype)
@@ -102,7 +102,7 @@ def magnitudes(data):
 
 
 def symmetrized(indptr, indices, weights):
-    """The magnitudes of A plus those of its transpose, on A's own pattern where that is symmetric."""
+    """|A| + |A|^T as CSR arrays, and whether its pattern is A's own."""
     n = indptr.size - 1
     graph = scipy.sparse.csr_array((np.abs(weights), indices, indptr), shape=(n, n))
     transposed = graph.tocsc()  # the CSC arrays of a matrix are the CSR arrays of its transpose
@@ -117,7 +117,7 @@ def symmetrized(indptr, indices, weights):
 
 
 def first_bad_row(indptr, nnz):
-    """The first row whose end lies before its start; the first or last where the ends are wrong."""
+    """The first row that ends before it starts; the first or last one where indptr has a wrong end."""
     if indptr[0] != 0:
         return 0
     falling = indptr[1:] < indptr[:-1]
@@ -127,15 +127,15 @@ def first_bad_row(indptr, nnz):
 
 
 def _first(found):
-    """The least slot among those found."""
+    """The lowest slot that a chunk reported."""
     slots = found[found != NOT_FOUND]
     return int(slots.min()) if slots.size else NOT_FOUND
 
 
 def _stable_order(keys, n):
-    """Sort keys in [0, n) by counting, and say where each key begins.
+    """The stable order of keys in [0, n) by counting sort, and where each key begins.
 
-    SciPy's conversion of a matrix with one row is that sort: stable, linear, and duplicates stay.
+    SciPy's conversion of a matrix with one row to CSC is a stable counting sort that keeps duplicates.
     """
     row = scipy.sparse.csr_array((np.arange(keys.size), keys, [0, keys.size]), shape=(1, n))
     column = row.tocsc()
@@ -156,7 +156,7 @@ def find_slot(indptr, indices, row, col):
     return low if low < end and indices[low] == col else NOT_FOUND
 
 
-# The row of an entry: the last one that starts at or before it.
+# Binary search for the row of an entry: the last one that starts at or before it.
 @helper
 def find_row(indptr, slot):
     low, high = 0, indptr.size - 1
@@ -169,8 +169,8 @@ def find_row(indptr, slot):
     return low
 
 
-# Each chunk reports its sum and that of the entries beside the diagonal, its symmetry balance, and its first
-# entry that is outside, nonfinite, unsorted.
+# Each chunk reports its sums of weights (all, and those on the sub- and superdiagonal), its symmetry balance
+# (hashes above the diagonal minus those below) and its first out-of-range, nonfinite and unsorted entries.
 @kernel(parallel=True)
 def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, balances, found, diagonal_slots):
     n = indptr.size - 1
@@ -221,7 +221,7 @@ def single_magnitudes(data, out):
         out[i] = length
 
 
-# complex128: scaled by a power of two, which is exact, so that no square overflows or vanishes.
+# complex128: scaled by a power of two, which is exact, so that no square overflows or underflows.
 @kernel(parallel=True)
 def double_magnitudes(data, out):
     for i in prange(data.size):

@@ -1,8 +1,8 @@
-"""The 128-bit sum that tells one pattern of stored entries from another, the same on every backend.
+"""A 128-bit hash of index arrays, the same on every backend.
 
-Four numbers of an array at a time become two words of 64 bits, each changed by a random number that belongs
-to the place of the four. Both halves of the words' 128-bit product go into both sums, modulo 2**64: integers,
-so the order of the additions does not matter, while the order of the numbers does.
+Groups of four numbers are packed into two 64-bit words, which are combined with a hash of the group's
+position and multiplied; both halves of the 128-bit product enter two sums modulo 2**64. Integer sums do not
+depend on the order of additions, so groups are hashed in parallel, while each number's position counts.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..runtime.jit import helper, kernel
 
 GROUPS_AT_ONCE = 4096
 
-# What the number of an array, and the upper half of a wide number, are multiplied by.
+# Odd multipliers of an array's position in the list and of the upper half of a 64-bit number.
 ARRAY_STRIDE = np.uint64(0xC2B2AE3D27D4EB4F)
 UPPER_STRIDE = np.uint64(0xAF251AF3B0F025B5)
 LOW_HALF, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -22,7 +22,7 @@ NONE, ONE = np.uint64(0), np.uint64(1)
 
 
 def digest(arrays):
-    """Two words that sum up the numbers in `arrays` and their places."""
+    """The two words of the hash."""
     words = np.zeros(2, np.uint64)
     for number, array in enumerate(arrays):
         chunks = -(-array.size // (4 * GROUPS_AT_ONCE))
@@ -37,7 +37,7 @@ def halves_swapped(word):
     return word << HALF | word >> HALF
 
 
-# Two numbers, 0 beyond the array's end, as one word: of numbers below 2**32 nothing is lost.
+# Packs two numbers, 0 beyond the array's end, into a word; injective for numbers below 2**32.
 @helper
 def two_numbers(numbers, i):
     low = np.uint64(numbers[i]) if i < numbers.size else NONE
@@ -45,7 +45,7 @@ def two_numbers(numbers, i):
     return low + (high << HALF) + (high >> HALF) * UPPER_STRIDE
 
 
-# The upper half of a product of two words.
+# The upper 64 bits of the product of two words.
 @helper
 def upper_product(a, b):
     a_low, a_high, b_low, b_high = a & LOW_HALF, a >> HALF, b & LOW_HALF, b >> HALF
@@ -54,14 +54,14 @@ def upper_product(a, b):
     return a_high * b_high + (middle >> HALF) + (other >> HALF)
 
 
-# Each chunk of groups adds up its own two words.
+# Partial sums of each chunk of groups.
 @kernel(parallel=True)
 def sum_groups(numbers, array_number, sums):
     groups = (numbers.size + 3) // 4
     for chunk in prange(sums.shape[0]):
         first_sum, second_sum = NONE, NONE
         for group in range(chunk * GROUPS_AT_ONCE, min((chunk + 1) * GROUPS_AT_ONCE, groups)):
-            # The group's number in the sequence of splitmix64 that belongs to the array.
+            # splitmix64, seeded by the array's position.
             key = mix64((array_number + ONE) * ARRAY_STRIDE + np.uint64(group) * GOLDEN)
             a = two_numbers(numbers, 4 * group) ^ key
             b = two_numbers(numbers, 4 * group + 2) ^ halves_swapped(key)

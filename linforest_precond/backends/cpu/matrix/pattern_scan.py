@@ -1,4 +1,4 @@
-"""The places of a matrix's stored entries, checked in one pass; values are never looked at."""
+"""The pattern of a matrix, checked in one pass without its values."""
 
 import numpy as np
 from numba import prange
@@ -11,13 +11,13 @@ from ..runtime.hashing import mix64
 from ..runtime.jit import kernel
 from .entries import first_bad_row
 
-# Rows that one thread looks at in a row.
+# Rows of a thread's share.
 ROW_CHUNK = 4096
 SHIFT_32 = np.uint64(32)
 
 
 def scan_pattern(indptr, indices):
-    """Look at every entry's place once: in range, sorted, symmetric, and the degrees."""
+    """One pass over the indices: are they in range, sorted, symmetric; the degrees and the longest row."""
     rows = indptr.size - 1
     chunks = -(-rows // ROW_CHUNK)
     broken, unsorted = np.zeros((2, chunks), bool)
@@ -39,8 +39,8 @@ def scan_pattern(indptr, indices):
     )
 
 
-# Each chunk of rows reports whether one leaves the matrix, whether one is out of order, its symmetry balance
-# (by one word that both ends of an edge make) and its longest row.
+# Each chunk of rows reports indices out of range, unsorted rows, its longest row and its symmetry balance:
+# hashes of edges, which are the same from both ends, above the diagonal minus those below.
 @kernel(parallel=True)
 def scan_rows(indptr, indices, broken, unsorted, balances, longest, degrees):
     n = indptr.size - 1
@@ -54,7 +54,7 @@ def scan_rows(indptr, indices, broken, unsorted, balances, longest, degrees):
                 continue
             most = max(most, end - begin)
             degrees[row] = end - begin
-            # Unsigned numbers: a negative column is a large one, and no index counts from the end.
+            # Unsigned: a negative column is too large, and Numba does not wrap it around.
             here, next_col = np.uint64(row), np.uint64(0)
             for slot in range(np.uint64(begin), np.uint64(end)):
                 col = np.uint64(indices[slot])
@@ -62,7 +62,7 @@ def scan_rows(indptr, indices, broken, unsorted, balances, longest, degrees):
                 disordered |= col < next_col
                 next_col = col + np.uint64(1)
                 word = mix64((min(here, col) << SHIFT_32) + max(here, col))
-                # Plus above, minus below the diagonal, without a branch: a shuffled matrix's is not foreseen.
+                # Without a branch, which would be mispredicted on shuffled matrices.
                 balance += word * (np.uint64(col > here) - np.uint64(col < here))
                 degrees[here] -= col == here
         broken[chunk], unsorted[chunk] = outside, disordered

@@ -1,12 +1,12 @@
-"""Load balancing of sparse products: consecutive rows with about equal numbers of entries."""
+"""Load balancing of sparse products: threads take consecutive rows with about equal numbers of entries."""
 
 import numpy as np
 
-ENTRIES_AT_ONCE = 16384  # entries of a matrix, about, that one thread takes at a time
+ENTRIES_AT_ONCE = 16384  # entries, about, of a thread's share
 
 
 def row_shares(indptr):
-    """Where the rows begin that one thread takes at a time, and the last end."""
+    """The first row of each share, and the number of rows."""
     nnz = int(indptr[-1])
     parts = max(-(-nnz // ENTRIES_AT_ONCE), 1)
     shares = np.arange(1, parts) * (nnz // parts)

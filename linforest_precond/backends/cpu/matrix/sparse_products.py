@@ -1,4 +1,4 @@
-"""Products of two sparse matrices."""
+"""Products of two sparse matrices by rows: Gustavson, "Two fast algorithms for sparse matrices" (1978)."""
 
 import numba
 import numpy as np
@@ -8,14 +8,14 @@ from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
 from ..runtime.sorting import shell_sort
 
-# Parts at most: each has arrays as long as a row of the product.
+# Parts at most: each has a dense array with a place for every column of the product.
 MOST_PARTS = 16
 
 
 def multiply(left, right, width):
     """The CSR arrays of a product of CSR arrays; `width` is that of the second matrix.
 
-    Terms are added in the order of the first matrix's entries. Zeros that result are kept.
+    Terms are added in the order of the first matrix's entries. Entries that sum to zero stay stored.
     """
     rows = left[0].size - 1
     parts = max(1, min(numba.get_num_threads(), MOST_PARTS, rows))
@@ -30,13 +30,13 @@ def multiply(left, right, width):
     return indptr.astype(left[1].dtype), indices, data
 
 
-# How many columns each row of the product has; those of row i go to place i + 1.
+# The symbolic phase: counts the columns of each row i of the product at place i + 1.
 @kernel(parallel=True)
 def count_entries(
     left_indptr, left_indices, left_data, right_indptr, right_indices, right_data, starts, width, counts
 ):  # fmt: skip
     for part in prange(starts.size - 1):
-        met = np.full(width, -1, np.int64)  # the last row in which each column was met
+        met = np.full(width, -1, np.int64)  # the last row in which each column occurred
         for row in range(starts[part], starts[part + 1]):
             for slot in range(np.int64(left_indptr[row]), np.int64(left_indptr[row + 1])):
                 middle = np.int64(left_indices[slot])
@@ -47,13 +47,14 @@ def count_entries(
                         counts[row + 1] += 1
 
 
+# The numeric phase: adds up the terms of each row in a dense accumulator, and sorts its columns.
 @kernel(parallel=True)
 def add_entries(
     left_indptr, left_indices, left_data, right_indptr, right_indices, right_data, starts, width,
     indptr, indices, data,
 ):  # fmt: skip
     for part in prange(starts.size - 1):
-        # Where each column of the row at hand stands; what lies before the row is from rows before it.
+        # The place of each column in the output; places before the current row's begin are of earlier rows.
         places = np.full(width, -1, np.int64)
         for row in range(starts[part], starts[part + 1]):
             begin = end = indptr[row]

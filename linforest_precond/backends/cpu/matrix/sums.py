@@ -1,7 +1,7 @@
-"""Sums of magnitudes in a fixed order, so that every backend and thread count gives the same bits.
+"""Sums of magnitudes by a tree of fixed shape: the same bits on every backend and for any number of threads.
 
-A chunk of 2048 values is dealt out to 256 lanes in turn; a lane adds its eight in order, then the lanes are
-folded in halves. The sums of the chunks are summed by the same rule until one value is left.
+In a chunk of 2048 values, lane i of 256 adds the values i, i + 256, ... in order, then the lanes are reduced
+pairwise in halves. The sums of the chunks are summed by the same rule until one value is left.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ def fold(values):
     return fold_lanes(values, LANES)
 
 
-# The sum of the first values, so many, a power of two: folded in halves, and overwritten.
+# Tree reduction of the first `lanes` values, a power of two, in halves; they are overwritten.
 @helper
 def fold_lanes(values, lanes):
     half = lanes // 2
@@ -46,7 +46,7 @@ def fold_lanes(values, lanes):
     return values[0]
 
 
-# One sum per chunk; what is missing in the last chunk counts as 0.
+# One sum per chunk; the last chunk is padded with zeros.
 @kernel(parallel=True)
 def sum_chunks(x, scale, sums):
     for chunk in prange(sums.size):

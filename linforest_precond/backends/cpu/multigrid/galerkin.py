@@ -1,4 +1,4 @@
-"""The matrix between aggregates: P^T A P, where P has a one in each row."""
+"""The Galerkin product P^T A P for the tentative prolongator P of aggregates: a one in each row."""
 
 import numba
 import numpy as np
@@ -8,19 +8,19 @@ from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
 from ..runtime.sorting import shell_sort
 
-# Parts at most: each has an array as long as the coarse matrix.
+# Parts at most: each has a dense array with a place for every coarse column.
 MOST_PARTS = 16
 
 
 def coarse_matrix(csr, aggregates, indptr, members):
-    """Add up the entries between the members of each two aggregates, in (row, column) order.
+    """The CSR arrays of P^T A P, columns ascending; each entry is summed in (row, column) order of A.
 
-    Takes the aggregates and their members (`aggregates.members_of`). Returns CSR arrays with ascending
-    columns: an entry for every two aggregates between which one is stored, zeros included.
+    Takes each unknown's aggregate, and the members of the aggregates (`aggregates.members_of`). Entries that
+    sum to zero stay stored.
     """
     count, index = indptr.size - 1, csr.indices.dtype
     parts = max(1, min(numba.get_num_threads(), MOST_PARTS, count))
-    # Each part takes coarse rows with about as many entries, and puts its own from `room` on.
+    # Load balancing: each part merges coarse rows with about equal numbers of terms, from `room` on.
     lengths = np.zeros(count + 1, np.int64)
     add_up_lengths(*map(readonly, (csr.indptr, indptr, members)), lengths)
     lengths = np.cumsum(lengths)
@@ -38,10 +38,10 @@ def coarse_matrix(csr, aggregates, indptr, members):
 
 
 def mirror_upper(indptr, indices, data):
-    """Let entries below the diagonal be the conjugates of those above it, and the diagonal real, in place.
+    """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
 
-    For coarse matrices of Hermitian ones, whose pattern is symmetric: their sums run in another order on
-    either side of the diagonal, so they are Hermitian to rounding only.
+    For Galerkin products of Hermitian matrices, whose pattern is symmetric: sums on either side of the
+    diagonal run in different orders, so that the product is Hermitian only up to rounding.
     """
     copy_upper(*map(readonly, (indptr, indices)), data)
 
@@ -59,7 +59,7 @@ def copy_upper(indptr, indices, data):
             data[slot] = np.conj(data[np.int64(indptr[column]) + np.searchsorted(above, row)])
 
 
-# The entries of the members of each aggregate; those of aggregate i go to place i + 1.
+# Counts the entries of the members of each aggregate i at place i + 1.
 @kernel(parallel=True)
 def add_up_lengths(fine_indptr, indptr, members, lengths):
     for row in prange(lengths.size - 1):
@@ -69,13 +69,13 @@ def add_up_lengths(fine_indptr, indptr, members, lengths):
         lengths[row + 1] = length
 
 
-# Each part merges its coarse rows one behind the other; `counts` of row i go to place i + 1.
+# Gustavson's algorithm: each part merges its coarse rows in a dense accumulator; counts[i + 1] is of row i.
 @kernel(parallel=True)
 def merge_rows(
     fine_indptr, indices, data, aggregates, indptr, members, starts, room, columns, sums, counts
 ):  # fmt: skip
     for part in prange(starts.size - 1):
-        # Where each column of the row at hand stands; what lies before the row is from rows before it.
+        # The place of each column in the output; places before the current row's begin are of earlier rows.
         places = np.full(indptr.size - 1, -1, np.int64)
         end = room[part]
         for row in range(starts[part], starts[part + 1]):
@@ -95,7 +95,7 @@ def merge_rows(
             counts[row + 1] = end - begin
 
 
-# Closes the gaps between the parts.
+# Stream compaction: closes the gaps between the parts.
 @kernel(parallel=True)
 def pack_parts(room, ends, columns, sums, packed_columns, packed_sums):
     for part in prange(ends.size - 1):

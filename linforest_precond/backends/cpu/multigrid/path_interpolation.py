@@ -1,4 +1,4 @@
-"""Interpolation along paths: every second vertex of a path stays, those between are means of two."""
+"""Interpolation along paths: every second vertex is kept, those between are weighted means of two."""
 
 import numpy as np
 from numba import prange
@@ -7,21 +7,21 @@ from ..runtime.arrays import readonly
 from ..runtime.constants import NO_VERTEX
 from ..runtime.jit import helper, kernel
 
-# Weights are multiples of one over this.
+# Weights are multiples of 1 / PARTS: exact in single precision, and so is their sum.
 PARTS = 256
 
 
 def interpolate(neighbors, positions, sizes, groups, count):
-    """CSR arrays of the interpolation, in double precision, and how many vertices stay.
+    """The CSR arrays of the prolongator, in double precision, and the number of vertices that are kept.
 
-    Takes the neighbours of each vertex on its path and the sizes of the couplings to them, and `count` groups
-    of vertices: one on a path, and those that take its value, or a single one.
+    Takes the neighbours of each vertex on its path and the magnitudes of the couplings to them, and `count`
+    groups of vertices: one on a path (the host) and those that take its value, or a single one.
     """
     n, index = groups.size, groups.dtype
     neighbors, positions, sizes, groups = map(readonly, (neighbors, positions, sizes, groups))
     on_path = neighbors[:, 0] != NO_VERTEX
     hosts = np.empty(count, index)
-    for chosen in (~on_path, on_path):  # the latter take the place of the former
+    for chosen in (~on_path, on_path):  # those on paths overwrite the others
         hosts[groups[chosen]] = np.flatnonzero(chosen)
     hosts = hosts[groups]
     stays = (hosts == np.arange(n)) & ((positions % 2 == 0) | ~on_path)
@@ -34,7 +34,7 @@ def interpolate(neighbors, positions, sizes, groups, count):
     return indptr, columns, shares, int(numbers[-1]) if n else 0
 
 
-# The share of a vertex's first neighbour in the mean of both, weighted by the couplings.
+# The interpolation weight of a vertex's first neighbour; the second has the rest.
 @helper
 def first_share(neighbors, sizes, v):
     first = np.float64(sizes[v, 0]) if neighbors[v, 0] >= 0 else 0.0
@@ -54,7 +54,7 @@ def count_entries(neighbors, sizes, hosts, stays, counts):
             counts[v + 1] = np.int64(neighbors[host, 0] >= 0 and share > 0) + np.int64(takes_second)
 
 
-# `numbers` counts the vertices that stay up to each, so columns ascend with the vertices.
+# `numbers` is the inclusive prefix sum of the kept vertices, so columns ascend with the vertices.
 @kernel(parallel=True)
 def fill_rows(neighbors, sizes, hosts, stays, numbers, indptr, columns, shares):
     for v in prange(hosts.size):

@@ -1,4 +1,4 @@
-"""How strongly unknowns are coupled, for pairing them: couplings that pull their values together."""
+"""Strength of connection between unknowns, Hermitian symmetry, and sums of rows."""
 
 import numpy as np
 from numba import prange
@@ -8,22 +8,22 @@ from ..runtime.jit import helper, kernel
 
 
 def is_hermitian(csr):
-    """Whether every entry is the conjugate of its mirror image; the magnitudes are known to be symmetric."""
+    """Whether A equals its conjugate transpose; the magnitudes are known to be symmetric."""
     return bool(find_mirrors(*map(readonly, (csr.indptr, csr.indices, csr.data))))
 
 
 def row_sums(csr):
-    """The sums of the magnitudes of each row and the magnitudes of its sums, in double precision."""
+    """The sum of the magnitudes of each row, and the magnitude of its sum, in double precision."""
     sizes, sums = np.empty(csr.n), np.empty(csr.n)
     add_rows(*map(readonly, (csr.indptr, csr.indices, csr.data)), sizes, sums)
     return sizes, sums
 
 
 def weigh(csr, strength):
-    """A weight for every entry: 2 |a_ij| / (|a_ii| + |a_jj|) where a_ij has the other sign than the diagonal.
+    """The strength of connection of every entry, and the largest of each row, in double precision.
 
-    0 elsewhere, and where the weight is below `strength` times the largest of either row: in double
-    precision.
+    The strength is 2 |a_ij| / (|a_ii| + |a_jj|) where a_ij has the opposite sign of a_ii. It is 0 elsewhere,
+    on the diagonal, and where it is below `strength` times the largest of either row.
     """
     arrays = tuple(map(readonly, (csr.indptr, csr.indices, csr.data, csr.diagonal)))
     strongest, weights = np.empty(csr.n), np.empty(csr.nnz)
@@ -32,6 +32,7 @@ def weigh(csr, strength):
     return weights, strongest
 
 
+# Strength of connection; only entries of the opposite sign of the diagonal couple unknowns.
 @helper
 def coupling(value, here, there):
     pull = -np.float64(value.real) if here.real > 0 else np.float64(value.real)

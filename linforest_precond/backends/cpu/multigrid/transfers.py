@@ -1,4 +1,4 @@
-"""Vectors between a matrix and its coarser one: sums over aggregates, and their values for all members."""
+"""Restriction and prolongation by aggregates."""
 
 import numpy as np
 from numba import prange
@@ -6,21 +6,21 @@ from numba import prange
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 
-ROWS_AT_ONCE = 16384  # rows that one thread takes at a time
+ROWS_AT_ONCE = 16384  # rows of a thread's share
 RUN = 32
 
 
 def restrict(indptr, members, fine, coarse):
-    """Write the sum over each aggregate's members into `coarse`: P^T fine.
+    """coarse = P^T fine: the sum over the members of each aggregate.
 
-    Members are added in their order, in runs of 32; then the sums of the runs. Vectors are contiguous, (N,)
-    or (N, k); nothing is allocated.
+    Members are added in their order in runs of 32, then the sums of the runs: the same bits on every device.
+    Vectors are contiguous, (N,) or (N, k); nothing is allocated.
     """
     _run(sum_members, coarse, readonly(indptr), readonly(members), readonly(_columns(fine)), _columns(coarse))
 
 
 def prolong_add(aggregates, coarse, fine):
-    """Add to each vertex the value of its aggregate: fine += P coarse."""
+    """fine += P coarse: each unknown adds the value of its aggregate."""
     _run(add_values, fine, readonly(aggregates), readonly(_columns(coarse)), _columns(fine))
 
 
@@ -29,7 +29,7 @@ def _columns(vector):
 
 
 def _run(function, target, *arguments):
-    """Call a parallel kernel, or its code alone where no second thread is woken that needs a guard."""
+    """Call a parallel kernel; small ones without the guard that parallel execution needs."""
     if target.shape[0] <= ROWS_AT_ONCE:
         function = getattr(function, "dispatcher", function)
     function(*arguments)

@@ -1,7 +1,7 @@
-"""The vector work of multigrid cycles: products fused with what follows from them.
+"""Vector operations of multigrid cycles: sparse products fused with updates and dot products.
 
 Vectors are contiguous (n, k) arrays, and nothing is allocated. Sums over vectors have a fixed order, for any
-number of threads: rows of a chunk one after the other, then the chunks.
+number of threads: within a chunk of rows, then over the chunks.
 """
 
 import numpy as np
@@ -12,22 +12,22 @@ from ..runtime.jit import helper, kernel
 
 ROWS_AT_ONCE = 4096  # rows of a chunk
 
-# What `KrylovSteps` finds for each column: the factors of the two directions, and what belongs to the first.
+# The scalars of `KrylovSteps` for each column: the factors of both directions, and the first one's curvature.
 FIRST, SECOND, CURVATURE = range(3)
 
 
 class Matrix:
-    """A sparse matrix of any shape, as the functions here take it."""
+    """A sparse matrix of any shape, prepared for the functions here."""
 
     def __init__(self, indptr, indices, data, longest_row):
         self.arrays = tuple(map(readonly, (indptr, indices, data)))
 
 
 class KrylovSteps:
-    """Two directions c and d that are combined so that a system A x = b is solved best.
+    """The two Krylov steps of a K-cycle: the best combination of two directions c and d for A x = b.
 
-    In A's norm where `definite`, otherwise in that of the residual. A direction that adds nothing gets the
-    factor 0.
+    Flexible conjugate gradients where `definite`, which minimize the error in A's norm; otherwise GCR, which
+    minimizes the norm of the residual. A second direction that depends on the first one gets the factor 0.
     """
 
     def __init__(self, rows, columns, dtype, definite):
@@ -37,14 +37,14 @@ class KrylovSteps:
         self._scalars = np.zeros((3, columns), wide)
 
     def first_step(self, matrix, c, b, v, rest):
-        """Find the factor of c: v = A c, and what it leaves of b in `rest`."""
+        """The factor of c; v = A c, and `rest` is the residual b - factor v."""
         sums, scalars = self._partials, self._scalars
         _run(multiply_first, c, *matrix.arrays, readonly(c), readonly(b), v, sums, self.definite)
         settle_first(sums, scalars)
         _run(subtract, v, scalars[FIRST], readonly(b), readonly(v), rest)
 
     def second_step(self, matrix, d, v, rest):
-        """Find the factor of d, and the one of c beside it."""
+        """The factors of d and c, after d was orthogonalized against c."""
         sums = self._partials
         _run(
             multiply_second, d, *matrix.arrays, readonly(d), readonly(v), readonly(rest), sums, self.definite
@@ -52,7 +52,7 @@ class KrylovSteps:
         settle_second(sums, self._scalars)
 
     def combine(self, c, d):
-        """Combine the directions into c."""
+        """c = (factor of c) c + (factor of d) d."""
         _run(add_both, c, self._scalars, c, readonly(d))
 
 
@@ -102,7 +102,7 @@ def clear(x):
 
 
 def copy(source, target):
-    """Copy (n, k) arrays of any strides, of which one may be of double precision."""
+    """Copy (n, k) arrays of any strides; one of them may be of double precision."""
     target[...] = source
 
 
@@ -112,7 +112,7 @@ def multiply_dense(inverse, b, x):
 
 
 def _run(function, target, *arguments):
-    """Call a parallel kernel, or its code alone where no second thread is woken that needs a guard."""
+    """Call a parallel kernel; small ones without the guard that parallel execution needs."""
     if target.shape[0] <= ROWS_AT_ONCE:
         function = getattr(function, "dispatcher", function)
     function(*arguments)
@@ -128,7 +128,7 @@ def chunks_of(vector):
     return (vector.shape[0] + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
 
 
-# The product of a row and a column.
+# The dot product of a row and a column of x.
 @helper
 def row_product(indptr, indices, data, row, x, column):
     total = x.dtype.type(0)
@@ -184,7 +184,7 @@ def scale_rows(weights, factor, b, x):
                 x[row, column] = weight * b[row, column]
 
 
-# v = A c, with the sums of conj(t) v and conj(t) b in each chunk; t is c where A is definite, else v.
+# v = A c, and the dot products <t, v> and <t, b> of each chunk; t is c where A is definite, else v.
 @kernel(parallel=True)
 def multiply_first(indptr, indices, data, c, b, v, partials, definite):
     wide = partials.dtype.type
@@ -200,7 +200,7 @@ def multiply_first(indptr, indices, data, c, b, v, partials, definite):
                 sums[1, column] += test * wide(b[row, column])
 
 
-# The sums of conj(t) v, conj(t) A d and conj(t) rest in each chunk; t is d where A is definite, else A d.
+# The dot products <t, v>, <t, A d> and <t, rest> of each chunk; t is d where A is definite, else A d.
 @kernel(parallel=True)
 def multiply_second(indptr, indices, data, d, v, rest, partials, definite):
     wide = partials.dtype.type

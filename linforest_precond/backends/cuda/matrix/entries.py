@@ -1,4 +1,4 @@
-"""The stored entries of a matrix: checked in one pass, sorted, turned into magnitudes, made symmetric."""
+"""The stored entries of a matrix: scanned in one pass, sorted, transposed, symmetrized, their magnitudes."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from .sums import CHUNK, tree_sum_on_device
 
-# The words of a report, in the order of `Report` in chunks.cuh.
+# The words of a report, in the order of `Report` in entry_tiles.cuh.
 BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, WORDS = range(7)
 
 
 def scan(indptr, indices, data, scale=1.0):
-    """Look at every entry once: indices in range, finite, sorted, symmetric, and the off-diagonal sum."""
+    """One pass over the entries: in range, finite, sorted, symmetric? Also the diagonal and the weights."""
     rows, nnz = indptr.size - 1, indices.size
     program = kernels("matrix/entries", VALUE=data.dtype.type, INDEX=indices.dtype.type)
     chunks = -(-nnz // CHUNK)
@@ -25,7 +25,7 @@ def scan(indptr, indices, data, scale=1.0):
     arguments = indptr, indices, data, rows, nnz, float(scale), chunk_row, chunk_sums, diagonal, report
     launch(program.scan_entries, arguments)
     tree_sum_on_device(chunk_sums, report[WORDS:].view(np.float64))
-    words = report.get()  # stall: nothing may go on before the matrix is known to be good
+    words = report.get()  # stall: indices must be valid before they are used
     total, adjacent = map(float, words[WORDS:].view(np.float64))
     return EntryScan(
         first_bad_row=first_place(words[BAD_ROW]),
@@ -41,19 +41,19 @@ def scan(indptr, indices, data, scale=1.0):
 
 
 def first_place(word):
-    """A place that was reported as its complement, -1 for none."""
+    """Decodes a slot that was reported as its complement; -1 for none."""
     return int(~word) if word else -1
 
 
 def sort_entries(rows, cols, n):
-    """The order of entries by (row, column), stable, and where each row begins."""
+    """The stable order of entries by (row, column), and the row pointers."""
     keys = rows.astype(np.int64) * n + cols
     order = cupy.argsort(keys, kind="stable")
     return order, cupy.searchsorted(keys[order], cupy.arange(n + 1) * n)
 
 
 def canonical(rows, cols, data, n, index_dtype):
-    """Sort triplets by (row, column), stably, and sum duplicates left to right as given."""
+    """The CSR arrays of triplets: stably sorted by (row, column), duplicates summed left to right."""
     keys = rows.astype(np.int64) * n + cols
     order = cupy.argsort(keys, kind="stable")
     keys = keys[order]
@@ -69,7 +69,7 @@ def canonical(rows, cols, data, n, index_dtype):
 
 
 def lanes_for(nnz, n):
-    """Lanes to a row: about the mean number of its entries."""
+    """Lanes per row: about the mean row length."""
     return next(width for width in (4, 8, 16, 32) if width * n >= 0.8 * nnz or width == 32)
 
 
@@ -95,7 +95,7 @@ def transposed(indptr, indices, data):
 
 
 def magnitudes(data):
-    """Magnitudes by one written-out IEEE formula; finite entries have finite magnitudes."""
+    """Magnitudes by one explicit IEEE formula on every backend; those of finite entries are finite."""
     weights = cupy.empty(data.shape, data.real.dtype)
     program = kernels("matrix/entries", VALUE=data.dtype.type, INDEX=np.int32)
     launch(program.magnitudes, (data, data.size, weights))
@@ -103,23 +103,23 @@ def magnitudes(data):
 
 
 def symmetrized(indptr, indices, weights):
-    """The magnitudes of A plus those of its transpose, on A's own pattern where that is symmetric."""
+    """|A| + |A|^T as CSR arrays, and whether its pattern is A's own."""
     program = kernels("matrix/entries", VALUE=weights.dtype.type, INDEX=indices.dtype.type)
     rows = rows_of(indptr, indices.size)
     sums = cupy.empty(indices.size, weights.dtype)
-    lonely, any_lonely = cupy.empty(indices.size, bool), cupy.zeros(1, np.uint32)
-    launch(program.add_mirrors, (indptr, indices, rows, weights, indices.size, sums, lonely, any_lonely))
-    if not any_lonely.item():  # stall: decides how much memory the graph needs
+    unpaired, any_unpaired = cupy.empty(indices.size, bool), cupy.zeros(1, np.uint32)
+    launch(program.add_mirrors, (indptr, indices, rows, weights, indices.size, sums, unpaired, any_unpaired))
+    if not any_unpaired.item():  # stall: decides how much memory the graph needs
         return indptr, indices, sums, True
-    lonely = cupy.flatnonzero(lonely)  # stall: CuPy counts them to allocate
-    # The mirror images in CSR order: by column, and within a column by row, as they come.
-    lonely = lonely[cupy.argsort(indices[lonely], kind="stable")]
-    added = indices[lonely], rows[lonely], sums[lonely]
+    unpaired = cupy.flatnonzero(unpaired)  # stall: CuPy counts them to allocate
+    # The mirror images in CSR order: sorted by column; within a column rows ascend already.
+    unpaired = unpaired[cupy.argsort(indices[unpaired], kind="stable")]
+    added = indices[unpaired], rows[unpaired], sums[unpaired]
     return *_merged(program, (indptr, rows, indices, sums), added), False
 
 
 def _merged(program, stored, added):
-    """One CSR pattern of two that share no entry."""
+    """The sum of two CSR matrices that share no entry."""
     indptr, *stored = stored
     vertices = cupy.arange(indptr.size, dtype=indptr.dtype)
     added_ptr = cupy.searchsorted(added[0], vertices).astype(indptr.dtype)

@@ -1,4 +1,4 @@
-"""The 128-bit sum that tells one pattern of stored entries from another, the same on every backend."""
+"""A 128-bit hash of index arrays, the same on every backend."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ..runtime.loader import kernels
 
 
 def digest(arrays):
-    """Two words that sum up the numbers in `arrays` and their places; they stay on the device."""
+    """The two words of the hash, on the device."""
     words = cupy.zeros(2, np.uint64)
     for number, array in enumerate(arrays):
         program = kernels("matrix/pattern_digest", INDEX=array.dtype.type)

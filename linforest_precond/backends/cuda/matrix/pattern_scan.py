@@ -1,4 +1,4 @@
-"""The places of a matrix's stored entries, checked in one pass; values are never looked at."""
+"""The pattern of a matrix, checked in one pass without its values."""
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from .sums import CHUNK
 
 
 def scan_pattern(indptr, indices):
-    """Look at every entry's place once: in range, sorted, symmetric, and the degrees."""
+    """One pass over the indices: are they in range, sorted, symmetric; the degrees and the longest row."""
     rows, nnz = indptr.size - 1, indices.size
     program = kernels("matrix/pattern_scan", INDEX=indices.dtype.type)
     report, chunk_row = cupy.zeros(WORDS, np.uint64), cupy.empty(-(-nnz // CHUNK), indices.dtype)
     degrees = cupy.empty(rows, np.int32)
     launch(program.chunk_rows_of_pattern, (indptr, rows, nnz, chunk_row, degrees, report))
     launch(program.scan_pattern, (indptr, indices, rows, nnz, chunk_row, degrees, report))
-    words = report.get()  # stall: nothing may go on before the pattern is known to be good
+    words = report.get()  # stall: indices must be valid before they are used
     return PatternScan(
         first_bad_row=first_place(words[BAD_ROW]),
         first_out_of_range=first_place(words[OUT_OF_RANGE]),

@@ -1,18 +1,18 @@
-"""How many entries of short rows a block stages in shared memory, and how many lanes share a longer row."""
+"""Staging of short rows in shared memory, and the number of lanes per longer row."""
 
 import numpy as np
 
 from ..runtime.launch import BLOCK
 
-# Rows of this mean length at most are staged in shared memory, a thread to a row.
+# Up to this mean length rows are staged in shared memory, a thread per row.
 STAGED_MEAN = 16
 STAGED_BYTES = 40 * 1024
 
 
 def staged_entries(mean, entry_bytes):
-    """Entries that a block stages: those of its rows, and some more where rows differ.
+    """Entries that a block stages: those of BLOCK rows of mean length, and a tenth more.
 
-    A multiple of 32, so that wide indices behind as many narrow weights are aligned.
+    A multiple of 32, so that 64-bit indices stored behind 32-bit weights are aligned.
     """
     return 32 * min(STAGED_BYTES // entry_bytes // 32, int(np.ceil(BLOCK * mean * 1.1 / 32)) + 1)
 

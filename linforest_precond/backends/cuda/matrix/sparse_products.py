@@ -1,25 +1,25 @@
-"""Products of two sparse matrices."""
+"""Products of two sparse matrices by rows."""
 
 import numpy as np
 
 from ..runtime.lazy_cupy import cupy
 from .row_merging import merge_rows
 
-# Terms that are merged at a time.
+# Terms that are merged at a time: a limit on work space.
 TERMS_AT_ONCE = 2**26
 
 
 def multiply(left, right, width):
     """The CSR arrays of a product of CSR arrays; `width` is that of the second matrix.
 
-    Terms are added in the order of the first matrix's entries. Zeros that result are kept.
+    Terms are added in the order of the first matrix's entries. Entries that sum to zero stay stored.
     """
     merged = merge_rows(right, left[0], left[1], weights=left[2], most_terms=TERMS_AT_ONCE)
     return _in_parts(left, right) if merged is None else merged
 
 
 def _in_parts(left, right):
-    """The same, some rows at a time."""
+    """The same for consecutive rows with about equal numbers of terms, one part at a time."""
     terms = cupy.zeros(left[1].size + 1, np.int64)
     cupy.cumsum((right[0][1:] - right[0][:-1])[left[1]], out=terms[1:])
     of_rows = terms[left[0]]

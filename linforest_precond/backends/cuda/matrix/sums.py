@@ -1,4 +1,4 @@
-"""Sums of a fixed shape: the same bits as on the CPU."""
+"""Sums by a tree of fixed shape: the same bits as on the CPU."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Multigrid: strength of connection, interpolation, Galerkin products, the vector work of cycles."""
+"""Multigrid: strength of connection, interpolation, Galerkin products, vector operations of cycles."""
 
 from . import dense as dense
 from . import galerkin as galerkin

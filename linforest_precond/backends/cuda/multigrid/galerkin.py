@@ -1,4 +1,4 @@
-"""The matrix between aggregates: P^T A P, where P has a one in each row."""
+"""The Galerkin product P^T A P for the tentative prolongator P of aggregates: a one in each row."""
 
 from ..matrix.row_merging import merge_rows
 from ..runtime.launch import launch
@@ -6,19 +6,19 @@ from ..runtime.loader import kernels
 
 
 def coarse_matrix(csr, aggregates, indptr, members):
-    """Add up the entries between the members of each two aggregates, in (row, column) order.
+    """The CSR arrays of P^T A P, columns ascending; each entry is summed in (row, column) order of A.
 
-    Takes the aggregates and their members (`aggregates.members_of`). Returns CSR arrays with ascending
-    columns: an entry for every two aggregates between which one is stored, zeros included.
+    Takes each unknown's aggregate, and the members of the aggregates (`aggregates.members_of`). Entries that
+    sum to zero stay stored.
     """
     return merge_rows((csr.indptr, csr.indices, csr.data), indptr, members, coarse_columns=aggregates)
 
 
 def mirror_upper(indptr, indices, data):
-    """Let entries below the diagonal be the conjugates of those above it, and the diagonal real, in place.
+    """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
 
-    For coarse matrices of Hermitian ones, whose pattern is symmetric: their sums run in another order on
-    either side of the diagonal, so they are Hermitian to rounding only.
+    For Galerkin products of Hermitian matrices, whose pattern is symmetric: sums on either side of the
+    diagonal run in different orders, so that the product is Hermitian only up to rounding.
     """
     program = kernels("multigrid/galerkin", VALUE=data.dtype.type, INDEX=indices.dtype.type)
     launch(program.copy_upper, (indptr, indices, indptr.size - 1, data))

@@ -1,4 +1,4 @@
-"""Interpolation along paths: every second vertex of a path stays, those between are means of two."""
+"""Interpolation along paths: every second vertex is kept, those between are weighted means of two."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ PATHS = Struct("Paths", "multigrid/path_interpolation.cu", neighbors="P", positi
 
 
 def interpolate(neighbors, positions, sizes, groups, count):
-    """CSR arrays of the interpolation, in double precision, and how many vertices stay.
+    """The CSR arrays of the prolongator, in double precision, and the number of vertices that are kept.
 
-    Takes the neighbours of each vertex on its path and the sizes of the couplings to them, and `count` groups
-    of vertices: one on a path, and those that take its value, or a single one.
+    Takes the neighbours of each vertex on its path and the magnitudes of the couplings to them, and `count`
+    groups of vertices: one on a path (the host) and those that take its value, or a single one.
     """
     n, index = groups.size, groups.dtype
     program = kernels("multigrid/path_interpolation", WEIGHT=sizes.dtype.type, INDEX=index.type)

@@ -1,6 +1,7 @@
-"""The vector work of multigrid cycles: products fused with what follows from them, on the device.
+"""Vector operations of multigrid cycles: sparse products fused with updates and dot products.
 
-Vectors are contiguous (n, k) arrays. Nothing is allocated and nothing read back: cycles can be captured.
+Vectors are contiguous (n, k) arrays. Nothing is allocated and nothing read back: CUDA graphs can capture a
+cycle.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
 from ..runtime.structs import Struct
 
-# The constants of columns.cuh, and the structs of cycles.cu.
+# The constants and the struct of column_sums.cuh, and the structs of vector_ops.cu.
 THREADS = 256
 SCALARS = 3
 SUMS_AT_ONCE = 3
@@ -22,14 +23,14 @@ STRIDED = Struct("Strided", "multigrid/vector_ops.cu", at="P", wide="q", row="q"
 
 
 class Matrix:
-    """A sparse matrix of any shape, as the functions here take it."""
+    """A sparse matrix of any shape, prepared for the functions here."""
 
     def __init__(self, indptr, indices, data, longest_row):
         self.rows, self._held = indptr.size - 1, (indptr, indices, data)
         is_long = int(longest_row > LONGEST_ROW)
         self.program = _program(data.dtype, indices.dtype, is_long)
         self.struct = MATRIX(indptr=indptr, indices=indices, data=data, rows=self.rows)
-        # Rows that a block takes at a time.
+        # Rows that a block multiplies at a time: a warp to a row where some are long, else a thread.
         self.rows_at_once = THREADS // 32 if is_long else THREADS
 
     def launch(self, name, columns, *arguments):
@@ -38,10 +39,10 @@ class Matrix:
 
 
 class KrylovSteps:
-    """Two directions c and d that are combined so that a system A x = b is solved best.
+    """The two Krylov steps of a K-cycle: the best combination of two directions c and d for A x = b.
 
-    In A's norm where `definite`, otherwise in that of the residual. A direction that adds nothing gets the
-    factor 0.
+    Flexible conjugate gradients where `definite`, which minimize the error in A's norm; otherwise GCR, which
+    minimizes the norm of the residual. A second direction that depends on the first one gets the factor 0.
     """
 
     def __init__(self, rows, columns, dtype, definite):
@@ -51,18 +52,18 @@ class KrylovSteps:
         self._program = _program(dtype)
 
     def first_step(self, matrix, c, b, v, rest):
-        """Find the factor of c: v = A c, and what it leaves of b in `rest`."""
+        """The factor of c; v = A c, and `rest` is the residual b - factor v."""
         arguments = self._sums, c, b, v, self._definite, self._scalars
         matrix.launch("first_step", c.shape[1], *arguments)
         _launch_entries(self._program.subtract, v, (self._rows, self._columns, self._scalars, b, v, rest))
 
     def second_step(self, matrix, d, v, rest):
-        """Find the factor of d, and the one of c beside it."""
+        """The factors of d and c, after d was orthogonalized against c."""
         arguments = self._sums, d, v, rest, self._definite, self._scalars
         matrix.launch("second_step", d.shape[1], *arguments)
 
     def combine(self, c, d):
-        """Combine the directions into c."""
+        """c = (factor of c) c + (factor of d) d."""
         _launch_entries(self._program.combine, c, (self._rows, self._columns, self._scalars, c, d))
 
 
@@ -119,7 +120,7 @@ def clear(x):
 
 
 def copy(source, target):
-    """Copy (n, k) arrays of any strides, of which one may be of double precision."""
+    """Copy (n, k) arrays of any strides; one of them may be of double precision."""
     narrow = min(source.dtype, target.dtype, key=lambda dtype: dtype.itemsize)
     rows, columns = source.shape
     both = (_strided(array, narrow) for array in (source, target))
@@ -154,7 +155,7 @@ def _launch_entries(kernel, vector, arguments):
 
 
 def _sums(columns, dtype):
-    """Room for the sums of blocks, as a struct, and what it points at."""
+    """Work space for the partial sums of blocks as a struct, and the arrays that it refers to."""
     if columns > THREADS:
         raise ValueError(f"vectors must have at most {THREADS} columns on cuda, got {columns}")
     partials = cupy.empty(LARGEST_GRID * SUMS_AT_ONCE * columns, wide_type(dtype))

@@ -3,7 +3,8 @@
 
 // A pair is two vertices, or a lone one and a ghost, which is written NO_VERTEX. Values are weights: VALUE is real.
 
-// Flags the vertices that open a pair: those without a partner before them. A prefix sum over the flags numbers the pairs.
+// Flags the vertices that open a pair: those without a partner before them. A prefix sum over the flags numbers the
+// pairs.
 extern "C" __global__ void mark_leads(const INDEX* __restrict__ partners, i64 vertices, INDEX* __restrict__ leads) {
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += (i64)gridDim.x * blockDim.x)
         leads[v] = partners[v] < 0 || partners[v] > v;
@@ -171,8 +172,8 @@ extern "C" __global__ void pack_keys(const INDEX* __restrict__ row_of, const IND
     }
 }
 
-// Segmented sum over the sorted entries: a thread adds up the words from one head on that share pair and column, at most
-// four.
+// Segmented sum over the sorted entries: a thread adds up the words from one head on that share pair and column, at
+// most four.
 extern "C" __global__ void merge_sorted(const u64* __restrict__ words, const i64* __restrict__ order,
                                         const VALUE* __restrict__ values, i64 entries, const i64* __restrict__ heads,
                                         i64 merged, INDEX* __restrict__ indices, VALUE* __restrict__ weights) {

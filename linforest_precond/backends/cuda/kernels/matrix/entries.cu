@@ -1,7 +1,7 @@
 #include "runtime/common.cuh"
 #include "matrix/entry_tiles.cuh"
 
-// Reports the bad ones among a thread's entries of a chunk.
+// Reports those of a thread's entries of a chunk that are out of range or nonfinite.
 __device__ __noinline__ void report_entries(const INDEX* indices, const VALUE* data, i64 first, i64 end, i64 rows,
                                             u64* report) {
     for (i64 slot = first; slot < end; slot += LANES) {
@@ -10,13 +10,14 @@ __device__ __noinline__ void report_entries(const INDEX* indices, const VALUE* d
     }
 }
 
+// Finds the first row of each chunk of entries, and checks the row pointers.
 extern "C" __global__ void chunk_rows(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
                                       INDEX* __restrict__ chunk_row, u64* report) {
     find_chunk_rows(indptr, rows, entries, chunk_row, nullptr, report);
 }
 
-// A number that an edge {low, high} of this weight has and hardly another: both halves of a 128-bit
-// product. Only whether the numbers above and below the diagonal cancel is ever seen.
+// Hash of an edge {low, high} and its weight, from both halves of a 128-bit product. The matrix is symmetric if the
+// hashes above and below the diagonal cancel; their values are never reported.
 __device__ __forceinline__ u64 edge_hash(INDEX low, INDEX high, u64 weight_bits) {
     const u64 pair =
         sizeof(INDEX) == 4 ? (u64)(u32)high << 32 | (u32)low : (u64)high * 0x9E3779B97F4A7C15ull + (u64)low;
@@ -36,16 +37,16 @@ struct Chunk {
 __device__ __forceinline__ double negative(double a) { return -a; }
 __device__ __forceinline__ float negative(float a) { return __uint_as_float(__float_as_uint(a) ^ 0x80000000u); }
 
-// What a thread has found out so far.
+// The partial results of a thread.
 struct Findings {
-    u64 symmetry;      // hashes above the diagonal minus those below
-    u64 below;         // how many those are: they were subtracted one too much each
-    INDEX least_step;  // from a column to the next in its row
+    u64 symmetry;      // hashes above the diagonal plus complements (-hash - 1) of those below
+    u64 below;         // number of entries below: corrects the complements
+    INDEX least_step;  // the least difference of consecutive columns of a row
 };
 
-// Looks at the parts of rows that lie in a chunk. Diagonal entries lose their weight, those beside the diagonal are marked
-// by a minus sign.
-struct Look {
+// Scans the part of a row that lies in a chunk. Copies the diagonal and zeroes its weight; marks weights on the sub-
+// and superdiagonal by a minus sign.
+struct RowScan {
     const Chunk& chunk;
     const INDEX* __restrict__ indices;
     const VALUE* __restrict__ data;
@@ -53,11 +54,11 @@ struct Look {
     Findings& found;
 
     template <int WIDTH>
-    __device__ __forceinline__ void operator()(Together<WIDTH>, const RowPart& part) const {
+    __device__ __forceinline__ void operator()(Lanes<WIDTH>, const RowPart& part) const {
         const INDEX row = part.row;
         int i = part.begin + threadIdx.x % WIDTH;
         if (i >= part.end) return;
-        INDEX previous = i > part.begin ? chunk.columns[i - 1] : part.begun ? indices[chunk.base - 1] : NO_VERTEX;
+        INDEX previous = i > part.begin ? chunk.columns[i - 1] : part.continued ? indices[chunk.base - 1] : NO_VERTEX;
 #pragma unroll 1
         for (; i < part.end; i += WIDTH) {
             const INDEX column = chunk.columns[i];
@@ -71,7 +72,7 @@ struct Look {
             }
             const WEIGHT weight = chunk.weights[i];
             if (rank_of(weight) == 0) continue;
-            // All bits set below the diagonal: a complement is a negative less one.
+            // All bits set below the diagonal: exclusive or then gives the complement, -hash - 1.
             const INDEX below = (column - row) >> (8 * sizeof(INDEX) - 1);
             found.symmetry += edge_hash(min(row, column), max(row, column), bits(weight)) ^ (u64)(i64)below;
             found.below -= (i64)below;
@@ -80,8 +81,8 @@ struct Look {
     }
 };
 
-// Brings a chunk's columns and weights into shared memory, 0 beyond its end; returns whether any of the thread's
-// entries is bad. All loads are under way before the first is looked at.
+// Stages a chunk's columns and weights in shared memory, padded with zeros; returns whether any of the thread's
+// entries is out of range or nonfinite. All loads are issued before the first is used (memory-level parallelism).
 template <bool WHOLE>
 __device__ __forceinline__ bool stage(const Chunk& chunk, const INDEX* __restrict__ indices,
                                       const VALUE* __restrict__ data, i64 rows) {
@@ -105,9 +106,9 @@ __device__ __forceinline__ bool stage(const Chunk& chunk, const INDEX* __restric
     return bad;
 }
 
-// One pass over all entries: are they finite, in range, sorted, symmetric, what do they weigh, and what is
-// on the diagonal (zeroed before)? A block takes a chunk of entries at a time into shared memory, looks at
-// each entry by itself, then at the rows, then adds up the weights: all of them, and those beside the diagonal.
+// One pass over all entries: finite, in range, sorted, symmetric? Also their weights, and the diagonal (zero at
+// first). A block stages a chunk of entries at a time, checks each entry, scans the rows, then sums the weights by
+// the fixed tree: of all entries, and of those on the sub- and superdiagonal.
 extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
     scan_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
                  i64 rows, i64 entries, double scale, const INDEX* __restrict__ chunk_row,
@@ -128,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
                                               : stage<false>(chunk, indices + base, data + base, rows);
         if (bad) report_entries(indices, data, base + t, base + chunk.count, rows, report);
         __syncthreads();
-        for_each_part(indptr, first_row, last_row, base, chunk.count, Look{chunk, indices, data, diagonal, found});
+        for_each_part(indptr, first_row, last_row, base, chunk.count, RowScan{chunk, indices, data, diagonal, found});
         __syncthreads();
         double sums[2] = {0.0, 0.0};
 #pragma unroll
@@ -145,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
     if (found.least_step <= 0) report[UNSORTED] = 1;
 }
 
-// The row of every entry, `width` threads to a row.
+// The row of every entry, `width` lanes per row.
 extern "C" __global__ void fill_rows(const INDEX* __restrict__ indptr, i64 rows, int width,
                                      INDEX* __restrict__ row_of) {
     const i64 groups = (i64)gridDim.x * blockDim.x / width;
@@ -153,13 +154,14 @@ extern "C" __global__ void fill_rows(const INDEX* __restrict__ indptr, i64 rows,
         for (i64 slot = indptr[row] + threadIdx.x % width; slot < indptr[row + 1]; slot += width) row_of[slot] = row;
 }
 
+// The magnitude of every entry.
 extern "C" __global__ void magnitudes(const VALUE* __restrict__ data, i64 entries, WEIGHT* __restrict__ weights) {
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x)
         weights[i] = magnitude(data[i]);
 }
 
-// Each distinct entry adds its duplicates left to right; `order` sorts the entries, `heads` marks where
-// in that order the distinct ones begin.
+// Segmented sum over sorted entries: a thread adds the duplicates of an entry left to right. `order` sorts the entries,
+// `heads` are the places in that order where distinct ones begin.
 extern "C" __global__ void sum_duplicates(const VALUE* __restrict__ data, const i64* __restrict__ order,
                                           const i64* __restrict__ heads, i64 distinct, i64 entries,
                                           VALUE* __restrict__ sums) {
@@ -171,28 +173,29 @@ extern "C" __global__ void sum_duplicates(const VALUE* __restrict__ data, const 
     }
 }
 
+// The sum of two magnitudes, at most the largest finite number.
 __device__ __forceinline__ WEIGHT clamped_sum(WEIGHT a, WEIGHT b) {
     const WEIGHT largest = sizeof(WEIGHT) == 4 ? (WEIGHT)3.4028234663852886e38 : (WEIGHT)1.7976931348623157e308;
     const WEIGHT sum = plus(a, b);
     return rank_of(sum) < rank_of(largest) ? sum : largest;
 }
 
-// Adds to each entry's magnitude that of its mirror image; entries that have none are flagged.
+// |A| + |A|^T on A's pattern: adds the magnitude of each entry's mirror image; entries without one are flagged.
 extern "C" __global__ void add_mirrors(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                        const INDEX* __restrict__ row_of, const WEIGHT* __restrict__ data, i64 entries,
-                                       WEIGHT* __restrict__ weights, u8* __restrict__ lonely, u32* any_lonely) {
+                                       WEIGHT* __restrict__ weights, u8* __restrict__ unpaired, u32* any_unpaired) {
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
         const INDEX row = row_of[i], column = indices[i];
         const i64 mirror = find_column(indices, (i64)indptr[column], (i64)indptr[column + 1], row);
         const WEIGHT own = magnitude(data[i]);
         weights[i] = mirror < 0 ? own : clamped_sum(own, magnitude(data[mirror]));
-        lonely[i] = mirror < 0;
-        if (mirror < 0) *any_lonely = 1;
+        unpaired[i] = mirror < 0;
+        if (mirror < 0) *any_unpaired = 1;
     }
 }
 
-// Merges two CSR patterns that share no entry: moves each entry of one behind those of the other,
-// `other_ptr` and `other_indices`, that come before it. Run once for either side.
+// Merges two CSR matrices that share no entry: an entry's place is its own number plus the number of the other matrix's
+// entries before it, by binary search. Run once for either side.
 extern "C" __global__ void merge_entries(const INDEX* __restrict__ row_of, const INDEX* __restrict__ indices,
                                          const WEIGHT* __restrict__ weights, i64 entries,
                                          const INDEX* __restrict__ other_ptr, const INDEX* __restrict__ other_indices,

@@ -1,18 +1,18 @@
-// What the scans of a matrix share: chunks of its stored entries, and what is reported of them.
+// Scans of a matrix in chunks of stored entries, and the report of what they find.
 
-// What a scan of the entries reports, one 64-bit word each. Places are stored as their complement and
-// raised by atomicMax, so that zeroed memory means "none" and the first place wins.
+// The report of a scan, one 64-bit word each. Slots are stored as their complement by atomicMax: zeroed memory means
+// none, and the first slot wins.
 enum Report { BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, WORDS };
 
 __device__ __forceinline__ void report_first(u64* report, Report kind, u64 place) { atomicMax(report + kind, ~place); }
 
-// As unsigned numbers, negative columns are beyond the last.
+// Compared as unsigned: negative columns are too large.
 __device__ __forceinline__ bool is_outside(INDEX column, i64 rows) {
     return sizeof(INDEX) == 4 ? (u32)column >= (u32)rows : (u64)column >= (u64)rows;
 }
 
-// Notes for every chunk of entries the row in which it begins, checks that row offsets rise, and fills in the rows'
-// lengths, if these are asked for.
+// Finds the row in which each chunk of entries begins, checks that row pointers ascend, and finds the longest row;
+// writes the rows' lengths unless `lengths` is null.
 __device__ __forceinline__ void find_chunk_rows(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
                                                 INDEX* __restrict__ chunk_row, int* __restrict__ lengths, u64* report) {
     INDEX longest = 0;
@@ -38,7 +38,7 @@ __device__ __forceinline__ void find_chunk_rows(const INDEX* __restrict__ indptr
             }
             longest = max(longest, (INDEX)(end - begin));
             if (lengths) lengths[row] = (int)(end - begin);
-            // Most rows lie inside one chunk.
+            // Most rows begin and end inside one chunk.
             if (begin % CHUNK && begin / CHUNK == (end - 1) / CHUNK) continue;
             for (i64 chunk = ((i64)begin + CHUNK - 1) / CHUNK; chunk * CHUNK < end; ++chunk) chunk_row[chunk] = row;
         }
@@ -47,11 +47,11 @@ __device__ __forceinline__ void find_chunk_rows(const INDEX* __restrict__ indptr
     if (threadIdx.x % 32 == 0 && (u64)longest > report[LONGEST_ROW]) atomicMax(report + LONGEST_ROW, (u64)longest);
 }
 
-// The part of a row that lies in a chunk: its places there, and whether it began in an earlier one.
+// The part of a row that lies in a chunk: its places there, and whether it continues from the chunk before.
 struct RowPart {
     INDEX row;
     int begin, end;
-    bool begun;
+    bool continued;
 };
 
 __device__ __forceinline__ RowPart part_in_chunk(const INDEX* __restrict__ indptr, INDEX row, i64 base, int count) {
@@ -61,40 +61,40 @@ __device__ __forceinline__ RowPart part_in_chunk(const INDEX* __restrict__ indpt
 
 __device__ __forceinline__ RowPart from_lane(const RowPart& part, int lane) {
     return {__shfl_sync(FULL_WARP, part.row, lane), __shfl_sync(FULL_WARP, part.begin, lane),
-            __shfl_sync(FULL_WARP, part.end, lane), (bool)__shfl_sync(FULL_WARP, (int)part.begun, lane)};
+            __shfl_sync(FULL_WARP, part.end, lane), (bool)__shfl_sync(FULL_WARP, (int)part.continued, lane)};
 }
 
-// How many threads look at a part together.
+// The number of lanes that share a part.
 template <int COUNT>
-struct Together {};
+struct Lanes {};
 
-// WIDTH threads to a row, and a warp where its part has more than `most` entries. Rows are dealt out to the warps in turn
-// where a row has more than one thread: neighbours are often long alike.
-template <int WIDTH, typename Look>
-__device__ __forceinline__ void share_parts(const INDEX* __restrict__ indptr, INDEX first_row, INDEX last_row, i64 base,
-                                            int count, int most, const Look& look) {
+// Load balancing: WIDTH lanes per row, a warp for parts of more than `most` entries. With several lanes per row,
+// consecutive rows go to different warps: neighbouring rows are often of similar length.
+template <int WIDTH, typename Scan>
+__device__ __forceinline__ void balance_parts(const INDEX* __restrict__ indptr, INDEX first_row, INDEX last_row,
+                                              i64 base, int count, int most, const Scan& scan) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int own = WIDTH == 1 ? threadIdx.x : lane / WIDTH * (LANES / 32) + warp;
     for (i64 first = first_row; first <= last_row; first += LANES / WIDTH) {
         RowPart part = {0, 0, 0, false};
         if (first + own <= last_row) part = part_in_chunk(indptr, (INDEX)(first + own), base, count);
         const int length = part.end - part.begin;
-        if (length > 0 && length <= most) look(Together<WIDTH>{}, part);
+        if (length > 0 && length <= most) scan(Lanes<WIDTH>{}, part);
         for (u32 left = __ballot_sync(FULL_WARP, length > most && lane % WIDTH == 0); left; left &= left - 1)
-            look(Together<32>{}, from_lane(part, __ffs(left) - 1));
+            scan(Lanes<32>{}, from_lane(part, __ffs(left) - 1));
     }
 }
 
-// Chunks with fewer rows than this give each row several threads.
+// Rows of chunks with fewer rows than this have several lanes.
 #define MANY_ROWS 96
-#define FEW_THREADS 8
+#define LANES_PER_ROW 8
 
-// Calls look(Together<threads>, part) for the parts of all rows in the chunk that begins at entry `base` and has `count`
-// entries. All threads of the block must come.
-template <typename Look>
+// Calls scan(Lanes<lanes>, part) for the parts of all rows in the chunk that begins at entry `base` and has `count`
+// entries. All threads of the block must call it.
+template <typename Scan>
 __device__ __forceinline__ void for_each_part(const INDEX* __restrict__ indptr, INDEX first_row, INDEX last_row,
-                                              i64 base, int count, const Look& look) {
+                                              i64 base, int count, const Scan& scan) {
     if (last_row - first_row < MANY_ROWS)
-        share_parts<FEW_THREADS>(indptr, first_row, last_row, base, count, 8 * FEW_THREADS, look);
-    else share_parts<1>(indptr, first_row, last_row, base, count, 32, look);
+        balance_parts<LANES_PER_ROW>(indptr, first_row, last_row, base, count, 8 * LANES_PER_ROW, scan);
+    else balance_parts<1>(indptr, first_row, last_row, base, count, 32, scan);
 }

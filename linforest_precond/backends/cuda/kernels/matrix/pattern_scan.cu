@@ -1,50 +1,51 @@
 #include "runtime/common.cuh"
 #include "matrix/entry_tiles.cuh"
 
+// Finds the first row of each chunk of entries, and checks the row pointers.
 extern "C" __global__ void chunk_rows_of_pattern(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
                                                  INDEX* __restrict__ chunk_row, int* __restrict__ lengths,
                                                  u64* report) {
     find_chunk_rows(indptr, rows, entries, chunk_row, lengths, report);
 }
 
-// Two numbers that belong to a vertex.
-__device__ __forceinline__ u32 first_number(u32 vertex) { return mix32(vertex); }
-__device__ __forceinline__ u32 second_number(u32 vertex) { return mix32(vertex ^ 0x5851F42Du); }
+// Two hashes of a vertex.
+__device__ __forceinline__ u32 first_hash(u32 vertex) { return mix32(vertex); }
+__device__ __forceinline__ u32 second_hash(u32 vertex) { return mix32(vertex ^ 0x5851F42Du); }
 
-// What a thread has found out so far. An entry in row i and column j counts first(i) * second(j) - second(i) * first(j):
-// mirror images cancel, and the diagonal counts nothing. Only whether all cancel is ever seen.
+// The partial results of a thread. An entry in row i and column j adds first(i) * second(j) - second(i) * first(j) to
+// `symmetry`: mirror images cancel, and the diagonal adds 0. The pattern is symmetric if all cancel.
 struct Findings {
     u64 symmetry;
-    INDEX least_step;  // from a column to the next in its row
+    INDEX least_step;  // the least difference of consecutive columns of a row
 };
 
-// Looks at the parts of rows that lie in a chunk; `before` is the last column of the chunk before.
-struct Look {
+// Scans the part of a row that lies in a chunk; `before` is the last column of the chunk before.
+struct RowScan {
     const INDEX* columns;
     INDEX before;
     int* __restrict__ degrees;
     Findings& found;
 
     template <int WIDTH>
-    __device__ __forceinline__ void operator()(Together<WIDTH>, const RowPart& part) const {
+    __device__ __forceinline__ void operator()(Lanes<WIDTH>, const RowPart& part) const {
         u64 first_sum = 0, second_sum = 0;
-        INDEX previous = part.begun ? before : NO_VERTEX;
+        INDEX previous = part.continued ? before : NO_VERTEX;
 #pragma unroll 2
         for (int i = part.begin + threadIdx.x % WIDTH; i < part.end; i += WIDTH) {
             const INDEX column = columns[i];
             if (WIDTH > 1 && i > part.begin) previous = columns[i - 1];
             found.least_step = min(found.least_step, (INDEX)(column - previous));
             previous = column;
-            first_sum += first_number((u32)column);
-            second_sum += second_number((u32)column);
+            first_sum += first_hash((u32)column);
+            second_sum += second_hash((u32)column);
             if (column == part.row) atomicSub(degrees + part.row, 1);
         }
-        found.symmetry += first_number((u32)part.row) * second_sum - second_number((u32)part.row) * first_sum;
+        found.symmetry += first_hash((u32)part.row) * second_sum - second_hash((u32)part.row) * first_sum;
     }
 };
 
-// One pass over the places of all entries: are they in range, sorted, symmetric? `degrees` are the rows' lengths at first,
-// and lose the diagonal. A block takes a chunk of entries at a time into shared memory, then looks at the rows.
+// One pass over the indices: in range, sorted, symmetric? `degrees` are the rows' lengths at first, and lose the
+// diagonal. A block stages a chunk of columns at a time in shared memory, then scans the rows.
 extern "C" __global__ void __launch_bounds__(LANES, 6)
     scan_pattern(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows, i64 entries,
                  const INDEX* __restrict__ chunk_row, int* __restrict__ degrees, u64* report) {
@@ -71,7 +72,7 @@ extern "C" __global__ void __launch_bounds__(LANES, 6)
             columns[i] = own[j];
         }
         __syncthreads();
-        for_each_part(indptr, first_row, last_row, base, count, Look{columns, before, degrees, found});
+        for_each_part(indptr, first_row, last_row, base, count, RowScan{columns, before, degrees, found});
         __syncthreads();
     }
     const u64 symmetry = warp_sum(found.symmetry);

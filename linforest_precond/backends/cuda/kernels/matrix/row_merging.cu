@@ -1,9 +1,9 @@
 #include "runtime/common.cuh"
 #include "matrix/row_merging.cuh"
 
-// Sums of fine rows: a coarse row is the sum of its members' rows, each times a weight. With the columns renumbered this is
-// the Galerkin product of aggregates; with the entries of another matrix as members and weights, a sparse product by rows
-// (Gustavson 1978).
+// Sums of fine rows: a coarse row is the sum of its members' rows, each times a weight. With the columns renumbered
+// this is the Galerkin product of aggregates; with the entries of another matrix as members and weights, a sparse
+// product by rows (Gustavson 1978).
 
 // Members whose entries a block can stage at a time.
 #define MEMBERS 512
@@ -150,8 +150,8 @@ __device__ __forceinline__ u64 warp_max(u64 value) {
     return value;
 }
 
-// Counts the entries of each member, shifted by one place for the scan that gives `Groups::starts`, and of all: the scan
-// may overflow, which the host sees by this total.
+// Counts the entries of each member, shifted by one place for the scan that gives `Groups::starts`, and of all: the
+// scan may overflow, which the host sees by this total.
 extern "C" __global__ void count_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ members, i64 count,
                                          INDEX* __restrict__ lengths, u64* sizes) {
     u64 terms = 0;

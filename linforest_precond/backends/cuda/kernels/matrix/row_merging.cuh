@@ -1,15 +1,18 @@
-// Merging of rows: a coarse row gathers the entries of several fine rows (its terms), terms of one column are added up, and
-// columns ascend. Galerkin and sparse products (matrix/row_merging.cu) and the graph of pairs (forest/pairs.cu) do so.
+// Merging of rows: a coarse row gathers the entries of several fine rows (its terms), terms of one column are added
+// up, and columns ascend. Galerkin and sparse products (matrix/row_merging.cu) and the graph of pairs
+// (forest/pairs.cu) do so.
 //
-// Blocks take tiles of coarse rows in turn. Short rows are staged in shared memory: the shortest are sorted by a thread
-// each, for others a team of lanes ranks the columns by counting. Each long row is sorted by the whole block, then summed
-// by segments. Decoupled look-back gives each tile its place in the output, so one pass over the terms does.
+// Blocks take tiles of coarse rows in turn. Short rows are staged in shared memory: the shortest are sorted by a
+// thread each, for others a team of lanes ranks the columns by counting. Each long row is sorted by the whole block,
+// then summed by segments. Decoupled look-back gives each tile its place in the output, so one pass over the terms
+// does.
 //
 // What differs is a type `Terms`:
 //   Term, Sum       a loaded entry; the sum of the terms of one column, which are added in the order of the terms
 //   Members         what a block keeps in shared memory to find the terms of a tile
 //   row(r)          the terms of a coarse row: load(i) gives the i-th
-//   load_tile       fills tile.terms; load_members prepares a chunk, and staged_row(r).load(i) gives its terms, i ascending
+//   load_tile       fills tile.terms
+//   load_members    prepares a chunk, of which staged_row(r).load(i) gives the terms, i ascending
 //   fits            whether Members has room for the rows [first, end)
 //   key, value      of a term: column_of(key) is its column; terms whose key is DROPPED are left out
 //   room_slot       where the i-th entry of a merged row is put that does not fit into shared memory
@@ -23,8 +26,8 @@
 // Lanes of a team, and loads that each lane has in flight.
 #define TEAM 8
 #define IN_FLIGHT 3
-// Terms of a row that a thread merges at most (measured on an H200), that a team merges, and that a block sorts, which is
-// a power of two.
+// Terms of a row that a thread merges at most (measured on an H200), that a team merges, and that a block sorts,
+// which is a power of two.
 #define SERIAL_ROW (sizeof(VALUE) > 8 ? 18 : 32)
 #define SHORT_ROW 128
 #define LONGEST_ROW 4096
@@ -57,8 +60,8 @@ struct MergeTile {
     int chunk_end;
 };
 
-// The consecutive rows of a tile that are in shared memory. After merging, rows of up to SERIAL_ROW terms are compact and
-// sorted; in others, the terms that are not dropped have `places`.
+// The consecutive rows of a tile that are in shared memory. After merging, rows of up to SERIAL_ROW terms are compact
+// and sorted; in others, the terms that are not dropped have `places`.
 struct MergeChunk {
     VALUE values[CAPACITY];
     u32 keys[CAPACITY];
@@ -92,9 +95,9 @@ __device__ __forceinline__ void bitonic_sort(u64* words, int count) {
 #define AGGREGATE (1ull << 62)
 #define INCLUSIVE_PREFIX (1ull << 63)
 
-// Decoupled look-back (Merrill & Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016): the first
-// warp publishes the tile's own count and sums up those before it, back to the nearest inclusive prefix. Tiles are taken
-// in turn, so those before this one are done or running.
+// Decoupled look-back (Merrill & Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016): the
+// first warp publishes the tile's own count and sums up those before it, back to the nearest inclusive prefix. Tiles
+// are taken in turn, so those before this one are done or running.
 __device__ __forceinline__ u64 look_back(u64* states, i64 tile, u64 own) {
     const int lane = threadIdx.x;
     u64 before = 0;
@@ -238,8 +241,8 @@ __device__ __forceinline__ void write_chunk(const MergeTile& tile, const MergeCh
     }
 }
 
-// Merges a long row by the whole block: its terms are sorted by key and number, and each column's first one adds up those
-// after it. Leaves the row in the room and returns its number of entries.
+// Merges a long row by the whole block: its terms are sorted by key and number, and each column's first one adds up
+// those after it. Leaves the row in the room and returns its number of entries.
 template <typename Terms, typename Slot>
 __device__ __forceinline__ int merge_long_row(const Terms& terms, i64 row, int length, u64* words, Slot slot,
                                               const MergeRoom& room) {

@@ -1,8 +1,9 @@
-// Products of a sparse matrix and one column, in one pass over its entries.
+// Products of a sparse matrix and one vector by CSR-Stream (Greathouse & Daga, "Efficient sparse matrix-vector
+// multiplication on GPUs using the CSR storage format", SC 2014).
 #define ENTRIES (sizeof(VALUE) > 8 ? 1024 : 2048)
 
-// Calls take(row, sum) for every row: a block takes THREADS rows at a time, multiplies their entries side by side into
-// shared memory, ENTRIES at a time, and every thread adds up those of its row in order.
+// Calls take(row, sum) for every row: a block takes THREADS rows at a time, writes the products of their entries to
+// shared memory with coalesced loads, ENTRIES at a time, and every thread sums those of its row in order.
 template <typename Take>
 __device__ __forceinline__ void each_product(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                              const VALUE* __restrict__ data, i64 all_rows, const VALUE* __restrict__ x,

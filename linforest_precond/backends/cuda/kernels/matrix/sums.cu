@@ -1,6 +1,7 @@
 #include "runtime/common.cuh"
 
-// Adds each chunk of every row of `count` values by the fixed tree; run again on the chunk sums until one is left.
+// One level of the fixed-shape sum: a block sums one chunk of a row of `count` values. Run again on the chunk sums
+// until one is left.
 extern "C" __global__ void tree_level(const VALUE* __restrict__ values, i64 count, double scale,
                                       double* __restrict__ chunk_sums) {
     __shared__ double lanes[LANES];

@@ -1,12 +1,12 @@
 #include "runtime/common.cuh"
-// Only the arithmetic of numbers is taken.
+// Scalars instead of blocks.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
 
-// Lanes to a row.
+// Lanes per row.
 #define WIDTH 8
 
-// Rows are taken by WIDTH lanes each; a warp's rows start and end together, so that its lanes can tell each other.
+// WIDTH lanes per row; the rows of a warp are taken together, so that all lanes take part in shuffles.
 #define EACH_ROW(row, rows)                                                            \
     for (i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32 * (32 / WIDTH), \
              row = first + threadIdx.x % 32 / WIDTH;                                   \
@@ -20,7 +20,7 @@ __device__ __forceinline__ WEIGHT imaginary_part(WEIGHT) { return 0; }
 __device__ __forceinline__ float imaginary_part(Complex64 a) { return a.im; }
 __device__ __forceinline__ double imaginary_part(Complex128 a) { return a.im; }
 
-// How strongly an entry pulls two values together, beside both diagonals; 0 where it pushes them apart.
+// Strength of connection 2 |a_ij| / (|a_ii| + |a_jj|); 0 unless the entry has the opposite sign of the diagonal.
 __device__ __forceinline__ double coupling(VALUE value, VALUE here, VALUE there) {
     const double own = widened(real_part(here));
     const double pull = own > 0 ? -widened(real_part(value)) : widened(real_part(value));
@@ -28,7 +28,7 @@ __device__ __forceinline__ double coupling(VALUE value, VALUE here, VALUE there)
     return pull > 0 && size > 0 ? 2.0 * pull / size : 0.0;
 }
 
-// Notes whether some entry is not the conjugate of its mirror image.
+// Flags a matrix that is not Hermitian: some entry is not the conjugate of its mirror image.
 extern "C" __global__ void find_mirrors(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                         const VALUE* __restrict__ data, i64 rows, u32* different) {
     bool found = false;
@@ -65,6 +65,7 @@ extern "C" __global__ void add_rows(const INDEX* __restrict__ indptr, const VALU
     }
 }
 
+// The strongest connection of each row.
 extern "C" __global__ void find_strongest(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                           const VALUE* __restrict__ data, const VALUE* __restrict__ diagonal, i64 rows,
                                           double* __restrict__ strongest) {
@@ -79,6 +80,7 @@ extern "C" __global__ void find_strongest(const INDEX* __restrict__ indptr, cons
     }
 }
 
+// The strength of each entry; 0 for weak connections, below `strength` times the strongest of either row.
 extern "C" __global__ void weigh_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                          const VALUE* __restrict__ data, const VALUE* __restrict__ diagonal, i64 rows,
                                          const double* __restrict__ strongest, double strength,

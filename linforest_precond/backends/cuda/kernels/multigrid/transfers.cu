@@ -1,6 +1,6 @@
 #include "runtime/common.cuh"
 
-// Members of an aggregate are added in runs of so many, then the runs' sums.
+// Members of an aggregate are summed in runs of this length, then the sums of the runs: the order that the CPU has.
 #define RUN 32
 
 // The sum over the members from `begin` on, a run at most, in one column.
@@ -12,7 +12,7 @@ __device__ __forceinline__ VALUE sum_run(const INDEX* __restrict__ members, i64 
     return sum;
 }
 
-// The same over any number of members by a warp, a run to a lane at a time.
+// The same over any number of members by a warp: a lane sums a run at a time.
 __device__ __forceinline__ VALUE sum_runs(const INDEX* __restrict__ members, i64 begin, i64 end,
                                           const VALUE* __restrict__ fine, i64 columns, i64 column) {
     VALUE sum = VALUE{};
@@ -26,7 +26,7 @@ __device__ __forceinline__ VALUE sum_runs(const INDEX* __restrict__ members, i64
     return sum;
 }
 
-// Sums over the members of each aggregate, in all columns: a thread to a sum, a warp where there are many members.
+// coarse = P^T fine: a thread per sum, a warp where an aggregate has many members.
 extern "C" __global__ void sum_members(const INDEX* __restrict__ indptr, const INDEX* __restrict__ members,
                                        const VALUE* __restrict__ fine, i64 rows, i64 columns,
                                        VALUE* __restrict__ coarse) {
@@ -47,7 +47,7 @@ extern "C" __global__ void sum_members(const INDEX* __restrict__ indptr, const I
     }
 }
 
-// Adds to every vertex the value of its aggregate, in all columns.
+// fine += P coarse.
 extern "C" __global__ void add_values(const INDEX* __restrict__ aggregates, const VALUE* __restrict__ coarse, i64 rows,
                                       i64 columns, VALUE* __restrict__ fine) {
     const i64 count = rows * columns;

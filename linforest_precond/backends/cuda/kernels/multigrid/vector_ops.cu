@@ -4,9 +4,9 @@
 #include "runtime/column_sums.cuh"
 #include "matrix/row_products.cuh"
 
-// The vector work of multigrid cycles: products fused with what follows from them. Vectors of one column are multiplied
-// row by row from shared memory (LONG 0), or by a warp to a row where some are long (LONG 1); several columns by a thread
-// to an entry.
+// Vector operations of multigrid cycles: sparse products fused with updates and dot products. One column is
+// multiplied by CSR-Stream (LONG 0), or by a warp per row where some rows are long (LONG 1); several columns by a
+// thread per entry.
 struct Matrix {
     const INDEX* indptr;
     const INDEX* indices;
@@ -85,16 +85,18 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (i64 e = (i64)blockIdx.x * THREADS + threadIdx.x; e < count; e += (i64)gridDim.x * THREADS) x[e] = x[e] + z[e];
 }
 
+// x = 0.
 extern "C" __global__ void __launch_bounds__(THREADS) clear(i64 count, VALUE* __restrict__ x) {
     for (i64 e = (i64)blockIdx.x * THREADS + threadIdx.x; e < count; e += (i64)gridDim.x * THREADS) x[e] = VALUE{};
 }
 
-// Copies a vector with strides; one of both may be of double precision.
+// A vector with strides, in units of its items; `wide` if it is of double precision.
 struct Strided {
     void* at;
     i64 wide;
     i64 row, column;
 };
+// Copies a vector with strides to another one.
 extern "C" __global__ void __launch_bounds__(THREADS) copy(i64 rows, int columns, Strided from, Strided to) {
     const ColumnWalk walk(rows, columns);
     for (i64 e = walk.at; e < walk.end; e += walk.step) {
@@ -106,7 +108,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) copy(i64 rows, int columns
     }
 }
 
-// What is known of two directions that are combined, for each column: their factors, and the first one's curvature.
+// The scalars of the two Krylov steps of a K-cycle, for each column: the factors of both directions, and the curvature
+// <t, A c> of the first one.
 enum { FIRST, SECOND, CURVATURE };
 
 __device__ __forceinline__ double real_of(Scalar a) { return *(double*)&a; }
@@ -143,7 +146,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     EACH_ENTRY (e, walk) rest[e] = b[e] - factor * v[e];
 }
 
-// The factor of d, and the one of c beside it, from <t, v>, <t, A d> and <t, rest>; t is d where A is definite, else A d.
+// The factors of d and c, after d was orthogonalized against c, from <t, v>, <t, A d> and <t, rest>; t is d where A is
+// definite, else A d.
 extern "C" __global__ void __launch_bounds__(THREADS)
     second_step(Matrix matrix, Sums sums, const VALUE* __restrict__ d, const VALUE* __restrict__ v,
                 const VALUE* __restrict__ rest, int definite, Scalar* scalars) {
@@ -188,6 +192,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (!add_up<1>(sums, own, totals)) return;
     for (int i = threadIdx.x; i < sums.columns; i += THREADS) means[i] = over(totals[i], scalar_of((double)rows));
 }
+// x -= the mean of its column.
 extern "C" __global__ void __launch_bounds__(THREADS)
     subtract_means(i64 rows, int columns, const Scalar* __restrict__ means, VALUE* __restrict__ x) {
     const ColumnWalk walk(rows, columns);
@@ -195,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     EACH_ENTRY (e, walk) x[e] = x[e] - mean;
 }
 
-// x = D b for a dense square matrix: a warp to a row.
+// x = D b for a dense square matrix D: a warp per row.
 extern "C" __global__ void __launch_bounds__(THREADS)
     multiply_dense(const VALUE* __restrict__ dense, i64 rows, int columns, const VALUE* __restrict__ b,
                    VALUE* __restrict__ x) {
