@@ -11,8 +11,11 @@ from linforest_precond.matrices import rmat
 
 DTYPES = (np.float64, np.float32, np.complex128, np.complex64)
 INDEX_DTYPES = (np.int32, np.int64)
-# All combinations; the first five meet every value type and every index type.
-TYPES = [(dtype, np.int32) for dtype in DTYPES] + [(dtype, np.int64) for dtype in DTYPES]
+# All combinations; the first four meet every value type and both index types.
+TYPES = [
+    *((np.float64, np.int32), (np.float32, np.int64), (np.complex128, np.int32), (np.complex64, np.int64)),
+    *((np.float64, np.int64), (np.float32, np.int32), (np.complex128, np.int64), (np.complex64, np.int32)),
+]
 FEW_WEIGHTS = (1.0, 2.0, 0.5, -1.0)
 
 
@@ -128,14 +131,16 @@ def from_edges(size, lo, hi, weights, diagonal=0.0, dtype=np.float64):
         columns.append(np.arange(size))
         values.append(np.full(size, diagonal, dtype))
     places = np.concatenate(rows), np.concatenate(columns)
-    return sp.csr_array(sp.coo_array((np.concatenate(values), places), shape=(size, size)))
+    A = sp.coo_array((np.concatenate(values), places), shape=(size, size))
+    return with_types(A, index_dtype=np.int32)
 
 
 def shuffled(A, seed=0):
     """A with its vertices renumbered at random."""
     new = np.random.default_rng(seed).permutation(A.shape[0])
     coo = A.tocoo()
-    return sp.csr_array(sp.coo_array((coo.data, (new[coo.row], new[coo.col])), shape=A.shape))
+    B = sp.coo_array((coo.data, (new[coo.row], new[coo.col])), shape=A.shape)
+    return with_types(B, index_dtype=np.int32)
 
 
 def weights_of(kind, count, rng):

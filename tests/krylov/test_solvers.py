@@ -91,7 +91,7 @@ class TestAnswers:
         assert_close(x, wanted, 1e-8)
 
     @each_solver
-    @pytest.mark.parametrize("index_dtype", graphs.INDEX_DTYPES)
+    @pytest.mark.parametrize("index_dtype", graphs.quick(graphs.INDEX_DTYPES))
     def test_indices(self, backend, solver, index_dtype):
         A, b = grid(solver), noise(400)
         x, _ = SOLVERS[solver](backend.csr(graphs.with_types(A, index_dtype=index_dtype)), backend.array(b))

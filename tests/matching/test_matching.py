@@ -78,7 +78,7 @@ class TestTheGreedyMatching:
         r = lf.graph.matching(backend.csr(A), "suitor", seed=seed)
         assert_is_maximal_matching(edges_of(A), backend.host(r.mate).tolist())
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 5))
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 4))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(700, "ties", 5, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
@@ -291,9 +291,10 @@ class TestWeights:
             r = lf.graph.matching(backend.csr(A), method, passed)
             assert_matching(backend, A, r, backend.host(r.mate).tolist(), edges)
 
-    def test_subnormal_weights_are_edges(self, backend):
-        least = np.finfo(np.float32).smallest_subnormal
-        A = graphs.from_edges(4, [0, 1, 2], [1, 2, 3], [least, 2 * least, least], dtype=np.float32)
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.float32]))
+    def test_subnormal_weights_are_edges(self, backend, dtype):
+        least = np.finfo(dtype).smallest_subnormal
+        A = graphs.from_edges(4, [0, 1, 2], [1, 2, 3], [least, 2 * least, least], dtype=dtype)
         for method in methods(backend):
             r = lf.graph.matching(backend.csr(A), method)
             assert lf.graph.is_matching(backend.csr(A), r) and r.size >= 1

@@ -43,6 +43,11 @@ class TestTooManyForTheIndices:
         csr = as_csr(B)
         assert csr.indices.dtype == csr.indptr.dtype == np.int64
         assert B.indices.dtype == B.indptr.dtype == np.int32
+
+    @pytest.mark.slow
+    def test_wider_ones_change_no_answer(self, backend, monkeypatch):
+        monkeypatch.setattr(gate, "LARGEST_INT32_COUNT", 99)
+        B = backend.csr(graphs.random_graph(12, "unique", 6, symmetric=False, index_dtype=np.int32))
         t, bands = lf.pipeline.tridiagonal_bands(B)
         monkeypatch.undo()
         narrow, narrow_bands = lf.pipeline.tridiagonal_bands(B)

@@ -96,14 +96,15 @@ class TestLevels:
         last = lf.multilevel(backend.csr(small())).levels[-1]
         assert not hasattr(last, "P") and not hasattr(last, "R")
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 5))
-    def test_types(self, backend, dtype, index_dtype):
-        A = graphs.with_types(small((20, 20)), dtype, index_dtype)
-        ml = lf.multilevel(backend.csr(A), max_coarse=20)
+    @pytest.mark.parametrize(("cycle", "weights"), [("V", "magnitude"), graphs.slow("K", "coupling")])
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 4))
+    def test_types(self, backend, dtype, index_dtype, cycle, weights):
+        A, options = small((20, 20)), {"cycle": cycle, "weights": weights, "max_coarse": 20}
+        ml = lf.multilevel(backend.csr(graphs.with_types(A, dtype, index_dtype)), **options)
         assert all(level.csr.indices.dtype == index_dtype for level in ml._part.levels)
         x = backend.host(ml.aspreconditioner() @ backend.array(np.ones(400, dtype)))
         assert x.dtype == dtype
-        wanted = lf.multilevel(small((20, 20)), max_coarse=20).aspreconditioner() @ np.ones(400)
+        wanted = lf.multilevel(A, **options).aspreconditioner() @ np.ones(400)
         assert_close(x, wanted, 1e-4 if np.finfo(dtype).eps > 1e-10 else 1e-12)
 
     def test_matchings_and_limits(self, backend):
@@ -153,14 +154,6 @@ class TestCycles:
         dense = dense_cycle(backend, ml, "V", (2, 1)).astype(dtype)
         assert_operator(backend, ml.aspreconditioner("V"), dense)
 
-    def test_hermitian(self, backend, smoother):
-        A = dominant(60, np.complex128)
-        ml = lf.multilevel(backend.csr(A), smoother=smoother, max_coarse=8, weights="magnitude")
-        dense = dense_cycle(backend, ml, "W")
-        assert_operator(backend, ml.aspreconditioner("W"), dense)
-        assert_close(dense, dense.conj().T, 1e-13)
-        assert np.linalg.eigvalsh(dense).min() > 0
-
     @pytest.mark.parametrize("sweeps", [(1, 0), (0, 1), (2, 2), (3, 1)])
     def test_sweeps(self, backend, smoother, sweeps):
         options = {"presmooth": sweeps[0], "postsmooth": sweeps[1]}
@@ -192,25 +185,38 @@ class TestCycles:
         assert_close(backend.host(ml.aspreconditioner() @ backend.array(b)), wanted, 1e-9)
         assert ml.cycle_complexity("F") < ml.cycle_complexity("K") < ml.cycle_complexity("W")
 
-    def test_stored_in_single_precision(self, backend, smoother):
-        A = small((20, 20))
-        M = lf.multilevel(
-            backend.csr(A), smoother=smoother, max_coarse=20, dtype=np.float32
-        ).aspreconditioner()
-        assert M.stored_dtype == np.float32 and M.dtype == np.float64
-        r = vectors(float, 400, 3)
-        wanted = lf.multilevel(A, smoother=smoother, max_coarse=20).aspreconditioner() @ r
-        assert_close(backend.host(M @ backend.array(r)), wanted, 1e-4)
-        x = vectors(float, 400)
-        b = backend.array(A @ x)
-        assert iterations(backend.csr(A), b, "fcg", M) < 30
-
     def test_smoothers_are_damped_enough(self, backend, smoother):
         """The spectral radius of a sweep's error propagation is below 1."""
         ml = lf.multilevel(backend.csr(small((15, 15))), smoother=smoother, max_coarse=5)
         for (A, *_), steps in zip(dense_levels(backend, ml), smoothing_matrices(backend, ml._part)):
             error = sweep_matrix(A, steps)
             assert max(abs(np.linalg.eigvals(error))) < 1
+
+
+@pytest.mark.parametrize("smoother", graphs.quick(SMOOTHERS))
+def test_hermitian(backend, smoother):
+    A = dominant(60, np.complex128)
+    ml = lf.multilevel(backend.csr(A), smoother=smoother, max_coarse=8, weights="magnitude")
+    dense = dense_cycle(backend, ml, "W")
+    assert_operator(backend, ml.aspreconditioner("W"), dense)
+    assert_close(dense, dense.conj().T, 1e-13)
+    assert np.linalg.eigvalsh(dense).min() > 0
+
+
+@pytest.mark.parametrize("kind", ["V", graphs.slow("K")])
+@pytest.mark.parametrize("smoother", graphs.quick(SMOOTHERS))
+def test_stored_in_single_precision(backend, smoother, kind):
+    A = small((20, 20), index_dtype=np.int64)
+    M = lf.multilevel(backend.csr(A), smoother=smoother, max_coarse=20, dtype=np.float32).aspreconditioner(
+        kind
+    )
+    assert M.stored_dtype == np.float32 and M.dtype == np.float64
+    r = vectors(float, 400, 3)
+    wanted = lf.multilevel(small((20, 20)), smoother=smoother, max_coarse=20).aspreconditioner(kind) @ r
+    assert_close(backend.host(M @ backend.array(r)), wanted, 1e-4)
+    x = vectors(float, 400)
+    b = backend.array(A @ x)
+    assert iterations(backend.csr(A), b, "fcg", M) < 30
 
 
 def sweep_matrix(A, steps):
@@ -499,14 +505,15 @@ class TestUpdates:
         with pytest.raises(ValueError, match="shape"):
             ml.update(backend.csr(dominant(81)))
 
-    def test_round_trips(self, backend, smoother, smooth, tmp_path):
+    @pytest.mark.parametrize("stored", graphs.quick([np.float64, np.float32]))
+    def test_round_trips(self, backend, smoother, smooth, stored, tmp_path):
         A = dominant(80, symmetric=False)
         ml = lf.multilevel(
             backend.csr(A),
             smoother=smoother,
             smooth_prolongation=smooth,
             max_coarse=8,
-            dtype=np.float32,
+            dtype=stored,
             weights="magnitude",
         )
         M = ml.aspreconditioner("W")

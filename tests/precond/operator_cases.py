@@ -31,13 +31,17 @@ def permutation(size):
     return np.random.default_rng(8).permutation(size)
 
 
-def dominant(size=SIZE, dtype=np.float64, *, symmetric=True, seed=0, index_dtype=np.int32):
-    """A random diagonally dominant matrix; Hermitian where symmetric."""
+def dominant(size=SIZE, dtype=np.float64, *, symmetric=True, seed=0, index_dtype=None):
+    """A random diagonally dominant matrix; Hermitian where symmetric.
+
+    Indices have the type that `strategies.TYPES` combines with `dtype` first.
+    """
     A = graphs.random_graph(size, "unique", seed, symmetric=symmetric, dtype=dtype)
     dense = A.toarray()
     if symmetric:
         dense = (dense + dense.conj().T) / 2
     np.fill_diagonal(dense, 1 + np.abs(dense).sum(axis=1))
+    index_dtype = index_dtype or dict(reversed(graphs.TYPES))[np.dtype(dtype).type]
     return graphs.with_types(sp.csr_array(dense), dtype, index_dtype)
 
 
