@@ -228,6 +228,10 @@ class ColoringModule(Protocol):
     def color_vertices(self, pattern: PatternRecord, largest_first: bool, seed: int) -> Array: ...
 
 
+class DegreesModule(Protocol):
+    def degrees(self, pattern: PatternRecord) -> Array: ...
+
+
 class LabelPropagationModule(Protocol):
     def propagate_labels(self, pattern: PatternRecord, max_iter: int, seed: int) -> Array: ...
 
@@ -257,6 +261,7 @@ class CsgraphRoom(Protocol):
     spanning_forest: SpanningForestModule
     independent_set: IndependentSetModule
     coloring: ColoringModule
+    degrees: DegreesModule
     label_propagation: LabelPropagationModule
     pagerank: PageRankModule
     tree_roots: TreeRootsModule

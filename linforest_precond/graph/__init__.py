@@ -8,6 +8,7 @@ from linforest_precond.graph.csgraph.checks import is_maximal_independent_set as
 from linforest_precond.graph.csgraph.checks import is_spanning_forest as is_spanning_forest
 from linforest_precond.graph.csgraph.coloring import vertex_coloring as vertex_coloring
 from linforest_precond.graph.csgraph.components import connected_components as connected_components
+from linforest_precond.graph.csgraph.degrees import degrees as degrees
 from linforest_precond.graph.csgraph.independent_set import maximal_independent_set as maximal_independent_set
 from linforest_precond.graph.csgraph.label_propagation import label_propagation as label_propagation
 from linforest_precond.graph.csgraph.pagerank import pagerank as pagerank

@@ -61,6 +61,7 @@ PROGRAMS = {
     "csgraph/components": _every(INDEX=_INDICES),
     "csgraph/fastsv": _every(INDEX=_INDICES),
     "csgraph/strong_components": _every(INDEX=_INDICES),
+    "csgraph/degrees": _every(INDEX=_INDICES),
     "csgraph/tree_roots": _every(INDEX=_INDICES),
     "csgraph/spanning_forest": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "csgraph/sorted_neighbors": _every(INDEX=_INDICES, WIDTH=_WIDTHS),

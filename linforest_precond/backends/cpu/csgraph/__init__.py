@@ -3,6 +3,7 @@
 from . import breadth_first as breadth_first
 from . import coloring as coloring
 from . import components as components
+from . import degrees as degrees
 from . import fastsv as fastsv
 from . import independent_set as independent_set
 from . import label_propagation as label_propagation
