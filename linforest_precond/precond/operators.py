@@ -176,7 +176,7 @@ class _Products:
             return by_library(r)
         except ValueError as error:
             raise ValueError(
-                f"r must have the shape ({n},), got {r.shape}; matmat takes several columns"
+                f"r must have the shape ({n},), or ({n}, k) for @ and matmat, got {r.shape}"
             ) from error
 
     def _matrix_product(self, X: npt.ArrayLike, adjoint: bool, by_library: Callable[[Array], Array]) -> Array:
