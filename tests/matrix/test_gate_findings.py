@@ -46,7 +46,7 @@ class TestTooManyForTheIndices:
 
     @pytest.mark.slow
     def test_wider_ones_change_no_answer(self, backend, monkeypatch):
-        monkeypatch.setattr(gate, "LARGEST_INT32_COUNT", 99)
+        monkeypatch.setattr(own_matrix, "LARGEST_INT32_COUNT", 99)
         B = backend.csr(graphs.random_graph(12, "unique", 6, symmetric=False, index_dtype=np.int32))
         t, bands = lf.pipeline.tridiagonal_bands(B)
         monkeypatch.undo()
