@@ -78,7 +78,8 @@ def load_preconditioner(path: str | os.PathLike[str]) -> Preconditioner:
     """
     path = os.fspath(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here, since np.load leaves the file open where the archive is broken.
+        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(str(arrays.pop(HEADER)))
         known = header["format"] == FORMAT

@@ -266,7 +266,7 @@ class TestConvergence:
         assert 2 * counts["tridiagonal"] <= counts["jacobi"]
         assert 2 * counts["block_tridiagonal"] <= counts["jacobi"]
 
-    @pytest.mark.parametrize("name", POSITIVE_DEFINITE)
+    @pytest.mark.parametrize("name", graphs.quick(POSITIVE_DEFINITE, 2))
     def test_real_positive_definite_matrices(self, name):
         if name not in manifest():
             skip_or_fail("matrices", f"{name} is not at hand")

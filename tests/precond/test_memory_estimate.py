@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import strategies as graphs
 
 import linforest_precond as lf
 
@@ -18,7 +19,7 @@ KINDS = [
     ("jacobi", {}),
     ("block_jacobi", {"block_size": 5}),
     ("multilevel", {}),
-    ("multilevel", {"dtype": np.float32}),
+    graphs.slow("multilevel", {"dtype": np.float32}),
 ]
 
 
@@ -67,7 +68,7 @@ def peak_on_cuda(call):
 
 
 @pytest.mark.parametrize(("kind", "options"), KINDS, ids=lambda value: str(value))
-@pytest.mark.parametrize("matrix", MATRICES)
+@pytest.mark.parametrize("matrix", graphs.quick(MATRICES, 2))
 def test_enough_and_not_far_too_much(backend, kind, options, matrix):
     A = MATRICES[matrix](lf.matrices.aniso(2, 200))
     A = backend.csr(A) if matrix != "csc" else backend.csr(A.tocsr()).tocsc()

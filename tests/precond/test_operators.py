@@ -48,32 +48,23 @@ class TestBattery:
         assert M.dtype == dtype and M.stored_dtype == stored
         assert_operator(backend, M, wanted_inverse(backend, A, M))
 
-    def test_stored_in_double_precision(self, backend, kind):
-        A = dominant(dtype=np.float32)
-        M = KINDS[kind](backend.csr(A), dtype="float64")
-        assert M.dtype == np.float32 and M.stored_dtype == np.float64
-        r = vectors(np.float32, SIZE, 2)
-        product = M @ backend.array(r)
-        assert product.dtype == np.float32
-        assert_close(backend.host(product), wanted_inverse(backend, A, M) @ r, 1e-6)
-
-    def test_other_types_of_vectors(self, backend, kind):
-        A = dominant(seed=4)
-        for matrix in (A, graphs.with_types(A, np.float32)):
-            M = KINDS[kind](backend.csr(matrix))
-            inverse = wanted_inverse(backend, matrix, M)
-            for dtype in (np.float32, np.float64, np.complex64, np.complex128, np.int64, np.int8, bool):
-                for shape in ((SIZE,), (SIZE, 3)):
-                    r = (10 * vectors(np.promote_types(dtype, np.float32), *shape)).astype(dtype)
-                    for order in "CF":
-                        product = M @ backend.array(np.asarray(r, order=order))
-                        assert product.dtype == np.promote_types(M.dtype, dtype)
-                        assert_close(backend.host(product), inverse @ r, tolerance(M))
-                    assert_close(
-                        backend.host(M.rmatmat(backend.array(r.reshape(SIZE, -1)))),
-                        (inverse.T @ r).reshape(SIZE, -1),
-                        tolerance(M),
-                    )
+    @pytest.mark.parametrize("of_matrix", graphs.quick([np.float64, np.float32]))
+    def test_other_types_of_vectors(self, backend, kind, of_matrix):
+        matrix = graphs.with_types(dominant(seed=4), of_matrix)
+        M = KINDS[kind](backend.csr(matrix))
+        inverse = wanted_inverse(backend, matrix, M)
+        for dtype in (np.float32, np.float64, np.complex64, np.complex128, np.int64, np.int8, bool):
+            for shape in ((SIZE,), (SIZE, 3)):
+                r = (10 * vectors(np.promote_types(dtype, np.float32), *shape)).astype(dtype)
+                for order in "CF":
+                    product = M @ backend.array(np.asarray(r, order=order))
+                    assert product.dtype == np.promote_types(M.dtype, dtype)
+                    assert_close(backend.host(product), inverse @ r, tolerance(M))
+                assert_close(
+                    backend.host(M.rmatmat(backend.array(r.reshape(SIZE, -1)))),
+                    (inverse.T @ r).reshape(SIZE, -1),
+                    tolerance(M),
+                )
 
     @pytest.mark.parametrize("size", [0, 1, 2, 5])
     def test_small(self, backend, kind, size):
@@ -166,6 +157,17 @@ def test_nonsymmetric_in_all_types(backend, kind, dtype):
     assert_operator(backend, M, wanted_inverse(backend, A, M))
 
 
+@pytest.mark.parametrize("kind", graphs.quick(KINDS))
+def test_stored_in_double_precision(backend, kind):
+    A = dominant(dtype=np.float32)
+    M = KINDS[kind](backend.csr(A), dtype="float64")
+    assert M.dtype == np.float32 and M.stored_dtype == np.float64
+    r = vectors(np.float32, SIZE, 2)
+    product = M @ backend.array(r)
+    assert product.dtype == np.float32
+    assert_close(backend.host(product), wanted_inverse(backend, A, M) @ r, 1e-6)
+
+
 class TestSolvers:
     """M goes into M= of the library's own solvers."""
 
@@ -180,15 +182,15 @@ class TestSolvers:
         assert info == 0 and x.dtype == np.float64
         assert_close(backend.host(x), np.ones(A.shape[0]), 1e-8)
 
-    def test_a_complex_system(self, backend):
+    @pytest.mark.parametrize("kind", graphs.quick(KINDS))
+    def test_a_complex_system(self, backend, kind):
         solve = importlib.import_module(LIBRARIES[backend.name]).bicgstab
         A = dominant(dtype=np.complex128, symmetric=False)
         x_t = vectors(complex, SIZE)
         B = backend.csr(A)
-        for kind in KINDS.values():
-            x, info = solve(B, backend.array(A @ x_t), M=kind(B, dtype=np.complex64), rtol=1e-10)
-            assert info == 0
-            assert_close(backend.host(x), x_t, 1e-8)
+        x, info = solve(B, backend.array(A @ x_t), M=KINDS[kind](B, dtype=np.complex64), rtol=1e-10)
+        assert info == 0
+        assert_close(backend.host(x), x_t, 1e-8)
 
     def test_least_squares_of_both_sides(self):
         """SciPy's lsqr calls rmatvec; a product of operators calls matvec."""

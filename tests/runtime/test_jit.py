@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from strategies import quick
 
 from linforest_precond.backends.cpu.runtime import jit
 
@@ -120,7 +121,7 @@ def test_configured_cache_folder(tiny, tmp_path):
     assert not compiled_files(tiny)
 
 
-@pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "HOME"])
+@pytest.mark.parametrize("variable", quick(["XDG_CACHE_HOME", "HOME"]))
 def test_read_only_install_uses_the_user_cache(tiny, tmp_path, variable):
     block(tiny / "kernels" / "__pycache__")
     home = tmp_path / "home"
@@ -234,7 +235,7 @@ def test_harmless_forks_still_compute(tiny, parent, layer):
     assert output(tiny, script, NUMBA_THREADING_LAYER=layer) == "0"
 
 
-@pytest.mark.parametrize("layer", ["omp", "workqueue"])
+@pytest.mark.parametrize("layer", quick(["workqueue", "omp"]))
 def test_python_threads(tiny, layer):
     """The workqueue layer terminates the process when two threads are inside parallel functions at once."""
     script = """

@@ -36,7 +36,9 @@ def apply(inverse, b, x, transpose):
     if inverse.shape[1] == 1:
         np.multiply(inverse.reshape(-1, 1), b, out=x)
         return
-    multiply_blocks(readonly(inverse.transpose(0, 2, 1) if transpose else inverse), readonly(b), x)
+    # A kernel is compiled for every layout of b.
+    b = readonly(np.ascontiguousarray(b))
+    multiply_blocks(readonly(inverse.transpose(0, 2, 1) if transpose else inverse), b, x)
 
 
 # One block per iteration, from the entries of its rows.

@@ -50,16 +50,23 @@ def find_pivots(lower, diagonal, upper, vanishing, root_epsilon, tiny, starts, i
         found = counts[part]
         pivot, other = np.empty((b, b), diagonal.dtype), np.empty((b, b), diagonal.dtype)
         for j in range(starts[part], starts[part + 1]):
-            pivot[:] = diagonal[j]
+            copy(diagonal[j], pivot)
             if j > starts[part]:
                 subtract_coupled(lower[j], inverse[j - 1], upper[j - 1], other, pivot)
             row_size = max(max(largest_size(lower[j]), largest_size(diagonal[j])), largest_size(upper[j]))
-            other[:] = pivot
+            copy(pivot, other)
             found[INDEFINITE] += is_indefinite(other, diagonal[j], vanishing)
             found[PERTURBED] += invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse[j])
             found[GROWN] += not largest_size(inverse[j]) * row_size <= LARGEST_GROWTH
             count_nondominant(lower, diagonal, upper, j, n, found)
             count_nonsymmetric(lower, diagonal, upper, j, n, found)
+
+
+@helper
+def copy(block, target):
+    for r in range(block.shape[0]):
+        for c in range(block.shape[1]):
+            target[r, c] = block[r, c]
 
 
 # |re| + |im|, the size by which numbers are compared.
