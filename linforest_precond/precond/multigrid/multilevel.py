@@ -24,6 +24,7 @@ from linforest_precond.precond.multigrid.smoothers import LINES, SMOOTHERS, smoo
 from linforest_precond.precond.operators import Setup, part_of_kind
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR, ratio_to_finest
+from linforest_precond.user_warnings import warn_user
 
 COARSENINGS = "auto", "matching", "paths"
 
@@ -127,7 +128,7 @@ def multilevel(
     check_cycle(cycle)
     setup = Setup(A, dtype)
     stored, finest = setup.stored, LevelMatrix(setup.csr)
-    fine_levels, last, stalled = coarsen_until_small(
+    fine_levels, last, stall = coarsen_until_small(
         finest,
         lambda matrix: coarsen_level(matrix, options),
         options.max_coarse,
@@ -139,7 +140,9 @@ def multilevel(
         Level(matrix.csr, smoother, transfer).stored_in(stored)
         for (matrix, transfer), smoother in zip(fine_levels, smoothers)
     ]
-    part = with_coarsest_level(levels, last, stored, cycle, options, stalled)
+    if stall:
+        warn_user(stall)
+    part = with_coarsest_level(levels, last, stored, cycle, options, bool(stall))
     return Hierarchy(setup.operator(part), A)
 
 
