@@ -21,7 +21,8 @@ from linforest_precond.precond.multigrid.multigrid_cycle import MultigridCycle, 
 from linforest_precond.precond.multigrid.pairwise_aggregation import WEIGHTS, aggregate_pairwise
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
 from linforest_precond.precond.multigrid.smoothers import LINES, SMOOTHERS, smoother_of
-from linforest_precond.precond.operators import Setup, part_of_kind
+from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR, ratio_to_finest
 from linforest_precond.user_warnings import warn_user
