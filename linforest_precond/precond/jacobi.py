@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of
-from linforest_precond.precond.operators import Preconditioner, Setup, part_of_kind
+from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.records import CSR
 from linforest_precond.user_warnings import warn_user

@@ -11,7 +11,7 @@ import importlib
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,108 +20,16 @@ from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of, cuda_status
 from linforest_precond.gate import as_csr
 from linforest_precond.precond.packing import HostArrays, pack, unpack
+from linforest_precond.precond.part import RESTORERS, Part
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
-from linforest_precond.precond.stored import result_dtype, stored_dtype
+from linforest_precond.precond.setup_time import SetupTime, StoredTime
+from linforest_precond.precond.stored import result_dtype
 from linforest_precond.printing import as_table
-from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+from linforest_precond.records import Bands, BlockForest, Forest, Ordering
 from linforest_precond.user_warnings import warn_user
 from linforest_precond.vectors import InPlaceOperator
 
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
-
-# Kinds, backends and types that this process has set up before: the first setup of each compiles.
-_seen: set[tuple[str, ...]] = set()
-
-
-class Part(Protocol):
-    """The implementation of a kind of preconditioner; frozen, so that an update replaces it as a whole.
-
-    Attributes
-    ----------
-    kind
-        The name of the public function.
-    name
-        The name in the literature, for print.
-    n
-        Rows.
-    stored
-        The type of the stored numbers.
-    forest, ordering, bands
-        None where the kind has none.
-    coverage
-        Share of the matrix's off-diagonal weight that is used.
-    nbytes
-        Bytes held.
-    """
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def n(self) -> int: ...
-    @property
-    def stored(self) -> DType: ...
-    @property
-    def forest(self) -> Forest | BlockForest | None: ...
-    @property
-    def ordering(self) -> Ordering | None: ...
-    @property
-    def bands(self) -> Bands | None: ...
-    @property
-    def coverage(self) -> float: ...
-    @property
-    def nbytes(self) -> int: ...
-
-    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        """Apply to the columns of b; both are of type `stored` or its double precision, and not checked."""
-
-    def refreshed(self, csr: CSR) -> Part:
-        """The same part with the values of a matrix of the same pattern."""
-
-    def state(self) -> dict[str, Any]:
-        """The keyword arguments of the class method `from_state`, of types that `packing` can write."""
-
-    def described(self) -> list[tuple[str, str]]:
-        """Lines for print."""
-
-
-# The function that restores the part of each kind from its state, filled by `part_of_kind`.
-RESTORERS: dict[str, Callable[..., Part]] = {}
-
-PartClass = TypeVar("PartClass", bound=type[Part])
-
-
-def part_of_kind(*kinds: str) -> Callable[[PartClass], PartClass]:
-    """Class decorator: preconditioners of these kinds are restored by the class method `from_state`."""
-
-    def register(part: PartClass) -> PartClass:
-        RESTORERS.update(dict.fromkeys(kinds, cast(Any, part).from_state))
-        return part
-
-    return register
-
-
-class Stopwatch(Protocol):
-    """A backend's stopwatch, stopped."""
-
-    def milliseconds(self) -> float:
-        """The time that it measured."""
-
-
-class SetupTime:
-    """The time of a setup, read from the stopwatch on demand, and whether it includes compilation."""
-
-    def __init__(self, watch: Stopwatch, first: bool):
-        self._watch = watch
-        self.first = first
-
-    @functools.cached_property
-    def milliseconds(self) -> float:
-        return float(self._watch.milliseconds())
-
-    def __str__(self) -> str:
-        return f"{self.milliseconds:.3f} ms" + (" with compilation" if self.first else "")
 
 
 class _Products:
@@ -421,34 +329,6 @@ def operator_of(
     return operator
 
 
-class Setup:
-    """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
-
-    Attributes
-    ----------
-    csr : CSR
-        The checked matrix.
-    stored : dtype
-        The type to store numbers in.
-    """
-
-    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None):
-        self._matrix, self._backend = A, backend_of(A)
-        self._watch = self._backend.runtime.stopwatch.Stopwatch()
-        self.csr = as_csr(A)
-        self.stored = stored_dtype(dtype, self.csr.data.dtype)
-
-    def operator(self, part: Part) -> Preconditioner:
-        """The operator that applies the part; stops the setup's stopwatch."""
-        csr, backend = self.csr, self._backend
-        pattern = pattern_digest(self._matrix)
-        self._watch.stop()
-        types = part.name, backend.name, str(self.stored), str(csr.data.dtype), str(csr.indices.dtype)
-        time = SetupTime(self._watch, first=types not in _seen)
-        _seen.add(types)
-        return operator_of(part, pattern, csr.data.dtype, time, backend, csr.data)
-
-
 def packed(M: Preconditioner) -> tuple[dict[str, Any], HostArrays]:
     """A preconditioner as a header of plain values and host arrays."""
     arrays: HostArrays = {}
@@ -473,18 +353,8 @@ def restore(kind: str, state: tuple[dict[str, Any], HostArrays]) -> Precondition
     milliseconds, first = header["setup"]
     dtype = np.dtype(header["dtype"])
     return operator_of(
-        part, pattern, dtype, SetupTime(_StoredTime(milliseconds), first), backend, pattern.digest
+        part, pattern, dtype, SetupTime(StoredTime(milliseconds), first), backend, pattern.digest
     )
-
-
-class _StoredTime:
-    """The stopwatch of a restored preconditioner."""
-
-    def __init__(self, milliseconds: float):
-        self._milliseconds = milliseconds
-
-    def milliseconds(self) -> float:
-        return self._milliseconds
 
 
 def _restored_backend(name: str) -> Backend:

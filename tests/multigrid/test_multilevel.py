@@ -539,7 +539,7 @@ class TestUpdates:
 def test_a_pickle_from_the_gpu_opens_on_the_cpu(cuda, monkeypatch):
     ml = lf.multilevel(cuda.csr(small()), max_coarse=9)
     pickled = pickle.dumps(ml)
-    monkeypatch.setattr("linforest_precond.precond.storage.cuda_status", lambda: (False, "none here"))
+    monkeypatch.setattr("linforest_precond.precond.operators.cuda_status", lambda: (False, "none here"))
     with pytest.warns(RuntimeWarning, match="none here"):
         again = pickle.loads(pickled)
     assert isinstance(again.levels[0].A, sp.csr_array)

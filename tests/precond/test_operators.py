@@ -433,9 +433,9 @@ class TestPrint:
         assert M.nbytes >= 8 * 3 * 400
 
     def test_the_first_setup_says_that_it_compiles(self, backend, monkeypatch):
-        from linforest_precond.precond import operators
+        from linforest_precond.precond import setup
 
-        monkeypatch.setattr(operators, "_seen", set())
+        monkeypatch.setattr(setup, "_seen", set())
         A = backend.csr(dominant())
         assert "compilation" in str(lf.jacobi(A)) and "compilation" not in str(lf.jacobi(A))
 

@@ -22,6 +22,7 @@ from linforest_precond.matching_records import Coarsening, CoarseningHierarchy, 
 from linforest_precond.own_matrix import described_csr
 from linforest_precond.records import CSR, Graph
 from linforest_precond.sparse_output import sparse_like
+from linforest_precond.user_warnings import warn_user
 
 # Methods that work on every device.
 METHODS = "suitor", "locally_dominant", "random", "weighted", "factor"
@@ -134,19 +135,21 @@ def coarsening_hierarchy(
 
     csr = as_csr(A)
     finest = A if hasattr(A, "tocoo") else _matrix_like(A, csr.indptr, csr.indices, csr.data)
-    levels, coarsest, stalled = coarsen_until_small(
+    levels, coarsest, stall = coarsen_until_small(
         csr,
         lambda fine: _coarsen_by_matchings(fine, matchings, method, options),
         max_coarse,
         max_levels,
         "so few have an edge left that {left} would stay",
     )
+    if stall:
+        warn_user(stall)
     coarse_matrices = [*(fine for fine, _ in levels[1:]), coarsest]
     steps = [
         Coarsening(_matrix_like(A, coarse.indptr, coarse.indices, coarse.data), aggregates, fine.nnz)
         for (fine, aggregates), coarse in zip(levels, coarse_matrices)
     ]
-    return CoarseningHierarchy(finest, tuple(steps), stalled)
+    return CoarseningHierarchy(finest, tuple(steps), bool(stall))
 
 
 def coarsen_pairs(csr: CSR, graph: Graph, mate: Array, seed: int) -> tuple[tuple[Array, ...], Array]:

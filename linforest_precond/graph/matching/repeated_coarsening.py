@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from linforest_precond.user_warnings import warn_user
-
 # A level with more than this share of the unknowns of the level above is not worth its cost.
 STALLED_SHARE = 0.9
 
@@ -53,7 +51,7 @@ def coarsen_until_small(
     max_coarse: int,
     max_levels: int,
     cause: str,
-) -> tuple[list[tuple[Matrix, Transfer]], Matrix, bool]:
+) -> tuple[list[tuple[Matrix, Transfer]], Matrix, str]:
     """Coarsen level by level until a matrix has at most `max_coarse` unknowns or coarsening stalls.
 
     Parameters
@@ -61,14 +59,15 @@ def coarsen_until_small(
     coarsen : function
         ``coarsen(matrix)`` gives the transfer to the next level and that level's matrix.
     cause : str
-        Ends the warning of a stall; ``{left}`` stands for the unknowns that would be left.
+        Ends the message of a stall; ``{left}`` stands for the unknowns that would be left.
 
     Returns
     -------
     levels : list of (matrix, transfer)
         All levels but the coarsest.
     coarsest : matrix
-    stalled : bool
+    stall : str
+        The warning where coarsening stalled, else empty.
     """
     levels: list[tuple[Matrix, Transfer]] = []
     fine = finest
@@ -76,11 +75,11 @@ def coarsen_until_small(
         transfer, coarse = coarsen(fine)
         if is_stalled(fine.n, coarse.n):
             reason = cause.format(left=coarse.n)
-            warn_user(f"coarsening stalled at {fine.n} unknowns, above max_coarse={max_coarse}: {reason}")
-            return levels, fine, True
+            message = f"coarsening stalled at {fine.n} unknowns, above max_coarse={max_coarse}: {reason}"
+            return levels, fine, message
         levels.append((fine, transfer))
         fine = coarse
-    return levels, fine, False
+    return levels, fine, ""
 
 
 def is_stalled(unknowns: int, left: int) -> bool:

@@ -21,9 +21,11 @@ from linforest_precond.precond.multigrid.multigrid_cycle import MultigridCycle, 
 from linforest_precond.precond.multigrid.pairwise_aggregation import WEIGHTS, aggregate_pairwise
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
 from linforest_precond.precond.multigrid.smoothers import LINES, SMOOTHERS, smoother_of
-from linforest_precond.precond.operators import Setup, part_of_kind
+from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR, ratio_to_finest
+from linforest_precond.user_warnings import warn_user
 
 COARSENINGS = "auto", "matching", "paths"
 
@@ -127,7 +129,7 @@ def multilevel(
     check_cycle(cycle)
     setup = Setup(A, dtype)
     stored, finest = setup.stored, LevelMatrix(setup.csr)
-    fine_levels, last, stalled = coarsen_until_small(
+    fine_levels, last, stall = coarsen_until_small(
         finest,
         lambda matrix: coarsen_level(matrix, options),
         options.max_coarse,
@@ -139,7 +141,9 @@ def multilevel(
         Level(matrix.csr, smoother, transfer).stored_in(stored)
         for (matrix, transfer), smoother in zip(fine_levels, smoothers)
     ]
-    part = with_coarsest_level(levels, last, stored, cycle, options, stalled)
+    if stall:
+        warn_user(stall)
+    part = with_coarsest_level(levels, last, stored, cycle, options, bool(stall))
     return Hierarchy(setup.operator(part), A)
 
 

@@ -18,7 +18,9 @@ from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
-from linforest_precond.precond.operators import Preconditioner, Setup, part_of_kind
+from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering

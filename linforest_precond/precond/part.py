@@ -1,0 +1,78 @@
+"""Parts: what implements a kind of preconditioner inside its operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, cast
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+
+
+class Part(Protocol):
+    """The implementation of a kind of preconditioner; frozen, so that an update replaces it as a whole.
+
+    Attributes
+    ----------
+    kind
+        The name of the public function.
+    name
+        The name in the literature, for print.
+    n
+        Rows.
+    stored
+        The type of the stored numbers.
+    forest, ordering, bands
+        None where the kind has none.
+    coverage
+        Share of the matrix's off-diagonal weight that is used.
+    nbytes
+        Bytes held.
+    """
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def stored(self) -> DType: ...
+    @property
+    def forest(self) -> Forest | BlockForest | None: ...
+    @property
+    def ordering(self) -> Ordering | None: ...
+    @property
+    def bands(self) -> Bands | None: ...
+    @property
+    def coverage(self) -> float: ...
+    @property
+    def nbytes(self) -> int: ...
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        """Apply to the columns of b; both are of type `stored` or its double precision, and not checked."""
+
+    def refreshed(self, csr: CSR) -> Part:
+        """The same part with the values of a matrix of the same pattern."""
+
+    def state(self) -> dict[str, Any]:
+        """The keyword arguments of the class method `from_state`, of types that `packing` can write."""
+
+    def described(self) -> list[tuple[str, str]]:
+        """Lines for print."""
+
+
+# The function that restores the part of each kind from its state, filled by `part_of_kind`.
+RESTORERS: dict[str, Callable[..., Part]] = {}
+
+PartClass = TypeVar("PartClass", bound=type[Part])
+
+
+def part_of_kind(*kinds: str) -> Callable[[PartClass], PartClass]:
+    """Class decorator: preconditioners of these kinds are restored by the class method `from_state`."""
+
+    def register(part: PartClass) -> PartClass:
+        RESTORERS.update(dict.fromkeys(kinds, cast(Any, part).from_state))
+        return part
+
+    return register

@@ -1,0 +1,45 @@
+"""The setup of a preconditioner: A passes the gate, becomes a part, and the part becomes an operator."""
+
+from __future__ import annotations
+
+import numpy.typing as npt
+
+from linforest_precond.annotations import MatrixLike
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_csr
+from linforest_precond.precond.operators import Preconditioner, operator_of
+from linforest_precond.precond.part import Part
+from linforest_precond.precond.pattern_digest import pattern_digest
+from linforest_precond.precond.setup_time import SetupTime
+from linforest_precond.precond.stored import stored_dtype
+
+# Kinds, backends and types that this process has set up before: the first setup of each compiles.
+_seen: set[tuple[str, ...]] = set()
+
+
+class Setup:
+    """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
+
+    Attributes
+    ----------
+    csr : CSR
+        The checked matrix.
+    stored : dtype
+        The type to store numbers in.
+    """
+
+    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None):
+        self._matrix, self._backend = A, backend_of(A)
+        self._watch = self._backend.runtime.stopwatch.Stopwatch()
+        self.csr = as_csr(A)
+        self.stored = stored_dtype(dtype, self.csr.data.dtype)
+
+    def operator(self, part: Part) -> Preconditioner:
+        """The operator that applies the part; stops the setup's stopwatch."""
+        csr, backend = self.csr, self._backend
+        pattern = pattern_digest(self._matrix)
+        self._watch.stop()
+        types = part.name, backend.name, str(self.stored), str(csr.data.dtype), str(csr.indices.dtype)
+        time = SetupTime(self._watch, first=types not in _seen)
+        _seen.add(types)
+        return operator_of(part, pattern, csr.data.dtype, time, backend, csr.data)
