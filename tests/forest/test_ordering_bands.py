@@ -180,7 +180,7 @@ class TestBands:
         assert not backend.host(bands.lower).any() and not backend.host(bands.upper).any()
 
     def test_print_explains(self, backend):
-        A = lf.matrices.poisson(1234, dtype=np.float32, device=backend.name)
+        A = lf.matrices.poisson(1234, dtype=np.float32, index_dtype=np.int64, device=backend.name)
         text = str(lf.extract_bands(A, lf.linear_forest(A)))
         assert "1,234" in text and "float32" in text
 

@@ -255,7 +255,7 @@ class TestWeights:
         assert r.weight == wanted.weight
 
     def test_unsorted_rows_and_duplicates(self, backend):
-        indptr, indices = np.array([0, 3, 5, 6]), np.array([2, 1, 2, 2, 0, 1])
+        indptr, indices = np.array([0, 3, 5, 6], np.int32), np.array([2, 1, 2, 2, 0, 1], np.int32)
         A = graphs.make_csr(np.full(6, np.nan), indices, indptr, 3)
         weights = np.array([1.0, 3.0, 1.5, 1.0, 1.0, 1.0])
         # Row 0 has 3 at 1 and 2.5 at 2, row 1 has 1 at 0 and 2, row 2 has 1 at 1: 4, 2.5 and 2 together.

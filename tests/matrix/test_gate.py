@@ -372,7 +372,7 @@ class TestStoredOrder:
         assert backend.host(forest.neighbors).tolist() == [[-1, -1], [2, -1], [1, -1], [-1, -1]]
 
     def test_nothing_but_zeros(self, backend):
-        A = graphs.make_csr(np.zeros(4), np.array([0, 1, 0, 1]), np.array([0, 2, 4]), 2)
+        A = graphs.make_csr(np.zeros(4), np.array([0, 1, 0, 1], np.int32), np.array([0, 2, 4], np.int32), 2)
         forest, bands = assert_chain_works(backend, A)
         assert (backend.host(forest.neighbors) == -1).all()
         assert forest.coverage == 1.0 and as_csr(backend.csr(A)).symmetric

@@ -196,9 +196,8 @@ class TestCoarseMatrix:
 
     def test_zeros_stay(self, backend):
         """Entries that sum to zero, and stored zeros."""
-        A = graphs.make_csr(
-            np.array([1.0, -1, 2, -1, 1, -0.0]), np.array([0, 1, 2, 0, 1, 1]), np.array([0, 3, 5, 6]), 3
-        )
+        indices, indptr = np.array([0, 1, 2, 0, 1, 1], np.int32), np.array([0, 3, 5, 6], np.int32)
+        A = graphs.make_csr(np.array([1.0, -1, 2, -1, 1, -0.0]), indices, indptr, 3)
         indptr, indices, data, _ = self.coarse_matrix(backend, A, [0, 0, 1])
         assert (indptr.tolist(), indices.tolist()) == ([0, 2, 3], [0, 1, 0])
         assert data.tobytes() == np.array([0.0, 2.0, -0.0]).tobytes()

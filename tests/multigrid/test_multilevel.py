@@ -203,16 +203,17 @@ def test_hermitian(backend, smoother):
     assert np.linalg.eigvalsh(dense).min() > 0
 
 
-@pytest.mark.parametrize("kind", ["V", graphs.slow("K")])
-@pytest.mark.parametrize("smoother", graphs.quick(SMOOTHERS))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["V", "K"])
+@pytest.mark.parametrize("smoother", SMOOTHERS)
 def test_stored_in_single_precision(backend, smoother, kind):
-    A = small((20, 20), index_dtype=np.int64)
+    A = small((20, 20))
     M = lf.multilevel(backend.csr(A), smoother=smoother, max_coarse=20, dtype=np.float32).aspreconditioner(
         kind
     )
     assert M.stored_dtype == np.float32 and M.dtype == np.float64
     r = vectors(float, 400, 3)
-    wanted = lf.multilevel(small((20, 20)), smoother=smoother, max_coarse=20).aspreconditioner(kind) @ r
+    wanted = lf.multilevel(A, smoother=smoother, max_coarse=20).aspreconditioner(kind) @ r
     assert_close(backend.host(M @ backend.array(r)), wanted, 1e-4)
     x = vectors(float, 400)
     b = backend.array(A @ x)

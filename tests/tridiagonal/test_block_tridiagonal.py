@@ -126,7 +126,7 @@ def test_permuted_with_ghosts(backend, kind, b, columns):
             bands[2][block - 1, :, row] = 0
         if block + 1 < n:
             bands[0][block + 1, :, row] = 0
-    order = np.full(n * b, -1)
+    order = np.full(n * b, -1, np.int32)
     real = np.setdiff1d(np.arange(n * b), ghosts)
     order[real] = rng.permutation(real.size)
     right = rng.standard_normal((real.size, columns))
