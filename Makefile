@@ -41,24 +41,27 @@ pages := $(wildcard README.md CONTRIBUTING.md CHANGELOG.md)
 demo: $(ready)
 	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
 
-# NumPy's own threads would spin beside Numba's.
-test test-all test-oldest coverage: export OPENBLAS_NUM_THREADS := 1
+# Threads of OpenBLAS and idle threads of OpenMP would spin beside those that work.
+test test-all test-gpu test-oldest coverage: export OPENBLAS_NUM_THREADS := 1
+test test-all test-gpu test-oldest coverage: export OMP_WAIT_POLICY := passive
+# Most of a first run is compilation, by one thread: two workers share it, whole files of tests at a time.
+workers := -n 2 --dist loadfile
 
 test: $(ready)
-	$(pytest) -m "not slow"
+	$(pytest) -m "not slow" $(workers)
 
 test-all: $(ready)
-	$(pytest)
+	$(pytest) $(workers)
 
 test-gpu: export LINFOREST_REQUIRE := gpu,matrices,pyamg
 test-gpu: $(ready)
 	$(pytest)
 
 coverage: $(ready)
-	$(pytest) -m "not slow" --cov --cov-report=term-missing
+	$(pytest) -m "not slow" $(workers) --cov --cov-report=term-missing
 
 test-oldest: .venv-oldest/.ready
-	.venv-oldest/bin/python -m pytest tests --doctest-modules linforest_precond -m "not slow"
+	.venv-oldest/bin/python -m pytest tests --doctest-modules linforest_precond -m "not slow" $(workers)
 
 lint: $(lint-ready)
 	$(PYTHON) -m ruff check .
@@ -108,5 +111,5 @@ bench: $(ready)
 	touch $@
 
 clean:
-	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage docs/api/generated docs/notebooks
 	find . \( -name .venv -o -name .git \) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
