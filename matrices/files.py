@@ -153,7 +153,7 @@ def _read_mat(path: Path) -> Any:
     with open(path, "rb") as file:
         if file.read(10) == b"MATLAB 7.3":
             raise ValueError("MATLAB 7.3 files are HDF5; save with -v7 instead")
-    variables = scipy.io.loadmat(path)
+    variables = scipy.io.loadmat(path, **matrix_market.sparse_arrays(scipy.io.loadmat))
     if "Problem" in variables and "A" in (variables["Problem"].dtype.names or ()):
         return _checked(variables["Problem"]["A"][0, 0])
     matrices = {name: value for name, value in variables.items() if scipy.sparse.issparse(value)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -14,15 +15,16 @@ FIELDS = ("real", "double", "integer", "unsigned-integer", "complex", "pattern")
 SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 LONGEST_LINE = 1 << 16
 MOST_COMMENT_LINES = 100_000
-# Newer versions of SciPy have an option for sparse arrays.
-SPARSE_ARRAYS: dict[str, Any] = (
-    {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.mmread).parameters else {}
-)
 
 
 def read_entries(source: Any) -> Any:
     """The matrix in a file or stream, read by SciPy."""
-    return scipy.io.mmread(source, **SPARSE_ARRAYS)
+    return scipy.io.mmread(source, **sparse_arrays(scipy.io.mmread))
+
+
+def sparse_arrays(reader: Callable[..., Any]) -> dict[str, bool]:
+    """The option for sparse arrays of one of SciPy's readers, where its version has one."""
+    return {"spmatrix": False} if "spmatrix" in inspect.signature(reader).parameters else {}
 
 
 @dataclass(frozen=True)

@@ -219,7 +219,7 @@ class TestStatuses:
         n = len(b)
         A = sp.csr_array(sp.block_diag([A, [[2.0]]]))
         options = {
-            name: backend.array(sp.block_diag([backend.host(value), [[1.0]]]).toarray())
+            name: backend.array(sp.block_diag([sp.csr_array(backend.host(value)), [[1.0]]]).toarray())
             for name, value in options.items()
         }
         B = np.zeros((n + 1, 4))

@@ -77,7 +77,7 @@ class TestBattery:
         assert (M @ backend.array(np.ones(size))).shape == (size,)
 
     def test_diagonal_and_disconnected(self, backend, kind):
-        A = sp.csr_array(sp.block_diag([np.diag([1.0, 2, 3]), dominant(20).toarray(), [[5.0]]]))
+        A = sp.csr_array(sp.block_diag([sp.diags_array([1.0, 2, 3]), dominant(20).toarray(), [[5.0]]]))
         M = KINDS[kind](backend.csr(A))
         assert_operator(backend, M, wanted_inverse(backend, A, M))
 
@@ -354,7 +354,7 @@ class TestRepairs:
         np.testing.assert_array_equal(backend.host(M @ backend.xp.ones(2)), [1, 1])
 
     def test_a_singular_path(self, backend):
-        A = sp.csr_array(sp.block_diag([[[1.0, 1], [1, 1]], [[2.0]], [[0.0]]]))
+        A = sp.csr_array(sp.block_diag([sp.csr_array([[1.0, 1], [1, 1]]), [[2.0]], [[0.0]]]))
         for kind in ("forest", "original", "blocks of 2"):
             with pytest.warns(RuntimeWarning) as told:
                 M = KINDS[kind](backend.csr(A))
@@ -412,7 +412,9 @@ class TestPrint:
             assert M.coverage == pytest.approx(M.forest.coverage, rel=1e-12)
 
     def test_paths_of_a_given_order(self, backend):
-        A = sp.csr_array(sp.block_diag([[[2.0, 1], [0, 2]], [[3.0]], dominant(5).toarray() + 1]))
+        A = sp.csr_array(
+            sp.block_diag([sp.csr_array([[2.0, 1], [0, 2]]), [[3.0]], dominant(5).toarray() + 1])
+        )
         text = str(lf.tridiagonal(backend.csr(A), "original"))
         assert "paths" in text and "3" in text and "5 vertices" in text
 
