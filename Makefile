@@ -4,6 +4,7 @@
 # make test-gpu    the whole suite; a missing GPU, matrix folder or PyAMG is a failure
 # make test-oldest the quick tests with the oldest supported NumPy, SciPy and Numba, in .venv-oldest
 # make coverage    the quick tests, and the lines of the package that none of them reaches
+# make fuzz        the fuzzers at full length (about an hour), by seeds; ARGS are passed to tests/fuzz/run.py
 # make lint        ruff, clang-format, codespell and mypy; make format applies the formatters
 # make docs        the documentation, in build/docs; a warning is an error
 # make bench       the benchmarks; ARGS, such as "--device cpu", are passed to benchmarks/run.py
@@ -36,7 +37,7 @@ sources := $(shell git ls-files "*.cu" "*.cuh" 2>/dev/null)
 texts := $(shell git ls-files "*.py" "*.cu" "*.cuh" "*.md" "*.toml" "*.cff" Makefile 2>/dev/null)
 pages := $(wildcard README.md CONTRIBUTING.md CHANGELOG.md)
 
-.PHONY: demo test test-all test-gpu test-oldest coverage lint format docs bench clean
+.PHONY: demo test test-all test-gpu test-oldest coverage fuzz lint format docs bench clean
 
 demo: $(ready)
 	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
@@ -62,6 +63,11 @@ coverage: $(ready)
 
 test-oldest: .venv-oldest/.ready
 	.venv-oldest/bin/python -m pytest tests --doctest-modules linforest_precond -m "not slow" $(workers)
+
+fuzz: export OPENBLAS_NUM_THREADS := 1
+fuzz: export OMP_WAIT_POLICY := passive
+fuzz: $(ready)
+	$(PYTHON) tests/fuzz/run.py $(ARGS)
 
 lint: $(lint-ready)
 	$(PYTHON) -m ruff check .
