@@ -5,7 +5,7 @@
     python tests/fuzz/run.py --only NAME --file FILE
 
 The same seeds give the same cases. Files of the cases that did not hold are kept in build/fuzz, and so is the
-table, as JSON.
+table, as JSON. `--write` puts the table into docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from pathlib import Path
 import harness
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "reliability.md"
+BEGIN, END = "<!-- fuzz:begin -->", "<!-- fuzz:end -->"
 SEEDS_AT_ONCE = 1000  # cases of one task
 
 
@@ -33,7 +35,9 @@ def main(arguments: list[str] | None = None) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     tallies = run_all(options)
     print(as_table(tallies))
-    write(options.out / "fuzz.json", tallies, options)
+    write_json(options.out / "fuzz.json", tallies, options)
+    if options.write:
+        write_page(tallies)
     broken = [case for tally in tallies for case in tally.broken]
     for case in broken:
         print(f"\n{case}")
@@ -49,6 +53,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="child processes at once")
     parser.add_argument("--minutes", type=float, help="start no further cases after this time")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "fuzz", help="default: build/fuzz")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/reliability.md")
     parser.add_argument("--case", type=int, metavar="SEED", help="run one case in this process")
     parser.add_argument("--file", type=Path, help="run one file of the corpus in this process")
     options = parser.parse_args(arguments)
@@ -133,7 +138,7 @@ def as_table(tallies: list[harness.Tally]) -> str:
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, (*widths, 0))) for row in rows)
 
 
-def write(path: Path, tallies: list[harness.Tally], options: argparse.Namespace) -> None:
+def write_json(path: Path, tallies: list[harness.Tally], options: argparse.Namespace) -> None:
     document = {
         "first seed": options.seed,
         "classes": [
@@ -149,6 +154,21 @@ def write(path: Path, tallies: list[harness.Tally], options: argparse.Namespace)
         ],
     }
     path.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def write_page(tallies: list[harness.Tally]) -> None:
+    """Put the table into the page of the documentation."""
+    rows = ["| fuzzer | class | tried | held |", "|---|---|---:|---:|"]
+    rows += [
+        f"| `fuzz_{tally.fuzzer}` | {tally.of_class} | {tally.tried:,} | {tally.held:,} |"
+        for tally in tallies
+    ]
+    tried, held = (sum(getattr(tally, name) for tally in tallies) for name in ("tried", "held"))
+    rows.append(f"| all | | {tried:,} | {held:,} |")
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    table = "\n".join([BEGIN, "", *rows, "", END])
+    PAGE.write_text(before + table + after, encoding="utf-8")
 
 
 if __name__ == "__main__":
