@@ -4,7 +4,7 @@
 # make test-gpu    the whole suite; a missing GPU, matrix folder or PyAMG is a failure
 # make test-oldest the quick tests with the oldest supported NumPy, SciPy and Numba, in .venv-oldest
 # make coverage    the quick tests, and the lines of the package that none of them reaches
-# make fuzz        the fuzzers at full length (about an hour), by seeds; ARGS are passed to tests/fuzz/run.py
+# make fuzz        the fuzzers at full length (about an hour), by seeds; ARGS are passed to tests/fuzz/run_fuzzers.py
 # make lint        ruff, clang-format, codespell and mypy; make format applies the formatters
 # make docs        the documentation, in build/docs; a warning is an error
 # make bench       the benchmarks; ARGS, such as "--device cpu", are passed to benchmarks/run.py
@@ -67,7 +67,7 @@ test-oldest: .venv-oldest/.ready
 fuzz: export OPENBLAS_NUM_THREADS := 1
 fuzz: export OMP_WAIT_POLICY := passive
 fuzz: $(ready)
-	$(PYTHON) tests/fuzz/run.py $(ARGS)
+	$(PYTHON) tests/fuzz/run_fuzzers.py $(ARGS)
 
 lint: $(lint-ready)
 	$(PYTHON) -m ruff check .

@@ -6,7 +6,7 @@ import json
 import os
 import statistics
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 SCHEMA = 1
@@ -84,7 +84,9 @@ class Row:
         return reached(self.judged, self.median, self.ratio, self.goal)
 
     def as_dict(self) -> dict:
-        return {field: _rounded(getattr(self, field)) for field in ROW}
+        # Medians are those of the rounded samples: differences of times may cancel.
+        kept = replace(self, samples=_rounded(self.samples), peer_samples=_rounded(self.peer_samples))
+        return {field: _rounded(getattr(kept, field)) for field in ROW}
 
 
 def reached(judged, median, ratio, bound) -> bool | None:

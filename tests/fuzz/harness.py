@@ -76,7 +76,7 @@ class Broken:
 
     def __str__(self) -> str:
         how = f"--case {self.case}" if isinstance(self.case, int) else f"--file {self.case}"
-        again = f"python tests/fuzz/run.py --only {self.fuzzer} --class {self.of_class!r} {how}"
+        again = f"python tests/fuzz/run_fuzzers.py --only {self.fuzzer} --class {self.of_class!r} {how}"
         return f"{self.fuzzer}, {self.of_class}, {self.case}\n{self.reason.rstrip()}\nagain: {again}"
 
 

@@ -141,6 +141,13 @@ def test_the_schema_rejects_damaged_documents(document, damage, module):
         module("results").check(document)
 
 
+def test_medians_are_those_of_the_rounded_samples(document, module):
+    results = module("results")
+    samples = [-0.123456749, 0.123456851]  # differences of times: the median cancels
+    row = results.Row("cpu", "a name", "a case", samples, backend="cpu").as_dict()
+    results.check({**document, "rows": [row]})
+
+
 def test_results_are_written_atomically(document, module, tmp_path):
     results = module("results")
     path = tmp_path / "kept.json"

@@ -1,8 +1,8 @@
 """Run the fuzzers and print what held.
 
-    python tests/fuzz/run.py [--only NAME] [--class NAME] [--quick] [--seed N] [--jobs N] [--minutes N]
-    python tests/fuzz/run.py --only NAME --class NAME --case SEED
-    python tests/fuzz/run.py --only NAME --file FILE
+    python tests/fuzz/run_fuzzers.py [--only NAME] [--class NAME] [--quick] [--seed N] [--jobs N] [--minutes N]
+    python tests/fuzz/run_fuzzers.py --only NAME --class NAME --case SEED
+    python tests/fuzz/run_fuzzers.py --only NAME --file FILE
 
 The same seeds give the same cases. Files of the cases that did not hold are kept in build/fuzz, and so is the
 table, as JSON. `--write` puts the table into docs/reliability.md.
