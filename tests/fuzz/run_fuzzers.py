@@ -1,6 +1,6 @@
 """Run the fuzzers and print what held.
 
-    python tests/fuzz/run_fuzzers.py [--only NAME] [--class NAME] [--quick] [--seed N] [--jobs N] [--minutes N]
+    python tests/fuzz/run_fuzzers.py [--only NAME] [--class NAME] [--quick] [--seed N] [--minutes N]
     python tests/fuzz/run_fuzzers.py --only NAME --class NAME --case SEED
     python tests/fuzz/run_fuzzers.py --only NAME --file FILE
 
