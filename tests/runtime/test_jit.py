@@ -167,7 +167,7 @@ def test_full_disk_and_broken_index_cost_a_compilation_only(tiny):
     full_disk = """
         def refuse(*_):
             raise OSError(28, "No space left on device")
-        jit._CacheFiles._save_data = refuse
+        jit._CacheFiles._write = refuse
         print(serial(np.arange(3, dtype=np.float32)))
     """
     assert output(tiny, full_disk) == "6.0"
