@@ -288,9 +288,7 @@ class Preconditioner(_Products, InPlaceOperator):
 
     def frozen(self) -> Preconditioner:
         """An operator with the present values, which updates of this one do not change."""
-        return type(self)(
-            self._part, self._pattern, self.dtype, self._setup, self._backend, self._device
-        )
+        return type(self)(self._part, self._pattern, self.dtype, self._setup, self._backend, self._device)
 
     def _array(self, r: npt.ArrayLike) -> Array:
         """r as an array on the operator's device; a TypeError if it is elsewhere."""
