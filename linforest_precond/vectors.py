@@ -25,6 +25,10 @@ class InPlaceOperator:
         """Write the product with the columns of b into x; both are (n, k) arrays and not checked."""
         raise NotImplementedError
 
+    def frozen(self) -> InPlaceOperator:
+        """The operator with its present values, which updates do not change."""
+        raise NotImplementedError
+
 
 def checked_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
     """One or several vectors of n finite numbers on the backend."""

@@ -66,7 +66,10 @@ def solve(
     if not problem.b.size:
         return _solve_empty(method, problem, history)
     run = _Run(method, problem, history)
-    run.iterate(callback)
+    try:
+        run.iterate(callback)
+    finally:
+        run.space.close()
     info = run.info()
     if history is not None:
         history.finish(info, problem.one)

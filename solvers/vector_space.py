@@ -84,3 +84,6 @@ class VectorSpace(Protocol):
 
     def poll(self, wait: bool) -> Report | None:
         """The newest report that has arrived, None if none has; the report of all iterations if `wait`."""
+
+    def close(self) -> None:
+        """Give back the work space of operators, after the last batch."""

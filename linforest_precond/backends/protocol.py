@@ -68,8 +68,15 @@ class StopwatchModule(Protocol):
     def Stopwatch(self) -> Stopwatch: ...  # noqa: N802
 
 
+class StreamsModule(Protocol):
+    def current(self) -> Any: ...
+    def finish(self) -> None: ...
+    def finish_all(self) -> None: ...
+
+
 class RuntimeRoom(Protocol):
     stopwatch: StopwatchModule
+    streams: StreamsModule
 
 
 class EntriesModule(Protocol):

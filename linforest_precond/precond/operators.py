@@ -224,6 +224,11 @@ class Preconditioner(_Products, InPlaceOperator):
             For a matrix with another pattern, and for all that `linforest_precond.tridiagonal` refuses. The
             operator is then unchanged.
 
+        Notes
+        -----
+        Other threads may apply the operator meanwhile: each product has either the old values or the new
+        ones, and a solver goes on with those it started with.
+
         Examples
         --------
         >>> import linforest_precond as lf
@@ -233,13 +238,16 @@ class Preconditioner(_Products, InPlaceOperator):
         """
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
-        watch = self._backend.runtime.stopwatch.Stopwatch()
+        watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
         csr = as_csr(A)
         pattern = pattern_digest(A)
         self._pattern.require_same(pattern)
-        part = self._part.refreshed(csr)
+        old = self._part
+        part = old.refreshed(csr)
         watch.stop()
+        streams.finish()  # stall: other streams may use the part as soon as it is assigned
         self._part, self._setup = part, SetupTime(watch, False)
+        streams.finish_all()  # stall: other streams may still use `old`, whose arrays are freed now
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         """One product. Where r has the result's type, only the result is allocated.
@@ -262,6 +270,12 @@ class Preconditioner(_Products, InPlaceOperator):
     def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
         """Apply to the columns of b, converted to a type that the part accepts; shapes are not checked."""
         part, xp = self._part, self._backend.xp
+        self._apply_part(part, b, x, transpose, xp)
+        if part is not self._part:
+            # stall: updated meanwhile, so that the arrays of `part` are freed as soon as this returns
+            self._backend.runtime.streams.finish()
+
+    def _apply_part(self, part: Part, b: Array, x: Array, transpose: bool, xp: Any) -> None:
         if b.dtype.kind == "c" and part.stored.kind != "c":  # a complex column is two real ones
             real = b.real.dtype
             b, x = xp.ascontiguousarray(b).view(real), x.view(real)
@@ -271,6 +285,10 @@ class Preconditioner(_Products, InPlaceOperator):
             wide = xp.empty(x.shape, part.stored)
             part.solve_into(b.astype(part.stored), wide, transpose)
             x[...] = wide
+
+    def frozen(self) -> Preconditioner:
+        """An operator with the present values, which updates of this one do not change."""
+        return type(self)(self._part, self._pattern, self.dtype, self._setup, self._backend, self._device)
 
     def _array(self, r: npt.ArrayLike) -> Array:
         """r as an array on the operator's device; a TypeError if it is elsewhere."""

@@ -69,7 +69,7 @@ def tiny(tmp_path):
     return package
 
 
-def run(tiny, script, **environment):
+def run(tiny, script, *, input=None, **environment):
     """Run `script` with the package `tiny` on the path; return the finished process."""
     kept = {
         name: value
@@ -83,6 +83,7 @@ def run(tiny, script, **environment):
         capture_output=True,
         text=True,
         timeout=300,
+        input=input,
     )
 
 
@@ -167,10 +168,72 @@ def test_full_disk_and_broken_index_cost_a_compilation_only(tiny):
     full_disk = """
         def refuse(*_):
             raise OSError(28, "No space left on device")
-        jit._CacheFiles._save_data = refuse
+        jit._CacheFiles._write = refuse
         print(serial(np.arange(3, dtype=np.float32)))
     """
     assert output(tiny, full_disk) == "6.0"
+
+
+DAMAGES = {
+    "empty": lambda content: b"",
+    "half": lambda content: content[: len(content) // 2],
+    "one byte less": lambda content: content[:-1],
+    "garbage": lambda content: bytes(range(256)) * 40,
+    "one bit in the machine code": lambda content: flipped(content, 0.6),
+    "one bit at the end": lambda content: flipped(content, 0.999),
+    "zeros": lambda content: bytes(len(content)),
+    "a pickle of something else": lambda content: pickle.dumps([1, 2]) * 2,
+    "a pickle that raises": lambda content: b"cbuiltins\nint\n(Vx\ntR.",
+    "a pickle that needs a missing module": lambda content: b"cno_such_module\nname\n.",
+    "a pickle of much": lambda content: b"\x80\x04\x8e" + (2**62).to_bytes(8, "little") + b"x",
+    "twice": lambda content: content * 2,
+}
+FEW_DAMAGES = ["half", "garbage", "one bit in the machine code", "a pickle that raises"]
+
+
+def flipped(content, share):
+    place = int(len(content) * share)
+    return content[:place] + bytes([content[place] ^ 16]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("damages", quick([FEW_DAMAGES, list(DAMAGES)]), ids=["few", "all"])
+def test_damaged_cache_files_cost_a_compilation_only(tiny, damages):
+    """Each kind of damage, to the index and to the code: the same results, from new code."""
+    use = "print(serial(np.arange(3.0)), sum(serial.stats.cache_hits.values()))"
+    assert output(tiny, use) == "6.0 0"
+    assert output(tiny, use) == "6.0 1"
+    index, code = sorted((tiny / "kernels" / "__pycache__").glob("*.nb[ic]"), reverse=True)
+    healthy = {path: path.read_bytes() for path in (index, code)}
+    cases = [{path: DAMAGES[name](content)} for name in damages for path, content in healthy.items()]
+    # One process for all cases: functions that are made anew look for their files anew.
+    script = f"""
+        import importlib, pathlib
+        from tiny.kernels import steps
+        for line in sys.stdin:
+            for path, content in eval(line).items():
+                pathlib.Path(path).write_bytes(content)
+            serial = importlib.reload(steps).serial
+            {use}
+    """
+    lines = [repr({str(path): content for path, content in (healthy | case).items()}) for case in cases]
+    process = run(tiny, script, input="\n".join(lines) + "\n")
+    assert process.returncode == 0, process.stderr
+    assert process.stdout == "6.0 0\n" * len(cases)
+
+
+@pytest.mark.slow
+def test_cache_files_of_another_signature_are_not_loaded(tiny):
+    """A file that is complete, but under the name of another one."""
+    script = "print(serial(np.arange(3, dtype=np.%s)), sum(serial.stats.cache_hits.values()))"
+    for dtype in ("float64", "float32"):
+        assert output(tiny, script % dtype) == "6.0 0"
+    one, other = (tiny / "kernels" / "__pycache__").glob("*serial*.nbc")
+    contents = one.read_bytes(), other.read_bytes()
+    one.write_bytes(contents[1])
+    other.write_bytes(contents[0])
+    for dtype in ("float64", "float32"):
+        assert output(tiny, script % dtype) == "6.0 0"
+        assert output(tiny, script % dtype) == "6.0 1"
 
 
 def test_signatures_never_share_a_data_file(tiny):

@@ -48,6 +48,8 @@ class HierarchyLevel:
         if transfer is None:
             raise AttributeError(f"{letter}: the last level has no {name}")
         matrix = getattr(transfer, f"{name}_csr")(self._level.csr.data.dtype)
+        # stall: other streams may use it as soon as it is cached
+        backend_of(matrix.data).runtime.streams.finish()
         return sparse_like(self._like, matrix.data, matrix.indices, matrix.indptr, (matrix.n, matrix.width))
 
 
@@ -70,6 +72,7 @@ class Hierarchy:
         self._operator = operator
         # The matrices of all levels are of this one's kind; sparse arrays for a dense A.
         self._like = _empty_like(like, operator._backend)
+        self._known_levels: tuple[Any, list[HierarchyLevel]] = None, []
 
     cycle = property(lambda self: self._part.cycle)
     stalled = property(lambda self: self._part.stalled)
@@ -80,11 +83,15 @@ class Hierarchy:
 
     @property
     def levels(self) -> list[HierarchyLevel]:
-        part = self._part
-        if getattr(self, "_levels_of", None) is not part:
-            self._levels = [HierarchyLevel(level, self._like) for level in part.levels]
-            self._levels_of = part
-        return self._levels
+        return self._levels_of(self._part)
+
+    def _levels_of(self, part: Any) -> list[HierarchyLevel]:
+        """The levels of a part, made once for the present one: an update may replace it at any time."""
+        known, levels = self._known_levels
+        if known is not part:
+            levels = [HierarchyLevel(level, self._like) for level in part.levels]
+            self._known_levels = part, levels
+        return levels
 
     def aspreconditioner(self, cycle: str | None = None) -> Preconditioner:
         """One cycle as a preconditioner: ``M=`` of `cg`, and of `fcg` for the K-cycle.
@@ -100,7 +107,10 @@ class Hierarchy:
             A LinearOperator of A's library. It keeps the values it was made with when the hierarchy is
             updated.
         """
-        part = self._part.with_cycle(self._checked_cycle(cycle))
+        return self._preconditioner(self._part, cycle)
+
+    def _preconditioner(self, part: Any, cycle: str | None) -> Preconditioner:
+        part = part.with_cycle(self._checked_cycle(cycle))
         old = self._operator
         array = part.levels[0].csr.data
         return operator_of(part, old._pattern, old.dtype, old._setup, old._backend, array)
@@ -160,9 +170,10 @@ class Hierarchy:
         >>> residuals[-1] <= 1e-8 * residuals[0]
         True
         """
-        M = self.aspreconditioner(cycle)
+        part = self._part  # read once: another thread may update the hierarchy meanwhile
+        M = self._preconditioner(part, cycle)
         if accel is None:
-            x, info, norms = repeat_cycles(self._part.levels[0], M, b, x0, tol, maxiter, callback)
+            x, info, norms = repeat_cycles(part.levels[0], M, b, x0, tol, maxiter, callback)
         elif isinstance(accel, str) and accel not in ACCELERATORS:
             names = ", ".join(f'"{name}"' for name in ACCELERATORS)
             raise ValueError(f"accel must be None, {names} or a function, got {accel!r}")
@@ -171,7 +182,7 @@ class Hierarchy:
             options = {"x0": x0, "rtol": tol, "maxiter": maxiter, "M": M, "callback": callback}
             if isinstance(accel, str):
                 accel, options["history"] = getattr(solvers, accel), history
-            x, info = accel(self.levels[0].A, b, **options)
+            x, info = accel(self._levels_of(part)[0].A, b, **options)
             norms = self._norms(history, b)
         if residuals is not None:
             residuals[:] = norms

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType, MatrixLike
+from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.graph.forest.factor import as_integer
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small, is_stalled
 from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE, Coarsest
@@ -247,7 +249,7 @@ class MultilevelPart:
     definite: bool  # Hermitian with a positive diagonal: K-cycles minimize the error in A's norm
     centered: bool  # A maps constants to 0: means are subtracted
     stalled: bool
-    _cycles: dict[int, MultigridCycle] = field(default_factory=dict, repr=False)
+    _cycles: Workspaces = field(default_factory=Workspaces, repr=False)  # the vectors of cycles
 
     kind = "multilevel"
     forest = ordering = bands = None
@@ -256,6 +258,8 @@ class MultilevelPart:
     @classmethod
     def from_state(cls, levels: Any, coarsest: Any, options: dict[str, Any], **fields: Any) -> MultilevelPart:
         levels = tuple(Level.from_state(**level) for level in levels)
+        for level in levels:
+            _ = level.held  # makes the members of aggregates now, and not on one of several streams later
         return cls(levels=levels, coarsest=coarsest, options=MultilevelOptions(**options), **fields)
 
     def state(self) -> dict[str, Any]:
@@ -282,7 +286,7 @@ class MultilevelPart:
 
     def with_cycle(self, cycle: str) -> MultilevelPart:
         """The same hierarchy with another cycle."""
-        return self if cycle == self.cycle else replace(self, cycle=cycle, _cycles={})
+        return self if cycle == self.cycle else replace(self, cycle=cycle, _cycles=Workspaces())
 
     @cached_property
     def transposed(self) -> MultilevelPart:
@@ -292,10 +296,11 @@ class MultilevelPart:
             return self
         options = replace(self.options, presmooth=post, postsmooth=pre)
         if self.is_symmetric:
-            return replace(self, options=options, _cycles={})
+            return replace(self, options=options, _cycles=Workspaces())
         coarsest = None if self.coarsest is None else self.coarsest.transposed()
         levels = tuple(level.transposed() for level in self.levels)
-        return replace(self, levels=levels, coarsest=coarsest, options=options, _cycles={})
+        self._backend.runtime.streams.finish()  # stall: other streams may use it as soon as it is cached
+        return replace(self, levels=levels, coarsest=coarsest, options=options, _cycles=Workspaces())
 
     @property
     def is_symmetric(self) -> bool:
@@ -307,17 +312,23 @@ class MultilevelPart:
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         part = self.transposed if transpose else self
-        part._cycle(b.shape[1], transpose).apply(b, x)
+        columns = b.shape[1]
+        key = columns, self._backend.runtime.streams.current()
+        loan = part._cycles.take(key, lambda: part._cycle(columns, transpose and part is not self))
+        loan.workspace.apply(b, x)
+        part._cycles.give_back(loan)
 
     def _cycle(self, columns: int, transpose: bool) -> MultigridCycle:
-        """The cycle for this many columns, with its vectors: made once, and kept."""
-        if columns not in self._cycles:
-            sweeps = self.options.presmooth, self.options.postsmooth
-            self._cycles[columns] = MultigridCycle(
-                self.levels, self.coarsest, self.cycle, sweeps, columns, self.stored,
-                transpose=transpose, definite=self.definite, centered=self.centered,
-            )  # fmt: skip
-        return self._cycles[columns]
+        """A cycle for this many columns, with its vectors."""
+        sweeps = self.options.presmooth, self.options.postsmooth
+        return MultigridCycle(
+            self.levels, self.coarsest, self.cycle, sweeps, columns, self.stored,
+            transpose=transpose, definite=self.definite, centered=self.centered,
+        )  # fmt: skip
+
+    @cached_property
+    def _backend(self) -> Backend:
+        return backend_of(self.levels[0].csr.data)
 
     @property
     def nbytes(self) -> int:

@@ -6,7 +6,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ..matrix.row_shares import row_shares
 from ..runtime.arrays import readonly
-from ..runtime.jit import helper, kernel
+from ..runtime.jit import helper, kernel, serial_version
 
 
 class Operator:
@@ -65,8 +65,8 @@ class Product(Operator):
             starts = row_shares(A.indptr)
             self.arrays = tuple(readonly(array) for array in (starts, A.indptr, A.indices, A.data))
             self.one, self.many = multiply_column, multiply_columns
-            if starts.size == 2:  # one thread: no need for `ParallelKernel`'s guards
-                self.one, self.many = (getattr(each, "dispatcher", each) for each in (self.one, self.many))
+            if starts.size == 2:  # one share
+                self.one, self.many = serial_version(self.one), serial_version(self.many)
 
     def into(self, space, source, target):
         if self.arrays is None:
@@ -80,7 +80,7 @@ class Preconditioning(Operator):
     """Products with M: in place where M can, by its `@` otherwise; None is the identity."""
 
     def __init__(self, M, dtype, in_place):
-        super().__init__("M", M)
+        super().__init__("M", M.frozen() if in_place else M)  # others may update M meanwhile
         self.is_identity = M is None
         self._in_place = in_place and not (M.dtype.kind == "c" and np.dtype(dtype).kind != "c")
 
@@ -94,12 +94,8 @@ class Preconditioning(Operator):
 # y = A x. The rows are split among threads by their entries (`row_shares`).
 @kernel(parallel=True)
 def multiply_column(starts, indptr, indices, data, source, target, columns):
-    parts = starts.size - 1
-    if parts == 1:
-        multiply_column_rows(0, starts[1], indptr, indices, data, source, target)
-    else:
-        for part in prange(parts):
-            multiply_column_rows(starts[part], starts[part + 1], indptr, indices, data, source, target)
+    for part in prange(starts.size - 1):
+        multiply_column_rows(starts[part], starts[part + 1], indptr, indices, data, source, target)
 
 
 # Four entries at a time, for instruction-level parallelism. Unsigned indices need no check for negative ones.
@@ -133,14 +129,8 @@ def entry_product(indices, data, entry, source):
 # Y = A X for several columns.
 @kernel(parallel=True)
 def multiply_columns(starts, indptr, indices, data, source, target, columns):
-    parts = starts.size - 1
-    if parts == 1:
-        multiply_columns_rows(0, starts[1], indptr, indices, data, source, target, columns)
-    else:
-        for part in prange(parts):
-            multiply_columns_rows(
-                starts[part], starts[part + 1], indptr, indices, data, source, target, columns
-            )
+    for part in prange(starts.size - 1):
+        multiply_columns_rows(starts[part], starts[part + 1], indptr, indices, data, source, target, columns)
 
 
 @helper

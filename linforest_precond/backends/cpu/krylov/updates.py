@@ -11,7 +11,7 @@ reduction of the lanes, then the chunks from first to last.
 import numpy as np
 from numba import prange
 
-from ..runtime.jit import helper, kernel
+from ..runtime.jit import helper, kernel, serial_version
 
 LANES = 64  # lanes of a row, at least
 ROWS_AT_ONCE = 64  # rows of a chunk, the unit of work of a thread
@@ -56,26 +56,17 @@ def add_chunks(which, partials, sums):
 @kernel(parallel=True)
 def sum_products(u, v, partials, sums):
     chunks, columns = partials.shape[0], sums.shape[0]
-    if chunks <= FEW_CHUNKS:
-        for chunk in range(chunks):
-            sum_chunk(chunk, 0, u, v, partials, columns)
-    else:
-        for chunk in prange(chunks):
-            sum_chunk(chunk, 0, u, v, partials, columns)
+    for chunk in prange(chunks):
+        sum_chunk(chunk, 0, u, v, partials, columns)
     add_chunks(0, partials, sums)
 
 
 @kernel(parallel=True)
 def sum_two_products(u, v, y, z, partials, sums):
     chunks, columns = partials.shape[0], sums.shape[0]
-    if chunks <= FEW_CHUNKS:
-        for chunk in range(chunks):
-            sum_chunk(chunk, 0, u, v, partials, columns)
-            sum_chunk(chunk, 1, y, z, partials, columns)
-    else:
-        for chunk in prange(chunks):
-            sum_chunk(chunk, 0, u, v, partials, columns)
-            sum_chunk(chunk, 1, y, z, partials, columns)
+    for chunk in prange(chunks):
+        sum_chunk(chunk, 0, u, v, partials, columns)
+        sum_chunk(chunk, 1, y, z, partials, columns)
     add_chunks(0, partials, sums)
     add_chunks(1, partials, sums)
 
@@ -86,13 +77,8 @@ def sum_two_products(u, v, y, z, partials, sums):
 # p = z + beta p; where beta is 0, p is z even if the old p is not finite.
 @kernel(parallel=True)
 def cg_direction(p, z, beta, active):
-    chunks = -(-p.shape[0] // ROWS_AT_ONCE)
-    if chunks <= FEW_CHUNKS:
-        for chunk in range(chunks):
-            cg_direction_chunk(chunk, p, z, beta, active)
-    else:
-        for chunk in prange(chunks):
-            cg_direction_chunk(chunk, p, z, beta, active)
+    for chunk in prange(-(-p.shape[0] // ROWS_AT_ONCE)):
+        cg_direction_chunk(chunk, p, z, beta, active)
 
 
 @helper
@@ -108,14 +94,9 @@ def cg_direction_chunk(chunk, p, z, beta, active):
 @kernel(parallel=True)
 def cg_step(x, r, p, q, alpha, partials, sums):
     chunks, columns = partials.shape[0], sums.shape[0]
-    if chunks <= FEW_CHUNKS:
-        for chunk in range(chunks):
-            cg_step_chunk(chunk, x, r, p, q, alpha)
-            sum_chunk(chunk, 0, r, r, partials, columns)
-    else:
-        for chunk in prange(chunks):
-            cg_step_chunk(chunk, x, r, p, q, alpha)
-            sum_chunk(chunk, 0, r, r, partials, columns)
+    for chunk in prange(chunks):
+        cg_step_chunk(chunk, x, r, p, q, alpha)
+        sum_chunk(chunk, 0, r, r, partials, columns)
     add_chunks(0, partials, sums)
 
 
@@ -134,13 +115,8 @@ def cg_step_chunk(chunk, x, r, p, q, alpha):
 # p = r + beta (p - omega v); where beta is 0, p is r.
 @kernel(parallel=True)
 def bicgstab_direction(p, r, v, beta, omega, active):
-    chunks = -(-p.shape[0] // ROWS_AT_ONCE)
-    if chunks <= FEW_CHUNKS:
-        for chunk in range(chunks):
-            bicgstab_direction_chunk(chunk, p, r, v, beta, omega, active)
-    else:
-        for chunk in prange(chunks):
-            bicgstab_direction_chunk(chunk, p, r, v, beta, omega, active)
+    for chunk in prange(-(-p.shape[0] // ROWS_AT_ONCE)):
+        bicgstab_direction_chunk(chunk, p, r, v, beta, omega, active)
 
 
 @helper
@@ -157,14 +133,9 @@ def bicgstab_direction_chunk(chunk, p, r, v, beta, omega, active):
 @kernel(parallel=True)
 def bicgstab_half_step(r, v, alpha, partials, sums):
     chunks, columns = partials.shape[0], sums.shape[0]
-    if chunks <= FEW_CHUNKS:
-        for chunk in range(chunks):
-            bicgstab_half_step_chunk(chunk, r, v, alpha)
-            sum_chunk(chunk, 0, r, r, partials, columns)
-    else:
-        for chunk in prange(chunks):
-            bicgstab_half_step_chunk(chunk, r, v, alpha)
-            sum_chunk(chunk, 0, r, r, partials, columns)
+    for chunk in prange(chunks):
+        bicgstab_half_step_chunk(chunk, r, v, alpha)
+        sum_chunk(chunk, 0, r, r, partials, columns)
     add_chunks(0, partials, sums)
 
 
@@ -181,16 +152,10 @@ def bicgstab_half_step_chunk(chunk, r, v, alpha):
 @kernel(parallel=True)
 def bicgstab_step(x, r, phat, shat, t, shadow, alpha, omega, partials, sums):
     chunks, columns = partials.shape[0], sums.shape[0]
-    if chunks <= FEW_CHUNKS:
-        for chunk in range(chunks):
-            bicgstab_step_chunk(chunk, x, r, phat, shat, t, alpha, omega)
-            sum_chunk(chunk, 0, r, r, partials, columns)
-            sum_chunk(chunk, 1, shadow, r, partials, columns)
-    else:
-        for chunk in prange(chunks):
-            bicgstab_step_chunk(chunk, x, r, phat, shat, t, alpha, omega)
-            sum_chunk(chunk, 0, r, r, partials, columns)
-            sum_chunk(chunk, 1, shadow, r, partials, columns)
+    for chunk in prange(chunks):
+        bicgstab_step_chunk(chunk, x, r, phat, shat, t, alpha, omega)
+        sum_chunk(chunk, 0, r, r, partials, columns)
+        sum_chunk(chunk, 1, shadow, r, partials, columns)
     add_chunks(0, partials, sums)
     add_chunks(1, partials, sums)
 
@@ -207,7 +172,7 @@ def bicgstab_step_chunk(chunk, x, r, phat, shat, t, alpha, omega):
             r[row, lane] = new if omega[lane] != 0 else r[row, lane]
 
 
-PARALLEL = {
+UPDATES = {
     function.__name__: function
     for function in (
         sum_products,
@@ -219,5 +184,10 @@ PARALLEL = {
         bicgstab_step,
     )
 }
-# The same without `ParallelKernel`'s guards, for vectors that one thread updates.
-SERIAL = {name: getattr(function, "dispatcher", function) for name, function in PARALLEL.items()}
+
+
+def kernels_for(chunks):
+    """The functions above by their names: compiled without threads for few chunks."""
+    if chunks > FEW_CHUNKS:
+        return UPDATES
+    return {name: serial_version(function) for name, function in UPDATES.items()}

@@ -9,7 +9,7 @@ import numpy as np
 from linforest_precond.backends.krylov_codes import RunningState, ScalarStep, StatusCode, VectorUpdate
 from linforest_precond.backends.returns import Report
 
-from .updates import FEW_CHUNKS, LANES, PARALLEL, ROWS_AT_ONCE, SERIAL
+from .updates import LANES, ROWS_AT_ONCE, kernels_for
 
 # Statuses are floats, as in the reports of the CUDA backend.
 RUNNING, HALF, LIMIT = map(float, (RunningState.RUNNING, RunningState.HALF, RunningState.LIMIT))
@@ -61,7 +61,7 @@ class KrylovSpace:
             self._allocate("error")
 
         chunks = -(-self.rows // ROWS_AT_ONCE)
-        self.kernels = SERIAL if chunks <= FEW_CHUNKS else PARALLEL
+        self.kernels = kernels_for(chunks)
         wide = np.result_type(self.dtype, np.float64)
         self.partials, self.sums = np.empty((chunks, 2, self.width), wide), np.zeros((columns, 2), wide)
         self.coefficients = {name: np.zeros(self.width, wide) for name in ("alpha", "beta", "omega")}
@@ -164,6 +164,9 @@ class KrylovSpace:
     def batch(self, iterate, capturable):
         """Make one iteration."""
         iterate()
+
+    def close(self):
+        """After the last batch: there is no work space to give back."""
 
     def poll(self, wait):
         """The report since the last call; on the CPU there is nothing to wait for."""

@@ -4,7 +4,7 @@ import numpy as np
 from numba import prange
 
 from ..runtime.arrays import readonly
-from ..runtime.jit import helper, kernel
+from ..runtime.jit import helper, kernel, serial_version
 
 ROWS_AT_ONCE = 16384  # rows of a thread's share
 RUN = 32
@@ -29,21 +29,18 @@ def _columns(vector):
 
 
 def _run(function, target, *arguments):
-    """Call a parallel kernel; small ones without the guard that parallel execution needs."""
+    """Call a parallel kernel, compiled without threads where there is one share of rows."""
     if target.shape[0] <= ROWS_AT_ONCE:
-        function = getattr(function, "dispatcher", function)
+        function = serial_version(function)
     function(*arguments)
 
 
 @kernel(parallel=True)
 def sum_members(indptr, members, fine, coarse):
     rows = coarse.shape[0]
-    if rows <= ROWS_AT_ONCE:
-        sum_members_of(0, rows, indptr, members, fine, coarse)
-    else:
-        for block in prange(-(-rows // ROWS_AT_ONCE)):
-            first = block * ROWS_AT_ONCE
-            sum_members_of(first, min(first + ROWS_AT_ONCE, rows), indptr, members, fine, coarse)
+    for block in prange(-(-rows // ROWS_AT_ONCE)):
+        first = block * ROWS_AT_ONCE
+        sum_members_of(first, min(first + ROWS_AT_ONCE, rows), indptr, members, fine, coarse)
 
 
 @helper
@@ -63,12 +60,9 @@ def sum_members_of(first, end, indptr, members, fine, coarse):
 @kernel(parallel=True)
 def add_values(aggregates, coarse, fine):
     rows = fine.shape[0]
-    if rows <= ROWS_AT_ONCE:
-        add_values_of(0, rows, aggregates, coarse, fine)
-    else:
-        for block in prange(-(-rows // ROWS_AT_ONCE)):
-            first = block * ROWS_AT_ONCE
-            add_values_of(first, min(first + ROWS_AT_ONCE, rows), aggregates, coarse, fine)
+    for block in prange(-(-rows // ROWS_AT_ONCE)):
+        first = block * ROWS_AT_ONCE
+        add_values_of(first, min(first + ROWS_AT_ONCE, rows), aggregates, coarse, fine)
 
 
 @helper

@@ -8,7 +8,7 @@ import numpy as np
 from numba import prange
 
 from ..runtime.arrays import readonly
-from ..runtime.jit import helper, kernel
+from ..runtime.jit import helper, kernel, serial_version
 
 ROWS_AT_ONCE = 4096  # rows of a chunk
 
@@ -112,9 +112,9 @@ def multiply_dense(inverse, b, x):
 
 
 def _run(function, target, *arguments):
-    """Call a parallel kernel; small ones without the guard that parallel execution needs."""
+    """Call a parallel kernel, compiled without threads where there is one chunk."""
     if target.shape[0] <= ROWS_AT_ONCE:
-        function = getattr(function, "dispatcher", function)
+        function = serial_version(function)
     function(*arguments)
 
 

@@ -1,3 +1,4 @@
 """The lowest subpackage, used by all others: compilation, hashing, atomics, arithmetic of small blocks."""
 
 from . import stopwatch as stopwatch
+from . import streams as streams

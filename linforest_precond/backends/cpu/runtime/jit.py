@@ -7,10 +7,14 @@ Every compiled function of the backend is made by one of the two. They differ fr
 - The cache lies in the first of these folders that can be written: `NUMBA_CACHE_DIR`; the `__pycache__`
   beside the sources; `linforest_precond/numba` in `XDG_CACHE_HOME` or `~/.cache`. Where none can, functions
   are compiled anew in every process, without a warning.
+- A cache file that is damaged, in whatever way, costs a compilation only: nothing is unpickled and no machine
+  code is loaded before a checksum has been verified.
 - A child forked after its parent ran a parallel function under GNU OpenMP gets a `RuntimeError`. Numba would
   terminate the process.
 - Parallel functions run one at a time. Numba's workqueue layer terminates the process when two Python threads
   are inside parallel functions at once, and holding the GIL does not prevent it: parallel loops release it.
+- A parallel function is called through its `ParallelKernel` alone. For inputs that one thread is faster on,
+  `serial_version` gives the same function compiled without threads, which needs no guards.
 
 Fast math is off, because sums have a specified order.
 
@@ -54,10 +58,15 @@ def kernel(function=None, *, parallel=False, nogil=False):
     return ParallelKernel(compiled) if parallel and compiled is not function else compiled
 
 
-def _compile(function, **options):
+def serial_version(function):
+    """A parallel kernel compiled without threads, on first use; its loops give the same bits."""
+    return getattr(function, "serial", function)
+
+
+def _compile(function, variant="", **options):
     if numba.config.DISABLE_JIT:  # NUMBA_DISABLE_JIT=1 is for debugging the Python code
         return function
-    return _cached(numba.njit(function, **{**_OPTIONS, **options}))
+    return _cached(numba.njit(function, **{**_OPTIONS, **options}), variant)
 
 
 class ParallelKernel:
@@ -65,22 +74,27 @@ class ParallelKernel:
 
     def __init__(self, dispatcher):
         functools.update_wrapper(self, dispatcher.py_func)
-        self.dispatcher = dispatcher
+        self._dispatcher = dispatcher
         self.py_func = dispatcher.py_func
 
     @property
     def signatures(self):
-        return self.dispatcher.signatures
+        return self._dispatcher.signatures
 
     @property
     def stats(self):
-        return self.dispatcher.stats
+        return self._dispatcher.stats
+
+    @functools.cached_property
+    def serial(self):
+        """The same function compiled without threads: it needs no guards."""
+        return _compile(self.py_func, variant="serial")
 
     def __call__(self, *arguments):
         if _threads_lost:
             raise RuntimeError(_FORK_ADVICE)
         with _one_at_a_time:
-            return self.dispatcher(*arguments)
+            return self._dispatcher(*arguments)
 
 
 _FORK_ADVICE = (
@@ -155,25 +169,34 @@ def _source_stamp():
     return digest.hexdigest()
 
 
-def _cached(dispatcher):
+def _cached(dispatcher, variant):
     source = inspect.getfile(dispatcher.py_func)
     folder = os.path.dirname(source)
     if os.path.isfile(source) and cache_folder(folder):
-        dispatcher._cache = _StampedCache(dispatcher.py_func)
+        dispatcher._cache = _StampedCache(dispatcher.py_func, variant)
     return dispatcher
 
 
 class _StampedCache(caching.FunctionCache):
-    """Numba's cache of one function, with the backend's stamp and files that are safe under races."""
+    """Numba's cache of one function, with the backend's stamp and files that are safe under races.
 
-    def __init__(self, function):
+    Functions that are compiled in two ways have a cache for each `variant`.
+    """
+
+    def __init__(self, function, variant):
         source_folder = os.path.dirname(inspect.getfile(function))
         self._name = repr(function)
         self._py_func = function
         self._cache_path = cache_folder(source_folder)
-        self._impl = _StampedCacheImpl(function, self._cache_path)
+        self._impl = _StampedCacheImpl(function, variant, self._cache_path)
         self._cache_file = _CacheFiles(self._cache_path, self._impl.filename_base, _source_stamp())
         self.enable()
+
+    def _load_overload(self, sig, target_context):
+        try:
+            return super()._load_overload(sig, target_context)
+        except Exception:  # what linking raises
+            return None
 
     @contextlib.contextmanager
     def _guard_against_spurious_io_errors(self):
@@ -185,12 +208,12 @@ class _StampedCache(caching.FunctionCache):
 class _StampedCacheImpl(caching.CompileResultCacheImpl):
     """Serialization and file names of one function."""
 
-    def __init__(self, function, cache_path):
+    def __init__(self, function, variant, cache_path):
         self._lineno = function.__code__.co_firstlineno
         self._locator = _Locator(inspect.getfile(function), self._lineno, cache_path)
-        module = Path(self._locator._py_file).stem
+        names = Path(self._locator._py_file).stem, function.__qualname__, variant
         self._filename_base = self.get_filename_base(
-            f"{module}.{function.__qualname__}", getattr(sys, "abiflags", "")
+            ".".join(filter(None, names)), getattr(sys, "abiflags", "")
         )
 
 
@@ -212,24 +235,52 @@ class _Locator(caching._CacheLocator):
         return str(self._line)
 
 
+CHECKSUM_BYTES = hashlib.sha256().digest_size  # at the beginning of a cache file
+
+
 class _CacheFiles(caching.IndexDataCacheFile):
     """An index and one data file per signature, safe when several processes compile at once.
 
     Numba numbers the data files, so two processes can give one number to two signatures, and a later process
     loads the wrong code. Here a file is named by the hash of its signature and is complete before the index
     refers to it.
+
+    Each file is a checksum and a pickle. The checksum covers the file's name and the version of Numba and of
+    the sources too, so that a file that is old, renamed or damaged counts as missing; saving replaces it.
     """
 
     def save(self, key, data):
         name = self._data_name_pattern.format(number=_number_of(key))
-        self._save_data(name, data)
-        self._save_index({**self._load_index(), key: name})
+        self._write(name, data)
+        self._write(self._index_name, {**self._load_index(), key: name})
+
+    def load(self, key):
+        name = self._load_index().get(key)
+        return None if name is None else self._read(name)
+
+    def flush(self):
+        self._write(self._index_name, {})
 
     def _load_index(self):
+        return self._read(self._index_name) or {}
+
+    def _write(self, name, content):
+        pickled = self._dump(content)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(self._checksum(name, pickled) + pickled)
+
+    def _read(self, name):
+        """The content of a file; None if it is missing or not what was written."""
         try:
-            return super()._load_index()
-        except (EOFError, pickle.UnpicklingError):  # truncated by a crash: the next save rewrites it
-            return {}
+            found = Path(self._data_path(name)).read_bytes()
+            checksum, pickled = found[:CHECKSUM_BYTES], found[CHECKSUM_BYTES:]
+            return pickle.loads(pickled) if checksum == self._checksum(name, pickled) else None
+        except Exception:  # also what unpickling raises, where it needs a module that was removed
+            return None
+
+    def _checksum(self, name, pickled):
+        described = f"{name}\n{self._version}\n{self._source_stamp}\n".encode()
+        return hashlib.sha256(described + pickled).digest()
 
 
 def _number_of(key):

@@ -76,7 +76,7 @@ class Preconditioning(Operator):
     """Products with M: in place where M can, by its `@` otherwise; None is the identity."""
 
     def __init__(self, M, dtype, in_place):
-        super().__init__("M", M)
+        super().__init__("M", M.frozen() if in_place else M)  # others may update M meanwhile
         self.is_identity = M is None
         self._in_place = (
             in_place

@@ -13,11 +13,13 @@ from linforest_precond.backends.krylov_codes import (
     VectorUpdate,
 )
 from linforest_precond.backends.returns import Report
+from linforest_precond.backends.workspaces import Lease
 
 from ..runtime.generated_headers import generate_header
 from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
+from ..runtime.streams import capturing
 from ..runtime.structs import Struct
 
 generate_header(
@@ -95,7 +97,7 @@ class KrylovSpace:
             "rows": n, "columns": columns, "capacity": self._capacity, "most_iterations": most_iterations,
             "epsilon": float(np.finfo(dtype).eps), "largest_growth": largest_growth,
         }  # fmt: skip
-        self._stream, self._graph = _Stream(), None
+        self._stream, self._graph, self._lease = _Stream(), None, Lease()
         self._hosts = [cupy.cuda.alloc_pinned_memory(self._report.nbytes) for _ in range(2)]
         self._hosts = [np.frombuffer(memory, np.float64, self._report.size) for memory in self._hosts]
         self._pending, self._seen, self._turn = [], 0, 0
@@ -195,11 +197,26 @@ class KrylovSpace:
             iterate()
             self._send()
             return
+        if self._graph is None:
+            self._capture(iterate)
         with self._stream as stream:
-            if self._graph is None:
-                self._graph = stream.captured(iterate, self._batch)
             self._graph.launch(stream.stream)
             self._send()
+
+    def _capture(self, iterate):
+        """Make the graph of a batch; one iteration runs before, to compile kernels and allocate memory.
+
+        That one runs on the current stream, which work space belongs to. The private stream uses it between
+        two events of the current one, so that it can be given back to the current one in the end.
+        """
+        with self._lease:
+            iterate()
+            with self._stream as stream:
+                self._graph = stream.captured(iterate, self._batch)
+
+    def close(self):
+        """Give work space back, after the last batch."""
+        self._lease.release()
 
     def _send(self):
         """Enqueue an asynchronous copy of the report to the host."""
@@ -253,12 +270,12 @@ class _Stream:
         self._outer.wait_event(self.stream.record())
 
     def captured(self, iterate, times):
-        """The graph of several iterations; one runs before, to compile kernels and allocate memory."""
-        iterate()
-        self.stream.begin_capture()
-        try:
-            for _ in range(times):
-                iterate()
-        finally:
-            graph = self.stream.end_capture()
+        """The graph of several iterations."""
+        with capturing:
+            self.stream.begin_capture()
+            try:
+                for _ in range(times):
+                    iterate()
+            finally:
+                graph = self.stream.end_capture()
         return graph

@@ -1,3 +1,4 @@
 """The lowest subpackage, used by all others: CuPy on demand, compiling and launching of kernels."""
 
 from . import stopwatch as stopwatch
+from . import streams as streams

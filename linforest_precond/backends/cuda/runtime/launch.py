@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import threading
 
 from .lazy_cupy import cupy
 
@@ -9,6 +10,7 @@ BLOCK = 256
 # Dynamic shared memory of a block that needs no opt-in.
 DEFAULT_SHARED_MEMORY = 48 * 1024
 
+_setting_limits = threading.Lock()
 # While launches are timed: a list of (kernel name, event before, event after).
 _recording = None
 
@@ -74,4 +76,5 @@ def _resident_blocks(kernel, shared_memory, block, device):
 @functools.cache
 def _allow_shared_memory(kernel, shared_memory, device):
     """Opt in to `shared_memory` bytes per block on the current device; the limit is never lowered."""
-    kernel.max_dynamic_shared_size_bytes = max(shared_memory, kernel.max_dynamic_shared_size_bytes)
+    with _setting_limits:  # another thread may raise the same limit
+        kernel.max_dynamic_shared_size_bytes = max(shared_memory, kernel.max_dynamic_shared_size_bytes)

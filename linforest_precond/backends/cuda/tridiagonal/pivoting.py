@@ -1,10 +1,15 @@
 """(Block) tridiagonal systems that need pivoting: orthogonal elimination and iterative refinement."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
+
+from linforest_precond.backends.workspaces import Workspaces
 
 from ..runtime.launch import launch, launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
+from ..runtime.streams import current
 from ..runtime.structs import Struct, address
 from .refinement import Gathered, Refined, backward_error
 from .strided_vectors import NOTHING, VECTORS, vectors
@@ -55,24 +60,35 @@ class PivotedBlocks(Refined):
         self.perturbed = perturbed
 
 
+class _WideVectors(NamedTuple):
+    """The work space of `_Widened`."""
+
+    right: Any
+    x: Any
+    wide_right: Any
+    wide_x: Any
+
+
 class _Widened(Gathered):
     """A single precision system, solved in double precision."""
 
     def __init__(self, bands, singular):
         super().__init__(bands)
-        single, wide = self._x.dtype, wide_type(self._x.dtype)
+        single, wide = self._dtype, wide_type(self._dtype)
         self._solver = _Elimination(*(band.astype(wide) for band in bands), single if singular else None)
-        self._wide_right, self._wide_x = (cupy.empty(self._x.shape, wide) for _ in range(2))
+
+    def _vectors(self):
+        types = self._dtype, self._dtype, *(wide_type(self._dtype),) * 2
+        return _WideVectors(*(cupy.empty(self._shape, dtype) for dtype in types))
 
     @property
     def nbytes_extra(self):
-        own = self._right, self._x, self._wide_right, self._wide_x
-        return self._solver.nbytes_extra + sum(array.nbytes for array in own)
+        return self._solver.nbytes_extra + self._nbytes_of_vectors
 
-    def _solve(self, transpose):
-        self._wide_right[...] = self._right
-        self._solver.solve(self._wide_right, self._wide_x, None, transpose)
-        self._x[...] = self._wide_x
+    def _solve(self, work, transpose):
+        work.wide_right[...] = work.right
+        self._solver.solve(work.wide_right, work.wide_x, None, transpose)
+        work.x[...] = work.wide_x
 
 
 class _Elimination:
@@ -82,7 +98,8 @@ class _Elimination:
     """
 
     def __init__(self, lower, diagonal, upper, singular=None):
-        dtype, self._count = diagonal.dtype, diagonal.size
+        self._dtype = dtype = diagonal.dtype
+        self._count = diagonal.size
         size = np.finfo(singular).bits // 8 if singular else 0
         types = {"VALUE": dtype.type, "WIDE": wide_type(dtype), "BLOCK": 1}
         self._program = kernels("tridiagonal/pivoting", **types, SINGULAR=size)
@@ -90,10 +107,15 @@ class _Elimination:
         self._levels = [-(-self._count // GROUP)]
         while self._levels[-1] > 1:
             self._levels.append(-(-self._levels[-1] // RELATIONS))
-        # All levels, one after the other.
-        self._entries = cupy.empty(10 * sum(self._levels), dtype)
-        self._pairs = cupy.empty(2 * sum(level + 1 for level in self._levels), dtype)
+        self._relations = Workspaces()
+        first = self._relations.prepare((1, current()), self._empty_relations)
+        self._nbytes_of_relations = sum(array.nbytes for array in first)
         self._shared_memory = 4 * THREADS * (GROUP + 1) * dtype.itemsize
+
+    def _empty_relations(self):
+        """Work space for the entries and the solutions of all levels, one after the other."""
+        sizes = 10 * sum(self._levels), 2 * sum(level + 1 for level in self._levels)
+        return tuple(cupy.empty(size, self._dtype) for size in sizes)
 
     def _equilibrate(self, lower, diagonal, upper):
         """Scale rows, then columns, by powers of two to norms between one half and one."""
@@ -114,7 +136,8 @@ class _Elimination:
 
     @property
     def nbytes_extra(self):
-        return sum(array.nbytes for array in (self._entries, self._pairs, *self._exponents, *self._bands))
+        kept = sum(array.nbytes for array in (*self._exponents, *self._bands))
+        return kept + self._nbytes_of_relations
 
     def count_vanishing(self):
         """How many unknowns vanish during the elimination of the system or its transpose; the fewer of both.
@@ -124,8 +147,10 @@ class _Elimination:
         if not self._count:
             return 0
         marks = cupy.zeros((2, self._count), np.uint8)
+        loan = self._relations.take((1, current()), self._empty_relations)
         for transpose in range(2):
-            self._fold(self._rows(transpose), VECTORS(**NOTHING), 0, marks[transpose])
+            self._fold(self._rows(transpose), VECTORS(**NOTHING), 0, marks[transpose], *loan.workspace)
+        self._relations.give_back(loan)
         counts = marks.sum(axis=1, dtype=np.int64).tolist()  # stall: reported to the user
         return min(filter(None, counts), default=0)
 
@@ -133,20 +158,22 @@ class _Elimination:
         """Write the solution of T x = b, or of its transpose, for every column of b."""
         if self._count == 0:
             return
-        rows, both = self._rows(transpose), vectors(b, x, order, self._entries.dtype)
+        rows, both = self._rows(transpose), vectors(b, x, order, self._dtype)
+        loan = self._relations.take((1, current()), self._empty_relations)
         for column in range(b.shape[1]):
-            self._fold(rows, both, column, None)
-            self._unfold(rows, both, column)
+            self._fold(rows, both, column, None, *loan.workspace)
+            self._unfold(rows, both, column, *loan.workspace)
+        self._relations.give_back(loan)
 
     def _rows(self, transpose):
         bands = dict(zip(("lower", "diagonal", "upper"), self._bands))
         exponents = dict(zip(("row_exponents", "column_exponents"), self._exponents))
         return ROWS(**bands, **exponents, count=self._count, transposed=int(transpose))
 
-    def _fold(self, rows, both, column, marks):
-        arguments = rows, both, column, self._entries, address(marks)
+    def _fold(self, rows, both, column, marks, entries, pairs):
+        arguments = rows, both, column, entries, address(marks)
         self._launch(self._program.fold_rows, self._levels[0], arguments)
-        entries, pairs, span = self._entries, self._pairs, GROUP
+        span = GROUP
         for level in self._levels:
             arguments = entries, level, span, self._count
             if level <= TOP:
@@ -157,15 +184,15 @@ class _Elimination:
             self._launch(self._program.fold_relations, -(-level // RELATIONS), arguments, 0)
             entries, pairs, span = entries[10 * level :], pairs[2 * (level + 1) :], RELATIONS * span
 
-    def _unfold(self, rows, both, column):
+    def _unfold(self, rows, both, column, entries, pairs):
         levels = [level for level in self._levels if level > TOP]
         for number in reversed(range(len(levels))):
-            entries = self._entries[10 * sum(levels[:number]) :]
-            pairs = self._pairs[2 * sum(level + 1 for level in levels[:number]) :]
+            own_entries = entries[10 * sum(levels[:number]) :]
+            own_pairs = pairs[2 * sum(level + 1 for level in levels[:number]) :]
             level = levels[number]
-            arguments = entries, level, pairs[2 * (level + 1) :], pairs
+            arguments = own_entries, level, own_pairs[2 * (level + 1) :], own_pairs
             self._launch(self._program.unfold_relations, -(-level // RELATIONS), arguments, 0)
-        self._launch(self._program.unfold_rows, self._levels[0], (rows, both, column, self._pairs))
+        self._launch(self._program.unfold_rows, self._levels[0], (rows, both, column, pairs))
 
     def _launch(self, kernel, groups, arguments, shared_memory=None):
         """One thread per group."""

@@ -1,31 +1,55 @@
 """Backward errors and iterative refinement of (block) tridiagonal solutions."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
+
+from linforest_precond.backends.workspaces import Workspaces
 
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
+from ..runtime.streams import current
 from .strided_vectors import vectors
 from .tiles import block_size
 
 
 class Gathered:
-    """Base of solvers of one column at a time in the system's order; `_solve` computes `_x` from `_right`."""
+    """Base of solvers of one column at a time in the system's order.
+
+    `_vectors` makes a work space, and `_solve` computes its `x` from its `right`.
+    """
 
     def __init__(self, bands):
-        self._residual = _Residual(bands)
-        self._right, self._x = (cupy.empty((self._residual.rows, 1), bands[1].dtype) for _ in range(2))
+        self._residual, self._dtype = _Residual(bands), bands[1].dtype
+        self._shape = self._residual.rows, 1
+        self._pool = Workspaces()
+        first = self._pool.prepare((1, current()), self._vectors)
+        self._nbytes_of_vectors = sum(array.nbytes for array in first)
 
     def solve(self, b, x, order, transpose):
         """Write the solution of T x = b, or of its transpose, for every column of b."""
         rows, program = self._residual.rows, self._residual.program
         if not rows:
             return
-        both = vectors(b, x, order, self._x.dtype)
+        both = vectors(b, x, order, self._dtype)
+        loan = self._pool.take((1, current()), self._vectors)
+        work = loan.workspace
         for column in range(b.shape[1]):
-            launch(program.gather, (both, column, rows, self._right))
-            self._solve(transpose)
-            launch(program.scatter, (both, column, rows, self._x))
+            launch(program.gather, (both, column, rows, work.right))
+            self._solve(work, transpose)
+            launch(program.scatter, (both, column, rows, work.x))
+        self._pool.give_back(loan)
+
+
+class _RefinementVectors(NamedTuple):
+    """The work space of `Refined`."""
+
+    right: Any
+    x: Any
+    corrected: Any
+    remainder: Any
+    sizes: Any
 
 
 class Refined(Gathered):
@@ -34,23 +58,26 @@ class Refined(Gathered):
     def __init__(self, solver, bands, steps):
         super().__init__(bands)
         self._solver, self._steps = solver, steps
-        self._corrected, self._remainder = (cupy.empty_like(self._x) for _ in range(2))
-        self._sizes = cupy.empty(4, self._x.dtype.type(0).real.dtype)
+
+    def _vectors(self):
+        sizes = cupy.empty(4, self._dtype.type(0).real.dtype)
+        return _RefinementVectors(*(cupy.empty(self._shape, self._dtype) for _ in range(4)), sizes)
 
     @property
     def nbytes_extra(self):
-        own = (*self._residual.bands, self._right, self._x, self._corrected, self._remainder, self._sizes)
-        return self._solver.nbytes_extra + sum(array.nbytes for array in own)
+        kept = sum(band.nbytes for band in self._residual.bands)
+        return self._solver.nbytes_extra + kept + self._nbytes_of_vectors
 
-    def _solve(self, transpose):
-        self._solver.solve(self._right, self._x, None, transpose)
+    def _solve(self, work, transpose):
+        right, x, corrected, remainder, sizes = work
+        self._solver.solve(right, x, None, transpose)
         for _ in range(self._steps):
-            self._sizes.fill(0)
-            self._residual.find(self._right, self._x, self._remainder, self._sizes[:2], transpose)
-            self._solver.solve(self._remainder, self._corrected, None, transpose)
-            self._corrected += self._x
-            self._residual.find(self._right, self._corrected, self._remainder, self._sizes[2:], transpose)
-            launch(self._residual.program.choose, (self._x, self._corrected, self._x.size, self._sizes))
+            sizes.fill(0)
+            self._residual.find(right, x, remainder, sizes[:2], transpose)
+            self._solver.solve(remainder, corrected, None, transpose)
+            corrected += x
+            self._residual.find(right, corrected, remainder, sizes[2:], transpose)
+            launch(self._residual.program.choose, (x, corrected, x.size, sizes))
 
 
 class _Residual:

@@ -2,9 +2,12 @@
 
 import numpy as np
 
+from linforest_precond.backends.workspaces import Workspaces
+
 from ..runtime.launch import BLOCK, launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
+from ..runtime.streams import current
 from ..runtime.structs import Struct, address
 from . import tiles
 from .refinement import backward_error
@@ -72,16 +75,12 @@ class _Direction:
         self._program = kernels("tridiagonal/sweeps", **tiles.macros(self._dtype, self._block, kind))
         self._system = SYSTEM(lower=lower, inverse=inverse, upper=upper, count=self._count)
         self._halo = tiles.halo(self._dtype, self._block)
-        self._through, self._carries = (None,) * 2, None
+        self._through, self._carries = (None,) * 2, Workspaces()
+        self.nbytes = 0
         self._side_by_side = False  # whether `sweep_many` solves several columns at once
         self.growth = 0.0  # the largest growth factor of a rounding error
         if self._count:
             self._measure()
-
-    @property
-    def nbytes(self):
-        arrays = (*self._through, *(self._carries or ()))
-        return sum(array.nbytes for array in arrays if array is not None)
 
     def _measure(self):
         """Determine whether carries decay within the halos, and how rounding errors grow."""
@@ -99,7 +98,8 @@ class _Direction:
             self._halo = 0
             shape = self._tiles(0, self._rows), self._block, self._block
             self._through = tuple(cupy.empty(shape, self._dtype) for _ in range(2))
-            self._carries = tuple(cupy.empty(shape[:2], self._dtype) for _ in range(3))
+            carries = self._carries.prepare((1, current()), lambda: self._carry_vectors(1))
+            self.nbytes = sum(array.nbytes for array in (*self._through, *carries))
             self._launch_measure(0, growth)
             numbers = found.get()  # stall: as above, where carries do not decay
         self.growth = float(numbers[:1].view(real)[0])
@@ -129,7 +129,15 @@ class _Direction:
         if self._count == 0 or columns == 0:
             return
         both = vectors(b, x, order, self._dtype)
-        carries = CARRIES(z=None, x=None, tiles=0) if self._halo else self._found_carries(both, columns)
+        if self._halo:
+            self._sweep(both, columns, CARRIES(z=None, x=None, tiles=0))
+            return
+        loan = self._carries.take((columns, current()), lambda: self._carry_vectors(columns))
+        self._sweep(both, columns, self._found_carries(both, columns, *loan.workspace))
+        self._carries.give_back(loan)
+
+    def _sweep(self, both, columns, carries):
+        """Write the solution, from the carries that enter each tile where there are no halos."""
         rows, kernel, panels, width = self._rows, self._program.sweep_one, columns, 1
         if columns > 1 and self._side_by_side:
             rows, kernel, width = self._rows_of_many, self._program.sweep_many, tiles.COLUMNS
@@ -138,14 +146,14 @@ class _Direction:
         arguments = self._system, both, self._halo, carries
         launch_blocks(kernel, blocks, arguments, shared_memory=memory, block=self._threads)
 
-    def _found_carries(self, both, columns):
+    def _carry_vectors(self, columns):
+        """Work space for the values that leave and enter each tile."""
+        shape = columns, self._tiles(0, self._rows), self._block
+        return tuple(cupy.empty(shape, self._dtype) for _ in range(3))
+
+    def _found_carries(self, both, columns, leaving, z, x):
         """The values that enter each tile, for every column."""
         count, program = self._tiles(0, self._rows), self._program
-        leaving, z, x = (
-            self._carries
-            if columns == 1
-            else [cupy.empty((columns, *array.shape), self._dtype) for array in self._carries]
-        )
         options = {"shared_memory": self._shared_memory(self._rows, 1), "block": self._threads}
         known = None
         finds = program.find_z_carries, program.find_x_carries
