@@ -10,9 +10,22 @@ import numpy as np
 from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.packing import packable
+from linforest_precond.precond.schema import Choice, Integer, Items, Size, Table, Text
+from linforest_precond.precond.schema_arrays import Words
 
 # Formats whose index arrays are digested as they are; others are digested in coordinate format.
 INDEX_ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
+
+
+SCHEMA = Table(
+    {
+        "form": Choice("bsr", "coo", "csc", "csr", "dense", "dia", "dok", "lil"),
+        "dtype": Text(),
+        "shape": Items(Size("n"), Size("n")),
+        "entries": Integer(),
+        "digest": Words(2),
+    }
+)
 
 
 @packable("Pattern")
