@@ -139,7 +139,7 @@ FOREST = Table(
 
 BLOCK_FOREST = Table(
     {
-        "forest": Record("Forest", FOREST, n="blocks"),
+        "forest": Record("Forest", FOREST, n="blocks", index="index"),
         "members": Indices("places", least=-1, below="n"),
         "block_size": Size("block_size"),
         "coverage": Real(),

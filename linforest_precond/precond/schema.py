@@ -217,6 +217,9 @@ class Items:
     def __init__(self, *specs: Spec):
         self.specs = specs
 
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, list | tuple)
+
     def check(self, value: Any, scope: Scope) -> list[Any]:
         if not isinstance(value, list | tuple) or len(value) != len(self.specs):
             scope.fail(f"be a list of {len(self.specs)}", value)
@@ -304,7 +307,7 @@ class Record:
 
 
 class OneOf:
-    """The first of these tables and records that fits."""
+    """The first of these tables, records, arrays and lists that fits."""
 
     def __init__(self, *specs: Any):
         self.specs = specs

@@ -78,4 +78,6 @@ class Level:
     @classmethod
     def from_state(cls, csr: CSR, smoother: Any, transfer: Any) -> Level:
         smoother = None if smoother is None else smoother_from_state(smoother)
-        return cls(csr, smoother, None if transfer is None else transfer_from_state(transfer))
+        if transfer is not None:  # of one index type, as kernels on the GPU take them
+            transfer = transfer_from_state(transfer).indexed_by(csr.indices.dtype)
+        return cls(csr, smoother, transfer)
