@@ -47,7 +47,8 @@ def paths_follow_order(fields: Fields, names: Names) -> Complaint:
     if (path[1:][again[1:]] != path[:-1][again[1:]]).any():
         return "path_id", "be the same along a path"
     paths, longest = int(starts.sum()), int(position.max(initial=0))
-    if fields["counts"].size < 3 or fields["counts"][:2].tolist() != [paths, longest]:
+    found = fields["counts"][:3].tolist()
+    if found[:2] != [paths, longest] or len(found) < 3 or found[2] > order.size:
         return "counts", f"be {paths} paths, {longest} vertices of the longest, and the cycles broken"
     return None
 
@@ -157,9 +158,9 @@ BLOCK_BANDS = Table(
 
 CSR = Table(
     {
+        "data": Numbers("entries"),
         "indptr": Pointers("n", "entries"),
         "indices": Indices("entries", below="n"),
-        "data": Numbers("entries"),
         "symmetric": Flag(),
         "total_weight": Real(0.0),
         "adjacent_weight": Real(0.0),

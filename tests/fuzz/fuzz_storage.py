@@ -1,8 +1,9 @@
 """Preconditioner files and pickles with changed arrays, headers and bytes.
 
 Compiled kernels follow the indices that a preconditioner stores, so nothing may come out of a file or a
-pickle that was not checked. Whatever is changed: `PreconditionerFileError`, or an operator that can be applied,
-transposed, printed and updated. A file whose digest was not recomputed gives the same numbers, or the error.
+pickle that was not checked. Whatever is changed: `PreconditionerFileError`, or an operator that can be
+applied, transposed, printed and updated. A file whose digest was not recomputed gives the same numbers, or
+the error.
 """
 
 import copy

@@ -15,9 +15,9 @@ from linforest_precond.records import CSR
 SCHEMA = Table(
     {
         "width": Size("width"),
+        "data": Numbers("entries"),
         "indptr": Pointers("n", "entries"),
         "indices": Indices("entries", below="width"),
-        "data": Numbers("entries"),
     },
     columns_ascend,
 )
