@@ -18,25 +18,12 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of, cuda_status
-from linforest_precond.gate import VALUE_DTYPES, as_csr, value_dtype
+from linforest_precond.gate import as_csr
 from linforest_precond.precond.packing import HostArrays, pack, unpack
-from linforest_precond.precond.part import RESTORERS, SCHEMAS, Part
-from linforest_precond.precond.pattern_digest import SCHEMA as PATTERN
+from linforest_precond.precond.part import RESTORERS, Part
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
-from linforest_precond.precond.schema import (
-    Choice,
-    Complaint,
-    Fields,
-    Flag,
-    Items,
-    Names,
-    Nested,
-    Real,
-    Record,
-    Scope,
-    Table,
-)
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
+from linforest_precond.precond.state_schema import checked_state
 from linforest_precond.precond.stored import result_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import Bands, BlockForest, Forest, Ordering
@@ -373,47 +360,6 @@ def restore(
     dtype = np.dtype(header["dtype"])
     return operator_of(
         part, pattern, dtype, SetupTime(StoredTime(milliseconds), first), backend, pattern.digest
-    )
-
-
-def numbers_are_of_one_kind(fields: Fields, names: Names) -> Complaint:
-    """Real or complex, as those of the matrix."""
-    dtype = np.dtype(fields["dtype"])
-    if names["value"].kind != dtype.kind:
-        return "dtype", f"be real or complex like the numbers of the part, {names['value']}"
-    try:
-        matches = value_dtype("A", fields["pattern"]["dtype"]) == dtype
-    except TypeError:
-        matches = False
-    return None if matches else ("pattern.dtype", f"be the type of a matrix with numbers in {dtype}")
-
-
-def checked_state(kind: Any, state: Any, source: str) -> tuple[dict[str, Any], HostArrays]:
-    """Header and arrays that passed the schema of the kind; no array is left over."""
-    scope = Scope(source, {})
-    Choice(*SCHEMAS).check(kind, scope.inside("kind"))
-    if not isinstance(state, tuple) or [type(part) for part in state] != [dict, dict]:
-        scope.fail("be a table, with a table of arrays", type(state).__name__)
-    header, arrays = state
-    scope = Scope(source, arrays)
-    header_schema(kind).check(header, scope)
-    unused = arrays.keys() - scope.checked.keys()
-    if unused:
-        scope.inside(min(unused, key=str)).fail("be the array of a field", "one that no field refers to")
-    return header, scope.checked
-
-
-def header_schema(kind: str) -> Table:
-    """What `packed` gives for a kind of preconditioner."""
-    return Table(
-        {
-            "backend": Choice(*LIBRARIES),
-            "dtype": Choice(*map(str, VALUE_DTYPES)),
-            "setup": Items(Real(0.0), Flag()),
-            "pattern": Record("Pattern", PATTERN, n="n"),
-            "part": Nested(SCHEMAS[kind], n="n", value="value"),
-        },
-        numbers_are_of_one_kind,
     )
 
 

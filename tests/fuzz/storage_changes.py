@@ -232,7 +232,7 @@ def change_text(text, rng):
 # Bytes of the header of an array, and others.
 OF_ARRAY_HEADERS = (
     (b"(4", b"(9999999999999"), (b"<", b">"), (b"False", b"True"), (b"'<f8'", b"'|O'"), (b"f8", b"c16"),
-    (b"shape", b"shpae"), (b"(", b"((" * 2000), (b"NUMPY\x01", b"NUMPY\x07"),
+    (b"shape", b"sha\x01e"), (b"(", b"((" * 2000), (b"NUMPY\x01", b"NUMPY\x07"),
 )  # fmt: skip
 
 
