@@ -18,6 +18,7 @@ from linforest_precond.precond.memory import memory_estimate as memory_estimate
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy as Hierarchy
 from linforest_precond.precond.multigrid.multilevel import multilevel as multilevel
 from linforest_precond.precond.operators import Preconditioner as Preconditioner
+from linforest_precond.precond.schema import PreconditionerFileError as PreconditionerFileError
 from linforest_precond.precond.storage import load_preconditioner as load_preconditioner
 from linforest_precond.precond.storage import save_preconditioner as save_preconditioner
 from linforest_precond.precond.tridiagonal.operators import block_tridiagonal as block_tridiagonal

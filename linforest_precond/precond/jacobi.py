@@ -12,6 +12,19 @@ from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.schema import (
+    Choice,
+    Complaint,
+    Fields,
+    Flag,
+    Integer,
+    Names,
+    Real,
+    Size,
+    Spec,
+    Table,
+)
+from linforest_precond.precond.schema_arrays import Numbers
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.records import CSR
@@ -87,7 +100,36 @@ def block_jacobi(A: MatrixLike, block_size: int = 2, *, dtype: npt.DTypeLike | N
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, block_size, "block_jacobi"))
 
 
-@part_of_kind("jacobi", "block_jacobi")
+def blocks_cover_rows(fields: Fields, names: Names) -> Complaint:
+    size, n = names["block_size"], names["n"]
+    if not 1 <= size <= LARGEST_BLOCK or names["blocks"] != -(-n // size):
+        return "inverse", f"hold blocks of 1 to {LARGEST_BLOCK} rows, as many as cover the {n} rows"
+    return None
+
+
+FINDINGS: dict[str, Spec] = {
+    "lifted": Integer(),
+    "positive_definite": Flag(),
+    "coverage": Real(0.0, 1.0),
+    "identity_coverage": Real(0.0, 1.0),
+}
+SCHEMAS = {
+    "jacobi": Table(
+        {"kind": Choice("jacobi"), "n": Size("n"), "inverse": Numbers("n", 1, 1), **FINDINGS},
+    ),
+    "block_jacobi": Table(
+        {
+            "kind": Choice("block_jacobi"),
+            "n": Size("n"),
+            "inverse": Numbers("blocks", "block_size", "block_size"),
+            **FINDINGS,
+        },
+        blocks_cover_rows,
+    ),
+}
+
+
+@part_of_kind(**SCHEMAS)
 @dataclass(frozen=True, eq=False)
 class JacobiPart:
     """The inverses of A's diagonal blocks."""

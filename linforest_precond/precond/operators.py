@@ -23,6 +23,7 @@ from linforest_precond.precond.packing import HostArrays, pack, unpack
 from linforest_precond.precond.part import RESTORERS, Part
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
+from linforest_precond.precond.state_schema import checked_state
 from linforest_precond.precond.stored import result_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import Bands, BlockForest, Forest, Ordering
@@ -360,9 +361,14 @@ def packed(M: Preconditioner) -> tuple[dict[str, Any], HostArrays]:
     return header, arrays
 
 
-def restore(kind: str, state: tuple[dict[str, Any], HostArrays]) -> Preconditioner:
-    """The preconditioner that was packed, on the GPU if it was there and a GPU is usable."""
-    header, arrays = state
+def restore(
+    kind: str, state: tuple[dict[str, Any], HostArrays], source: str = "a pickled preconditioner"
+) -> Preconditioner:
+    """The preconditioner that was packed, on the GPU if it was there and a GPU is usable.
+
+    All of it is checked on the host before any of it is used; `PreconditionerFileError` names the source.
+    """
+    header, arrays = checked_state(kind, state, source)
     backend = _restored_backend(header["backend"])
     pattern, fields_of_part = (unpack(header[name], arrays, backend.xp) for name in ("pattern", "part"))
     with warnings.catch_warnings():  # the user was warned when it was made

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
 from linforest_precond.annotations import Array, DType
+from linforest_precond.precond.schema import Table
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 
 
@@ -62,17 +63,23 @@ class Part(Protocol):
         """Lines for print."""
 
 
-# The function that restores the part of each kind from its state, filled by `part_of_kind`.
+# The function that restores the part of each kind from its state, and the schema of that state: filled by
+# `part_of_kind`.
 RESTORERS: dict[str, Callable[..., Part]] = {}
+SCHEMAS: dict[str, Table] = {}
 
 PartClass = TypeVar("PartClass", bound=type[Part])
 
 
-def part_of_kind(*kinds: str) -> Callable[[PartClass], PartClass]:
-    """Class decorator: preconditioners of these kinds are restored by the class method `from_state`."""
+def part_of_kind(**schemas: Table) -> Callable[[PartClass], PartClass]:
+    """Class decorator: kinds that the class method `from_state` restores, each with its schema.
+
+    The schema describes the keyword arguments of `from_state`, as `packing` writes them.
+    """
 
     def register(part: PartClass) -> PartClass:
-        RESTORERS.update(dict.fromkeys(kinds, cast(Any, part).from_state))
+        SCHEMAS.update(schemas)
+        RESTORERS.update(dict.fromkeys(schemas, cast(Any, part).from_state))
         return part
 
     return register

@@ -10,9 +10,25 @@ import numpy as np
 from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.packing import packable
+from linforest_precond.precond.schema import Choice, Integer, Items, Size, Table
+from linforest_precond.precond.schema_arrays import Words
 
 # Formats whose index arrays are digested as they are; others are digested in coordinate format.
 INDEX_ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
+
+# Names of the types that a user's matrix may have, in both byte orders.
+NATIVE_DTYPES = [np.dtype(code) for code in "?bBhHiIlLqQfdFD"]
+MATRIX_DTYPES = {str(dtype) for native in NATIVE_DTYPES for dtype in (native, native.newbyteorder())}
+
+SCHEMA = Table(
+    {
+        "form": Choice("bsr", "coo", "csc", "csr", "dense", "dia", "dok", "lil"),
+        "dtype": Choice(*MATRIX_DTYPES),
+        "shape": Items(Size("n"), Size("n")),
+        "entries": Integer(),
+        "digest": Words(2),
+    }
+)
 
 
 @packable("Pattern")

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
-import zipfile
+import reprlib
+import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from linforest_precond.annotations import Array
+from linforest_precond.precond.npz_arrays import read_arrays
 from linforest_precond.precond.operators import Preconditioner, packed, restore
+from linforest_precond.precond.schema import PreconditionerFileError
 
 FORMAT = "linforest_precond preconditioner"
 VERSION = 1
-HEADER = "header"
+# Names of the members that are no arrays of the preconditioner.
+HEADER, DIGEST = "header", "digest"
+# Tells damage from contents that contradict each other.
+ALGORITHM = "sha256"
 
 
 def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None:
@@ -46,10 +54,10 @@ def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None
     if not isinstance(M, Preconditioner):
         raise TypeError(f"M must be a preconditioner of linforest_precond, got {type(M).__name__}")
     header, arrays = packed(M)
-    header = {"format": FORMAT, "version": VERSION, "kind": M.kind, **header}
+    text = json.dumps({"format": FORMAT, "version": VERSION, "kind": M.kind, "digest": ALGORITHM, **header})
     path = os.fspath(path)
     with _complete_or_absent(path) as file:
-        members: dict[str, Any] = {HEADER: np.array(json.dumps(header)), **arrays}
+        members: dict[str, Any] = {HEADER: np.array(text), **arrays, DIGEST: np.array(_digest(text, arrays))}
         np.savez(file, **members)
 
 
@@ -69,29 +77,72 @@ def load_preconditioner(path: str | os.PathLike[str]) -> Preconditioner:
 
     Raises
     ------
-    ValueError
-        For a file that is no such preconditioner, is truncated, or has a later format version.
+    PreconditionerFileError
+        A ValueError for a file that is no such preconditioner, is damaged or cut off, has a later format
+        version, or whose contents contradict each other. It names the file and the field.
 
     See Also
     --------
     save_preconditioner
     """
     path = os.fspath(path)
-    try:
-        # Opened here, since np.load leaves the file open where the archive is broken.
-        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(str(arrays.pop(HEADER)))
-        known = header["format"] == FORMAT
-    except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is not a complete preconditioner file ({error})") from error
-    if not known:
-        raise ValueError(f"{path} is not a preconditioner file")
-    if header["version"] != VERSION:
-        raise ValueError(
-            f"{path} has format version {header['version']}, and this linforest_precond reads {VERSION}"
+    with open(path, "rb") as file:
+        arrays = read_arrays(file, path)
+    header = _checked_header(arrays, path)
+    return restore(header.pop("kind"), (header, arrays), path)
+
+
+def _checked_header(arrays: dict[str, Array], path: str) -> dict[str, Any]:
+    """The header without the keys of the format; taken out of the arrays, with the digest."""
+    text, digest = (_text(arrays.pop(name, None)) for name in (HEADER, DIGEST))
+    header = _parsed(text)
+    if header.pop("format", None) != FORMAT:
+        raise PreconditionerFileError(f"{path} is not a preconditioner file")
+    version = header.pop("version", None)
+    if version != VERSION:
+        shown = reprlib.repr(version)
+        raise PreconditionerFileError(
+            f"{path} has format version {shown}, and this linforest_precond reads {VERSION}"
         )
-    return restore(header["kind"], (header, arrays))
+    # Older files have no digest.
+    algorithm = header.pop("digest", None)
+    if (algorithm, digest) != (None, None) and (
+        algorithm != ALGORITHM or digest != _digest(text or "", arrays)
+    ):
+        raise PreconditionerFileError(
+            f"{path} is damaged: its digest must be the SHA-256 of header and arrays, and is not"
+        )
+    header.setdefault("kind", None)
+    return header
+
+
+def _text(array: Array | None) -> str | None:
+    """The string of a member, None if it is none."""
+    if array is None or array.dtype.kind != "U" or array.shape != ():
+        return None
+    big = array.dtype.byteorder == ">" or (array.dtype.byteorder == "=" and sys.byteorder == "big")
+    try:
+        return array.tobytes().decode("utf-32-be" if big else "utf-32-le").rstrip("\0")
+    except UnicodeDecodeError:
+        return None
+
+
+def _parsed(text: str | None) -> dict[str, Any]:
+    """The JSON object of a header, empty if it is none."""
+    try:
+        header = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return {}
+    return header if isinstance(header, dict) else {}
+
+
+def _digest(text: str, arrays: dict[str, Array]) -> str:
+    """SHA-256 of the header, then name, type, shape and bytes of each array, sorted by name."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
+    for name, array in sorted(arrays.items()):
+        digest.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode("utf-8", "surrogatepass"))
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 @contextlib.contextmanager

@@ -10,12 +10,17 @@ import numpy as np
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.packing import packable
+from linforest_precond.precond.schema import Integer, Table
+from linforest_precond.precond.schema_arrays import Numbers
 from linforest_precond.precond.stored import stored_array
 from linforest_precond.records import CSR
 
 # Matrices with more rows are smoothed instead, by this many sweeps.
 LARGEST_DENSE = 4000
 SWEEPS = 8
+
+
+SCHEMA = Table({"inverse": Numbers("n", "n"), "rank": Integer()})
 
 
 @packable("Coarsest")

@@ -7,17 +7,42 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
+from linforest_precond.precond.multigrid.prolongation import SCHEMA as RECTANGLE
 from linforest_precond.precond.multigrid.prolongation import (
     RectangularCSR,
     adjoint,
     galerkin_product,
     smoothed_prolongator,
 )
+from linforest_precond.precond.schema import (
+    Complaint,
+    Fields,
+    Names,
+    OneOf,
+    Optional,
+    Record,
+    Size,
+    Table,
+)
+from linforest_precond.precond.schema_arrays import Indices
 from linforest_precond.precond.stored import stored_array
+
+
+def no_aggregate_is_empty(fields: Fields, names: Names) -> Complaint:
+    met = np.zeros(fields["count"], bool)
+    met[fields["numbers"]] = True
+    return None if met.all() else ("numbers", f"hold each number below {fields['count']}")
+
+
+AGGREGATES_SCHEMA = Table(
+    {"count": Size("coarse"), "numbers": Indices("n", below="coarse")}, no_aggregate_is_empty
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +84,13 @@ class Aggregates:
         return RectangularCSR(indptr, members, ones, self.numbers.size)
 
     def refreshed(self, fine: LevelMatrix) -> Aggregates:
-        """For the values of another matrix."""
-        return self
+        """For the values of another matrix, which may have another index type."""
+        return self.indexed_by(fine.csr.indices.dtype)
+
+    def indexed_by(self, index: DType) -> Aggregates:
+        if self.numbers.dtype == index:
+            return self
+        return Aggregates(self.numbers.astype(index), self.count)
 
     def stored_in(self, dtype: DType) -> Aggregates:
         return self
@@ -70,6 +100,23 @@ class Aggregates:
 
     def state(self) -> dict[str, Any]:
         return {"numbers": self.numbers, "count": self.count}
+
+
+def restrictor_is_adjoint(fields: Fields, names: Names) -> Complaint:
+    """The restriction is the prolongator's conjugate transpose, so that Galerkin products are Hermitian."""
+    P, R = (RectangularCSR(**fields[name]) for name in ("prolongator", "restrictor"))
+    same = P.n >= P.width and all(map(np.array_equal, adjoint(P).arrays, R.arrays))
+    return None if same else ("restrictor", "be the conjugate transpose of the prolongator")
+
+
+INTERPOLATION_SCHEMA = Table(
+    {
+        "prolongator": Record("Rectangle", RECTANGLE, n="n", width="coarse", value="value"),
+        "restrictor": Record("Rectangle", RECTANGLE, n="coarse", width="n", value="value"),
+        "smoothed": Optional(AGGREGATES_SCHEMA),
+    },
+    restrictor_is_adjoint,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +168,12 @@ class Interpolation:
 
     def refreshed(self, fine: LevelMatrix) -> Interpolation:
         if self.smoothed is not None:
-            return self.smoothed_from(self.smoothed, fine)
-        return self.stored_in(fine.csr.data.dtype)
+            return self.smoothed_from(self.smoothed.refreshed(fine), fine)
+        return self.indexed_by(fine.csr.indices.dtype).stored_in(fine.csr.data.dtype)
+
+    def indexed_by(self, index: DType) -> Interpolation:
+        P, R = (each.indexed_by(index) for each in (self.prolongator, self.restrictor))
+        return replace(self, prolongator=P, restrictor=R)
 
     def stored_in(self, dtype: DType) -> Interpolation:
         """The same with numbers of another precision."""
@@ -141,6 +192,12 @@ class Interpolation:
 
 
 GridTransfer = Aggregates | Interpolation
+TRANSFER_SCHEMA = OneOf(AGGREGATES_SCHEMA, INTERPOLATION_SCHEMA)
+
+
+def columns_of(state: dict[str, Any]) -> int:
+    """The unknowns of the next level, from the state of a transfer."""
+    return int(state["count"] if "count" in state else state["prolongator"]["width"])
 
 
 def transfer_from_state(state: dict[str, Any]) -> GridTransfer:

@@ -9,10 +9,24 @@ from typing import Any
 from linforest_precond.annotations import DType
 from linforest_precond.backends import backend_of
 from linforest_precond.own_matrix import described_csr
-from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, transfer_from_state
-from linforest_precond.precond.multigrid.smoothers import Smoother, smoother_from_state
+from linforest_precond.precond.multigrid.grid_transfer import (
+    TRANSFER_SCHEMA,
+    GridTransfer,
+    transfer_from_state,
+)
+from linforest_precond.precond.multigrid.smoothers import SMOOTHER_SCHEMA, Smoother, smoother_from_state
+from linforest_precond.precond.record_schemas import CSR as CSR_SCHEMA
+from linforest_precond.precond.schema import Optional, Record, Table
 from linforest_precond.precond.stored import stored_array
 from linforest_precond.records import CSR
+
+SCHEMA = Table(
+    {
+        "csr": Record("CSR", CSR_SCHEMA, n="n", value="value"),
+        "smoother": Optional(SMOOTHER_SCHEMA),
+        "transfer": Optional(TRANSFER_SCHEMA),
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,4 +78,6 @@ class Level:
     @classmethod
     def from_state(cls, csr: CSR, smoother: Any, transfer: Any) -> Level:
         smoother = None if smoother is None else smoother_from_state(smoother)
-        return cls(csr, smoother, None if transfer is None else transfer_from_state(transfer))
+        if transfer is not None:  # of one index type, as kernels on the GPU take them
+            transfer = transfer_from_state(transfer).indexed_by(csr.indices.dtype)
+        return cls(csr, smoother, transfer)

@@ -20,6 +20,7 @@ from linforest_precond.precond.multigrid.hierarchy import Hierarchy
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multigrid_cycle import MultigridCycle, check_cycle
+from linforest_precond.precond.multigrid.multilevel_schema import COARSENINGS, MOST_SWEEPS, SCHEMA
 from linforest_precond.precond.multigrid.pairwise_aggregation import WEIGHTS, aggregate_pairwise
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
 from linforest_precond.precond.multigrid.smoothers import LINES, SMOOTHERS, smoother_of
@@ -28,8 +29,6 @@ from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR, ratio_to_finest
 from linforest_precond.user_warnings import warn_user
-
-COARSENINGS = "auto", "matching", "paths"
 
 
 def multilevel(
@@ -201,6 +200,7 @@ class MultilevelOptions:
     def checked(cls, **given: Any) -> MultilevelOptions:
         choices = {"coarsening": COARSENINGS, "smoother": SMOOTHERS, "weights": WEIGHTS}
         least = {"matchings": 1, "max_coarse": 1, "max_levels": 1, "presmooth": 0, "postsmooth": 0}
+        most = {"presmooth": MOST_SWEEPS, "postsmooth": MOST_SWEEPS}
         options = dict(given)
         for name, allowed in choices.items():
             if given[name] not in allowed:
@@ -210,6 +210,8 @@ class MultilevelOptions:
             options[name] = as_integer(name, given[name])
             if options[name] < number:
                 raise ValueError(f"{name} must be at least {number}, got {options[name]}")
+            if options[name] > most.get(name, options[name]):
+                raise ValueError(f"{name} must be at most {most[name]}, got {options[name]}")
         if not options["presmooth"] + options["postsmooth"]:
             raise ValueError("presmooth and postsmooth must not both be 0: nothing would smooth")
         options["seed"] = as_integer("seed", given["seed"]) % 2**64
@@ -235,7 +237,7 @@ class MultilevelOptions:
         return cause + '; try weights="magnitude", or a smaller strength'
 
 
-@part_of_kind("multilevel")
+@part_of_kind(multilevel=SCHEMA)
 @dataclass(frozen=True, eq=False)
 class MultilevelPart:
     """The levels of a hierarchy, and the cycle that the operator applies."""

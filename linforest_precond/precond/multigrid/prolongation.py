@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.packing import packable
+from linforest_precond.precond.record_schemas import columns_ascend
+from linforest_precond.precond.schema import Size, Table
+from linforest_precond.precond.schema_arrays import Indices, Numbers, Pointers
 from linforest_precond.records import CSR
+
+SCHEMA = Table(
+    {
+        "width": Size("width"),
+        "data": Numbers("entries"),
+        "indptr": Pointers("n", "entries"),
+        "indices": Indices("entries", below="width"),
+    },
+    columns_ascend,
+)
 
 
 @packable("Rectangle")
@@ -27,6 +40,11 @@ class RectangularCSR:
     @property
     def arrays(self) -> tuple[Array, Array, Array]:
         return self.indptr, self.indices, self.data
+
+    def indexed_by(self, index: DType) -> RectangularCSR:
+        """The same with indices of another type."""
+        indptr, indices = (array.astype(index, copy=False) for array in (self.indptr, self.indices))
+        return RectangularCSR(indptr, indices, self.data, self.width)
 
 
 def smoothed_prolongator(csr: CSR, aggregates: Array, count: int, weights: Array) -> RectangularCSR:

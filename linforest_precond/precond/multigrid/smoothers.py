@@ -12,7 +12,21 @@ from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
+from linforest_precond.precond.schema import (
+    Choice,
+    Complaint,
+    Fields,
+    Items,
+    ListOf,
+    Names,
+    Nested,
+    OneOf,
+    Real,
+    Table,
+)
+from linforest_precond.precond.schema_arrays import Numbers
 from linforest_precond.precond.stored import stored_array
+from linforest_precond.precond.tridiagonal.operators import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.operators import TridiagonalPart, block_part, scalar_part
 from linforest_precond.records import Bands
 
@@ -27,6 +41,15 @@ LOWEST_SHARE = 1 / 4
 # The options of the forests of line relaxation: the defaults of `tridiagonal` and `block_tridiagonal`.
 FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": 5, "k_m": 0, "p": 0.5}
 BLOCK_FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": "auto", "k_m": 0, "p": 0.5}
+
+
+DIAGONAL_SCHEMA = Table(
+    {
+        "kind": Choice("jacobi", "l1_jacobi", "chebyshev"),
+        "weights": Numbers("n"),
+        "steps": ListOf(Items(Real(), Real()), 1, DEGREE),
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +115,19 @@ class DiagonalSmoother:
             x, other = other, x
 
 
+def part_is_of_kind(fields: Fields, names: Names) -> Complaint:
+    return None if fields["part"]["kind"] == fields["kind"] else ("kind", "be that of its part")
+
+
+LINE_SCHEMA = Table(
+    {
+        "kind": Choice(*LINES),
+        "part": Nested(OneOf(*LINE_SCHEMAS.values()), n="n", value="value"),
+    },
+    part_is_of_kind,
+)
+
+
 @dataclass(frozen=True, eq=False)
 class LineSmoother:
     """Line relaxation: each sweep solves a (block) tridiagonal system along the paths of a linear forest."""
@@ -124,7 +160,7 @@ class LineSmoother:
             return DiagonalSmoother.of(matrix, stored, "jacobi")
         damping = stored.type(min(1.0, DAMPING / largest))
         bands = Bands(*(band / damping for band in (part.bands.lower, part.bands.diagonal, part.bands.upper)))
-        return cls(kind, TridiagonalPart.from_state(**{**part.state(), "bands": bands}))
+        return cls(kind, TridiagonalPart.factored(**{**part.state(), "bands": bands}))
 
     @classmethod
     def from_state(cls, kind: str, part: dict[str, Any]) -> LineSmoother:
@@ -154,6 +190,7 @@ class LineSmoother:
 
 
 Smoother = DiagonalSmoother | LineSmoother
+SMOOTHER_SCHEMA = OneOf(DIAGONAL_SCHEMA, LINE_SCHEMA)
 
 
 def smoother_of(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:

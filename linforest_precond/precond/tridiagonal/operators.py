@@ -20,6 +20,22 @@ from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
+from linforest_precond.precond.schema import (
+    Choice,
+    Complaint,
+    Fields,
+    Flag,
+    Items,
+    Names,
+    Null,
+    Optional,
+    Real,
+    Record,
+    Size,
+    Spec,
+    Table,
+)
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
@@ -135,7 +151,38 @@ def block_tridiagonal(
     return setup.operator(part)
 
 
-@part_of_kind("tridiagonal", "block_tridiagonal")
+def one_source_of_order(fields: Fields, names: Names) -> Complaint:
+    both = fields["forest"] is not None and fields["given"] is not None
+    return ("given", "be null where there is a forest") if both else None
+
+
+WEIGHTS: dict[str, Spec] = {"own_forest": Flag(), "weights": Items(Real(0.0), Real(0.0), Real(0.0))}
+SCHEMAS = {
+    "tridiagonal": Table(
+        {
+            "kind": Choice("tridiagonal"),
+            "n": Size("n"),
+            "bands": Record("Bands", BANDS, n="n", value="value"),
+            "forest": Optional(Record("Forest", FOREST, n="n")),
+            "given": Optional(Record("Ordering", ORDERING, n="n")),
+            **WEIGHTS,
+        },
+        one_source_of_order,
+    ),
+    "block_tridiagonal": Table(
+        {
+            "kind": Choice("block_tridiagonal"),
+            "n": Size("n"),
+            "forest": Record("BlockForest", BLOCK_FOREST, n="n", blocks="blocks", block_size="block_size"),
+            "bands": Record("Bands", BLOCK_BANDS, blocks="blocks", block_size="block_size", value="value"),
+            "given": Null(),
+            **WEIGHTS,
+        }
+    ),
+}
+
+
+@part_of_kind(**SCHEMAS)
 @dataclass(frozen=True, eq=False)
 class TridiagonalPart:
     """A factored (block) tridiagonal system, and the row of A that each of its rows is."""
@@ -145,7 +192,7 @@ class TridiagonalPart:
     bands: Bands
     forest: Forest | BlockForest | None
     given: Ordering | None  # the user's ordering, where there is no forest
-    own_forest: bool  # whether the forest was made from this pattern: its slots then refer to A's entries
+    own_forest: bool  # whether the forest was made here from this pattern: its slots refer to A's entries
     weights: tuple[float, float, float]  # of A: total off-diagonal, next to the diagonal; the scale of both
     solver: TridiagonalSolver
 
@@ -153,11 +200,17 @@ class TridiagonalPart:
     def of(cls, csr: CSR, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
         """Factor the bands of a matrix in the stored type."""
         weights = csr.total_weight, csr.adjacent_weight, csr.scale
-        return cls.from_state(n=csr.n, bands=_stored_bands(bands, stored), weights=weights, **fields)
+        return cls.factored(_stored_bands(bands, stored), n=csr.n, weights=weights, **fields)
 
     @classmethod
-    def from_state(cls, bands: Bands, **fields: Any) -> TridiagonalPart:
+    def factored(cls, bands: Bands, **fields: Any) -> TridiagonalPart:
+        """Factor bands in the stored type."""
         return cls(bands=bands, **fields, solver=solver_of(bands))
+
+    @classmethod
+    def from_state(cls, own_forest: bool, **fields: Any) -> TridiagonalPart:
+        # Slots cannot be checked without the matrix, so an update searches for the entries instead.
+        return cls.factored(**fields, own_forest=False)
 
     def state(self) -> dict[str, Any]:
         fields = "kind", "n", "bands", "forest", "given", "own_forest", "weights"
