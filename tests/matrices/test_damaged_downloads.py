@@ -221,17 +221,10 @@ def test_a_damaged_index_in_the_cache_is_downloaded_again(server, cache):
     assert files_in(cache) == ["HB/small.mtx", "ssstats.csv"]
 
 
-def test_a_full_disk_is_named(server, cache, noise):
-    import resource
-
+def test_a_full_disk_is_named(server, cache, noise, small_files):
     collection.download_index()
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
-    try:
-        with pytest.raises(OSError, match="noise.tar.gz"):
-            matrices.load("noise")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with small_files(50_000), pytest.raises(OSError, match="noise.tar.gz"):
+        matrices.load("noise")
     np.testing.assert_array_equal(matrices.load("noise").diagonal(), noise[0])
     assert files_in(cache) == ["HB/noise.mtx", "ssstats.csv"]
 
