@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from argparse import ArgumentParser
 from pathlib import Path
@@ -41,8 +42,7 @@ def check_device(device: str) -> None:
 
 def plain_name(name: str) -> str:
     """A matrix's name made fit for a file name: short, no folder, no suffix, no colon."""
-    path = Path(name)
-    text = path.name if path.exists() else name
+    text = Path(name).name if os.path.exists(name) else name
     text = re.sub(r"(\.(mtx|rb|rsa|rua|psa|pua|npz|tar|gz))+$", "", text)
     text = re.sub(r"[^\w.+-]+", "-", text).encode()[:LONGEST_BYTES].decode(errors="ignore")
     return text.strip("-") or "matrix"

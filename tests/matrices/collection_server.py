@@ -70,7 +70,9 @@ class CollectionServer:
         self.closing = threading.Event()
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler_for(self))
         self.http.daemon_threads = True
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.02})
+        self.thread = threading.Thread(
+            target=self.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
 
     @property
     def address(self):
