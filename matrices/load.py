@@ -76,7 +76,9 @@ def load(
     Local files are searched in the folder ``LINFOREST_MATRICES``, which is never written to, and in the
     cache: ``<name>.mtx`` (.mtx.gz, .mtx.bz2, .rb, .mat, .npz) or the collection's ``<name>.tar.gz``, at the
     top or in a folder ``<group>`` or ``<name>``. ``LINFOREST_SUITESPARSE`` may be set to a mirror of the
-    collection. The collection's matrices are licensed CC-BY 4.0 and should be cited: see `describe`.
+    collection. A download is parsed and compared with the index before it is stored; a damaged file of an
+    earlier version in the cache is removed and downloaded again. The collection's matrices are licensed CC-BY
+    4.0 and should be cited: see `describe`.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def case_file(name: str) -> str:
     --------
     >>> from linforest_precond.study.store import case_file
     >>> case_file("a b"), case_file("a-b")
-    ('a-b-c8687a08aa5d6ed2.json', 'a-b-...json')
+    ('a-b-c8687a08aa5d6ed2.json', 'a-b-d44362d67d921091.json')
     """
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{slug(name)}-{digest}.json"
@@ -77,9 +77,8 @@ class Store:
             document = json.loads(self._path(case).read_text(encoding="utf-8"))
             same = document["stamp"] == self.stamp and document["asked"] == encodable(case.name)
             found = document["case"]
-            return (
-                found if same and found["status"] == "done" and found.keys() >= case.record().keys() else None
-            )
+            complete = found["status"] == "done" and found.keys() >= case.record().keys()
+            return found if same and complete else None
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None  # no such file, or not a case of a study
 
