@@ -126,7 +126,8 @@ def convergence_panel(
         ax.axhline(result["rtol"], color=GREY, linewidth=0.8, linestyle=":", zorder=1)
     _scale_panel(ax, runs)
     if title:
-        ax.set_title(_wrapped(label(case), 40), fontsize=10)
+        # Axes of the user may have other settings.
+        ax.set_title(_wrapped(label(case), 40), fontsize=10, parse_math=False, usetex=False)
     if legend:
         ax.legend(handles=_legend_handles(runs), loc="best", fontsize=7)
     return ax

@@ -25,7 +25,7 @@ from linforest_precond import matrices
 from linforest_precond.matrices import archive, fetch, pace
 from linforest_precond.matrices.errors import MatrixNotAvailable
 
-CLASSES = {"archives from the collection": (100, 2000)}
+CLASSES = {"archives from the collection": (60, 2000)}
 LIMIT_SECONDS = 20.0
 # Limits of time, and of the other members of an archive, small enough for thousands of cases.
 LIMITS = [

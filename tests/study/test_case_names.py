@@ -140,9 +140,14 @@ def test_titles_of_panels(name):
 
 def test_a_users_settings_of_matplotlib_do_not_matter():
     matplotlib = pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context({"text.usetex": True, "text.parse_math": True}):
-        svg = plots.as_svg(plots.convergence_panel(case("$x_", title="$x_ %&"), legend=False).figure)
-    ElementTree.fromstring(svg)
+        figures = [plots.convergence_panel(case("$x_", title="$x_ %&"), legend=False).figure]
+    axes = Figure().add_subplot()
+    figures.append(plots.convergence_panel(case("$x_", title="$\\frac{1}$"), axes, legend=False).figure)
+    for figure in figures:
+        ElementTree.fromstring(plots.as_svg(figure))
 
 
 def test_markup_escapes_what_html_forbids():
