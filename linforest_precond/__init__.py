@@ -1,5 +1,6 @@
 """Preconditioners for sparse iterative solvers from linear forests of the matrix's graph, on GPU and CPU."""
 
+import linforest_precond.interrupts  # noqa: F401  first, because it handles Ctrl-C during the imports below
 from linforest_precond import graph as graph
 from linforest_precond import matrices as matrices
 from linforest_precond import pipeline as pipeline

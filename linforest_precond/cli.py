@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import sys
 import warnings
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import linforest_precond
+from linforest_precond import interrupts, printing
 from linforest_precond.commands import config, info, solve, study
 from linforest_precond.commands.outcome import EXIT_CODES, Exit
 from linforest_precond.matrices.errors import MatrixNotAvailable
@@ -62,10 +64,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in argv
     try:
+        interrupts.end_of_imports()
+        _encode_everything()
         arguments = _parser().parse_args(argv)
         with _short_warnings():
             code = arguments.run(arguments)
-        sys.stdout.flush()  # raises BrokenPipeError here, not while Python shuts down
+        _flush()  # raises BrokenPipeError here, not while Python shuts down
         return int(code)
     except BrokenPipeError:
         _discard_output()
@@ -121,14 +125,29 @@ def _failed(message: str, code: Exit, debug: bool) -> Exit:
     if debug and sys.exc_info()[0] is not None:
         raise
     print(f"linforest: {message}", file=sys.stderr)
+    try:
+        _flush()
+    except OSError:  # the disk of the output is full
+        _discard_output()
     return code
 
 
 def _one_line(error: object) -> str:
     """The text of an exception or a warning in one line, with its type where the text alone is unclear."""
-    text = " ".join(str(error).split())
+    text = printing.one_line(str(error))
     bare = isinstance(error, KeyError | AttributeError | AssertionError | IndexError | MemoryError)
     return f"{type(error).__name__}: {text}" if bare or not text else text
+
+
+def _encode_everything() -> None:
+    """Print characters that the encoding of the standard output lacks as escapes instead of failing."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # None: the standard output was closed by the shell
+        sys.stdout.flush()
 
 
 def _discard_output() -> None:

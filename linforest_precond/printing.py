@@ -1,7 +1,9 @@
-"""How records and operators print themselves."""
+"""How records and operators print themselves, and how foreign text is made safe to print."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 
 from linforest_precond.annotations import Array
@@ -11,6 +13,47 @@ def as_table(title: str, *rows: tuple[str, str]) -> str:
     """A title, and below it names and values in two columns."""
     width = max(len(name) for name, _ in rows)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""
+    Text with escapes in place of all characters that a terminal, a page or an encoding might not survive.
+
+    Names of files, and titles and authors in them, are foreign: they may hold control characters (ANSI
+    escapes), marks that reverse the direction of writing, and bytes that are not UTF-8, which Python stores
+    as lone surrogates. Characters in `keep` are left as they are.
+
+    Examples
+    --------
+    >>> from linforest_precond.printing import printable
+    >>> print(printable("\x1b[31mA\udcff.mtx é"))
+    \x1b[31mA\xff.mtx é
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char in keep or _is_visible(char) else _escaped(char) for char in text)
+
+
+def one_line(text: str, longest: int = 2000) -> str:
+    """Foreign text in one line of printable characters; longer ones are cut."""
+    line = printable(" ".join(text[: 4 * longest].split()))
+    return line if len(line) <= longest else f"{line[:longest]} …"
+
+
+def encodable(text: str) -> str:
+    """Text that can be encoded as UTF-8: lone surrogates are escaped, all else is left."""
+    return re.sub("[\ud800-\udfff]", lambda found: _escaped(found[0]), text)
+
+
+def _is_visible(char: str) -> bool:
+    return char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+def _escaped(char: str) -> str:
+    """The escape in Python's notation; a surrogate that stands for a byte is shown as the byte."""
+    code = ord(char)
+    byte = 0xDC80 <= code <= 0xDCFF
+    return f"\\x{code - 0xDC00:02x}" if byte else char.encode("unicode_escape").decode("ascii")
 
 
 def numbers_of(array: Array | Sequence[int]) -> list[int]:

@@ -95,8 +95,18 @@ def known(group: str | None, name: str, cache: PathLike | None = None) -> Entry 
 
 def local_entries(cache: PathLike | None = None) -> tuple[Entry, ...]:
     """All matrices of the local indexes: the user's, and the one in the cache."""
-    paths = [folder / INDEX for folder in search_folders(cache)]
-    return sum((read_index(path) for path in paths if path.is_file()), ())
+    *users, own = (folder / INDEX for folder in search_folders(cache))
+    listed: tuple[Entry, ...] = sum((read_index(path) for path in users if path.is_file()), ())
+    return listed + _own_entries(own)
+
+
+def _own_entries(path: Path) -> tuple[Entry, ...]:
+    """The index in the cache; a damaged one is removed, so that it is downloaded again."""
+    try:
+        return read_index(path) if path.is_file() else ()
+    except ValueError:
+        path.unlink(missing_ok=True)
+        return ()
 
 
 def read_index(path: Path) -> tuple[Entry, ...]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from linforest_precond.printing import one_line
+
 from . import collection
 from .errors import UnknownMatrix
 from .files import read_header, read_matrix
@@ -42,7 +44,7 @@ class Description:
 
     def __str__(self) -> str:
         known = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
-        return "\n".join(f"{key:<9} {value}" for key, value in known if value is not None)
+        return "\n".join(f"{key:<9} {one_line(str(value))}" for key, value in known if value is not None)
 
 
 def describe(

@@ -3,6 +3,9 @@
 Bytes are written to a file with a unique name. After a broken connection they are kept as a ``.part`` file
 with the server's validator (ETag or Last-Modified) in its name. The process that first renames it continues
 the download; by ``If-Range`` the server sends the rest only if its file has not changed.
+
+Every byte of a response, headers included, passes a `Pace`: a server that sends too slowly counts as a broken
+connection, and all attempts together have a limit of time.
 """
 
 from __future__ import annotations
@@ -20,8 +23,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from linforest_precond.printing import one_line
+
 from .errors import MatrixNotAvailable, MatrixOffline
-from .places import remove_abandoned, temporary_beside
+from .pace import Pace, paced_handlers
+from .places import naming, remove_abandoned, temporary_beside
 
 COLLECTION = "https://sparse.tamu.edu"
 TIMEOUT_SECONDS = 10
@@ -64,13 +70,14 @@ def fetch(address: str, target: Path, *, most_bytes: int, label: str | None = No
     MatrixOffline
         If there is no connection.
     MatrixNotAvailable
-        If the server responds with an error, or the connection breaks repeatedly.
+        If the server responds with an error, or the connection breaks repeatedly or is too slow.
     """
     _check_address(address)
     remove_abandoned(target)
     transfer = _Transfer(address, target, most_bytes, label)
     try:
-        transfer.run()
+        with naming(target):
+            transfer.run()
     except BaseException:
         transfer.put_back()
         raise
@@ -86,7 +93,7 @@ class _Transfer:
 
     def __init__(self, address: str, target: Path, most_bytes: int, label: str | None):
         self.address, self.target, self.most_bytes, self.label = address, target, most_bytes, label
-        self.path = temporary_beside(target)
+        self.path, self.pace = temporary_beside(target), Pace()
         self.validator = _claim_part(target, self.path)
         if self.validator is None:
             self.path.touch(exist_ok=False)
@@ -96,7 +103,7 @@ class _Transfer:
         return self.path.stat().st_size
 
     def run(self) -> None:
-        """Receive the file; after a broken connection, retry as long as there is progress."""
+        """Receive the file; after a broken connection, retry as long as there is progress and time."""
         for _attempt in range(ATTEMPTS):
             before = self.size
             try:
@@ -104,10 +111,10 @@ class _Transfer:
                 return
             except _Broken as error:
                 reason = error
-                if self.size <= before:
+                if self.size <= before or self.pace.is_over():
                     break
         raise MatrixNotAvailable(
-            f"the download of {self.address} broke after {self.size} bytes ({reason}); "
+            f"the download of {self.address} broke after {self.size} bytes ({one_line(str(reason))}); "
             "the next call tries again"
         ) from reason
 
@@ -134,19 +141,19 @@ class _Transfer:
         """Request the file or its rest; if the range is not satisfiable, the whole file."""
         start = self.size if self.validator else 0
         headers = {"Range": f"bytes={start}-", "If-Range": str(self.validator)} if start else {}
+        request = urllib.request.Request(self.address, headers={**HEADERS, **headers})
+        opener = urllib.request.build_opener(_SafeRedirects, *paced_handlers(self.pace))
         try:
-            return _opener().open(
-                urllib.request.Request(self.address, headers={**HEADERS, **headers}), timeout=TIMEOUT_SECONDS
-            )
+            return opener.open(request, timeout=TIMEOUT_SECONDS)
         except urllib.error.HTTPError as error:
             error.close()
             if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and start:
                 self.validator = None
                 return self._open()
-            answer = f"{error.code} {error.reason}"
+            answer = one_line(f"{error.code} {error.reason}")
             raise MatrixNotAvailable(f"{self.address}: the server answered {answer}") from error
         except NETWORK_ERRORS as error:
-            reason = getattr(error, "reason", None) or error
+            reason = one_line(str(getattr(error, "reason", None) or error))
             raise MatrixOffline(f"{self.address} cannot be reached ({reason})") from error
 
     def _start(self, response: http.client.HTTPResponse) -> int | None:
@@ -155,13 +162,13 @@ class _Transfer:
             return 0
         if self.validator is None:
             raise MatrixNotAvailable(f"{self.address}: the server sent a part, but the whole was requested")
-        answered = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+        answered = re.match(r"bytes ([0-9]{1,18})-", response.headers.get("Content-Range", ""))
         same = _validator(response) in (None, self.validator)
         return self.size if same and answered and int(answered[1]) == self.size else None
 
     def _total(self, response: http.client.HTTPResponse, start: int) -> int | None:
-        length = response.headers.get("Content-Length", "")
-        total = start + int(length) if length.isdigit() else None
+        length = re.fullmatch(r"[0-9]{1,18}", response.headers.get("Content-Length", ""))
+        total = start + int(length[0]) if length else None
         if total is not None:
             self._check_size(total)
         return total
@@ -201,10 +208,6 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(request, response, code, message, headers, address)
 
 
-def _opener() -> urllib.request.OpenerDirector:
-    return urllib.request.build_opener(_SafeRedirects)
-
-
 def _check_address(address: str) -> None:
     parts = urllib.parse.urlsplit(address)
     if parts.scheme == "https" and parts.hostname:
@@ -230,10 +233,11 @@ def _read(response: http.client.HTTPResponse) -> bytes:
 
 
 def _validator(response: http.client.HTTPResponse) -> str | None:
-    """The strong ETag or the date of the file, None if there is none or it is too long."""
+    """The strong ETag or the date of the file, None if there is none or it does not fit into a file name."""
     tag = response.headers.get("ETag", "")
     validator = tag if tag.startswith('"') else response.headers.get("Last-Modified", "")
-    return validator if 0 < len(validator) <= LONGEST_VALIDATOR else None
+    plain = validator.isascii() and validator.isprintable()
+    return validator if plain and 0 < len(validator) <= LONGEST_VALIDATOR else None
 
 
 def _part_name(target: Path, validator: str) -> Path:

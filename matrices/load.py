@@ -14,8 +14,8 @@ from linforest_precond.annotations import DType
 
 from . import collection
 from .arrays import CsrArray, Device, array_modules, on_device, value_type
-from .download import download
-from .errors import MatrixOffline
+from .download import check_last_line, download
+from .errors import MatrixNotAvailable, MatrixOffline
 from .fetch import server
 from .files import matrix_suffix, read_matrix
 from .places import (
@@ -23,6 +23,7 @@ from .places import (
     cache_folder,
     find_in_any_group,
     find_placed,
+    is_downloaded,
     is_offline,
     search_folders,
     split_name,
@@ -75,7 +76,9 @@ def load(
     Local files are searched in the folder ``LINFOREST_MATRICES``, which is never written to, and in the
     cache: ``<name>.mtx`` (.mtx.gz, .mtx.bz2, .rb, .mat, .npz) or the collection's ``<name>.tar.gz``, at the
     top or in a folder ``<group>`` or ``<name>``. ``LINFOREST_SUITESPARSE`` may be set to a mirror of the
-    collection. The collection's matrices are licensed CC-BY 4.0 and should be cited: see `describe`.
+    collection. A download is parsed and compared with the index before it is stored; a damaged file of an
+    earlier version in the cache is removed and downloaded again. The collection's matrices are licensed CC-BY
+    4.0 and should be cited: see `describe`.
 
     Examples
     --------
@@ -101,8 +104,36 @@ def load(
         from .generators import generate
 
         return generate(str(name), device=device, dtype=value_dtype)
+    A, path = _read(name, cache, offline)
+    return on_device(_with_dtype(A, value_dtype, path), device)
+
+
+def _read(
+    name: str | os.PathLike[str], cache: PathLike | None, offline: bool | None
+) -> tuple[CsrArray, Path]:
+    """The matrix and its file; a damaged file of an earlier download is removed and downloaded again."""
     path = cast(Path, locate(name, cache=cache, offline=offline))
-    return on_device(_with_dtype(read_matrix(path), value_dtype, path), device)
+    if is_path(name) or not is_downloaded(path, cache):
+        return read_matrix(path), path
+    try:
+        check_last_line(path)
+        return read_matrix(path), path
+    except ValueError as error:
+        return _read_again(str(name), path, cache, offline, error)
+
+
+def _read_again(
+    name: str, path: Path, cache: PathLike | None, offline: bool | None, damage: ValueError
+) -> tuple[CsrArray, Path]:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        raise damage from None
+    try:
+        fresh = cast(Path, locate(name, cache=cache, offline=offline))
+        return read_matrix(fresh), fresh
+    except MatrixNotAvailable as error:
+        raise type(error)(f"{path} was damaged ({damage}) and is removed. {error}") from damage
 
 
 def locate(

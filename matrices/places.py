@@ -7,6 +7,7 @@ import os
 import re
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -38,6 +39,13 @@ def search_folders(cache: PathLike | None = None) -> list[Path]:
     """The folders to search for matrices: the user's, then the cache."""
     own = os.environ.get("LINFOREST_MATRICES")
     return ([Path(own).expanduser()] if own else []) + [cache_folder(cache)]
+
+
+def is_downloaded(path: Path, cache: PathLike | None = None) -> bool:
+    """Whether a file is where `download` stores it; such files may be removed and downloaded again."""
+    folder = cache_folder(cache)
+    own = folder not in search_folders(cache)[:-1]
+    return own and path.suffix == ".mtx" and path.parent.parent == folder
 
 
 def is_offline(offline: bool | None = None) -> bool:
@@ -103,6 +111,17 @@ def remove_abandoned(target: Path) -> None:
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
                 path.unlink()
+
+
+@contextlib.contextmanager
+def naming(target: Path) -> Iterator[None]:
+    """Name the target in errors of the system that name no file, as of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise type(error)(error.errno, error.strerror, str(target)) from error
 
 
 def make_folder(folder: Path) -> Path:

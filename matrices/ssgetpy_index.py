@@ -35,11 +35,14 @@ def search(name: str) -> list[tuple[str, str, int, int, int, bool, str]]:
     """
     if importlib.util.find_spec("ssgetpy") is None:
         return []
-    return [
-        (group, matrix, rows, columns, nnz, symmetry == 1, kind)
-        for group, matrix, rows, columns, nnz, symmetry, kind in _ask(name)
-        if is_name_part(group) and is_name_part(matrix)
-    ]
+    try:
+        return [
+            (group, matrix, int(rows), int(columns), int(nnz), symmetry == 1, str(kind))
+            for group, matrix, rows, columns, nnz, symmetry, kind in _ask(name)
+            if is_name_part(group) and is_name_part(matrix)
+        ]
+    except (TypeError, ValueError, OverflowError):  # not the rows that were asked for
+        return []
 
 
 def _ask(name: str) -> Any:

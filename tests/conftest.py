@@ -1,5 +1,6 @@
 """Fixtures: one test body runs on every usable backend; real matrices come from a folder the user names."""
 
+import contextlib
 import csv
 import functools
 import os
@@ -178,3 +179,20 @@ def name_at_hand(request):
 real_name = pytest.fixture(name_at_hand, name="real_name")
 medium_real_name = pytest.fixture(name_at_hand, name="medium_real_name")
 small_real_name = pytest.fixture(name_at_hand, name="small_real_name")
+
+
+@pytest.fixture
+def small_files():
+    """A context in which files cannot grow beyond a few kB, as on a full disk."""
+    resource = pytest.importorskip("resource")
+
+    @contextlib.contextmanager
+    def limited(size=4096):
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return limited

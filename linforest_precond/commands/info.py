@@ -20,11 +20,13 @@ from linforest_precond.commands.outcome import Exit
 from linforest_precond.commands.preconditioners import CHOICES, Choice
 from linforest_precond.commands.properties import Properties, properties
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.printing import as_table
+from linforest_precond.printing import as_table, one_line
+from linforest_precond.study.store import plain
 
 # Limits for the repeated calls of a measurement.
 REPEATS, MILLISECONDS = 30, 200.0
 WIDTH = 108
+LONGEST_TEXT = 300
 ORIGIN = ("title", "kind", "group", "author", "date", "licence", "citation")
 
 HELP = "show properties of a matrix, and coverage and cost of each preconditioner"
@@ -64,7 +66,7 @@ def run(arguments: Namespace) -> int:
         "preconditioners": measured,
         "advice": advice(found, measured),
     }
-    print(json.dumps(report, indent=2) if arguments.json else _text(report, found))
+    print(json.dumps(plain(report), indent=2) if arguments.json else _text(report, found))
     return Exit.DONE
 
 
@@ -118,7 +120,8 @@ def _origin(name: str) -> dict[str, str]:
 
 
 def _text(report: dict[str, Any], found: Properties) -> str:
-    parts = [as_table(report["name"], *report["origin"].items(), *_facts(found))]
+    origin = ((field, one_line(text, LONGEST_TEXT)) for field, text in report["origin"].items())
+    parts = [as_table(one_line(report["name"]), *origin, *_facts(found))]
     if report["preconditioners"]:
         parts.append(_preconditioners(report))
     return "\n\n".join([*parts, "\n".join(textwrap.fill(sentence, WIDTH) for sentence in report["advice"])])

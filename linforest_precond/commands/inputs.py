@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from argparse import ArgumentParser
 from pathlib import Path
@@ -13,7 +14,11 @@ MATRIX_HELP = f"""\
 A is a file (Matrix Market .mtx, Rutherford-Boeing .rb), a matrix of the SuiteSparse collection by its name
 (ecology1, HB/494_bus: downloaded once and cached), or a generated one, such as
 
-{help_text()}"""
+{help_text()}
+
+A file whose name starts with - is given as ./-A.mtx."""
+
+LONGEST_BYTES = 100
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -36,8 +41,8 @@ def check_device(device: str) -> None:
 
 
 def plain_name(name: str) -> str:
-    """A matrix's name made fit for a file name: no folder, no suffix, no colon."""
-    path = Path(name)
-    text = path.name if path.exists() else name
+    """A matrix's name made fit for a file name: short, no folder, no suffix, no colon."""
+    text = Path(name).name if os.path.exists(name) else name
     text = re.sub(r"(\.(mtx|rb|rsa|rua|psa|pua|npz|tar|gz))+$", "", text)
-    return re.sub(r"[^\w.+-]+", "-", text).strip("-") or "matrix"
+    text = re.sub(r"[^\w.+-]+", "-", text).encode()[:LONGEST_BYTES].decode(errors="ignore")
+    return text.strip("-") or "matrix"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from linforest_precond import interrupts
+
 
 class Exit(IntEnum):
     """Exit codes of ``linforest``."""
@@ -12,7 +14,7 @@ class Exit(IntEnum):
     NOT_CONVERGED = 1
     ERROR = 2
     NOT_AVAILABLE = 3
-    INTERRUPTED = 130
+    INTERRUPTED = interrupts.INTERRUPTED
     BROKEN_PIPE = 141
 
 

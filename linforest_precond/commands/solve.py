@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import matrices, solvers
+from linforest_precond.atomic_files import replacing
 from linforest_precond.backends import backend_of
 from linforest_precond.commands import inputs, vectors
 from linforest_precond.commands.outcome import Exit
 from linforest_precond.commands.preconditioners import CHOICES
 from linforest_precond.commands.properties import properties
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.printing import as_table
+from linforest_precond.printing import as_table, one_line
 
 SOLVERS = {"cg": solvers.cg, "bicgstab": solvers.bicgstab, "fcg": solvers.fcg}
 PICTURES = (".svg", ".png", ".pdf")
@@ -109,6 +110,8 @@ def _outputs(arguments: Namespace) -> dict[str, Path]:
     if arguments.plot:
         outputs["plot"] = vectors.check_output(Path(arguments.plot), PICTURES, "--plot", arguments.force)
         _new_figure()  # raises if Matplotlib is missing
+    if len(set(outputs.values())) < len(outputs):
+        raise ValueError("--out, --history and --plot must name different files")
     return outputs
 
 
@@ -120,7 +123,7 @@ def _solver_name(wanted: str, A: Any) -> str:
 
 def _headline(arguments: Namespace, solver: str, A: Any) -> str:
     precond = "nothing" if arguments.precond == "none" else CHOICES[arguments.precond].title
-    return f"{arguments.matrix}: {A.shape[0]:,} rows, {A.nnz:,} entries; {solver} with {precond}"
+    return f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries; {solver} with {precond}"
 
 
 def _solve(solve: Any, A: Any, b: Any, x0: Any, x_true: Any, M: Any, arguments: Namespace) -> tuple[Any, Any]:
@@ -140,14 +143,16 @@ def _write(outputs: dict[str, Path], x: np.ndarray, history: Any, label: str) ->
     if "out" in outputs:
         vectors.write_vector(outputs["out"], x)
     if "history" in outputs:
-        history.to_csv(outputs["history"])
+        with replacing(outputs["history"]) as unfinished:
+            history.to_csv(unfinished)
     if "plot" in outputs:
         figure = _new_figure()
         history.plot(figure.subplots(), label=f"{history.solver}, {label}")
-        figure.savefig(outputs["plot"])
+        with replacing(outputs["plot"]) as unfinished:
+            figure.savefig(unfinished)
     words = {"out": "x", "history": "history", "plot": "picture"}
     if outputs:
-        print(as_table("written", *((words[name], str(path)) for name, path in outputs.items())))
+        print(as_table("written", *((words[name], one_line(str(path))) for name, path in outputs.items())))
 
 
 def _new_figure() -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from linforest_precond.commands.inputs import add_device, check_device
 from linforest_precond.commands.outcome import Exit
+from linforest_precond.printing import one_line
 from linforest_precond.study import run_study
 from linforest_precond.study.settings import PARTS
 
@@ -81,7 +82,7 @@ def run(arguments: Namespace) -> int:
     )
     study = json.loads((Path(report).parent / "study.json").read_text(encoding="utf-8"))
     print(_summary(study["cases"]))
-    print(f"report: {report}")
+    print(f"report: {one_line(str(report))}")
     print(f"        {Path(report).resolve().as_uri()}")
     return _exit(study, named=bool(arguments.cases))
 
@@ -91,7 +92,9 @@ def _summary(cases: list[dict[str, Any]]) -> str:
     words = {"done": "done", "failed": "failed", "missing": "not available"}
     counts = Counter(words[case["status"]] for case in cases)
     shown = [f"{counts[word]} {word}" for word in words.values() if counts[word]]
-    errors = [f"  {case['name']}: {case['error']}" for case in cases if case["status"] != "done"]
+    errors = [
+        "  " + one_line(f"{case['name']}: {case['error']}") for case in cases if case["status"] != "done"
+    ]
     return "\n".join([f"cases: {', '.join(shown) or 'none'}", *errors])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.annotations import Array, SparseMatrix
+from linforest_precond.atomic_files import check_writable, replacing
 
 SUFFIXES = (".npy", ".mtx", ".txt")
 
@@ -38,7 +39,7 @@ def read_vector(path: str, option: str) -> Array:
         raise ValueError(f"{option}: there is no file {path}")
     try:
         vectors = _READERS[suffix](path)
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, MemoryError) as error:
         raise ValueError(f"{option}: {path} is not a vector in {suffix} format: {error}") from error
     vectors = np.asarray(vectors)
     return vectors[:, 0] if vectors.ndim == 2 and vectors.shape[1] == 1 else vectors
@@ -46,12 +47,8 @@ def read_vector(path: str, option: str) -> Array:
 
 def write_vector(path: Path, x: Array) -> None:
     """Write the file atomically."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}{path.suffix}")
-    try:
+    with replacing(path) as unfinished:
         _WRITERS[path.suffix](unfinished, x)
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def check_output(path: Path, suffixes: tuple[str, ...], option: str, force: bool) -> Path:
@@ -62,6 +59,12 @@ def check_output(path: Path, suffixes: tuple[str, ...], option: str, force: bool
         raise ValueError(f"{option}: there is no folder {path.parent}")
     if path.exists() and not force:
         raise ValueError(f"{option}: {path} exists; --force overwrites it, {option} FILE takes another name")
+    if path.is_dir():
+        raise ValueError(f"{option}: {path} is a folder; {option} FILE takes another name")
+    try:
+        check_writable(path.parent)
+    except OSError as error:
+        raise ValueError(f"{option}: {path} cannot be written: {error}") from error
     return path
 
 
@@ -81,7 +84,9 @@ def _read_matrix_market(path: str) -> Any:
 def _write_matrix_market(path: Path, x: Array) -> None:
     import scipy.io
 
-    scipy.io.mmwrite(path, x.reshape(x.shape[0], -1), precision=17)
+    text = io.BytesIO()  # given a path, SciPy's writer reports no error of a full disk
+    scipy.io.mmwrite(text, x.reshape(x.shape[0], -1), precision=17)
+    path.write_bytes(text.getbuffer())
 
 
 def _write_text(path: Path, x: Array) -> None:

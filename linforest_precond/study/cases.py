@@ -17,12 +17,14 @@ from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline
 from linforest_precond.matrices.generators import is_generator
 from linforest_precond.matrices.load import is_path, load
 from linforest_precond.matrices.standins import standin_info, standins
+from linforest_precond.printing import encodable, printable
 from linforest_precond.study.json_types import JsonObject
 
 # Vertices along a side of the ANISO grids.
 QUICK_SIDE, PAPER_SIDE = 300, 2500
 # In quick studies the sides of stand-ins are divided by this, for 2 and for 3 dimensions.
 QUICK_SHRINK = {2: 10, 3: 4}
+LONGEST_SLUG = 60
 QUICK = ("aniso1", "aniso2", "aniso3", "atmosmodm", "ecology1", "pyamg:airfoil", "pyamg:recirc_flow")
 
 
@@ -40,8 +42,8 @@ class Case:
 
     def record(self) -> JsonObject:
         """The fields of the case in a study that are known before it runs."""
-        names = ("name", "title", "paper", "origin", "note", "at_paper_size")
-        return {name: getattr(self, name) for name in names}
+        names = ("title", "paper", "origin", "note", "at_paper_size")
+        return {"name": encodable(self.name), **{name: getattr(self, name) for name in names}}
 
 
 class Missing(Exception):  # noqa: N818
@@ -73,7 +75,7 @@ def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]
 def case_of(name: str, full: bool) -> Case:
     """The case of one name."""
     if is_path(name):
-        return Case(name, title=Path(name).name, origin="file")
+        return Case(name, title=printable(Path(name).name), origin="file")
     try:
         paper = find(name)
     except LookupError:
@@ -184,7 +186,7 @@ def is_symmetric(A: Any) -> bool:
 
 def slug(name: str) -> str:
     """
-    A name made fit for a file name.
+    A name made fit for a file name: short and ASCII.
 
     Examples
     --------
@@ -192,4 +194,4 @@ def slug(name: str) -> str:
     >>> slug("standin:atmosmodm/4"), slug("../a b.mtx")
     ('standin-atmosmodm-4', 'a-b.mtx')
     """
-    return re.sub(r"[^\w.+]+", "-", name).strip("-.") or "matrix"
+    return re.sub(r"[^\w.+]+", "-", name, flags=re.ASCII).strip("-.")[:LONGEST_SLUG] or "matrix"

@@ -6,6 +6,7 @@ import math
 from datetime import datetime
 from typing import Any
 
+from linforest_precond.printing import printable
 from linforest_precond.study.json_types import JsonObject
 
 NONE = "–"
@@ -148,8 +149,8 @@ def is_reduced(case: JsonObject) -> bool:
 
 
 def title(case: JsonObject) -> str:
-    """The case's title, or its name, without the mark of a stand-in."""
-    return str(case.get("title") or case["name"]).removesuffix(STANDIN)
+    """The case's title, or its name, in printable characters and without the mark of a stand-in."""
+    return printable(str(case.get("title") or case["name"])).removesuffix(STANDIN)
 
 
 def label(case: JsonObject) -> str:

@@ -7,6 +7,7 @@ import io
 import math
 import re
 import textwrap
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -50,6 +51,8 @@ STYLE = {
     "legend.fontsize": 8,
     "svg.hashsalt": "linforest",  # reproducible SVG
     "svg.fonttype": "path",
+    "text.parse_math": False,  # a dollar sign in a name is no formula
+    "text.usetex": False,
 }
 WIDTH = 4.2  # inches: three fit side by side, and one is readable on a phone
 ROW_HEIGHT = 0.44
@@ -123,7 +126,8 @@ def convergence_panel(
         ax.axhline(result["rtol"], color=GREY, linewidth=0.8, linestyle=":", zorder=1)
     _scale_panel(ax, runs)
     if title:
-        ax.set_title(label(case), fontsize=10)
+        # Axes of the user may have other settings.
+        ax.set_title(_wrapped(label(case), 40), fontsize=10, parse_math=False, usetex=False)
     if legend:
         ax.legend(handles=_legend_handles(runs), loc="best", fontsize=7)
     return ax
@@ -264,8 +268,7 @@ def _rows(cases: list[JsonObject]) -> tuple[Figure, Axes]:
 
 def _wrapped(text: str, width: int = 18) -> str:
     """At most two lines, truncated if longer."""
-    plain = text.replace("$", r"\$")  # a dollar sign would start a formula
-    return "\n".join(textwrap.wrap(plain, width, max_lines=2, placeholder=" …", break_on_hyphens=False))
+    return "\n".join(textwrap.wrap(text, width, max_lines=2, placeholder=" …", break_on_hyphens=False))
 
 
 def _legend_above(figure: Figure, ax: Axes, columns: int) -> None:
@@ -395,7 +398,9 @@ def as_svg(figure: Figure) -> str:
     '<svg'
     """
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # names in other scripts
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     return re.sub(r' d="[^"]*"', _short_path, text[text.index("<svg") :])
 

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from linforest_precond.printing import one_line
+
 
 class Progress:
     """Reports cases and their parts on the standard error output."""
@@ -17,10 +19,11 @@ class Progress:
     def working_on(self, text: str) -> None:
         """Show the current step, on a bar only."""
         if self.bar is not None:
-            self.bar.set_postfix_str(text)
+            self.bar.set_postfix_str(one_line(text))
 
     def finished(self, text: str) -> None:
         """Report the end of a case."""
+        text = one_line(text)
         if self.bar is not None:
             self.bar.update()
             self.bar.write(text, file=sys.stderr)

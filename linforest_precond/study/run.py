@@ -159,13 +159,13 @@ class Session:
         """The record of a case: saved by an earlier run, or measured and saved now."""
         kept = self.store.kept(case)
         # Where a stand-in was used before, the matrix itself may be available by now.
-        if kept is not None and kept["name"] == case.name:
+        if kept is not None and kept["name"] == case.record()["name"]:
             return kept
         start = time.perf_counter()
         record = {**case.record(), **EMPTY}
         try:
             found, A = self.source.fetch(case)
-            if kept is not None and kept["name"] == found.name:
+            if kept is not None and kept["name"] == found.record()["name"]:
                 return kept
             record |= found.record()
             self._prepare(shown)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from linforest_precond.atomic_files import check_writable, write_text
+from linforest_precond.printing import encodable
 from linforest_precond.study.cases import Case, slug
 from linforest_precond.study.json_types import JsonObject
 
@@ -18,21 +19,12 @@ SCHEMA = 1
 def write_json(path: Path, document: Any) -> Path:
     """Write a document atomically; NaN and infinities become null."""
     text = json.dumps(plain(document), ensure_ascii=False, allow_nan=False)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return path
+    return write_text(path, text + "\n")
 
 
 def plain(value: Any) -> Any:
     """
-    A value converted to the types of JSON; NaN and infinities become None.
+    A value converted to the types of JSON; NaN and infinities become None, lone surrogates are escaped.
 
     Examples
     --------
@@ -42,11 +34,29 @@ def plain(value: Any) -> Any:
     {'a': [0.5, 2], 'b': None, 'c': None}
     """
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {encodable(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if isinstance(value, str):
+        return encodable(value)
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def case_file(name: str) -> str:
+    """
+    The name of a case's file: readable, and different for every name.
+
+    The digest tells names apart that are equal as plain ASCII, or on file systems that ignore case.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.store import case_file
+    >>> case_file("a b"), case_file("a-b")
+    ('a-b-c8687a08aa5d6ed2.json', 'a-b-d44362d67d921091.json')
+    """
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{slug(name)}-{digest}.json"
 
 
 class Store:
@@ -56,6 +66,8 @@ class Store:
         self.folder, self.resume = folder / "cases", resume
         self.stamp = plain({"schema": SCHEMA, **stamp})
         self.folder.mkdir(parents=True, exist_ok=True)
+        for written in (folder, self.folder):
+            check_writable(written)
 
     def kept(self, case: Case) -> JsonObject | None:
         """The case as finished by an earlier run with the same stamp; None where there is none."""
@@ -63,14 +75,16 @@ class Store:
             return None
         try:
             document = json.loads(self._path(case).read_text(encoding="utf-8"))
-            same = document["stamp"] == self.stamp and document["asked"] == case.name
-            return document["case"] if same and document["case"]["status"] == "done" else None
-        except (OSError, ValueError, KeyError, TypeError):  # no such file, or not a case of a study
-            return None
+            same = document["stamp"] == self.stamp and document["asked"] == encodable(case.name)
+            found = document["case"]
+            complete = found["status"] == "done" and found.keys() >= case.record().keys()
+            return found if same and complete else None
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return None  # no such file, or not a case of a study
 
     def keep(self, case: Case, record: JsonObject) -> None:
         document = {"stamp": self.stamp, "asked": case.name, "case": record}
         write_json(self._path(case), document)
 
     def _path(self, case: Case) -> Path:
-        return self.folder / f"{slug(case.name)}.json"
+        return self.folder / case_file(case.name)

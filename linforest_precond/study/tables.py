@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-import os
+import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linforest_precond.atomic_files import write_text
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue
 from linforest_precond.study.formats import is_standin, missing
 from linforest_precond.study.json_types import JsonObject
@@ -47,13 +48,11 @@ class Table:
     def write(self, folder: Path) -> Path:
         """Write `<folder>/<name>.csv` atomically and return its path."""
         path = Path(folder) / f"{self.name}.csv"
-        unfinished = path.with_suffix(".csv.part")
-        with open(unfinished, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, self.columns, restval="")
-            writer.writeheader()
-            writer.writerows(self.rows)
-        os.replace(unfinished, path)
-        return path
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, self.columns, restval="")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return write_text(path, text.getvalue())
 
 
 def dig(record: Any, *keys: str) -> Any:

@@ -1,12 +1,40 @@
 """A local HTTP server in place of the SuiteSparse collection, with configurable failures."""
 
+import contextlib
 import http.server
 import io
 import re
 import tarfile
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from linforest_precond.matrices import fetch
+
+CHUNK = 1 << 16
+
+# Three rows, a symmetric file with an explicit zero.
+SMALL = b"""%%MatrixMarket matrix coordinate real symmetric
+%-------------------------------------------------------------------------------
+% UF Sparse Matrix Collection, Tim Davis
+% name: HB/small
+% [A small matrix]
+% id: 7
+% date: 1985
+% author: A. Nonymous
+% ed: N. Obody
+% kind: test problem
+%-------------------------------------------------------------------------------
+3 3 4
+1 1 2.0
+2 1 -1.0
+2 2 2.0
+3 2 0.0
+"""
+SMALL_DENSE = [[2, -1, 0], [-1, 2, 0], [0, 0, 0]]
 
 
 @dataclass
@@ -14,17 +42,23 @@ class Answer:
     """What the server sends for one path.
 
     ``cuts`` holds, for each request in turn, after how many bytes the connection breaks (None: not at all);
-    ``stall`` makes it pause instead of breaking.
+    ``stall`` makes it pause instead of breaking. ``drip`` is (bytes, seconds): the body is sent in pieces of
+    that size, with pauses; ``drip_headers`` is the pause after each byte of the status line. ``headers`` are
+    sent in addition to the usual ones, or in their place.
     """
 
     body: bytes = b""
     status: int = 200
+    reason: str | None = None
     etag: str | None = '"v1"'
     ranges: bool = True
     cuts: tuple = ()
     stall: float = 0.0
     location: str | None = None
     length: bool = True
+    drip: tuple | None = None
+    drip_headers: float = 0.0
+    headers: dict = field(default_factory=dict)
 
 
 class CollectionServer:
@@ -36,7 +70,9 @@ class CollectionServer:
         self.closing = threading.Event()
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler_for(self))
         self.http.daemon_threads = True
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.02})
+        self.thread = threading.Thread(
+            target=self.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
 
     @property
     def address(self):
@@ -82,8 +118,11 @@ def handler_for(server):
             if start > len(answer.body):
                 self.send_error(416)
                 return
-            self._send_headers(answer, start)
-            self._send_body(answer, start, cut)
+            with contextlib.suppress(OSError):  # the client has closed the connection
+                if answer.drip_headers:
+                    self._drip(b"HTTP/1.0 200 OK OK OK OK OK OK OK OK OK", 1, answer.drip_headers)
+                self._send_headers(answer, start)
+                self._send_body(answer, start, cut)
 
         def _start(self, answer):
             asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
@@ -91,27 +130,31 @@ def handler_for(server):
             return int(asked[1]) if asked and same and answer.ranges else 0
 
         def _send_headers(self, answer, start):
-            self.send_response(206 if start else answer.status)
-            if answer.etag:
-                self.send_header("ETag", answer.etag)
-            if answer.location:
-                self.send_header("Location", answer.location)
+            headers = {"ETag": answer.etag, "Location": answer.location}
             if start:
-                end = len(answer.body) - 1
-                self.send_header("Content-Range", f"bytes {start}-{end}/{len(answer.body)}")
+                headers["Content-Range"] = f"bytes {start}-{len(answer.body) - 1}/{len(answer.body)}"
             if answer.length:
-                self.send_header("Content-Length", str(len(answer.body) - start))
+                headers["Content-Length"] = str(len(answer.body) - start)
+            self.send_response(206 if start else answer.status, answer.reason)
+            for name, value in {**headers, **answer.headers}.items():
+                if value:
+                    self.send_header(name, value)
             self.end_headers()
 
         def _send_body(self, answer, start, cut):
             end = len(answer.body) if cut is None else cut
-            try:
-                self.wfile.write(answer.body[start:end])
-                self.wfile.flush()
-            except OSError:
-                return
+            size, pause = answer.drip or (CHUNK, 0.0)
+            self._drip(answer.body[start:end], size, pause)
             if cut is not None and answer.stall:
                 server.closing.wait(answer.stall)
+
+        def _drip(self, data, size, pause):
+            """Send bytes in pieces with pauses."""
+            for begin in range(0, len(data), size):
+                self.wfile.write(data[begin : begin + size])
+                self.wfile.flush()
+                if pause and server.closing.wait(pause):
+                    return
 
         def log_message(self, *_):
             pass
@@ -129,6 +172,9 @@ def index_line(full_name, rows, columns, nnz, *, symmetric=False, entries=None, 
     return ",".join(map(str, fields))
 
 
+SMALL_LINE = index_line("HB/small", 3, 3, 4, symmetric=True, entries=6)
+
+
 def pack(members):
     """A .tar.gz of (name, bytes) pairs and TarInfos."""
     buffer = io.BytesIO()
@@ -141,3 +187,49 @@ def pack(members):
             info.size, info.mtime = len(member[1]), int(time.time())
             archive.addfile(info, io.BytesIO(member[1]))
     return buffer.getvalue()
+
+
+def files_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def noise_matrix(entries=20_000):
+    """A matrix whose archive is large enough to break in the middle."""
+    values = np.random.default_rng(0).standard_normal(entries)
+    rows = "".join(f"{i} {i} {value!r}\n" for i, value in enumerate(values.tolist(), start=1))
+    text = f"%%MatrixMarket matrix coordinate real general\n{entries} {entries} {entries}\n{rows}"
+    return values, text.encode(), index_line("HB/noise", entries, entries, entries)
+
+
+def assert_is_small(A):
+    np.testing.assert_array_equal(A.toarray(), SMALL_DENSE)
+    assert A.nnz == 6
+
+
+@pytest.fixture(name="server")
+def server_fixture(tmp_path, monkeypatch):
+    """A server with one matrix, and an environment without any other network or folder."""
+    with CollectionServer() as server:
+        monkeypatch.setenv("LINFOREST_SUITESPARSE", server.address)
+        monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        monkeypatch.delenv("LINFOREST_MATRICES", raising=False)
+        monkeypatch.delenv("LINFOREST_OFFLINE", raising=False)
+        monkeypatch.setattr(fetch, "TIMEOUT_SECONDS", 0.5)
+        server.add_index(SMALL_LINE)
+        server.add("HB/small", SMALL)
+        yield server
+
+
+@pytest.fixture(name="cache")
+def cache_fixture(server, tmp_path):
+    return tmp_path / "cache"
+
+
+@pytest.fixture(name="noise")
+def noise_fixture(server):
+    """(the values, the response with them): tests set how it breaks."""
+    values, text, line = noise_matrix()
+    server.add_index(SMALL_LINE, line)
+    return values, server.add("HB/noise", text)

@@ -1,87 +1,29 @@
 """Downloads from a local server, with and without failures."""
 
-import gzip
 import multiprocessing
 import os
 import sys
-import tarfile
 import textwrap
 import time
 
 import numpy as np
 import pytest
-from collection_server import Answer, CollectionServer, index_line, pack
+from collection_server import (  # noqa: F401 (fixtures)
+    SMALL,
+    SMALL_LINE,
+    Answer,
+    assert_is_small,
+    cache_fixture,
+    files_in,
+    index_line,
+    noise_fixture,
+    pack,
+    server_fixture,
+)
 
 from linforest_precond import matrices
 from linforest_precond.matrices import collection, fetch, places
 from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline, UnknownMatrix
-
-# Three rows, a symmetric file with an explicit zero.
-SMALL = b"""%%MatrixMarket matrix coordinate real symmetric
-%-------------------------------------------------------------------------------
-% UF Sparse Matrix Collection, Tim Davis
-% name: HB/small
-% [A small matrix]
-% id: 7
-% date: 1985
-% author: A. Nonymous
-% ed: N. Obody
-% kind: test problem
-%-------------------------------------------------------------------------------
-3 3 4
-1 1 2.0
-2 1 -1.0
-2 2 2.0
-3 2 0.0
-"""
-SMALL_DENSE = [[2, -1, 0], [-1, 2, 0], [0, 0, 0]]
-SMALL_LINE = index_line("HB/small", 3, 3, 4, symmetric=True, entries=6)
-
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """A server with one matrix, and an environment without any other network or folder."""
-    with CollectionServer() as server:
-        monkeypatch.setenv("LINFOREST_SUITESPARSE", server.address)
-        monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setenv("HOME", str(tmp_path / "home"))
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        monkeypatch.delenv("LINFOREST_MATRICES", raising=False)
-        monkeypatch.delenv("LINFOREST_OFFLINE", raising=False)
-        monkeypatch.setattr(fetch, "TIMEOUT_SECONDS", 0.5)
-        server.add_index(SMALL_LINE)
-        server.add("HB/small", SMALL)
-        yield server
-
-
-@pytest.fixture
-def cache(server, tmp_path):
-    return tmp_path / "cache"
-
-
-def files_in(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-
-
-def noise_matrix(entries=20_000):
-    """A matrix whose archive is large enough to break in the middle."""
-    values = np.random.default_rng(0).standard_normal(entries)
-    rows = "".join(f"{i} {i} {value!r}\n" for i, value in enumerate(values.tolist(), start=1))
-    text = f"%%MatrixMarket matrix coordinate real general\n{entries} {entries} {entries}\n{rows}"
-    return values, text.encode(), index_line("HB/noise", entries, entries, entries)
-
-
-@pytest.fixture
-def noise(server):
-    """(the values, the response with them): tests set how it breaks."""
-    values, text, line = noise_matrix()
-    server.add_index(SMALL_LINE, line)
-    return values, server.add("HB/noise", text)
-
-
-def assert_is_small(A):
-    np.testing.assert_array_equal(A.toarray(), SMALL_DENSE)
-    assert A.nnz == 6
 
 
 def test_a_matrix_is_downloaded_once(server, cache):
@@ -139,76 +81,6 @@ def test_an_unknown_name_downloads_the_index_once_a_day(server, cache):
     yesterday = time.time() - collection.FRESH_SECONDS - 1
     os.utime(cache / "ssstats.csv", (yesterday, yesterday))
     assert_is_small(matrices.load("new"))
-
-
-BROKEN_INDEXES = {
-    "truncated": b"3\ndate\n" + SMALL_LINE.encode(),
-    "cut within a line": b"1\ndate\nHB,small,3,3",
-    "a web page": b"<html>sorry</html>",
-    "empty": b"",
-}
-
-
-@pytest.mark.parametrize("body", BROKEN_INDEXES.values(), ids=BROKEN_INDEXES)
-def test_a_broken_index_is_not_kept(server, cache, body, monkeypatch):
-    monkeypatch.setattr(collection.ssgetpy_index, "search", lambda name: [])
-    server.answers["/files/ssstats.csv"] = Answer(body)
-    with pytest.raises(MatrixNotAvailable, match="is not the collection's index"):
-        matrices.load("small")
-    assert files_in(cache) == []
-
-
-def with_sizes(sizes):
-    return pack([("small/small.mtx", SMALL.replace(b"3 3 4", sizes))])
-
-
-def broken_archives():
-    good = pack([("small/small.mtx", SMALL)])
-    link = tarfile.TarInfo("small/small.mtx")
-    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-    hard = tarfile.TarInfo("small/small.mtx")
-    hard.type, hard.linkname = tarfile.LNKTYPE, "../../secret"
-    folder = tarfile.TarInfo("small/small.mtx")
-    folder.type = tarfile.DIRTYPE
-    flipped = bytearray(good)
-    flipped[-6] ^= 1
-    return {
-        "a web page": (b"<html>sorry</html>", "is not a usable archive"),
-        "empty": (b"", "is not a usable archive"),
-        "truncated": (good[:-40], "is not a usable archive"),
-        "wrong checksum": (bytes(flipped), "CRC"),
-        "gzip of something else": (gzip.compress(b"hello" * 1000), "is not a usable archive"),
-        "no matrix": (pack([("small/README", b"hello")]), "has no member small/small.mtx"),
-        "outside": (pack([("../small/small.mtx", SMALL)]), "has no member small/small.mtx"),
-        "absolute": (pack([("/small/small.mtx", SMALL)]), "has no member small/small.mtx"),
-        "a symbolic link": (pack([link]), "is not a regular file"),
-        "a hard link": (pack([hard]), "is not a regular file"),
-        "a folder": (pack([folder]), "is not a regular file"),
-        "another banner": (pack([("small/small.mtx", b"hello\n" * 9)]), "not a Matrix Market file"),
-        "another shape": (with_sizes(b"4 4 4"), r"shape \(4, 4\)"),
-        "too few entries": (with_sizes(b"3 3 1"), "stores 1 entries"),
-        "too many entries": (with_sizes(b"3 3 5"), "stores 5 entries"),
-        "cut before packing": (pack([("small/small.mtx", SMALL[:-9])]), "3 of 4 entries"),
-        "a bomb": (pack([("small/small.mtx", SMALL + b" " * (4 << 20))]), "bytes, at most"),
-    }
-
-
-@pytest.mark.parametrize(("body", "reason"), broken_archives().values(), ids=broken_archives())
-def test_a_broken_archive_leaves_nothing(server, cache, tmp_path, body, reason):
-    server.serve("HB/small", body)
-    with pytest.raises(MatrixNotAvailable, match=reason) as caught:
-        matrices.load("small")
-    assert f"{server.address}/MM/HB/small.tar.gz" in str(caught.value)
-    assert files_in(cache) == ["ssstats.csv"]
-    assert files_in(tmp_path) == ["cache/ssstats.csv"]
-
-
-def test_a_decompression_bomb_is_rejected(server, cache, monkeypatch):
-    monkeypatch.setattr("linforest_precond.matrices.archive.REST_BYTES", 0)
-    server.serve("HB/small", pack([("small/zeros", bytes(40 << 20)), ("small/small.mtx", SMALL)]))
-    with pytest.raises(MatrixNotAvailable, match="contains more than"):
-        matrices.load("small")
-    assert files_in(cache) == ["ssstats.csv"]
 
 
 def test_other_members_are_not_unpacked(server, cache, tmp_path):

@@ -19,7 +19,7 @@ from linforest_precond.study.coverage import coverages
 from linforest_precond.study.permuted import ROWS_TOGETHER, Permutation, shuffled
 from linforest_precond.study.progress import showing
 from linforest_precond.study.settings import PARTS, Settings
-from linforest_precond.study.store import plain, write_json
+from linforest_precond.study.store import case_file, plain, write_json
 
 run = importlib.import_module("linforest_precond.study.run")
 
@@ -423,7 +423,7 @@ class TestRun:
         with monkeypatch.context() as patch:
             patch.setattr(run, "coverages", lambda A: 1 / 0)
             study(["aniso1:10", "aniso1:12"])
-        (tmp_path / "out" / "cases" / "aniso1-12.json").write_text('{"stamp":')
+        (tmp_path / "out" / "cases" / case_file("aniso1:12")).write_text('{"stamp":')
         found = study(["aniso1:10", "aniso1:12"], resume=True)
         assert [case["status"] for case in found["cases"]] == ["done", "done"]
 
@@ -446,7 +446,7 @@ class TestRun:
     def test_the_folder_holds_the_documented_files_only(self, study, tmp_path):
         study(["aniso1:10"])
         names = {path.name for path in (tmp_path / "out").rglob("*")}
-        assert {"report.html", "study.json", "cases", "aniso1-10.json"} <= names
+        assert {"report.html", "study.json", "cases", case_file("aniso1:10")} <= names
         assert not [name for name in names if name.endswith(".part")]
 
     def test_matplotlib_is_required_before_the_work(self, study, monkeypatch, tmp_path):

@@ -1,9 +1,11 @@
-"""Generates HTML; everything that is not of the type `Html` is escaped."""
+"""Generates HTML; everything that is not of the type `Html` is escaped, control characters too."""
 
 from __future__ import annotations
 
-from html import escape
+import html
 from typing import Any
+
+from linforest_precond.printing import printable
 
 VOID = ("br", "img", "meta")
 
@@ -34,6 +36,11 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
 def join(*children: Any) -> Html:
     """The children concatenated, plain strings escaped."""
     return Html("".join(map(_child, children)))
+
+
+def escape(text: str) -> str:
+    """Text for HTML, without characters that are not allowed in it or reverse the text around it."""
+    return html.escape(printable(text, keep="\n\t"))
 
 
 def _child(child: Any) -> str:

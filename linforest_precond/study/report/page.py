@@ -6,6 +6,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
+from linforest_precond.atomic_files import write_text
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.blocks import Section
 from linforest_precond.study.report.convergence import convergence
@@ -52,11 +53,7 @@ def write_report(study: JsonObject, folder: str | os.PathLike[str]) -> Path:
     files = [file.name for file in write_tables(study, Path(folder))]
     if (Path(folder) / "study.json").exists():
         files.append("study.json")
-    path = Path(folder) / "report.html"
-    unfinished = path.with_suffix(".html.part")
-    unfinished.write_text(page(study, files), encoding="utf-8")
-    os.replace(unfinished, path)
-    return path
+    return write_text(Path(folder) / "report.html", page(study, files))
 
 
 def page(study: JsonObject, files: list[str]) -> Html:

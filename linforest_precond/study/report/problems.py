@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from linforest_precond.solvers import Status
@@ -55,9 +56,9 @@ def _text_cell(content: Any) -> Html:
 def _problem(study: JsonObject, case: JsonObject) -> tuple[Any, Any, Any]:
     """Status, reason, and what to do."""
     reason = case.get("error") or "no reason was recorded"
-    alone = join("Run it alone: ", code(f"linforest study {case['name']}"))
+    alone = join("Run it alone: ", code(f"linforest study {shell_word(case['name'])}"))
     if case.get("status") == "missing":
-        wanted = f"{case['paper']} --full" if case.get("paper") else case["name"]
+        wanted = f"{case['paper']} --full" if case.get("paper") else shell_word(case["name"])
         online = join("With network access: ", code(f"linforest study {wanted}"))
         folder = join(", or put its file into a folder and set ", code("LINFOREST_MATRICES"), " to it.")
         return badge("not available", "missing"), reason, join(online, folder)
@@ -65,6 +66,19 @@ def _problem(study: JsonObject, case: JsonObject) -> tuple[Any, Any, Any]:
         return badge("failed", "failed"), reason, alone
     parts = formats.listed(_left_out(study, case))
     return badge("incomplete", "missing"), case.get("error") or f"without {parts}", alone
+
+
+def shell_word(name: str) -> str:
+    """
+    A name as one word of a shell's command line.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.report.problems import shell_word
+    >>> shell_word("aniso2:300"), shell_word("a b.mtx"), shell_word("-A.mtx")
+    ('aniso2:300', "'a b.mtx'", './-A.mtx')
+    """
+    return shlex.quote(f"./{name}" if name.startswith("-") else name)
 
 
 def _runs_table(runs: list[tuple[JsonObject, JsonObject]]) -> Html:

@@ -1,0 +1,57 @@
+"""Files that are written under a temporary name and renamed when they are complete."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """
+    A temporary path in the folder of ``target``, renamed to it at the end; after an error it is removed.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; the message names the target.
+    """
+    temporary = _temporary(target)
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror or str(error), str(target)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(target: Path, text: str) -> Path:
+    """Write a file in UTF-8; lone surrogates, which stand for bytes of file names, are escaped."""
+    with replacing(target) as temporary:
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+    return target
+
+
+def check_writable(folder: Path) -> None:
+    """Raise an OSError that names the folder unless files can be created in it: before work, not after it.
+
+    The permissions alone do not tell: file systems may be read-only, and full.
+    """
+    temporary = _temporary(folder / "check")
+    try:
+        temporary.touch(exist_ok=False)
+    except OSError as error:
+        raise type(error)(
+            error.errno, f"cannot write to the folder: {error.strerror}", str(folder)
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _temporary(target: Path) -> Path:
+    """A unique short name with the target's suffix, from which writers take the format."""
+    return target.with_name(f".linforest-{uuid.uuid4().hex}{target.suffix}")
