@@ -5,8 +5,8 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import inspect
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -115,23 +115,7 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _read_matrix_market(path: Path) -> Any:
-    with _open(path) as stream:
-        matrix_market.read_header(stream)
-    _warn_if_truncated(path)
     return matrix_market.read_entries(path)
-
-
-def _warn_if_truncated(path: Path) -> None:
-    """Warn if a plain file may end within its last number; compressed files have a checksum."""
-    with open(path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        if path.suffix != ".mtx" or not size:
-            return
-        file.seek(size - 1)
-        if file.read() not in (b"\n", b"\r"):
-            warnings.warn(
-                f"{path} does not end with a line break; its last entry may be truncated", stacklevel=5
-            )
 
 
 def _read_rutherford_boeing(path: Path) -> Any:
@@ -141,7 +125,7 @@ def _read_rutherford_boeing(path: Path) -> Any:
 
 def _read_archive(path: Path) -> Any:
     with archive.open_matrix(path, _name_in_archive(path)) as stream:
-        return matrix_market.read_entries(stream)
+        return matrix_market.read_entries(stream, name=str(path))
 
 
 def _read_npz(path: Path) -> Any:
@@ -153,7 +137,7 @@ def _read_mat(path: Path) -> Any:
     with open(path, "rb") as file:
         if file.read(10) == b"MATLAB 7.3":
             raise ValueError("MATLAB 7.3 files are HDF5; save with -v7 instead")
-    variables = scipy.io.loadmat(path, **matrix_market.sparse_arrays(scipy.io.loadmat))
+    variables = scipy.io.loadmat(path, **_options())
     if "Problem" in variables and "A" in (variables["Problem"].dtype.names or ()):
         return _checked(variables["Problem"]["A"][0, 0])
     matrices = {name: value for name, value in variables.items() if scipy.sparse.issparse(value)}
@@ -161,6 +145,10 @@ def _read_mat(path: Path) -> Any:
         found = ", ".join(matrices) or "none"
         raise ValueError(f"expected a Problem with a field A, or one sparse variable, found {found}")
     return _checked(next(iter(matrices.values())))
+
+
+def _options() -> dict[str, bool]:
+    return {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.loadmat).parameters else {}
 
 
 def _checked(A: Any) -> Any:
