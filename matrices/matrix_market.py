@@ -61,7 +61,7 @@ def read_entries(source: Any, *, name: str | None = None) -> Any:
         header, entries = _read(stream)
     if entries.ends_open:
         warnings.warn(
-            f"{name or source} does not end with a line break; its last entry may be truncated", stacklevel=5
+            f"{name or source} does not end with a line break; its last entry may be truncated", stacklevel=4
         )
     return _matrix(header, entries)
 

@@ -26,8 +26,12 @@ LARGEST_SIZE = 2**63 - 1
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
+class Implausible(ValueError):  # noqa: N818
+    """A file is out of proportion, or its container has unexpected contents."""
+
+
 class Bounded:
-    """A binary stream that raises ValueError when more than `most_bytes` are read from it."""
+    """A binary stream that raises `Implausible` when more than `most_bytes` are read from it."""
 
     def __init__(self, stream: Any, most_bytes: int):
         self.stream, self.most_bytes, self.given = stream, most_bytes, 0
@@ -60,7 +64,7 @@ class Bounded:
     def _counted(self, data: bytes) -> bytes:
         self.given += len(data)
         if self.given > self.most_bytes:
-            raise ValueError(f"it expands to more than {self.most_bytes} bytes, which is not plausible")
+            raise Implausible(f"it contains more than {self.most_bytes} bytes, which is not plausible")
         return data
 
 
@@ -88,10 +92,10 @@ def check_rows(rows: int, entries: int) -> None:
     """Raise if the row pointers of a matrix would be out of proportion to its entries."""
     most = max(MOST_ROWS, ROWS_PER_ENTRY * entries)
     if rows > most:
-        raise ValueError(f"{rows} rows with {entries} entries are too many, expected at most {most} rows")
+        raise Implausible(f"{rows} rows with {entries} entries are too many, expected at most {most} rows")
 
 
 def check_promise(what: str, count: int, least_bytes: int, most_bytes: int | None) -> None:
     """Raise if `count` items of at least `least_bytes` each cannot be in a text of `most_bytes`."""
     if most_bytes is not None and count * least_bytes > most_bytes + 1:  # the last line end may be missing
-        raise ValueError(f"the header promises {count} {what}, but the file has room for less")
+        raise Implausible(f"the header promises {count} {what}, but the file has room for less")
