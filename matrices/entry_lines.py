@@ -18,10 +18,15 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.matrix import entry_text
 
+from .streams import Implausible
+
 CHUNK = 1 << 20
 LONGEST_LINE = 1 << 16
 LONGEST_NUMBER = 4000
 SHOWN = 80
+# A text of mostly blanks is not read to its end: blank lines may be this long in all, and lines of entries.
+MOST_BLANK_BYTES = 1 << 22
+MOST_ENTRY_BYTES = 1024
 
 # 1.5, .5, 5., 1.5E+03, Fortran's 1.5D+03 and, for exponents of three digits, 1.5-103.
 REAL_TEXT = re.compile(rb"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eEdD]?([+-]\d+)|[eEdD](\d+))?")
@@ -103,6 +108,7 @@ def read_entries(stream: Any, layout: Layout, *, line: int = 0, keep: bool = Tru
     for piece in lines:
         scan = _Scan(piece, lines.before, layout, left)
         left -= scan.done
+        lines.check_filled(layout.count - left)
         if keep:
             found.append(scan.entries())
     if left:
@@ -117,6 +123,7 @@ class _Lines:
 
     def __init__(self, stream: Any, before: int):
         self.stream, self.before, self.ends_open = stream, before, False
+        self.length = 0
 
     def __iter__(self) -> Iterator[bytes]:
         rest = b""
@@ -133,8 +140,14 @@ class _Lines:
             yield from self._counted(rest + b"\n")
 
     def _counted(self, piece: bytes) -> Iterator[bytes]:
+        self.length += len(piece)
         yield piece
         self.before += piece.count(b"\n")
+
+    def check_filled(self, entries: int) -> None:
+        """Raise if the text so far is out of proportion to its entries."""
+        if self.length > MOST_BLANK_BYTES + MOST_ENTRY_BYTES * entries:
+            raise Implausible(f"{self.length} bytes of text hold only {entries} entries")
 
 
 class _Scan:

@@ -53,6 +53,14 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
     ValueError
         If the file is truncated, damaged or of an unknown format; the message names the file.
 
+    Notes
+    -----
+    Every byte is checked before it is believed, and sizes are compared with the file's length before anything
+    is allocated for them. Numbers of text files are correctly rounded; Fortran's exponents (``1.5D+03``,
+    ``1.5-100``) are read, and numbers beyond the range of float64 are refused. So are texts that expand more
+    than 256 times when they are decompressed (and to more than 64 MiB), and matrices of more than 2**26 rows
+    with less than an entry for every 16 rows.
+
     Examples
     --------
     >>> import os, tempfile
@@ -129,9 +137,11 @@ def _canonical(A: Any) -> CsrArray:
     """A csr_array of float64 or complex128, sorted, without duplicates."""
     if getattr(A, "format", "csr") != "csr":
         check_rows(A.shape[0], A.nnz)
-    A = scipy.sparse.csr_array(A)
     if A.dtype.kind not in "biufc":
         raise ValueError(f"the entries must be numbers, got {A.dtype}")
+    if A.dtype.kind in "iu":
+        A = A.astype(np.float64)  # sums of duplicates would wrap around
+    A = scipy.sparse.csr_array(A)
     A = A.astype(np.complex128 if A.dtype.kind == "c" else np.float64, copy=False)
     A.sum_duplicates()
     return A

@@ -21,7 +21,7 @@ from linforest_precond.annotations import Array
 
 from . import mat4_files
 from .index_arrays import complex_from, from_compressed
-from .streams import most_expanded
+from .streams import most_inflated
 
 HEADER_BYTES, TAG_BYTES = 128, 8
 # The flags, dimensions and name of a variable lie in its first bytes.
@@ -105,7 +105,7 @@ class _Element:
         stream = zlib.decompressobj()
         tag = stream.decompress(data, TAG_BYTES)
         kind, length = struct.unpack(f"{self.order}II", tag) if len(tag) == TAG_BYTES else (0, 0)
-        if kind != MATRIX or length > most_expanded(self.length):
+        if kind != MATRIX or length > most_inflated(self.length):
             raise ValueError("a compressed element is damaged, or expands to an implausible length")
         wanted = length if most is None else min(length, most)
         # One byte more than the promise: a limit of 0 would mean none.

@@ -24,9 +24,7 @@ KINDS = {
 }  # fmt: skip
 SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 MOST_COMMENT_LINES = 100_000
-MOST_COMMENT_BYTES = 1 << 24
-# Lines of blanks and numbers are shorter; a compressed text of longer ones is not read to its end.
-MOST_LINE_BYTES = 1024
+MOST_COMMENT_BYTES = 1 << 22
 
 
 def read_entries(source: Any, *, name: str | None = None) -> Any:
@@ -139,7 +137,7 @@ def read_header(stream: Bounded | IO[bytes]) -> Header:
 
 
 def _banner(line: str) -> list[str]:
-    words = line.lower().split()
+    words = _words(line.lower())
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
         raise ValueError(f"not a Matrix Market file: it starts with {line[:60]!r}")
     format, field, symmetry = words[2:]
@@ -151,7 +149,7 @@ def _banner(line: str) -> list[str]:
 
 
 def _sizes(line: str, format: str) -> tuple[int, int, int]:
-    words = line.split()
+    words = _words(line)
     numbers = [int(word) for word in words if re.fullmatch("[0-9]{1,19}", word)]
     if not len(words) == len(numbers) == (3 if format == "coordinate" else 2):
         raise ValueError(f"the size line is {line[:80]!r}, expected rows, columns and entries")
@@ -166,11 +164,17 @@ def _comments_and_sizes(stream: Bounded | IO[bytes]) -> tuple[list[str], str]:
     length = 0
     while len(comments) < MOST_COMMENT_LINES and length < MOST_COMMENT_BYTES:
         line = _line(stream)
-        if line.strip() and not line.lstrip().startswith("%"):
+        words = _words(line)
+        if words and not words[0].startswith("%"):
             return comments, line
         comments.append(line)
         length += len(line)
     raise ValueError(f"no size line in the first {len(comments)} lines")
+
+
+def _words(line: str) -> list[str]:
+    """The words of a line; str.split would also split at control characters."""
+    return re.findall(r"[^ \t\r]+", line)
 
 
 def _line(stream: Bounded | IO[bytes]) -> str:
@@ -189,8 +193,6 @@ def _read(stream: Bounded | IO[bytes], keep: bool = True) -> tuple[Header, Entri
     most_bytes = getattr(stream, "most_bytes", None)
     check_promise("entries", layout.count, layout.least_bytes, most_bytes)
     check_rows(header.rows, layout.count)
-    if isinstance(stream, Bounded):
-        stream.tighten(MOST_COMMENT_BYTES + MOST_LINE_BYTES * layout.count)
     return header, entry_lines.read_entries(stream, layout, line=header.lines, keep=keep)
 
 

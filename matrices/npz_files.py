@@ -17,7 +17,7 @@ import numpy as np
 from linforest_precond.annotations import Array, DType
 
 from .index_arrays import from_compressed, from_coordinates, from_diagonals
-from .streams import LARGEST_SIZE, most_expanded
+from .streams import LARGEST_SIZE, most_inflated
 
 MAGIC = b"\x93NUMPY"
 LONGEST_HEADER = 10_000
@@ -56,7 +56,7 @@ class _Arrays:
         member = self.archive.getinfo(f"{name}.npy")
         if member.compress_type not in METHODS:
             raise ValueError(f"the array {name} is compressed by an unknown method")
-        if not 0 <= member.compress_size <= self.size or member.file_size > most_expanded(
+        if not 0 <= member.compress_size <= self.size or member.file_size > most_inflated(
             member.compress_size
         ):
             raise ValueError(f"the array {name} of {member.file_size} bytes is not plausible")

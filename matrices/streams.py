@@ -1,7 +1,8 @@
 """Binary streams with a known bound, and the bounds on what a file may promise.
 
-A file is read in time and memory proportional to its length: a compressed one may expand by `MOST_EXPANSION`,
-a header may promise no more entries than the text can have, and no more rows than `check_rows` allows.
+A file is read in time and memory proportional to its length: a compressed text may expand by
+`MOST_EXPANSION`, a header may promise no more entries than the text can have, and no more rows than
+`check_rows` allows.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-# Deflate expands by at most 1032; text that bzip2 compresses further than this is not a matrix.
-MOST_EXPANSION = 1100
-# Small files may expand further.
-LEAST_BOUND = 1 << 24
+# Matrices of text expand by 3 to 30, those of one repeated number further. Small files may do so.
+MOST_EXPANSION = 256
+LEAST_BOUND = 1 << 26
+# Arrays of one number come near to the limit of deflate.
+MOST_INFLATION = 1032
 # Row pointers are allocated for every row: up to this number, or where there is an entry for every few rows.
 MOST_ROWS = 1 << 26
 ROWS_PER_ENTRY = 16
@@ -43,10 +45,6 @@ class Bounded:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stream.close()
-
-    def tighten(self, most_bytes: int) -> None:
-        """Allow at most `most_bytes` more."""
-        self.most_bytes = min(self.most_bytes, self.given + most_bytes)
 
     def read(self, size: int = -1) -> bytes:
         """Up to `size` bytes, or all."""
@@ -78,8 +76,13 @@ def open_bounded(path: str | os.PathLike[str]) -> Bounded:
 
 
 def most_expanded(size: int) -> int:
-    """The most bytes that `size` compressed bytes may stand for."""
+    """The most bytes of text that `size` compressed bytes may stand for."""
     return max(MOST_EXPANSION * size, LEAST_BOUND)
+
+
+def most_inflated(size: int) -> int:
+    """The most bytes of arrays that `size` bytes of deflate may stand for."""
+    return MOST_INFLATION * (size + 1)
 
 
 def drain(stream: Bounded | IO[bytes], chunk: int = 1 << 20) -> None:

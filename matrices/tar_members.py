@@ -20,6 +20,8 @@ REGULAR = (b"0", b"\0", b"7")
 # Links, devices and folders: whatever their size says, no data follows.
 WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
 LONG_NAME, PAX = b"L", (b"x", b"X")
+# Headers that neither name nor measure the next member: long links, and what holds for the whole archive.
+OTHER_HEADERS = (b"K", b"g")
 PAX_RECORD = re.compile(rb"(\d{1,9}) ([^=]{1,256})=")
 
 
@@ -61,6 +63,8 @@ def _find(stream: Bounded, wanted: bytes) -> Member | None:
             extension[b"path"] = _extension(stream, member).split(b"\0")[0]
         elif member.kind in PAX:
             extension |= _pax_records(_extension(stream, member))
+        elif member.kind in OTHER_HEADERS:
+            _skip(stream, member.stored)
         else:
             member = _extended(member, extension)
             if member.name.rstrip(b"/") == wanted:
