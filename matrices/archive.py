@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
-import tarfile
 import zlib
 from collections.abc import Iterator
 from typing import IO, cast
 
-CHUNK = 1 << 20
+from .streams import Bounded, Implausible, drain, most_expanded
+from .tar_members import open_member
+
 # Archives also contain right-hand sides, coordinates and notes.
 REST_FACTOR, REST_BYTES = 16, 1 << 30
 
@@ -43,50 +44,18 @@ def open_matrix(
         If the archive is truncated or damaged, has no such regular file, or is too large. The message names
         the archive.
     """
+    size = os.path.getsize(path)
+    most = most_expanded(size) if most_bytes is None else min(most_expanded(size), most_in_all(most_bytes))
     try:
-        with open(path, "rb") as file, gzip.GzipFile(fileobj=file) as unpacked:
-            bounded = _Bounded(
-                cast(IO[bytes], unpacked), None if most_bytes is None else most_in_all(most_bytes)
-            )
-            with tarfile.open(fileobj=cast(IO[bytes], bounded), mode="r|") as members:
-                stream = members.extractfile(_find(members, f"{name}/{name}.mtx", most_bytes))
-                assert stream is not None  # it is a regular file
-                yield stream
-            while whole and bounded.read(CHUNK):
-                pass
-    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, _Refused) as error:
+        with gzip.open(path) as file:
+            unpacked = Bounded(file, most)
+            yield cast(IO[bytes], open_member(unpacked, f"{name}/{name}.mtx", most_bytes))
+            if whole:
+                drain(unpacked)
+    except (EOFError, zlib.error, gzip.BadGzipFile, Implausible) as error:
         raise ValueError(f"{path} is not a usable archive of {name}: {error}") from error
 
 
 def most_in_all(most_bytes: int) -> int:
     """The most bytes of an archive whose matrix has at most `most_bytes`."""
     return REST_FACTOR * most_bytes + REST_BYTES
-
-
-class _Refused(Exception):  # noqa: N818
-    """The archive has unexpected contents."""
-
-
-class _Bounded:
-    """A stream that raises once more than `limit` bytes were read."""
-
-    def __init__(self, stream: IO[bytes], limit: int | None):
-        self.stream, self.limit, self.given = stream, limit, 0
-
-    def read(self, size: int = -1) -> bytes:
-        data = self.stream.read(size)
-        self.given += len(data)
-        if self.limit is not None and self.given > self.limit:
-            raise _Refused(f"it contains more than {self.limit} bytes")
-        return data
-
-
-def _find(members: tarfile.TarFile, wanted: str, most_bytes: int | None) -> tarfile.TarInfo:
-    member = next((member for member in members if member.name == wanted), None)
-    if member is None:
-        raise _Refused(f"it has no member {wanted}")
-    if not member.isreg() or member.issparse():
-        raise _Refused(f"its member {wanted} is not a regular file")
-    if most_bytes is not None and member.size > most_bytes:
-        raise _Refused(f"its member {wanted} has {member.size} bytes, at most {most_bytes} are plausible")
-    return member

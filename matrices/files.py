@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import gzip
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
-import scipy.io
 import scipy.sparse
 
 from . import archive, matrix_market, rutherford_boeing
 from .arrays import CsrArray
+from .mat_files import read_mat
+from .npz_files import read_npz
+from .streams import Bounded, check_rows, open_bounded
 
 Reader: TypeAlias = Callable[[Path], Any]
 
 # Errors that do not come from the file's content and are passed on unchanged.
-NOT_THE_CONTENT = (FileNotFoundError, PermissionError, IsADirectoryError, MemoryError)
+NOT_THE_CONTENT = (FileNotFoundError, PermissionError, IsADirectoryError)
 
 
 def matrix_suffix(path: str | os.PathLike[str]) -> str | None:
@@ -54,6 +53,14 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
     ValueError
         If the file is truncated, damaged or of an unknown format; the message names the file.
 
+    Notes
+    -----
+    Every byte is checked before it is believed, and sizes are compared with the file's length before anything
+    is allocated for them. Numbers of text files are correctly rounded; Fortran's exponents (``1.5D+03``,
+    ``1.5-100``) are read, and numbers beyond the range of float64 are refused. So are texts that expand more
+    than 256 times when they are decompressed (and to more than 64 MiB), and matrices of more than 2**26 rows
+    with less than an entry for every 16 rows.
+
     Examples
     --------
     >>> import os, tempfile
@@ -80,11 +87,11 @@ def read_header(path: str | os.PathLike[str]) -> matrix_market.Header | None:
     """The header of a Matrix Market file or archive, None for other formats."""
     suffix = matrix_suffix(path) or ""
     if suffix == ".tar.gz":
-        opened: AbstractContextManager[IO[bytes]] = archive.open_matrix(
+        opened: AbstractContextManager[Bounded | IO[bytes]] = archive.open_matrix(
             path, _name_in_archive(path), whole=False
         )
     elif suffix.startswith(".mtx"):
-        opened = _open(path)
+        opened = open_bounded(path)
     else:
         return None
     with _naming(path), opened as stream:
@@ -107,6 +114,8 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except NOT_THE_CONTENT:
         raise
+    except MemoryError as error:
+        raise MemoryError(f"{path} cannot be read: there is not enough memory for its matrix") from error
     except Exception as error:
         raise ValueError(
             f"{path} cannot be read: {str(error) or type(error).__name__}; if it is truncated or damaged, "
@@ -114,77 +123,28 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
         ) from error
 
 
-def _read_matrix_market(path: Path) -> Any:
-    with _open(path) as stream:
-        matrix_market.read_header(stream)
-    _warn_if_truncated(path)
-    return matrix_market.read_entries(path)
-
-
-def _warn_if_truncated(path: Path) -> None:
-    """Warn if a plain file may end within its last number; compressed files have a checksum."""
-    with open(path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        if path.suffix != ".mtx" or not size:
-            return
-        file.seek(size - 1)
-        if file.read() not in (b"\n", b"\r"):
-            warnings.warn(
-                f"{path} does not end with a line break; its last entry may be truncated", stacklevel=5
-            )
-
-
 def _read_rutherford_boeing(path: Path) -> Any:
-    with _open(path) as stream:
-        return rutherford_boeing.read_rutherford_boeing(stream.read())
+    with open_bounded(path) as stream:
+        return rutherford_boeing.read_rutherford_boeing(stream)
 
 
 def _read_archive(path: Path) -> Any:
     with archive.open_matrix(path, _name_in_archive(path)) as stream:
-        return matrix_market.read_entries(stream)
-
-
-def _read_npz(path: Path) -> Any:
-    # SciPy loads with allow_pickle=False.
-    return _checked(scipy.sparse.load_npz(path))
-
-
-def _read_mat(path: Path) -> Any:
-    with open(path, "rb") as file:
-        if file.read(10) == b"MATLAB 7.3":
-            raise ValueError("MATLAB 7.3 files are HDF5; save with -v7 instead")
-    variables = scipy.io.loadmat(path, **matrix_market.sparse_arrays(scipy.io.loadmat))
-    if "Problem" in variables and "A" in (variables["Problem"].dtype.names or ()):
-        return _checked(variables["Problem"]["A"][0, 0])
-    matrices = {name: value for name, value in variables.items() if scipy.sparse.issparse(value)}
-    if len(matrices) != 1:
-        found = ", ".join(matrices) or "none"
-        raise ValueError(f"expected a Problem with a field A, or one sparse variable, found {found}")
-    return _checked(next(iter(matrices.values())))
-
-
-def _checked(A: Any) -> Any:
-    """A, after a check that its indices lie within its shape: conversions rely on it."""
-    if A.format in ("csr", "csc", "bsr"):
-        A.check_format(full_check=True)
-    return A
+        return matrix_market.read_entries(stream, name=str(path))
 
 
 def _canonical(A: Any) -> CsrArray:
     """A csr_array of float64 or complex128, sorted, without duplicates."""
-    A = scipy.sparse.csr_array(A)
+    if getattr(A, "format", "csr") != "csr":
+        check_rows(A.shape[0], A.nnz)
     if A.dtype.kind not in "biufc":
         raise ValueError(f"the entries must be numbers, got {A.dtype}")
+    if A.dtype.kind in "iu":
+        A = A.astype(np.float64)  # sums of duplicates would wrap around
+    A = scipy.sparse.csr_array(A)
     A = A.astype(np.complex128 if A.dtype.kind == "c" else np.float64, copy=False)
     A.sum_duplicates()
     return A
-
-
-def _open(path: str | os.PathLike[str]) -> IO[bytes]:
-    """A binary stream of a file, decompressed."""
-    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
-    stream: IO[bytes] = openers.get(Path(path).suffix.lower(), open)(path, "rb")
-    return stream
 
 
 def _name_in_archive(path: str | os.PathLike[str]) -> str:
@@ -197,9 +157,9 @@ def _with_compressed(suffixes: Sequence[str], reader: Reader) -> dict[str, Reade
 
 BOEING_SUFFIXES = (".rb", ".hb", ".rua", ".rsa", ".rza", ".rra", ".pua", ".psa", ".cua", ".csa", ".cha")
 READERS: dict[str, Reader] = {
-    **_with_compressed([".mtx"], _read_matrix_market),
-    ".npz": _read_npz,
-    ".mat": _read_mat,
+    **_with_compressed([".mtx"], matrix_market.read_entries),
+    ".npz": read_npz,
+    ".mat": read_mat,
     ".tar.gz": _read_archive,
     **_with_compressed(BOEING_SUFFIXES, _read_rutherford_boeing),
 }

@@ -7,20 +7,28 @@ skew-symmetric and Hermitian files store one triangle, which is mirrored.
 
 from __future__ import annotations
 
+import io
 import re
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
 from linforest_precond.annotations import Array
 
+from .entry_lines import LONGEST_LINE, Layout, read_entries
+from .streams import Bounded, check_promise, check_rows, drain
+
 # "(3E26.18)", "(1P,5D16.8)", "(26I3)": repetitions, letter, width; the scale factor 1P does not matter for
 # reading numbers with an exponent.
 FORMAT = re.compile(r"\((?:\s*\d+\s*P\s*,?)?\s*(\d*)\s*([IDEFG])\s*(\d+)[^()]*\)", re.IGNORECASE)
+# A record of 4096 characters is longer than any that Fortran programs write; the line of formats has 72.
+LONGEST_RECORD = 4096
+LONGEST_FORMATS = 200
+# Sections are parsed in batches of whole lines of about this size.
+BATCH_BYTES = 1 << 22
+ONE_NUMBER_PER_LINE = bytes.maketrans(b" \t", b"\n\n")
 VALUE_KINDS = "rcip"
 SYMMETRY_KINDS = {"s": "symmetric", "u": "general", "r": "general", "z": "skew-symmetric", "h": "hermitian"}
 
@@ -41,26 +49,24 @@ class Header:
 
 def read_header(lines: list[bytes]) -> Header:
     """Read the title, type, sizes and formats from the first four lines."""
-    if len(lines) < 4:
-        raise ValueError("the file ends within its header")
-    head = [line.decode("latin-1") for line in lines[:4]]
+    head = [line.decode("latin-1") for line in lines]
     values, symmetry = _type(head[2][:3].lower())
     sizes = _integers(head[2][3:], at_least=3)
     title = head[0][:72].rstrip("| ").strip()
-    formats = tuple(_format(match) for match in FORMAT.finditer(head[3]))
+    formats = tuple(_format(match) for match in FORMAT.finditer(head[3][:LONGEST_FORMATS]))
     if len(formats) < (2 if values == "p" else 3):
-        raise ValueError(f"line 4 must give the Fortran formats, got {head[3]!r}")
+        raise ValueError(f"line 4 must give the Fortran formats, got {head[3][:80]!r}")
     rows, columns, stored = sizes[:3]
     return Header(title, head[0][72:80].strip(), values, symmetry, rows, columns, stored, formats)
 
 
-def read_rutherford_boeing(data: bytes) -> Any:
-    """The matrix in a file's bytes, in coordinate format.
+def read_rutherford_boeing(source: bytes | Bounded) -> Any:
+    """The matrix in a file, in coordinate format.
 
     Parameters
     ----------
-    data : bytes
-        The contents of the file.
+    source : bytes or Bounded
+        The contents of the file, or a stream of them.
 
     Returns
     -------
@@ -82,42 +88,70 @@ def read_rutherford_boeing(data: bytes) -> Any:
     array([[ 4., -1.],
            [-1.,  2.]])
     """
-    lines = data.splitlines()
-    header = read_header(lines)
-    sections = _Sections(lines, 5 if _has_fifth_line(lines) else 4, not data.endswith(b"\n"))
-    pointers = sections.take(header.columns + 1, header.formats[0], np.int64)
-    rows = sections.take(header.stored, header.formats[1], np.int64)
+    stream = Bounded(io.BytesIO(source), len(source)) if isinstance(source, bytes) else source
+    sections = _Sections(stream)
+    header = read_header([sections.line() for _ in range(4)])
+    check_rows(header.rows, header.stored)
+    sections.skip_fifth_line()
+    pointers = sections.take(header.columns + 1, header.formats[0], "integer")
+    rows = sections.take(header.stored, header.formats[1], "integer")
     values = _values(sections, header)
+    drain(stream)
     return _mirrored(*_coordinates(pointers, rows, header), values, header)
 
 
 class _Sections:
     """Reads the sections of numbers one after the other."""
 
-    def __init__(self, lines: list[bytes], start: int, ends_open: bool):
-        self.lines, self.at, self.ends_open = lines, start, ends_open
+    def __init__(self, stream: Bounded):
+        self.stream, self.lines = stream, 0
+        self.ahead: bytes | None = None
 
-    def take(self, count: int, fields: tuple[int, int], dtype: npt.DTypeLike) -> Array:
+    def line(self) -> bytes:
+        """The next line."""
+        line = self.stream.readline(LONGEST_LINE) if self.ahead is None else self.ahead
+        self.ahead, self.lines = None, self.lines + 1
+        if not line:
+            raise ValueError(f"the file is truncated: it ends in line {self.lines - 1}")
+        if len(line) == LONGEST_LINE:
+            raise ValueError(f"line {self.lines} has more than {LONGEST_LINE} characters")
+        return line
+
+    def skip_fifth_line(self) -> None:
+        """Harwell-Boeing files with right-hand sides have a fifth header line that starts with F or M."""
+        line = self.line()
+        if line[:1].lower() not in (b"f", b"m"):
+            self.ahead, self.lines = line, self.lines - 1
+
+    def take(self, count: int, fields: tuple[int, int], kind: str) -> Array:
         """The next ``count`` numbers; ``fields`` is the number of fields per line and their width."""
+        check_promise("numbers", count, 1, self.stream.most_bytes)
         per_line, width = fields
-        used = -(-count // per_line)
-        first, self.at = self.at, self.at + used
-        self._check_whole(width * (count - per_line * (used - 1)))
-        lines = [line[: per_line * width] for line in self.lines[first : self.at]]
-        text = b"\n".join(lines)
+        most = per_line * max(1, BATCH_BYTES // (per_line * width))
+        batches = [self._batch(min(most, count - at), fields, kind) for at in range(0, count, most)]
+        return np.concatenate([np.empty(0, np.float64 if kind == "real" else np.int64), *batches])
+
+    def _batch(self, count: int, fields: tuple[int, int], kind: str) -> Array:
+        per_line, width = fields
+        first, lines = self.lines + 1, [self.line() for _ in range(-(-count // per_line))]
+        self._check_end(lines[-1], width * (count - per_line * (len(lines) - 1)))
+        records = [line.rstrip(b"\r\n")[: per_line * width] for line in lines]
+        text = b"\n".join(records)
         # Some writers separate numbers by blanks and ignore the widths; others write fields without blanks.
         if len(text.split()) != count:
-            text = _cut(lines, count, fields)
-        numbers = _parse(text, dtype)
-        if numbers.size != count:
-            raise ValueError(f"expected {count} numbers from line {first + 1} on; some are not readable")
-        return numbers
+            text = _cut(records, count, fields)
+        layout = Layout(False, 1, kind, 0, 0, count)
+        try:
+            return read_entries(io.BytesIO(text.translate(ONE_NUMBER_PER_LINE) + b"\n"), layout).values
+        except ValueError as error:
+            raise ValueError(
+                f"expected {count} numbers from line {first} on; some are not readable"
+            ) from error
 
-    def _check_whole(self, last_length: int) -> None:
-        """Raise if the file ends within this section, or if its last line may be truncated."""
-        missing = len(self.lines) - self.at
-        if missing < 0 or (missing == 0 and self.ends_open and len(self.lines[-1]) < last_length):
-            raise ValueError(f"the file is truncated: it ends in line {len(self.lines)} within its entries")
+    def _check_end(self, line: bytes, length: int) -> None:
+        """Raise if the file ends within a line, whose last number may be truncated."""
+        if not line.endswith(b"\n") and len(line) < length:
+            raise ValueError(f"the file is truncated: it ends in line {self.lines} within its entries")
 
 
 def _cut(lines: list[bytes], count: int, fields: tuple[int, int]) -> bytes:
@@ -129,20 +163,6 @@ def _cut(lines: list[bytes], count: int, fields: tuple[int, int]) -> bytes:
     return spaced.tobytes()
 
 
-def _parse(text: bytes, dtype: npt.DTypeLike) -> Array:
-    if dtype == np.float64:
-        text = text.translate(bytes.maketrans(b"Dd", b"Ee"))
-        # Fortran omits the letter of an exponent with three digits: 0.1-100.
-        text = re.sub(rb"([0-9.])([+-])", rb"\1E\2", text)
-    with warnings.catch_warnings():
-        # Some versions of NumPy warn about text that is not a number, others raise.
-        warnings.simplefilter("error")
-        try:
-            return np.fromstring(text, dtype=dtype, sep=" ")
-        except (ValueError, DeprecationWarning):
-            return np.empty(0, dtype)
-
-
 def _type(letters: str) -> tuple[str, str]:
     if len(letters) != 3 or letters[0] not in VALUE_KINDS or letters[1] not in SYMMETRY_KINDS:
         raise ValueError(f"line 3 must start with a matrix type such as RUA or rsa, got {letters!r}")
@@ -152,27 +172,25 @@ def _type(letters: str) -> tuple[str, str]:
 
 
 def _format(match: re.Match[str]) -> tuple[int, int]:
-    return int(match[1] or 1), int(match[3])
+    per_line, width = int(match[1] or 1), int(match[3])
+    if not 1 <= per_line * width <= LONGEST_RECORD:
+        raise ValueError(f"the Fortran format {match[0]} is not plausible")
+    return per_line, width
 
 
 def _integers(text: str, at_least: int) -> list[int]:
     words = text.split()
-    if len(words) < at_least or not all(word.isdigit() for word in words):
-        raise ValueError(f"expected {at_least} sizes, got {text!r}")
+    if len(words) < at_least or not all(re.fullmatch("[0-9]{1,18}", word) for word in words):
+        raise ValueError(f"expected {at_least} sizes, got {text[:80]!r}")
     return [int(word) for word in words]
-
-
-def _has_fifth_line(lines: list[bytes]) -> bool:
-    """Harwell-Boeing files with right-hand sides have a fifth header line that starts with F or M."""
-    return len(lines) > 4 and lines[4][:1].lower() in (b"f", b"m")
 
 
 def _values(sections: _Sections, header: Header) -> Array:
     if header.values == "p":
         return np.ones(header.stored)
     if header.values == "c":
-        return sections.take(2 * header.stored, header.formats[2], np.float64).view(np.complex128)
-    return sections.take(header.stored, header.formats[2], np.float64)
+        return sections.take(2 * header.stored, header.formats[2], "real").view(np.complex128)
+    return sections.take(header.stored, header.formats[2], "real")
 
 
 def _coordinates(pointers: Array, rows: Array, header: Header) -> tuple[Array, Array]:

@@ -1,5 +1,6 @@
 """Rutherford- and Harwell-Boeing files: pitfalls of the formats, and comparison with SciPy's reader."""
 
+import gzip
 import io
 import warnings
 
@@ -9,6 +10,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from linforest_precond import matrices
+from linforest_precond.matrices import rutherford_boeing
 from linforest_precond.matrices.rutherford_boeing import read_rutherford_boeing
 
 
@@ -155,6 +157,19 @@ BROKEN = {
     "row outside": (change(b"   1   2   3", b"   1   2   9"), "outside 1 to 3"),
     "row zero": (change(b"   1   2   3", b"   0   2   3"), "outside 1 to 3"),
     "not square": (change(b"rsa" + b" " * 24 + b"3", b"rsa" + b" " * 24 + b"4"), "must be square"),
+    "a wide field": (change(b"(26I3)", b"(1I999999999)"), "format .1I999999999. is not plausible"),
+    "a long line": (change(b"(26I3)", b"(999999999I1)"), "format .999999999I1. is not plausible"),
+    "no fields": (change(b"(26I3)", b"(0I3) "), "format .0I3. is not plausible"),
+    "many columns": (
+        change(b"%14d%14d" % (3, 6), b" 1111111111111%14d" % 6),
+        "promises 1111111111112 numbers",
+    ),
+    "many rows": (
+        change(b"rsa" + b" " * 24 + b"3", b"rua" + b" " * 11 + b"1" * 14),
+        "rows with 6 entries are too many",
+    ),
+    "too large": (change(b"1.0000000000000000E+00", b"1.000000000000000E+999"), "not readable"),
+    "a control character": (change(b"1.0000000000000000E+00", b"1.000000000000000\0E+00"), "not readable"),
     "another format": (b"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n\n\n", "matrix type"),
 }
 
@@ -165,3 +180,18 @@ def test_broken_files_say_what_is_wrong(text, reason, tmp_path):
     with warnings.catch_warnings(), pytest.raises(ValueError, match=f"A.rb cannot be read: .*{reason}"):
         warnings.simplefilter("error")
         matrices.load(tmp_path / "A.rb")
+
+
+def test_sections_longer_than_a_batch(monkeypatch):
+    """Each batch of lines decides for itself whether blanks separate the numbers."""
+    monkeypatch.setattr(rutherford_boeing, "BATCH_BYTES", 100)
+    A = random_matrix(40, 40, seed=3)
+    np.testing.assert_array_equal(read_rutherford_boeing(boeing_text(A, "rua")).toarray(), A.toarray())
+
+
+def test_a_checksum_behind_right_hand_sides_is_verified(tmp_path):
+    data = bytearray(gzip.compress(boeing_text(random_matrix(6, 6), "rua") + b"  1.0  2.0  3.0\n" * 50))
+    data[-6] ^= 1
+    (tmp_path / "A.rb.gz").write_bytes(bytes(data))
+    with pytest.raises(ValueError, match=r"A\.rb\.gz cannot be read: CRC check failed"):
+        matrices.load(tmp_path / "A.rb.gz")

@@ -2,6 +2,7 @@
 
 from . import diagonal_blocks as diagonal_blocks
 from . import entries as entries
+from . import entry_text as entry_text
 from . import pattern_digest as pattern_digest
 from . import pattern_scan as pattern_scan
 from . import row_shares as row_shares
