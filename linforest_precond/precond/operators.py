@@ -19,9 +19,11 @@ import numpy.typing as npt
 from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of, cuda_status
 from linforest_precond.gate import as_csr
+from linforest_precond.number_range import shift, shifted
 from linforest_precond.precond.packing import HostArrays, pack, unpack
 from linforest_precond.precond.part import RESTORERS, Part
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.stored import result_dtype
 from linforest_precond.printing import as_table
@@ -176,10 +178,12 @@ class Preconditioner(_Products, InPlaceOperator):
         setup: SetupTime,
         backend: Backend,
         device: object,
+        exponent: int,
     ):
         super().__init__(dtype, (part.n, part.n))  # type: ignore[call-arg]
         self._part, self._pattern, self._setup = part, pattern, setup
         self._backend, self._device = backend, device
+        self._exponent = exponent  # the part is of A 2**-exponent
 
     @property
     def kind(self) -> str:
@@ -195,7 +199,10 @@ class Preconditioner(_Products, InPlaceOperator):
 
     @property
     def bands(self) -> Bands | None:
-        return self._part.bands
+        bands = self._part.bands
+        if bands is None or not self._exponent:
+            return bands
+        return Bands(*(shifted(band, self._exponent) for band in (bands.lower, bands.diagonal, bands.upper)))
 
     @property
     def stored_dtype(self) -> DType:
@@ -234,12 +241,12 @@ class Preconditioner(_Products, InPlaceOperator):
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch = self._backend.runtime.stopwatch.Stopwatch()
-        csr = as_csr(A)
+        csr, exponent = scaled_into_range(as_csr(A), self.stored_dtype, self.kind)
         pattern = pattern_digest(A)
         self._pattern.require_same(pattern)
         part = self._part.refreshed(csr)
         watch.stop()
-        self._part, self._setup = part, SetupTime(watch, False)
+        self._part, self._exponent, self._setup = part, exponent, SetupTime(watch, False)
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         """One product. Where r has the result's type, only the result is allocated.
@@ -260,17 +267,21 @@ class Preconditioner(_Products, InPlaceOperator):
         return x
 
     def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
-        """Apply to the columns of b, converted to a type that the part accepts; shapes are not checked."""
+        """Apply to the columns of b, converted to a type that the part accepts; shapes are not checked.
+
+        Numbers that are too large become infinite, without a warning.
+        """
         part, xp = self._part, self._backend.xp
         if b.dtype.kind == "c" and part.stored.kind != "c":  # a complex column is two real ones
             real = b.real.dtype
             b, x = xp.ascontiguousarray(b).view(real), x.view(real)
-        if b.dtype.itemsize >= part.stored.itemsize:
-            part.solve_into(b, x, transpose)
-        else:
-            wide = xp.empty(x.shape, part.stored)
-            part.solve_into(b.astype(part.stored), wide, transpose)
-            x[...] = wide
+        target = x if b.dtype.itemsize >= part.stored.itemsize else xp.empty(x.shape, part.stored)
+        with np.errstate(all="ignore"):
+            part.solve_into(b.astype(target.dtype, copy=False), target, transpose)
+            if self._exponent:
+                shift(target, -self._exponent)
+            if target is not x:
+                x[...] = target
 
     def _array(self, r: npt.ArrayLike) -> Array:
         """r as an array on the operator's device; a TypeError if it is elsewhere."""
@@ -319,12 +330,18 @@ def _view_of(operator: Preconditioner, transpose: bool, conjugate: bool) -> Any:
 
 
 def operator_of(
-    part: Part, pattern: PatternDigest, dtype: DType, setup: SetupTime, backend: Backend, array: Array
+    part: Part,
+    pattern: PatternDigest,
+    dtype: DType,
+    setup: SetupTime,
+    backend: Backend,
+    array: Array,
+    exponent: int = 0,
 ) -> Preconditioner:
-    """Assemble an operator on the device of `array`."""
+    """Assemble an operator on the device of `array`, from the part of a matrix A 2**-exponent."""
     device = getattr(array, "device", None)
     operator: Preconditioner = _class(Preconditioner, backend.name)(
-        part, pattern, dtype, setup, backend, device
+        part, pattern, dtype, setup, backend, device, exponent
     )
     return operator
 
@@ -336,6 +353,7 @@ def packed(M: Preconditioner) -> tuple[dict[str, Any], HostArrays]:
         "backend": M._backend.name,
         "dtype": str(M.dtype),
         "setup": [M._setup.milliseconds, M._setup.first],
+        "exponent": M._exponent,
         "pattern": pack(M._pattern, "pattern", arrays),
         "part": pack(M._part.state(), "part", arrays),
     }
@@ -352,9 +370,9 @@ def restore(kind: str, state: tuple[dict[str, Any], HostArrays]) -> Precondition
         part = RESTORERS[kind](**fields_of_part)
     milliseconds, first = header["setup"]
     dtype = np.dtype(header["dtype"])
-    return operator_of(
-        part, pattern, dtype, SetupTime(StoredTime(milliseconds), first), backend, pattern.digest
-    )
+    setup = SetupTime(StoredTime(milliseconds), first)
+    exponent = header.get("exponent", 0)
+    return operator_of(part, pattern, dtype, setup, backend, pattern.digest, exponent)
 
 
 def _restored_backend(name: str) -> Backend:

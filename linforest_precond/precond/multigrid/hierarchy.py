@@ -11,6 +11,7 @@ import numpy as np
 from linforest_precond import solvers
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.number_range import shifted
 from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, deepest_second_visit
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
@@ -25,13 +26,14 @@ ACCELERATORS = "cg", "fcg", "bicgstab"
 class HierarchyLevel:
     """The public view of a level: A and, on all but the last, the prolongator P and the restriction R."""
 
-    def __init__(self, level: Any, like: Any):
-        self._level, self._like = level, like
+    def __init__(self, level: Any, like: Any, exponent: int):
+        self._level, self._like, self._exponent = level, like, exponent
 
     @cached_property
     def A(self) -> Any:  # noqa: N802
         csr = self._level.csr
-        return sparse_like(self._like, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
+        data = shifted(csr.data, self._exponent) if self._exponent else csr.data
+        return sparse_like(self._like, data, csr.indices, csr.indptr, (csr.n, csr.n))
 
     @cached_property
     def P(self) -> Any:  # noqa: N802
@@ -82,7 +84,8 @@ class Hierarchy:
     def levels(self) -> list[HierarchyLevel]:
         part = self._part
         if getattr(self, "_levels_of", None) is not part:
-            self._levels = [HierarchyLevel(level, self._like) for level in part.levels]
+            exponent = self._operator._exponent
+            self._levels = [HierarchyLevel(level, self._like, exponent) for level in part.levels]
             self._levels_of = part
         return self._levels
 
@@ -100,10 +103,14 @@ class Hierarchy:
             A LinearOperator of A's library. It keeps the values it was made with when the hierarchy is
             updated.
         """
+        return self._one_cycle(cycle, self._operator._exponent)
+
+    def _one_cycle(self, cycle: str | None, exponent: int) -> Preconditioner:
+        """One cycle as an operator: the approximate inverse of the finest level's matrix, times 2**-exponent."""
         part = self._part.with_cycle(self._checked_cycle(cycle))
         old = self._operator
         array = part.levels[0].csr.data
-        return operator_of(part, old._pattern, old.dtype, old._setup, old._backend, array)
+        return operator_of(part, old._pattern, old.dtype, old._setup, old._backend, array, exponent)
 
     def solve(
         self,
@@ -140,7 +147,8 @@ class Hierarchy:
         residuals : list, optional
             Is overwritten by the norms of all residuals, the initial one included.
         return_info : bool
-            Also return the solver's info: 0 if converged, else the number of iterations.
+            Also return the solver's info: 0 if converged, else the number of iterations. Cycles end early, with
+            the last finite x, where a residual or x overflows.
 
         A hierarchy of lower precision than A's (`dtype`) solves with A in that precision; for A itself, pass
         `aspreconditioner` to a solver.
@@ -162,7 +170,9 @@ class Hierarchy:
         """
         M = self.aspreconditioner(cycle)
         if accel is None:
-            x, info, norms = repeat_cycles(self._part.levels[0], M, b, x0, tol, maxiter, callback)
+            exponent, finest = self._operator._exponent, self._part.levels[0]
+            cycles = self._one_cycle(cycle, 0)
+            x, info, norms = repeat_cycles(finest, exponent, cycles, b, x0, tol, maxiter, callback)
         elif isinstance(accel, str) and accel not in ACCELERATORS:
             names = ", ".join(f'"{name}"' for name in ACCELERATORS)
             raise ValueError(f"accel must be None, {names} or a function, got {accel!r}")

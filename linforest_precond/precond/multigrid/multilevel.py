@@ -127,7 +127,7 @@ def multilevel(
         postsmooth=postsmooth, weights=weights, strength=strength, seed=seed,
     )  # fmt: skip
     check_cycle(cycle)
-    setup = Setup(A, dtype)
+    setup = Setup(A, dtype, "multilevel")
     stored, finest = setup.stored, LevelMatrix(setup.csr)
     fine_levels, last, stall = coarsen_until_small(
         finest,

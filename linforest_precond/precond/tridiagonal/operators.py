@@ -80,7 +80,7 @@ def tridiagonal(
         raise ValueError(
             f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
         )
-    setup = Setup(A, dtype)
+    setup = Setup(A, dtype, "tridiagonal")
     part = scalar_part(setup.csr, setup.stored, ordering, options)
     return setup.operator(part)
 
@@ -130,7 +130,7 @@ def block_tridiagonal(
     ((2, 2), (1, 1))
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
-    setup = Setup(A, dtype)
+    setup = Setup(A, dtype, "block_tridiagonal")
     part = block_part(setup.csr, setup.stored, candidates)
     return setup.operator(part)
 
@@ -260,6 +260,8 @@ def _repairs(solver: TridiagonalSolver) -> str:
         found.append("off-diagonal entries clipped to make it positive definite")
     if solver.lifted:
         found.append(f"{solver.lifted:,} pivots perturbed")
+    if solver.regularized:
+        found.append(f"{solver.regularized:,} rows regularized")
     if not solver.positive_definite:
         found.append("not known to be positive definite: not for CG")
     return "; ".join(found) or "none"
