@@ -73,6 +73,8 @@ def solve(
     overflowed = ~_finite_columns(x)
     if overflowed.any():
         x = run.last_finite(x, overflowed)
+    if not problem.scaling.is_identity:
+        run.verify_rounded(x)
     info = run.info()
     if history is not None:
         history.finish(info, problem.one)
@@ -234,6 +236,16 @@ class _Run:
                 if self.history is not None:
                     self.history.add_replacement(self.ends[c], c)
         return restarting
+
+    def verify_rounded(self, x: Array) -> None:
+        """Verify convergence once more for x as it is returned: scaled back, small numbers may have lost digits."""
+        problem, space, scratch = self.problem, self.space, self.method.names[-1]
+        space["x"][...] = problem.scaling.scaled_solution(x)
+        space.multiply(problem.product, "x", scratch)
+        with np.errstate(all="ignore"):
+            norms = norms_of(problem.b - space[scratch], problem.inner)
+        for c in np.flatnonzero((self.statuses == Status.CONVERGED) & ~(norms <= problem.targets * SLACK)).tolist():
+            self._settle(c, Status.STAGNATED)
 
     def _settle(self, c: int, status: float) -> None:
         self.settled[c] = self.statuses[c] = float(status)

@@ -15,11 +15,12 @@ from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.records import CSR
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
 LARGEST_BLOCK = 32
 
 
+@without_numpy_warnings
 def jacobi(A: MatrixLike, *, dtype: npt.DTypeLike | None = None) -> Preconditioner:
     """Divide by the diagonal of A: the Jacobi preconditioner.
 
@@ -49,6 +50,7 @@ def jacobi(A: MatrixLike, *, dtype: npt.DTypeLike | None = None) -> Precondition
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, 1, "jacobi"))
 
 
+@without_numpy_warnings
 def block_jacobi(A: MatrixLike, block_size: int = 2, *, dtype: npt.DTypeLike | None = None) -> Preconditioner:
     """Solve with the diagonal blocks of A, in A's own order: the block Jacobi preconditioner.
 

@@ -28,7 +28,7 @@ from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.stored import result_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import Bands, BlockForest, Forest, Ordering
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.vectors import InPlaceOperator
 
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
@@ -216,6 +216,7 @@ class Preconditioner(_Products, InPlaceOperator):
     def coverage(self) -> float:
         return self._part.coverage
 
+    @without_numpy_warnings
     def update(self, A: MatrixLike) -> None:
         """Take the values of another matrix of the same pattern; the order of the rows stays.
 

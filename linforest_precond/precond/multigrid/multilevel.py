@@ -25,11 +25,12 @@ from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR, ratio_to_finest
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
 COARSENINGS = "auto", "matching", "paths"
 
 
+@without_numpy_warnings
 def multilevel(
     A: MatrixLike,
     *,

@@ -24,10 +24,12 @@ from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+from linforest_precond.user_warnings import without_numpy_warnings
 
 ORDERINGS = "forest", "original", "rcm"
 
 
+@without_numpy_warnings
 def tridiagonal(
     A: MatrixLike,
     ordering: str | Forest | npt.ArrayLike = "forest",
@@ -85,6 +87,7 @@ def tridiagonal(
     return setup.operator(part)
 
 
+@without_numpy_warnings
 def block_tridiagonal(
     A: MatrixLike,
     block_size: int = 2,

@@ -14,7 +14,7 @@ from linforest_precond.gate import value_dtype
 from linforest_precond.precond.tridiagonal.growth import REPAIRS, Triple, overflowing_rows
 from linforest_precond.printing import as_table, numbers_of
 from linforest_precond.records import Bands
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
 BLOCK_SIZES = (1, 2, 4)
 
@@ -27,8 +27,8 @@ class TridiagonalSolver:
     its row; and rounding errors do not grow in the sweeps. Other systems are solved with pivoting.
 
     A tiny pivot is perturbed to +-sqrt(eps) times its row's norm (to 1 in an empty row), with one warning:
-    the system is singular, and a nearby one is solved. Where solutions would still overflow, because they grow
-    from row to row, +-sqrt(eps) times its row's norm is added to each diagonal entry of the segment; if that
+    the system is singular, and a nearby one is solved. Where its solutions overflow, because they grow from row to
+    row, +-sqrt(eps) times its row's norm is added to each diagonal entry of the segment; if that
     does not help, the segment's couplings are dropped.
 
     Parameters
@@ -88,6 +88,7 @@ class TridiagonalSolver:
     def __init__(self, lower: Array, diagonal: Array, upper: Array, *, make_definite: bool = False) -> None:
         self._factor(*_checked_bands(lower, diagonal, upper, blocks=False), make_definite=make_definite)
 
+    @without_numpy_warnings
     def _factor(self, lower: Array, diagonal: Array, upper: Array, make_definite: bool) -> None:
         """Compute the pivots, clip couplings where needed, and decide whether solves need pivoting."""
         backend = backend_of(diagonal)
@@ -121,6 +122,7 @@ class TridiagonalSolver:
                 repair = f"{self.regularized} rows of the tridiagonal system have been regularized"
             warn_user(f"{repair}: it is numerically singular, and a nearby system is solved instead")
 
+    @without_numpy_warnings
     def solve(self, b: Array, *, transpose: bool = False) -> Array:
         """Solve for one or many right-hand sides.
 
@@ -228,7 +230,7 @@ def _pivoted(bands: Triple, inverse: Array, perturbed: int) -> tuple[Any, int]:
     factor, method = backend_of(inverse).tridiagonal.pivots.factor, _pivoted_method(bands, inverse, perturbed)
     regularized = 0
     for repair in REPAIRS:
-        rows = overflowing_rows(method, bands)
+        rows = overflowing_rows(method, bands) if method.perturbed else None
         if rows is None:
             break
         regularized = int(rows.sum())  # stall: reported to the user
