@@ -1,4 +1,4 @@
-"""The range of floating-point numbers: exponents of the largest magnitudes, and exact scaling by powers of two."""
+"""The range of floating-point numbers: exponents of largest magnitudes, exact scaling by powers of two."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from linforest_precond.subnormals import magnitude_bits
 
 # Below the exponent of every number: that of 0.
 NO_EXPONENT = -10_000
-# Solvers scale systems whose largest numbers have exponents beyond these, by the bytes of a real number: inside, no
-# inner product of vectors and of products with A overflows or underflows. (They are in double precision.)
+# Solvers scale systems whose largest numbers have exponents beyond these, by the bytes of a real number:
+# inside, no inner product of vectors and of products with A overflows or underflows. (They are in double
+# precision.)
 SOLVER_LIMIT = {4: 40, 8: 200}
 
 
 def exponent_of(values: Array) -> int:
-    """The binary exponent e of the largest magnitude m, 2**(e - 1) <= m < 2**e; `NO_EXPONENT` for zeros alone.
+    """The binary exponent e of the largest magnitude m, 2**(e - 1) <= m < 2**e; `NO_EXPONENT` for zeros.
 
     The magnitude of a complex number counts as the larger one of its parts'.
 
@@ -46,7 +47,7 @@ def column_exponents(columns: Array) -> Any:
 
 
 def shifted(values: Array, exponent: Any) -> Array:
-    """values * 2**exponent: exact, but for numbers that leave the range. One exponent, or one for each column.
+    """values * 2**exponent: exact, but for numbers that leave the range. One exponent, or one per column.
 
     Examples
     --------
@@ -96,7 +97,10 @@ def solver_limit(dtype: DType) -> int:
 
 
 def exponents_outside(columns: Array, norms: Any) -> Any:
-    """`column_exponents` where they are beyond the solvers' limit, 0 elsewhere; read where the norms say so."""
+    """`column_exponents` where they are beyond the solvers' limit, 0 elsewhere.
+
+    The columns are read only where their norms do not decide.
+    """
     limit = solver_limit(columns.dtype)
     if ((norms >= 2.0**-limit) & (norms <= 2.0**limit)).all():
         return np.zeros(norms.shape, np.int64)

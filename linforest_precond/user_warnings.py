@@ -1,4 +1,4 @@
-"""Warnings attributed to the user's line, however deep in the package they are raised; none of NumPy's own."""
+"""Warnings attributed to the user's line, however deep in the package they are raised; none of NumPy's."""
 
 import functools
 import sys
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 def without_numpy_warnings(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorator: overflows and divisions by zero give infinities, which the function handles, and no warnings.
+    """Decorator: overflows and divisions by zero give infinities, which are handled, and no warnings.
 
     (`np.errstate` as a decorator is not thread-safe in NumPy 1.)
     """

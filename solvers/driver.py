@@ -238,13 +238,15 @@ class _Run:
         return restarting
 
     def verify_rounded(self, x: Array) -> None:
-        """Verify convergence once more for x as it is returned: scaled back, small numbers may have lost digits."""
+        """Verify convergence for x as it is returned: scaled back, small numbers may have lost digits."""
         problem, space, scratch = self.problem, self.space, self.method.names[-1]
         space["x"][...] = problem.scaling.scaled_solution(x)
         space.multiply(problem.product, "x", scratch)
         with np.errstate(all="ignore"):
             norms = norms_of(problem.b - space[scratch], problem.inner)
-        for c in np.flatnonzero((self.statuses == Status.CONVERGED) & ~(norms <= problem.targets * SLACK)).tolist():
+        for c in np.flatnonzero(
+            (self.statuses == Status.CONVERGED) & ~(norms <= problem.targets * SLACK)
+        ).tolist():
             self._settle(c, Status.STAGNATED)
 
     def _settle(self, c: int, status: float) -> None:
@@ -253,8 +255,8 @@ class _Run:
     def last_finite(self, x: Array, overflowed: npt.NDArray[np.bool_]) -> Array:
         """x with the last finite iterates of the columns that overflowed, whose status becomes NONFINITE.
 
-        An unknown that A does not multiply overflows unseen by the residual. No iteration pays for this: the rare
-        solve that ends so is repeated, and each of its iterates looked at.
+        An unknown that A does not multiply overflows unseen by the residual. No iteration pays for this: the
+        rare solve that ends so is repeated, and each of its iterates looked at.
         """
         problem, kept = self.problem, _LastFinite(self.problem)
         _Run(self.method, problem, None).iterate(kept)
@@ -281,7 +283,7 @@ class _Run:
 
 
 class _LastFinite:
-    """A callback that keeps the last finite iterate of each column, of the given system: at first x0, or 0."""
+    """A callback that keeps each column's last finite iterate, of the given system: at first x0, or 0."""
 
     def __init__(self, problem: Problem) -> None:
         self._scaling, self.x = problem.scaling, backend_of(problem.b).xp.zeros_like(problem.b)

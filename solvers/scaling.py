@@ -1,7 +1,7 @@
-"""Systems at the edge of the number range: scaled by powers of two, so that norms neither overflow nor underflow.
+"""Systems at the edge of the number range: scaled by powers of two, so that norms do not overflow or vanish.
 
-With A 2**-e and b 2**-f instead of A and b, the solution is x 2**(e - f): the same iteration, bit for bit, where
-nothing overflows or underflows. f is one number for each column of b.
+With A 2**-e and b 2**-f instead of A and b, the solution is x 2**(e - f): the same iteration, bit for bit,
+where nothing overflows or underflows. f is one number for each column of b.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.number_range import (
+    NO_EXPONENT,
     column_exponents,
     exponent_outside,
     exponents_outside,
@@ -61,10 +62,21 @@ def scaling_of(A: Any, b: Array, norms: Any, x0: Array | None) -> Scaling:
     """The scaling of a system; `A` is a `CSR`, a dense array, or an operator, which is not scaled."""
     matrix, columns = _matrix_exponent(A, b.dtype), exponents_outside(b, norms)
     if x0 is not None:
-        # The residual at x0 must be in the range, too.
-        reach = column_exponents(x0) + matrix
-        columns = np.where((reach > solver_limit(b.dtype)) & (reach > columns), reach, columns)
+        columns = _with_start(columns, b, column_exponents(x0) + matrix)
     return Scaling(matrix, columns)
+
+
+def _with_start(columns: Any, b: Array, reach: Any) -> Any:
+    """The exponents of columns for products A x0 with the exponents `reach`, as far as b does not vanish."""
+    limit = solver_limit(b.dtype)
+    if not (reach > limit).any():
+        return columns
+    own = column_exponents(b)
+    return np.where(
+        (reach > limit) & (own != NO_EXPONENT),
+        np.maximum(columns, np.minimum(own + 2 * limit, reach)),
+        columns,
+    )
 
 
 def scaling_by_norms(norms: Any, dtype: DType) -> Scaling:
@@ -86,7 +98,7 @@ def _matrix_exponent(A: Any, dtype: DType) -> int:
 
 
 class ScaledOperator:
-    """The products of an operator times 2**exponent; one half before, one after, so that neither overflows."""
+    """The products of an operator times 2**exponent: one half before, one after, so that none overflows."""
 
     capturable = own = is_identity = False
 

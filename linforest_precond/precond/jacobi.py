@@ -162,7 +162,7 @@ class JacobiPart:
 
 
 def _padded_in_scale(blocks: Array, n: int) -> Array:
-    """Blocks whose last one has its largest entry on the padded diagonal, not 1, so that pivots compare with it."""
+    """Blocks whose last one is padded with its own largest entry: pivots are tiny relative to that."""
     filled = n % blocks.shape[1]
     if filled:
         last, xp = blocks[-1], backend_of(blocks).xp

@@ -1,4 +1,4 @@
-"""Matrices at the edge of the number range, scaled by a power of two before a preconditioner is made of them."""
+"""Matrices at the edge of the number range are scaled by a power of two before they are factored."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from linforest_precond.number_range import exponent_outside, shifted
 from linforest_precond.own_matrix import described_csr
 from linforest_precond.records import CSR
 
-
-# The safe range of the largest entry's exponent, as shares of the largest exponent of the type, by kind. Sums of
-# magnitudes and reciprocals must not overflow; K-cycles square the entries of vectors.
+# The safe range of the largest entry's exponent, as shares of the largest exponent of the type, by kind. Sums
+# of magnitudes and reciprocals must not overflow; K-cycles square the entries of vectors.
 SAFE_RANGE = -0.5, 0.75
 SAFE_RANGES = {"multilevel": (-0.25, 0.25)}
 
@@ -19,8 +18,8 @@ SAFE_RANGES = {"multilevel": (-0.25, 0.25)}
 def scaled_into_range(csr: CSR, stored: DType, kind: str) -> tuple[CSR, int]:
     """A 2**-exponent and the exponent: 0, and A itself, where its entries are in the safe range of a kind.
 
-    A matrix of smaller entries is scaled up until the largest one is between 1/2 and 1, which is exact. One of
-    larger entries is scaled down just as far as needed, so that few of its small entries underflow.
+    A matrix of smaller entries is scaled up until the largest one is between 1/2 and 1, which is exact. One
+    of larger entries is scaled down just as far as needed, so that few of its small entries underflow.
     """
     largest = np.finfo(stored).maxexp
     low, high = (int(share * largest) for share in SAFE_RANGES.get(kind, SAFE_RANGE))

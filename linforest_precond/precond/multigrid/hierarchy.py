@@ -106,7 +106,7 @@ class Hierarchy:
         return self._one_cycle(cycle, self._operator._exponent)
 
     def _one_cycle(self, cycle: str | None, exponent: int) -> Preconditioner:
-        """One cycle as an operator: the approximate inverse of the finest level's matrix, times 2**-exponent."""
+        """One cycle as an operator: about the inverse of the finest level's matrix, times 2**-exponent."""
         part = self._part.with_cycle(self._checked_cycle(cycle))
         old = self._operator
         array = part.levels[0].csr.data
@@ -147,8 +147,8 @@ class Hierarchy:
         residuals : list, optional
             Is overwritten by the norms of all residuals, the initial one included.
         return_info : bool
-            Also return the solver's info: 0 if converged, else the number of iterations. Cycles end early, with
-            the last finite x, where a residual or x overflows.
+            Also return the solver's info: 0 if converged, else the number of iterations. Cycles end early,
+            with the last finite x, where a residual or x overflows.
 
         A hierarchy of lower precision than A's (`dtype`) solves with A in that precision; for A itself, pass
         `aspreconditioner` to a solver.

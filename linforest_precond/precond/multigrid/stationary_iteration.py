@@ -26,9 +26,9 @@ def repeat_cycles(
 ) -> tuple[Array, int, list[float]]:
     """Add ``M @ (b - A x)`` to x until the residual's norm is at most ``tol * norm(b)``.
 
-    The level's matrix and M are those of A 2**-exponent. b is scaled by a power of two, too, where its norm would
-    overflow or underflow. Returns x, 0 or the number of cycles, and the norms of all residuals; several columns
-    count as one vector. The iteration ends with the last finite x where a number overflows.
+    The level's matrix and M are those of A 2**-exponent. b is scaled by a power of two, too, where its norm
+    would overflow or underflow. Returns x, 0 or the number of cycles, and the norms of all residuals; several
+    columns count as one vector. The iteration ends with the last finite x where a number overflows.
     """
     backend = backend_of(level.csr.data)
     n, dtype = level.csr.n, M.dtype

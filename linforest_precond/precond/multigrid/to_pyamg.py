@@ -31,7 +31,7 @@ def pyamg_solver(hierarchy: Any) -> Any:
 
 
 class PyamgSmoother:
-    """A level's smoother with the signature that PyAMG calls; the level's matrix is PyAMG's times 2**-exponent."""
+    """A level's smoother as PyAMG calls it; the level's matrix is PyAMG's times 2**-exponent."""
 
     def __init__(self, level: Level, sweeps: int, exponent: int):
         self.level, self.sweeps, self.exponent = level, sweeps, exponent

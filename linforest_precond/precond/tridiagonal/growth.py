@@ -1,10 +1,10 @@
 """Singular (block) tridiagonal systems whose solutions would grow from row to row until they overflow.
 
-Elimination finds a singular segment at its last rows, and perturbs a pivot there. The solution then has a large
-multiple of the null vector, scaled to 1 in the perturbed row. Where the null vector decays towards that row, it
-overflows, though the matrix is well conditioned but for the null vector. Segments whose solutions overflow are
-regularized: first their whole diagonal is shifted, which reaches the null vector wherever it is large; where that
-is not enough, their couplings are dropped.
+Elimination finds a singular segment at its last rows, and perturbs a pivot there. The solution then has a
+large multiple of the null vector, scaled to 1 in the perturbed row. Where the null vector decays towards that
+row, it overflows, though the matrix is well conditioned but for the null vector. Segments whose solutions
+overflow are regularized: first their whole diagonal is shifted, which reaches the null vector wherever it is
+large; where that is not enough, their couplings are dropped.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Triple = tuple[Array, Array, Array]
 def overflowing_rows(method: Any, bands: Triple) -> Array | None:
     """A mask of the (block) rows of all segments whose solutions overflow; None where there are none.
 
-    A right-hand side of the size of the rows is solved for. Its solution counts as an overflow beyond the square root
-    of the largest number, which leaves as much room for larger ones.
+    A right-hand side of the size of the rows is solved for. Its solution counts as an overflow beyond the
+    square root of the largest number, which leaves as much room for larger ones.
     """
     xp, diagonal = backend_of(bands[1]).xp, bands[1]
     if not diagonal.size:
@@ -42,7 +42,7 @@ def overflowing_rows(method: Any, bands: Triple) -> Array | None:
 
 
 def shift_diagonal(bands: Triple, rows: Array) -> Triple:
-    """The bands with +-sqrt(eps) times their rows' norms added to the diagonal entries of some (block) rows."""
+    """The bands with +-sqrt(eps) times the rows' norms added to the diagonals of some (block) rows."""
     lower, diagonal, upper = bands
     xp, b = backend_of(diagonal).xp, diagonal.shape[1] if diagonal.ndim == 3 else 1
     blocks, sizes = diagonal.copy().reshape(-1, b, b), row_sizes(bands)

@@ -27,9 +27,9 @@ class TridiagonalSolver:
     its row; and rounding errors do not grow in the sweeps. Other systems are solved with pivoting.
 
     A tiny pivot is perturbed to +-sqrt(eps) times its row's norm (to 1 in an empty row), with one warning:
-    the system is singular, and a nearby one is solved. Where its solutions overflow, because they grow from row to
-    row, +-sqrt(eps) times its row's norm is added to each diagonal entry of the segment; if that
-    does not help, the segment's couplings are dropped.
+    the system is singular, and a nearby one is solved. Where its solutions overflow, because they grow from
+    row to row, +-sqrt(eps) times its row's norm is added to each diagonal entry of the segment; if that does
+    not help, the segment's couplings are dropped.
 
     Parameters
     ----------
