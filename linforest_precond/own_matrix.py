@@ -46,7 +46,8 @@ def described_csr(indptr: Array, indices: Array, data: Array) -> CSR:
     scan = backend_of(data).matrix.entries.scan(indptr, indices, data)
     if scan.first_nonfinite >= 0:
         raise ValueError(
-            f"A must be scaled down: a matrix computed from it overflowed, got {data[scan.first_nonfinite]}"
+            "A's entries differ too much in size, scale its rows and columns: a matrix computed from it "
+            f"overflowed, got {data[scan.first_nonfinite]}"
         )
     return csr_from_scan(indptr, indices, data, scan)
 

@@ -50,10 +50,12 @@ def norms_of(columns: Array, inner: Callable[[Array, Array], Any] | None) -> Arr
     if not columns.size:
         return np.zeros(columns.shape[1])
     if inner is not None:
-        return np.array([math.sqrt(abs(complex(inner(column, column)))) for column in columns.T])
-    magnitudes = abs(columns.astype(np.promote_types(columns.dtype, np.float64), copy=False))
-    largest = xp.maximum(magnitudes.max(axis=0), np.finfo(float).tiny)
-    norms = largest * xp.sqrt(((magnitudes / largest) ** 2).sum(axis=0))
+        squares = (complex(inner(column, column)) for column in columns.T)
+        return np.array([math.sqrt(math.hypot(square.real, square.imag)) for square in squares])
+    with np.errstate(all="ignore"):  # infinite where the norm overflows, NaN for numbers that are not finite
+        magnitudes = abs(columns.astype(np.promote_types(columns.dtype, np.float64), copy=False))
+        largest = xp.maximum(magnitudes.max(axis=0), np.finfo(float).tiny)
+        norms = largest * xp.sqrt(((magnitudes / largest) ** 2).sum(axis=0))
     on_host: Array = norms if xp is np else norms.get()  # stall: tolerances are relative to it
     return on_host
 

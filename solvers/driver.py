@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
 from linforest_precond.backends.krylov_codes import RunningState
 from linforest_precond.backends.returns import Report
 from linforest_precond.user_warnings import warn_user
@@ -21,6 +22,7 @@ from linforest_precond.vectors import norms_of
 
 from .history import History
 from .problem import LARGEST_GROWTH, Problem
+from .scaling import unscaled_callback
 from .status import Status
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
@@ -67,15 +69,23 @@ def solve(
         return _solve_empty(method, problem, history)
     run = _Run(method, problem, history)
     try:
-        run.iterate(callback)
+        run.iterate(unscaled_callback(callback, problem.scaling))
+        x = run.solution()
     finally:
         run.space.close()
     info = run.info()
     if history is not None:
         history.finish(info, problem.one)
     run.warn()
-    x = run.space["x"]
     return (x.reshape(-1), int(info[0])) if problem.one else (x, info)
+
+
+def _finite_columns(x: Array) -> npt.NDArray[np.bool_]:
+    """Which columns have no NaN and no infinity."""
+    xp = backend_of(x).xp
+    finite = xp.isfinite(x).all(axis=0)
+    on_host: npt.NDArray[np.bool_] = finite if xp is np else finite.get()  # stall: x must be finite
+    return on_host
 
 
 def _solve_empty(method: Method, problem: Problem, history: History | None) -> tuple[Array, Info]:
@@ -96,6 +106,7 @@ class _Run:
         self.method, self.problem, self.history = method, problem, history
         n, columns = problem.b.shape
         x_true = None if history is None else history.x_true_of(problem.b)
+        x_true = None if x_true is None else problem.scaling.scaled_solution(x_true)
         self.space: VectorSpace = problem.backend.krylov.vector_space.KrylovSpace(
             n,
             columns,
@@ -161,7 +172,8 @@ class _Run:
             for c in np.flatnonzero(self.problem.norms).tolist():
                 space["x"][:, c] = x0[:, c]
             space.multiply(self.problem.product, "x", "r")
-            space["r"][...] = b - space["r"]
+            with np.errstate(all="ignore"):  # reported as Status.NONFINITE
+                space["r"][...] = b - space["r"]
         self._start(np.ones(b.shape[1], bool))
 
     def _start(self, starting: npt.NDArray[np.bool_]) -> None:
@@ -201,8 +213,9 @@ class _Run:
         problem, space, scratch = self.problem, self.space, self.method.names[-1]
         space.multiply(problem.product, "x", scratch)
         residual = space[scratch]
-        residual[...] = problem.b - residual
-        norms = norms_of(residual, problem.inner)
+        with np.errstate(all="ignore"):
+            residual[...] = problem.b - residual
+            norms = norms_of(residual, problem.inner)
         for c in np.flatnonzero(ended).tolist():
             if c in self.settled:
                 continue
@@ -222,8 +235,44 @@ class _Run:
                     self.history.add_replacement(self.ends[c], c)
         return restarting
 
+    def solution(self) -> Array:
+        """The solution of the given system: finite, and verified again where it was scaled back."""
+        scaling = self.problem.scaling
+        x = scaling.solution(self.space["x"])
+        overflowed = ~_finite_columns(x)
+        if overflowed.any():
+            x = self._last_finite(x, overflowed)
+        if not scaling.is_identity:
+            self._verify_rounded(x)
+        return x
+
+    def _verify_rounded(self, x: Array) -> None:
+        """Verify convergence for x as it is returned: scaled back, small numbers may have lost digits."""
+        problem, space, scratch = self.problem, self.space, self.method.names[-1]
+        space["x"][...] = problem.scaling.scaled_solution(x)
+        space.multiply(problem.product, "x", scratch)
+        with np.errstate(all="ignore"):
+            norms = norms_of(problem.b - space[scratch], problem.inner)
+        for c in np.flatnonzero(
+            (self.statuses == Status.CONVERGED) & ~(norms <= problem.targets * SLACK)
+        ).tolist():
+            self._settle(c, Status.STAGNATED)
+
     def _settle(self, c: int, status: float) -> None:
         self.settled[c] = self.statuses[c] = float(status)
+
+    def _last_finite(self, x: Array, overflowed: npt.NDArray[np.bool_]) -> Array:
+        """x with the last finite iterates of the columns that overflowed, whose status becomes NONFINITE.
+
+        An unknown that A does not multiply overflows unseen by the residual. No iteration pays for this: the
+        rare solve that ends so is repeated, and each of its iterates looked at.
+        """
+        problem, kept = self.problem, _LastFinite(self.problem)
+        _Run(self.method, problem, None).iterate(kept)
+        for c in np.flatnonzero(overflowed).tolist():
+            x[:, c] = kept.x[:, c]
+            self._settle(c, Status.NONFINITE)
+        return x
 
     def info(self) -> npt.NDArray[np.int64]:
         done = np.maximum(self.iterations, 1)
@@ -240,3 +289,17 @@ class _Run:
         ]
         if found:
             warn_user("; ".join(found))
+
+
+class _LastFinite:
+    """A callback that keeps each column's last finite iterate, of the given system: at first x0, or 0."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._scaling, self.x = problem.scaling, backend_of(problem.b).xp.zeros_like(problem.b)
+        if problem.x0 is not None:
+            self(problem.x0)
+
+    def __call__(self, x: Array) -> None:
+        x = self._scaling.solution(x.reshape(self.x.shape))
+        for c in np.flatnonzero(_finite_columns(x)).tolist():
+            self.x[:, c] = x[:, c]

@@ -15,6 +15,7 @@ from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import as_csr, value_dtype
 from linforest_precond.vectors import InPlaceOperator, checked_vectors, norms_of, type_name
 
+from .scaling import Scaling, scaling_by_norms, scaling_of
 from .vector_space import MatrixProduct, Preconditioning
 
 # A residual whose norm grows by more than this factor diverges.
@@ -40,6 +41,8 @@ class Problem:
 
     Attributes
     ----------
+    scaling
+        The powers of two that A and b are scaled by: all that follows is of the scaled system.
     product, preconditioning
         Products with A and with M.
     b, x0
@@ -51,6 +54,7 @@ class Problem:
     """
 
     backend: Backend
+    scaling: Scaling
     product: MatrixProduct
     preconditioning: Preconditioning
     b: Array
@@ -91,17 +95,27 @@ def checked(
     csr = as_csr(A) if hasattr(A, "tocsr") else None
     dtype = _working_dtype(csr.data if csr is not None else A, b, x0)
     columns = _as_columns(b).astype(dtype, copy=False)
+    start = None if x0 is None else _as_columns(x0).astype(dtype, copy=False)
     norms = norms_of(columns, inner)
+    if inner is None:
+        scaling = scaling_of(A if csr is None else csr, columns, norms, start)
+    else:
+        scaling = scaling_by_norms(norms, dtype)
+    if scaling.columns.any():
+        columns = scaling.scaled(columns)
+        norms = norms_of(columns, inner)
+    product = backend.krylov.spmv.Product(A if csr is None else csr, dtype, is_csr=csr is not None)
+    in_place = isinstance(M, InPlaceOperator)
+    preconditioning = backend.krylov.spmv.Preconditioning(M, dtype, in_place=in_place)
     return Problem(
         backend=backend,
-        product=backend.krylov.spmv.Product(A if csr is None else csr, dtype, is_csr=csr is not None),
-        preconditioning=backend.krylov.spmv.Preconditioning(
-            M, dtype, in_place=isinstance(M, InPlaceOperator)
-        ),
+        scaling=scaling,
+        product=scaling.product(product),
+        preconditioning=scaling.preconditioning(preconditioning),
         b=columns,
-        x0=None if x0 is None else _as_columns(x0).astype(dtype, copy=False),
+        x0=None if start is None else scaling.scaled_solution(start),
         norms=norms,
-        targets=np.maximum(rtol * norms, atol),
+        targets=np.maximum(rtol * norms, np.ldexp(atol, -scaling.columns)),
         most_iterations=_checked_maxiter(maxiter, n),
         inner=inner,
         one=b.ndim == 1 or b.shape[1] == 1,

@@ -28,11 +28,12 @@ from linforest_precond.precond.schema_arrays import Numbers
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.records import CSR
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
 LARGEST_BLOCK = 32
 
 
+@without_numpy_warnings
 def jacobi(A: MatrixLike, *, dtype: npt.DTypeLike | None = None) -> Preconditioner:
     """Divide by the diagonal of A: the Jacobi preconditioner.
 
@@ -58,10 +59,11 @@ def jacobi(A: MatrixLike, *, dtype: npt.DTypeLike | None = None) -> Precondition
     >>> M @ np.array([1.0, 1.0])
     array([0.5 , 0.25])
     """
-    setup = Setup(A, dtype)
+    setup = Setup(A, dtype, "jacobi")
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, 1, "jacobi"))
 
 
+@without_numpy_warnings
 def block_jacobi(A: MatrixLike, block_size: int = 2, *, dtype: npt.DTypeLike | None = None) -> Preconditioner:
     """Solve with the diagonal blocks of A, in A's own order: the block Jacobi preconditioner.
 
@@ -96,7 +98,7 @@ def block_jacobi(A: MatrixLike, block_size: int = 2, *, dtype: npt.DTypeLike | N
         raise TypeError(f"block_size must be an integer, got {block_size!r}") from None
     if not 1 <= block_size <= LARGEST_BLOCK:
         raise ValueError(f"block_size must lie in [1, {LARGEST_BLOCK}], got {block_size}")
-    setup = Setup(A, dtype)
+    setup = Setup(A, dtype, "block_jacobi")
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, block_size, "block_jacobi"))
 
 
@@ -151,7 +153,7 @@ class JacobiPart:
         if block_size == 1:
             blocks = csr.diagonal.reshape(-1, 1, 1)
         else:
-            blocks = backend.matrix.diagonal_blocks.gather(csr, block_size)
+            blocks = _padded_in_scale(backend.matrix.diagonal_blocks.gather(csr, block_size), csr.n)
         coverage, identity_coverage = _coverages(csr, blocks, backend)
         inverse, report = backend.matrix.diagonal_blocks.invert(stored_array(blocks, stored))
         lifted, not_definite = (int(count) for count in report.tolist())  # stall: reported to the user
@@ -199,6 +201,17 @@ class JacobiPart:
         if not self.positive_definite:
             repairs.append("not known to be positive definite: not for CG")
         return [("coverage", covered), ("repairs", "; ".join(repairs) or "none")]
+
+
+def _padded_in_scale(blocks: Array, n: int) -> Array:
+    """Blocks whose last one is padded with its own largest entry: pivots are tiny relative to that."""
+    filled = n % blocks.shape[1]
+    if filled:
+        last, xp = blocks[-1], backend_of(blocks).xp
+        largest = abs(last[:filled, :filled]).max()
+        padded = xp.arange(filled, blocks.shape[1])
+        last[padded, padded] = xp.where(largest > 0, largest, 1)
+    return blocks
 
 
 def _coverages(csr: CSR, blocks: Array, backend: Backend) -> tuple[float, float]:

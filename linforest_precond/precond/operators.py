@@ -11,7 +11,7 @@ import importlib
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,15 +19,17 @@ import numpy.typing as npt
 from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of, cuda_status
 from linforest_precond.gate import as_csr
+from linforest_precond.number_range import shift, shifted
 from linforest_precond.precond.packing import HostArrays, pack, unpack
 from linforest_precond.precond.part import RESTORERS, Part
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.state_schema import checked_state
 from linforest_precond.precond.stored import result_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import Bands, BlockForest, Forest, Ordering
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.vectors import InPlaceOperator
 
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
@@ -142,6 +144,13 @@ class _View(_Products):
         return _view_of, (self.operator, *self.flags)
 
 
+class Applied(NamedTuple):
+    """What products use; an update replaces it as a whole."""
+
+    part: Part
+    exponent: int  # the part is that of A 2**-exponent
+
+
 class Preconditioner(_Products, InPlaceOperator):
     """An approximate inverse of a matrix A, to be passed as ``M=`` to the solvers of A's own library.
 
@@ -177,10 +186,15 @@ class Preconditioner(_Products, InPlaceOperator):
         setup: SetupTime,
         backend: Backend,
         device: object,
+        exponent: int,
     ):
         super().__init__(dtype, (part.n, part.n))  # type: ignore[call-arg]
-        self._part, self._pattern, self._setup = part, pattern, setup
+        self.applied, self._pattern, self._setup = Applied(part, exponent), pattern, setup
         self._backend, self._device = backend, device
+
+    @property
+    def _part(self) -> Part:
+        return self.applied.part
 
     @property
     def kind(self) -> str:
@@ -196,7 +210,11 @@ class Preconditioner(_Products, InPlaceOperator):
 
     @property
     def bands(self) -> Bands | None:
-        return self._part.bands
+        part, exponent = self.applied
+        if part.bands is None or not exponent:
+            return part.bands
+        bands = part.bands.lower, part.bands.diagonal, part.bands.upper
+        return Bands(*(shifted(band, exponent) for band in bands))
 
     @property
     def stored_dtype(self) -> DType:
@@ -210,6 +228,7 @@ class Preconditioner(_Products, InPlaceOperator):
     def coverage(self) -> float:
         return self._part.coverage
 
+    @without_numpy_warnings
     def update(self, A: MatrixLike) -> None:
         """Take the values of another matrix of the same pattern; the order of the rows stays.
 
@@ -240,14 +259,14 @@ class Preconditioner(_Products, InPlaceOperator):
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
-        csr = as_csr(A)
+        csr, exponent = scaled_into_range(as_csr(A), self.stored_dtype, self.kind)
         pattern = pattern_digest(A)
         self._pattern.require_same(pattern)
         old = self._part
         part = old.refreshed(csr)
         watch.stop()
         streams.finish()  # stall: other streams may use the part as soon as it is assigned
-        self._part, self._setup = part, SetupTime(watch, False)
+        self.applied, self._setup = Applied(part, exponent), SetupTime(watch, False)
         streams.finish_all()  # stall: other streams may still use `old`, whose arrays are freed now
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
@@ -269,27 +288,33 @@ class Preconditioner(_Products, InPlaceOperator):
         return x
 
     def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
-        """Apply to the columns of b, converted to a type that the part accepts; shapes are not checked."""
-        part, xp = self._part, self._backend.xp
-        self._apply_part(part, b, x, transpose, xp)
-        if part is not self._part:
-            # stall: updated meanwhile, so that the arrays of `part` are freed as soon as this returns
+        """Apply to the columns of b, converted to a type that the part accepts; shapes are not checked.
+
+        Numbers that are too large become infinite, without a warning.
+        """
+        applied = self.applied  # read once: another thread may update the operator meanwhile
+        self._apply_part(*applied, b, x, transpose)
+        if applied is not self.applied:
+            # stall: updated meanwhile, so that the arrays of the part are freed as soon as this returns
             self._backend.runtime.streams.finish()
 
-    def _apply_part(self, part: Part, b: Array, x: Array, transpose: bool, xp: Any) -> None:
+    def _apply_part(self, part: Part, exponent: int, b: Array, x: Array, transpose: bool) -> None:
+        xp = self._backend.xp
         if b.dtype.kind == "c" and part.stored.kind != "c":  # a complex column is two real ones
             real = b.real.dtype
             b, x = xp.ascontiguousarray(b).view(real), x.view(real)
-        if b.dtype.itemsize >= part.stored.itemsize:
-            part.solve_into(b, x, transpose)
-        else:
-            wide = xp.empty(x.shape, part.stored)
-            part.solve_into(b.astype(part.stored), wide, transpose)
-            x[...] = wide
+        target = x if b.dtype.itemsize >= part.stored.itemsize else xp.empty(x.shape, part.stored)
+        with np.errstate(all="ignore"):
+            part.solve_into(b.astype(target.dtype, copy=False), target, transpose)
+            if exponent:
+                shift(target, -exponent)
+            if target is not x:
+                x[...] = target
 
     def frozen(self) -> Preconditioner:
         """An operator with the present values, which updates of this one do not change."""
-        return type(self)(self._part, self._pattern, self.dtype, self._setup, self._backend, self._device)
+        part, exponent = self.applied
+        return type(self)(part, self._pattern, self.dtype, self._setup, self._backend, self._device, exponent)
 
     def _array(self, r: npt.ArrayLike) -> Array:
         """r as an array on the operator's device; a TypeError if it is elsewhere."""
@@ -338,12 +363,18 @@ def _view_of(operator: Preconditioner, transpose: bool, conjugate: bool) -> Any:
 
 
 def operator_of(
-    part: Part, pattern: PatternDigest, dtype: DType, setup: SetupTime, backend: Backend, array: Array
+    part: Part,
+    pattern: PatternDigest,
+    dtype: DType,
+    setup: SetupTime,
+    backend: Backend,
+    array: Array,
+    exponent: int = 0,
 ) -> Preconditioner:
-    """Assemble an operator on the device of `array`."""
+    """Assemble an operator on the device of `array`, from the part of a matrix A 2**-exponent."""
     device = getattr(array, "device", None)
     operator: Preconditioner = _class(Preconditioner, backend.name)(
-        part, pattern, dtype, setup, backend, device
+        part, pattern, dtype, setup, backend, device, exponent
     )
     return operator
 
@@ -355,6 +386,7 @@ def packed(M: Preconditioner) -> tuple[dict[str, Any], HostArrays]:
         "backend": M._backend.name,
         "dtype": str(M.dtype),
         "setup": [M._setup.milliseconds, M._setup.first],
+        "exponent": M.applied.exponent,
         "pattern": pack(M._pattern, "pattern", arrays),
         "part": pack(M._part.state(), "part", arrays),
     }
@@ -376,9 +408,9 @@ def restore(
         part = RESTORERS[kind](**fields_of_part)
     milliseconds, first = header["setup"]
     dtype = np.dtype(header["dtype"])
-    return operator_of(
-        part, pattern, dtype, SetupTime(StoredTime(milliseconds), first), backend, pattern.digest
-    )
+    setup = SetupTime(StoredTime(milliseconds), first)
+    exponent = header["exponent"]
+    return operator_of(part, pattern, dtype, setup, backend, pattern.digest, exponent)
 
 
 def _restored_backend(name: str) -> Backend:

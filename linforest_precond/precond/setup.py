@@ -10,6 +10,7 @@ from linforest_precond.gate import as_csr
 from linforest_precond.precond.operators import Preconditioner, operator_of
 from linforest_precond.precond.part import Part
 from linforest_precond.precond.pattern_digest import pattern_digest
+from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.setup_time import SetupTime
 from linforest_precond.precond.stored import stored_dtype
 
@@ -23,16 +24,17 @@ class Setup:
     Attributes
     ----------
     csr : CSR
-        The checked matrix.
+        The checked matrix, scaled by a power of two where its entries are at the edge of the number range.
     stored : dtype
         The type to store numbers in.
     """
 
-    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None):
+    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None, kind: str):
         self._matrix, self._backend = A, backend_of(A)
         self._watch = self._backend.runtime.stopwatch.Stopwatch()
-        self.csr = as_csr(A)
-        self.stored = stored_dtype(dtype, self.csr.data.dtype)
+        csr = as_csr(A)
+        self.stored = stored_dtype(dtype, csr.data.dtype)
+        self.csr, self._exponent = scaled_into_range(csr, self.stored, kind)
 
     def operator(self, part: Part) -> Preconditioner:
         """The operator that applies the part; stops the setup's stopwatch."""
@@ -42,4 +44,4 @@ class Setup:
         types = part.name, backend.name, str(self.stored), str(csr.data.dtype), str(csr.indices.dtype)
         time = SetupTime(self._watch, first=types not in _seen)
         _seen.add(types)
-        return operator_of(part, pattern, csr.data.dtype, time, backend, csr.data)
+        return operator_of(part, pattern, csr.data.dtype, time, backend, csr.data, self._exponent)

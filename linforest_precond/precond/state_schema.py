@@ -15,6 +15,7 @@ from linforest_precond.precond.schema import (
     Complaint,
     Fields,
     Flag,
+    Integer,
     Items,
     Names,
     Nested,
@@ -23,6 +24,9 @@ from linforest_precond.precond.schema import (
     Scope,
     Table,
 )
+
+# No number in double precision has a larger binary exponent, or a smaller one than its negative.
+LARGEST_EXPONENT = 1100
 
 
 def numbers_are_of_one_kind(fields: Fields, names: Names) -> Complaint:
@@ -41,7 +45,7 @@ def checked_state(kind: Any, state: Any, source: str) -> tuple[dict[str, Any], H
     Choice(*SCHEMAS).check(kind, scope.inside("kind"))
     if not isinstance(state, tuple) or [type(part) for part in state] != [dict, dict]:
         scope.fail("be a table, with a table of arrays", type(state).__name__)
-    header, arrays = state
+    header, arrays = {"exponent": 0, **state[0]}, state[1]  # older files have no exponent
     scope = Scope(source, arrays)
     header_schema(kind).check(header, scope)
     unused = arrays.keys() - scope.checked.keys()
@@ -57,6 +61,7 @@ def header_schema(kind: str) -> Table:
             "backend": Choice("cpu", "cuda"),
             "dtype": Choice(*map(str, VALUE_DTYPES)),
             "setup": Items(Real(0.0), Flag()),
+            "exponent": Integer(-LARGEST_EXPONENT, LARGEST_EXPONENT),
             "pattern": Record("Pattern", PATTERN, n="n"),
             "part": Nested(SCHEMAS[kind], n="n", value="value"),
         },

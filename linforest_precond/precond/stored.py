@@ -33,7 +33,7 @@ def stored_array(array: Array, dtype: DType) -> Array:
     # stall: for narrower types only
     if dtype.itemsize < array.dtype.itemsize and not bool(backend_of(array).xp.isfinite(stored).all()):
         raise ValueError(
-            f"A has entries too large for dtype {dtype}; scale A or leave dtype at {array.dtype}"
+            f"A's entries differ too much in size for dtype {dtype}; scale A or leave dtype at {array.dtype}"
         )
     return stored
 

@@ -11,10 +11,11 @@ import numpy as np
 from linforest_precond import solvers
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.number_range import shifted
 from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, deepest_second_visit
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
-from linforest_precond.precond.operators import Preconditioner, operator_of
+from linforest_precond.precond.operators import Applied, Preconditioner, operator_of
 from linforest_precond.records import ratio_to_finest
 from linforest_precond.sparse_output import sparse_like
 from linforest_precond.vectors import norms_of
@@ -25,13 +26,14 @@ ACCELERATORS = "cg", "fcg", "bicgstab"
 class HierarchyLevel:
     """The public view of a level: A and, on all but the last, the prolongator P and the restriction R."""
 
-    def __init__(self, level: Any, like: Any):
-        self._level, self._like = level, like
+    def __init__(self, level: Any, like: Any, exponent: int):
+        self._level, self._like, self._exponent = level, like, exponent
 
     @cached_property
     def A(self) -> Any:  # noqa: N802
         csr = self._level.csr
-        return sparse_like(self._like, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
+        data = shifted(csr.data, self._exponent) if self._exponent else csr.data
+        return sparse_like(self._like, data, csr.indices, csr.indptr, (csr.n, csr.n))
 
     @cached_property
     def P(self) -> Any:  # noqa: N802
@@ -72,7 +74,7 @@ class Hierarchy:
         self._operator = operator
         # The matrices of all levels are of this one's kind; sparse arrays for a dense A.
         self._like = _empty_like(like, operator._backend)
-        self._known_levels: tuple[Any, list[HierarchyLevel]] = None, []
+        self._known_levels: tuple[Applied | None, list[HierarchyLevel]] = None, []
 
     cycle = property(lambda self: self._part.cycle)
     stalled = property(lambda self: self._part.stalled)
@@ -83,14 +85,15 @@ class Hierarchy:
 
     @property
     def levels(self) -> list[HierarchyLevel]:
-        return self._levels_of(self._part)
+        return self._levels_of(self._operator.applied)
 
-    def _levels_of(self, part: Any) -> list[HierarchyLevel]:
+    def _levels_of(self, applied: Applied) -> list[HierarchyLevel]:
         """The levels of a part, made once for the present one: an update may replace it at any time."""
         known, levels = self._known_levels
-        if known is not part:
-            levels = [HierarchyLevel(level, self._like) for level in part.levels]
-            self._known_levels = part, levels
+        if known is not applied:
+            part: Any = applied.part
+            levels = [HierarchyLevel(level, self._like, applied.exponent) for level in part.levels]
+            self._known_levels = applied, levels
         return levels
 
     def aspreconditioner(self, cycle: str | None = None) -> Preconditioner:
@@ -107,13 +110,15 @@ class Hierarchy:
             A LinearOperator of A's library. It keeps the values it was made with when the hierarchy is
             updated.
         """
-        return self._preconditioner(self._part, cycle)
+        return self._preconditioner(self._operator.applied, cycle)
 
-    def _preconditioner(self, part: Any, cycle: str | None) -> Preconditioner:
+    def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
+        """One cycle as an operator."""
+        part: Any = applied.part
         part = part.with_cycle(self._checked_cycle(cycle))
         old = self._operator
         array = part.levels[0].csr.data
-        return operator_of(part, old._pattern, old.dtype, old._setup, old._backend, array)
+        return operator_of(part, old._pattern, old.dtype, old._setup, old._backend, array, applied.exponent)
 
     def solve(
         self,
@@ -150,7 +155,8 @@ class Hierarchy:
         residuals : list, optional
             Is overwritten by the norms of all residuals, the initial one included.
         return_info : bool
-            Also return the solver's info: 0 if converged, else the number of iterations.
+            Also return the solver's info: 0 if converged, else the number of iterations. Cycles end early,
+            with the last finite x, where a residual or x overflows.
 
         A hierarchy of lower precision than A's (`dtype`) solves with A in that precision; for A itself, pass
         `aspreconditioner` to a solver.
@@ -170,10 +176,14 @@ class Hierarchy:
         >>> residuals[-1] <= 1e-8 * residuals[0]
         True
         """
-        part = self._part  # read once: another thread may update the hierarchy meanwhile
-        M = self._preconditioner(part, cycle)
+        applied = self._operator.applied  # read once: another thread may update the hierarchy meanwhile
+        M = self._preconditioner(applied, cycle)
         if accel is None:
-            x, info, norms = repeat_cycles(part.levels[0], M, b, x0, tol, maxiter, callback)
+            part: Any = applied.part
+            cycles = self._preconditioner(Applied(part, 0), cycle)  # of the scaled matrix
+            x, info, norms = repeat_cycles(
+                part.levels[0], applied.exponent, cycles, b, x0, tol, maxiter, callback
+            )
         elif isinstance(accel, str) and accel not in ACCELERATORS:
             names = ", ".join(f'"{name}"' for name in ACCELERATORS)
             raise ValueError(f"accel must be None, {names} or a function, got {accel!r}")
@@ -182,7 +192,7 @@ class Hierarchy:
             options = {"x0": x0, "rtol": tol, "maxiter": maxiter, "M": M, "callback": callback}
             if isinstance(accel, str):
                 accel, options["history"] = getattr(solvers, accel), history
-            x, info = accel(self._levels_of(part)[0].A, b, **options)
+            x, info = accel(self._levels_of(applied)[0].A, b, **options)
             norms = self._norms(history, b)
         if residuals is not None:
             residuals[:] = norms

@@ -73,10 +73,19 @@ class LevelMatrix:
 
     @cached_property
     def inverse_diagonal(self) -> Array:
-        """D^-1; a zero on the diagonal is replaced by the sum of its row's magnitudes, or by 1."""
-        xp, diagonal, magnitudes = self.backend.xp, self.csr.diagonal, self.row_magnitudes
-        filled = xp.where(magnitudes > 0, magnitudes, 1)
-        return (1 / xp.where(diagonal != 0, diagonal, filled)).astype(self.csr.data.dtype)
+        """D^-1; a zero on the diagonal is replaced by the sum of its row's magnitudes, or by 1.
+
+        Numbers whose reciprocals overflow count as zeros.
+        """
+        xp, diagonal, tiny = self.backend.xp, self.csr.diagonal, np.finfo(self.csr.data.dtype).tiny
+        filled = self.filled_magnitudes
+        return (1 / xp.where(abs(diagonal) >= tiny, diagonal, filled)).astype(self.csr.data.dtype)
+
+    @property
+    def filled_magnitudes(self) -> Array:
+        """`row_magnitudes`, 1 where their reciprocals would overflow."""
+        magnitudes, tiny = self.row_magnitudes, np.finfo(self.csr.data.dtype).tiny
+        return self.backend.xp.where(magnitudes >= tiny, magnitudes, 1)
 
     @cached_property
     def largest_eigenvalue(self) -> float:

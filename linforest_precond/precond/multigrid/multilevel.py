@@ -28,9 +28,10 @@ from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR, ratio_to_finest
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
 
+@without_numpy_warnings
 def multilevel(
     A: MatrixLike,
     *,
@@ -128,7 +129,7 @@ def multilevel(
         postsmooth=postsmooth, weights=weights, strength=strength, seed=seed,
     )  # fmt: skip
     check_cycle(cycle)
-    setup = Setup(A, dtype)
+    setup = Setup(A, dtype, "multilevel")
     stored, finest = setup.stored, LevelMatrix(setup.csr)
     fine_levels, last, stall = coarsen_until_small(
         finest,

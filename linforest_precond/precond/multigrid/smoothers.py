@@ -210,8 +210,7 @@ def _l1_weights(matrix: LevelMatrix) -> Array:
     Baker, Falgout, Kolev & Yang, "Multigrid smoothers for ultraparallel computing" (2011),
     doi:10.1137/100798806.
     """
-    xp, diagonal, magnitudes = matrix.backend.xp, matrix.csr.diagonal, matrix.row_magnitudes
-    filled = xp.where(magnitudes > 0, magnitudes, 1)
+    xp, diagonal, filled = matrix.backend.xp, matrix.csr.diagonal, matrix.filled_magnitudes
     return (1 / xp.where(diagonal.real < 0, -filled, filled)).astype(matrix.csr.data.dtype)
 
 

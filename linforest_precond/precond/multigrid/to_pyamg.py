@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.number_range import shifted
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 
@@ -17,28 +18,30 @@ def pyamg_solver(hierarchy: Any) -> Any:
     import pyamg
     import scipy.sparse
 
-    part, levels = hierarchy._part, []
-    for shown, level in zip(hierarchy.levels, part.levels):
+    applied, levels = hierarchy._operator.applied, []
+    part, exponent = applied
+    for shown, level in zip(hierarchy._levels_of(applied), part.levels):
         copy = pyamg.MultilevelSolver.Level()
         copy.A = scipy.sparse.csr_matrix(shown.A)
         if level.transfer is not None:
             copy.P, copy.R = (scipy.sparse.csr_matrix(matrix) for matrix in (shown.P, shown.R))
-            copy.presmoother = PyamgSmoother(level, part.options.presmooth)
-            copy.postsmoother = PyamgSmoother(level, part.options.postsmooth)
+            copy.presmoother = PyamgSmoother(level, part.options.presmooth, exponent)
+            copy.postsmoother = PyamgSmoother(level, part.options.postsmooth, exponent)
         levels.append(copy)
     return pyamg.MultilevelSolver(levels, coarse_solver="pinv")
 
 
 class PyamgSmoother:
-    """A level's smoother with the signature that PyAMG calls."""
+    """A level's smoother as PyAMG calls it; the level's matrix is PyAMG's times 2**-exponent."""
 
-    def __init__(self, level: Level, sweeps: int):
-        self.level, self.sweeps = level, sweeps
+    def __init__(self, level: Level, sweeps: int, exponent: int):
+        self.level, self.sweeps, self.exponent = level, sweeps, exponent
 
     def __call__(self, A: Any, x: Any, b: Any) -> None:
         level, dtype = self.level, self.level.csr.data.dtype
         vectors = LevelVectors(level.csr, level.matrix, 1, dtype, transpose=False, definite=False)
         own_x, own_b = (np.ascontiguousarray(vector).reshape(-1, 1) for vector in (x, b))
+        own_b = shifted(own_b, -self.exponent) if self.exponent else own_b
         other = np.empty_like(own_x)
         smoother = level.smoother
         assert smoother is not None

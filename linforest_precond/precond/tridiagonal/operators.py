@@ -40,10 +40,12 @@ from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+from linforest_precond.user_warnings import without_numpy_warnings
 
 ORDERINGS = "forest", "original", "rcm"
 
 
+@without_numpy_warnings
 def tridiagonal(
     A: MatrixLike,
     ordering: str | Forest | npt.ArrayLike = "forest",
@@ -96,11 +98,12 @@ def tridiagonal(
         raise ValueError(
             f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
         )
-    setup = Setup(A, dtype)
+    setup = Setup(A, dtype, "tridiagonal")
     part = scalar_part(setup.csr, setup.stored, ordering, options)
     return setup.operator(part)
 
 
+@without_numpy_warnings
 def block_tridiagonal(
     A: MatrixLike,
     block_size: int = 2,
@@ -146,7 +149,7 @@ def block_tridiagonal(
     ((2, 2), (1, 1))
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
-    setup = Setup(A, dtype)
+    setup = Setup(A, dtype, "block_tridiagonal")
     part = block_part(setup.csr, setup.stored, candidates)
     return setup.operator(part)
 
@@ -313,6 +316,8 @@ def _repairs(solver: TridiagonalSolver) -> str:
         found.append("off-diagonal entries clipped to make it positive definite")
     if solver.lifted:
         found.append(f"{solver.lifted:,} pivots perturbed")
+    if solver.regularized:
+        found.append(f"{solver.regularized:,} rows regularized")
     if not solver.positive_definite:
         found.append("not known to be positive definite: not for CG")
     return "; ".join(found) or "none"

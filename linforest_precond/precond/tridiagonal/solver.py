@@ -11,9 +11,10 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.gate import value_dtype
+from linforest_precond.precond.tridiagonal.growth import REPAIRS, Triple, overflowing_rows
 from linforest_precond.printing import as_table, numbers_of
 from linforest_precond.records import Bands
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
 BLOCK_SIZES = (1, 2, 4)
 
@@ -26,7 +27,9 @@ class TridiagonalSolver:
     its row; and rounding errors do not grow in the sweeps. Other systems are solved with pivoting.
 
     A tiny pivot is perturbed to +-sqrt(eps) times its row's norm (to 1 in an empty row), with one warning:
-    the system is singular, and a nearby one is solved.
+    the system is singular, and a nearby one is solved. Where its solutions overflow, because they grow from
+    row to row, +-sqrt(eps) times its row's norm is added to each diagonal entry of the segment; if that does
+    not help, the segment's couplings are dropped.
 
     Parameters
     ----------
@@ -50,6 +53,8 @@ class TridiagonalSolver:
         Whether solves need pivoting.
     lifted : int
         Number of tiny pivots that were perturbed.
+    regularized : int
+        Number of (block) rows whose diagonals were shifted, or couplings dropped.
     clipped : bool
         Whether couplings were clipped.
     symmetric, hermitian, positive_definite : bool
@@ -73,6 +78,7 @@ class TridiagonalSolver:
     dtype: DType
     pivoted: bool
     lifted: int
+    regularized: int
     clipped: bool
     symmetric: bool
     hermitian: bool
@@ -82,6 +88,7 @@ class TridiagonalSolver:
     def __init__(self, lower: Array, diagonal: Array, upper: Array, *, make_definite: bool = False) -> None:
         self._factor(*_checked_bands(lower, diagonal, upper, blocks=False), make_definite=make_definite)
 
+    @without_numpy_warnings
     def _factor(self, lower: Array, diagonal: Array, upper: Array, make_definite: bool) -> None:
         """Compute the pivots, clip couplings where needed, and decide whether solves need pivoting."""
         backend = backend_of(diagonal)
@@ -97,11 +104,9 @@ class TridiagonalSolver:
         perturbed = found[PivotFinding.PERTURBED]
         method: Any = rooms.sweeps.Sweeps(lower, inverse, upper, self.symmetric) if _is_safe(found) else None
         self.pivoted = method is None or not method.keep_digits(diagonal)
-        if self.pivoted and diagonal.ndim == 1:
-            diagonal, perturbed = _perturb_singular(lower, diagonal, upper, inverse)
-            method = rooms.pivoting.Pivoted(lower, diagonal, upper, perturbed)
-        elif self.pivoted:
-            method = rooms.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, perturbed)
+        self.regularized = 0
+        if self.pivoted:
+            method, self.regularized = _pivoted((lower, diagonal, upper), inverse, perturbed)
         self._backend, self._solver = backend, method
         self.block_size = diagonal.shape[1] if diagonal.ndim == 3 else 1
         self.n = diagonal.shape[0] * self.block_size
@@ -111,12 +116,13 @@ class TridiagonalSolver:
         self.positive_definite = _is_definite(found)
         held = () if self.pivoted else (lower, inverse, upper)
         self.nbytes = method.nbytes_extra + sum(array.nbytes for array in held)
-        if self.lifted:
-            warn_user(
-                f"{self.lifted} of the tridiagonal system's pivots were tiny and have been perturbed: it is "
-                "numerically singular, and a nearby system is solved instead"
-            )
+        if self.lifted or self.regularized:
+            repair = f"{self.lifted} of the tridiagonal system's pivots were tiny and have been perturbed"
+            if self.regularized:
+                repair = f"{self.regularized} rows of the tridiagonal system have been regularized"
+            warn_user(f"{repair}: it is numerically singular, and a nearby system is solved instead")
 
+    @without_numpy_warnings
     def solve(self, b: Array, *, transpose: bool = False) -> Array:
         """Solve for one or many right-hand sides.
 
@@ -172,6 +178,7 @@ class TridiagonalSolver:
             ("matrix", kind + (", couplings clipped" if self.clipped else "")),
             ("method", "with pivoting" if self.pivoted else "two sweeps, no pivoting"),
             ("pivots perturbed", f"{self.lifted:,}"),
+            *([("rows regularized", f"{self.regularized:,}")] if self.regularized else []),
             ("bytes", f"{self.nbytes:,}"),
         )
 
@@ -216,6 +223,30 @@ def solver_of(bands: Bands) -> TridiagonalSolver:
     solver = kind.__new__(kind)
     solver._factor(bands.lower, bands.diagonal, bands.upper, make_definite=True)
     return solver
+
+
+def _pivoted(bands: Triple, inverse: Array, perturbed: int) -> tuple[Any, int]:
+    """The solver with pivoting, and the number of rows that had to be regularized."""
+    factor, method = backend_of(inverse).tridiagonal.pivots.factor, _pivoted_method(bands, inverse, perturbed)
+    regularized = 0
+    for repair in REPAIRS:
+        rows = overflowing_rows(method, bands) if method.perturbed else None
+        if rows is None:
+            break
+        regularized = int(rows.sum())  # stall: reported to the user
+        bands = repair(bands, rows)
+        inverse, report = factor(*bands)
+        perturbed = numbers_of(report)[PivotFinding.PERTURBED]  # stall: the same after the repair
+        method = _pivoted_method(bands, inverse, perturbed)
+    return method, regularized
+
+
+def _pivoted_method(bands: Triple, inverse: Array, perturbed: int) -> Any:
+    rooms, (lower, diagonal, upper) = backend_of(inverse).tridiagonal, bands
+    if diagonal.ndim == 3:
+        return rooms.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, perturbed)
+    diagonal, perturbed = _perturb_singular(lower, diagonal, upper, inverse)
+    return rooms.pivoting.Pivoted(lower, diagonal, upper, perturbed)
 
 
 def _perturb_singular(lower: Array, diagonal: Array, upper: Array, inverse: Array) -> tuple[Array, int]:

@@ -153,9 +153,10 @@ class KrylovSpace:
         if self.x_true is None or not self.unmeasured:
             return
         error = self["error"]
-        np.subtract(self["x"], self.x_true, out=error, casting="same_kind")
-        if half:
-            error += np.array(self.alpha) * self["phat"]
+        with np.errstate(all="ignore"):
+            np.subtract(self["x"], self.x_true, out=error, casting="same_kind")
+            if half:
+                error += np.array(self.alpha) * self["phat"]
         sums = self._sums((("error", "error"),), self.unmeasured)
         for column in self.unmeasured:
             self.errors[-1][column] = root(sums[column][0])
@@ -223,8 +224,9 @@ class KrylovSpace:
         """Add alpha phat to the x of columns that converged at the half step."""
         for column in range(self.columns):
             if self.statuses[column] == HALF:
-                # alpha as an array: NumPy would round a scalar to single precision before the product.
-                self["x"][:, column] += np.array([self.alpha[column]]) * self["phat"][:, column]
+                with np.errstate(all="ignore"):
+                    # alpha as an array: NumPy would round a scalar to single precision before the product.
+                    self["x"][:, column] += np.array([self.alpha[column]]) * self["phat"][:, column]
                 self.iterations[column] += 1
                 self._set_status(column, CONVERGED)
         if not self.running:
@@ -343,6 +345,8 @@ class KrylovSpace:
         if tt == 0 or size(tr) <= self.eps * root(tt) * self.norm[column]:
             return OMEGA
         self.omega[column] = tr / tt
+        if self.omega[column] == 0:  # it underflowed
+            return OMEGA
         return self._set_coefficient("omega", column, self.omega[column])
 
     def _scalar_bicgstab_step(self, column, norm2, rho):

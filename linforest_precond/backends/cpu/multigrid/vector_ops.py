@@ -223,7 +223,7 @@ def settle_first(partials, scalars):
         for chunk in range(1, partials.shape[0]):
             curvature += partials[chunk, 0, column]
             along += partials[chunk, 1, column]
-        usable = curvature.real > 0 and np.isfinite(curvature.real)
+        usable = curvature.real > 0 and np.isfinite(curvature.real) and np.isfinite(along)
         scalars[FIRST, column] = along / curvature.real if usable else 1.0
         scalars[SECOND, column] = 0.0
         scalars[CURVATURE, column] = curvature.real if usable else 0.0
@@ -242,8 +242,10 @@ def settle_second(partials, scalars):
             continue
         left = curvature.real - (mixed.real * mixed.real + mixed.imag * mixed.imag) / first
         if left > 1e-14 * curvature.real:
-            scalars[SECOND, column] = along / left
-            scalars[FIRST, column] -= np.conj(mixed) * (along / left) / first
+            second = along / left
+            factor = scalars[FIRST, column] - np.conj(mixed) * second / first
+            if np.isfinite(second) and np.isfinite(factor):
+                scalars[SECOND, column], scalars[FIRST, column] = second, factor
 
 
 @kernel(parallel=True)

@@ -33,14 +33,20 @@ struct KrylovSpace {
 __device__ __forceinline__ double not_a_number() { return __longlong_as_double(0x7ff8000000000000ll); }
 __device__ __forceinline__ bool is_nonfinite(Scalar a) { return !is_finite(a); }
 
+// Sets alpha, beta or omega of a column, and the status where it is not finite: vectors then keep their values.
+__device__ __forceinline__ void set_coefficient(const KrylovSpace& space, ScalarSlot slot, int c, Scalar value) {
+    space.scalar(slot, c) = value;
+    if (is_nonfinite(value)) space.status(c) = STATUS_NONFINITE;
+}
+
 // Sets rho = <r, z> and beta = numerator / (the previous rho), 0 for the first direction.
 __device__ __forceinline__ void set_rho(const KrylovSpace& space, int c, Scalar rho, Scalar numerator) {
     double& status = space.status(c);
     if (is_nonfinite(rho)) status = STATUS_NONFINITE;
     else if (!(*(double*)&rho > 0)) status = STATUS_INDEFINITE;
     else {
-        space.scalar(SCALAR_BETA, c) =
-            space.number(NUMBER_FRESH, c) ? Scalar{} : over(numerator, space.scalar(SCALAR_RHO, c));
+        const bool fresh = space.number(NUMBER_FRESH, c);
+        set_coefficient(space, SCALAR_BETA, c, fresh ? Scalar{} : over(numerator, space.scalar(SCALAR_RHO, c)));
         space.scalar(SCALAR_RHO, c) = rho;
         space.number(NUMBER_FRESH, c) = 0;
     }
@@ -94,7 +100,7 @@ __device__ void scalar_step(const KrylovSpace& space, ScalarStep step, int c, co
     case STEP_CG_CURVATURE:
         if (is_nonfinite(sums[0])) status = STATUS_NONFINITE;
         else if (!(*(double*)&sums[0] > 0)) status = STATUS_INDEFINITE;
-        else space.scalar(SCALAR_ALPHA, c) = over(rho, sums[0]);
+        else set_coefficient(space, SCALAR_ALPHA, c, over(rho, sums[0]));
         break;
     case STEP_CG_STEP:
         space.iteration(c) += 1;
@@ -105,7 +111,7 @@ __device__ void scalar_step(const KrylovSpace& space, ScalarStep step, int c, co
     case STEP_BICGSTAB_ALPHA:
         if (is_nonfinite(sums[0])) status = STATUS_NONFINITE;
         else if (length(sums[0]) == 0) status = STATUS_OMEGA;
-        else space.scalar(SCALAR_ALPHA, c) = over(rho, sums[0]);
+        else set_coefficient(space, SCALAR_ALPHA, c, over(rho, sums[0]));
         break;
     case STEP_BICGSTAB_HALF_STEP:
         if (!isfinite(norm2)) status = STATUS_NONFINITE;
@@ -115,7 +121,8 @@ __device__ void scalar_step(const KrylovSpace& space, ScalarStep step, int c, co
         const double square = *(double*)&sums[1];
         if (is_nonfinite(sums[0]) || !isfinite(square)) status = STATUS_NONFINITE;
         else if (square == 0 || length(sums[0]) <= space.epsilon * sqrt(square) * sqrt(norm2)) status = STATUS_OMEGA;
-        else space.scalar(SCALAR_OMEGA, c) = over(sums[0], scalar_of(square));
+        else set_coefficient(space, SCALAR_OMEGA, c, over(sums[0], scalar_of(square)));
+        if (status == STATUS_RUNNING && length(space.scalar(SCALAR_OMEGA, c)) == 0) status = STATUS_OMEGA;  // underflow
         break;
     }
     case STEP_BICGSTAB_STEP: {
@@ -125,11 +132,11 @@ __device__ void scalar_step(const KrylovSpace& space, ScalarStep step, int c, co
         if (is_nonfinite(sums[1])) status = STATUS_NONFINITE;
         else if (length(sums[1]) <= least) status = STATUS_RHO;
         else {
-            space.scalar(SCALAR_BETA, c) =
-                over(sums[1], rho) * over(space.scalar(SCALAR_ALPHA, c), space.scalar(SCALAR_OMEGA, c));
+            set_coefficient(space, SCALAR_BETA, c,
+                            over(sums[1], rho) * over(space.scalar(SCALAR_ALPHA, c), space.scalar(SCALAR_OMEGA, c)));
             rho = sums[1];
             space.number(NUMBER_FRESH, c) = 0;
-            if (space.iteration(c) >= space.most_iterations) status = STATUS_LIMIT;
+            if (status == STATUS_RUNNING && space.iteration(c) >= space.most_iterations) status = STATUS_LIMIT;
         }
         break;
     }

@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (!add_up<2>(sums, own, totals)) return;
     for (int i = threadIdx.x; i < sums.columns; i += THREADS) {
         const double curvature = real_of(totals[2 * i]);
-        const bool usable = is_positive(curvature);
+        const bool usable = is_positive(curvature) && is_finite(totals[2 * i + 1]);
         scalars[FIRST * sums.columns + i] = usable ? over(totals[2 * i + 1], scalar_of(curvature)) : scalar_of(1);
         scalars[SECOND * sums.columns + i] = scalar_of(0);
         scalars[CURVATURE * sums.columns + i] = scalar_of(usable ? curvature : 0);
@@ -166,9 +166,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         const double left = first > 0 ? curvature - real_of(conjugate(mixed) * mixed) / first : 0;
         if (!(left > 1e-14 * curvature)) continue;
         const Scalar second = over(totals[3 * i + 2], scalar_of(left));
+        Scalar& first_factor = scalars[FIRST * sums.columns + i];
+        const Scalar factor = first_factor - over(conjugate(mixed) * second, scalar_of(first));
+        if (!is_finite(second) || !is_finite(factor)) continue;
         scalars[SECOND * sums.columns + i] = second;
-        Scalar& factor = scalars[FIRST * sums.columns + i];
-        factor = factor - over(conjugate(mixed) * second, scalar_of(first));
+        first_factor = factor;
     }
 }
 

@@ -1,0 +1,115 @@
+"""The range of floating-point numbers: exponents of largest magnitudes, exact scaling by powers of two."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import backend_of
+from linforest_precond.records import CSR
+from linforest_precond.subnormals import magnitude_bits
+
+# Below the exponent of every number: that of 0.
+NO_EXPONENT = -10_000
+# Solvers scale systems whose largest numbers have exponents beyond these, by the bytes of a real number:
+# inside, no inner product of vectors and of products with A overflows or underflows. (They are in double
+# precision.)
+SOLVER_LIMIT = {4: 40, 8: 200}
+
+
+def exponent_of(values: Array) -> int:
+    """The binary exponent e of the largest magnitude m, 2**(e - 1) <= m < 2**e; `NO_EXPONENT` for zeros.
+
+    The magnitude of a complex number counts as the larger one of its parts'.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.number_range import exponent_of
+    >>> exponent_of(np.array([0.75, -4.0])), exponent_of(np.array([5e-324]))
+    (3, -1073)
+    """
+    return int(column_exponents(values.reshape(-1, 1))[0])
+
+
+def column_exponents(columns: Array) -> Any:
+    """`exponent_of` of each column of an (n, k) array, as an array on the host."""
+    xp = backend_of(columns).xp
+    if not columns.size:
+        return np.full(columns.shape[1], NO_EXPONENT)
+    bits = magnitude_bits(_real_parts(columns)).max(axis=(0, 2))
+    on_host = bits if xp is np else bits.get()  # stall: decides whether the numbers are scaled
+    largest = on_host.view(columns.real.dtype).astype(np.float64)
+    return np.where(largest > 0, np.frexp(largest)[1], NO_EXPONENT)
+
+
+def shifted(values: Array, exponent: Any) -> Array:
+    """values * 2**exponent: exact, but for numbers that leave the range. One exponent, or one per column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.number_range import shifted
+    >>> shifted(np.array([5e-324, -1e-323]), 1074).tolist()
+    [1.0, -2.0]
+    """
+    xp = backend_of(values).xp
+    columns = values.reshape(len(values), -1 if values.size else 0)
+    parts, power = _real_parts(columns), xp.asarray(exponent, dtype=np.int32).reshape(-1, 1)
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = xp.ldexp(parts, power)
+        if parts.dtype == np.float32:  # subnormal numbers count as 0 in CuPy's functions
+            bits = magnitude_bits(parts)
+            subnormal = xp.ldexp(bits.astype(np.float64), power - 149).astype(np.float32)
+            scaled = xp.where(bits < 2**23, xp.copysign(subnormal, parts), scaled)
+    return xp.ascontiguousarray(scaled).view(values.dtype).reshape(values.shape)
+
+
+def shift(values: Array, exponent: int) -> None:
+    """Multiply by 2**exponent in place, as `shifted`; nothing is allocated."""
+    xp = backend_of(values).xp
+    with np.errstate(over="ignore", under="ignore"):
+        for part in (values.real, values.imag) if values.dtype.kind == "c" else (values,):
+            xp.ldexp(part, np.int32(exponent), out=part)
+
+
+def exponent_outside(csr: CSR, low: int, high: int) -> int | None:
+    """The exponent of a matrix's largest entry where it is below `low` or above `high`, None elsewhere.
+
+    The sum of the off-diagonal magnitudes, which is known, bounds the largest one: all entries are read only
+    where the bounds do not decide.
+    """
+    diagonal = exponent_of(csr.diagonal)
+    total = math.frexp(csr.total_weight)[1] if csr.total_weight else NO_EXPONENT
+    least, most = max(diagonal, total - csr.nnz.bit_length()), max(diagonal, total)
+    if csr.scale == 1.0 and low <= least and most <= high:
+        return None
+    found = exponent_of(csr.data)
+    return None if low <= found <= high or found == NO_EXPONENT else found
+
+
+def solver_limit(dtype: DType) -> int:
+    """The exponent beyond which solvers scale numbers of a type."""
+    return SOLVER_LIMIT[np.finfo(dtype).bits // 8]
+
+
+def exponents_outside(columns: Array, norms: Any) -> Any:
+    """`column_exponents` where they are beyond the solvers' limit, 0 elsewhere.
+
+    The columns are read only where their norms do not decide.
+    """
+    limit = solver_limit(columns.dtype)
+    if ((norms >= 2.0**-limit) & (norms <= 2.0**limit)).all():
+        return np.zeros(norms.shape, np.int64)
+    found = column_exponents(columns)
+    return np.where((abs(found) > limit) & (found != NO_EXPONENT), found, 0)
+
+
+def _real_parts(columns: Array) -> Array:
+    """The parts of an (n, k) array's numbers, (n, k, 1) or (n, k, 2)."""
+    xp = backend_of(columns).xp
+    parts: Array = xp.ascontiguousarray(columns).view(columns.real.dtype)
+    return parts.reshape(*columns.shape, -1 if columns.size else 1)

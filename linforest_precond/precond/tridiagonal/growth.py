@@ -1,0 +1,83 @@
+"""Singular (block) tridiagonal systems whose solutions would grow from row to row until they overflow.
+
+Elimination finds a singular segment at its last rows, and perturbs a pivot there. The solution then has a
+large multiple of the null vector, scaled to 1 in the perturbed row. Where the null vector decays towards that
+row, it overflows, though the matrix is well conditioned but for the null vector. Segments whose solutions
+overflow are regularized: first their whole diagonal is shifted, which reaches the null vector wherever it is
+large; where that is not enough, their couplings are dropped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+
+Triple = tuple[Array, Array, Array]
+
+
+def overflowing_rows(method: Any, bands: Triple) -> Array | None:
+    """A mask of the (block) rows of all segments whose solutions overflow; None where there are none.
+
+    A right-hand side of the size of the rows is solved for. Its solution counts as an overflow beyond the
+    square root of the largest number, which leaves as much room for larger ones.
+    """
+    xp, diagonal = backend_of(bands[1]).xp, bands[1]
+    if not diagonal.size:
+        return None
+    sizes = xp.repeat(row_sizes(bands), diagonal.shape[1] if diagonal.ndim == 3 else 1)
+    # Different numbers between 1/2 and 3/2, by multiplicative hashing.
+    numbers = (xp.arange(1, sizes.size + 1, dtype=np.uint32) * np.uint32(2654435769)).astype(np.float64)
+    right = (sizes * (numbers / 2.0**32 + 0.5)).astype(diagonal.dtype).reshape(-1, 1)
+    largest, bad = 2.0 ** (np.finfo(diagonal.dtype).maxexp // 2), xp.zeros(diagonal.shape[0], bool)
+    for transpose in (False, True):
+        x = xp.empty_like(right)
+        with np.errstate(all="ignore"):
+            method.solve(right, x, None, transpose)
+            bad |= ~(abs(x) <= largest).reshape(diagonal.shape[0], -1).all(axis=1)
+    return _whole_segments(bad, bands) if bool(bad.any()) else None  # stall: decides how the system is solved
+
+
+def shift_diagonal(bands: Triple, rows: Array) -> Triple:
+    """The bands with +-sqrt(eps) times the rows' norms added to the diagonals of some (block) rows."""
+    lower, diagonal, upper = bands
+    xp, b = backend_of(diagonal).xp, diagonal.shape[1] if diagonal.ndim == 3 else 1
+    blocks, sizes = diagonal.copy().reshape(-1, b, b), row_sizes(bands)
+    shift = xp.where(rows, np.sqrt(np.finfo(diagonal.dtype).eps) * xp.where(sizes > 0, sizes, 1), 0)
+    for r in range(b):
+        own = blocks[:, r, r]
+        blocks[:, r, r] = own + xp.where(own.real < 0, -shift, shift).astype(diagonal.dtype)
+    return lower, blocks.reshape(diagonal.shape), upper
+
+
+def drop_couplings(bands: Triple, rows: Array) -> Triple:
+    """The bands without the couplings of some (block) rows, which are whole segments."""
+    lower, diagonal, upper = bands
+    kept = (~rows).astype(diagonal.dtype).reshape(-1, *[1] * (diagonal.ndim - 1))
+    return lower * kept, diagonal, upper * kept
+
+
+REPAIRS = shift_diagonal, drop_couplings
+
+
+def row_sizes(bands: Triple) -> Array:
+    """The largest magnitude of each (block) row."""
+    xp = backend_of(bands[1]).xp
+    with np.errstate(all="ignore"):
+        sizes = [abs(band).reshape(band.shape[0], -1).max(axis=1) for band in bands]
+    return xp.minimum(xp.maximum(xp.maximum(*sizes[:2]), sizes[2]), np.finfo(bands[1].dtype).max)
+
+
+def _whole_segments(bad: Array, bands: Triple) -> Array:
+    """The rows of all segments that have a bad one; a segment ends where the couplings both ways vanish."""
+    xp, (lower, _, upper) = backend_of(bad).xp, bands
+    coupled = [(band != 0).reshape(band.shape[0], -1).any(axis=1) for band in (lower, upper)]
+    first = xp.ones(bad.size, bool)
+    first[1:] = ~(coupled[0][1:] | coupled[1][:-1])
+    segments = xp.cumsum(first) - 1
+    found = xp.zeros(bad.size, bool)
+    found[segments[bad]] = True
+    return found[segments]
