@@ -35,7 +35,7 @@ def check_shape(A: Any, backend: Backend, name: str = "A") -> None:
 
 
 def check_arrays(A: Any, backend: Backend, name: str = "A") -> None:
-    """Refuse a sparse matrix whose arrays are not arrays, have other dimensions, or indices of another kind."""
+    """Refuse a sparse matrix whose arrays are none, have other dimensions, or indices of another kind."""
     for field, (dimensions, is_index) in ARRAYS.get(getattr(A, "format", None), {}).items():
         array = getattr(A, field, None)
         if not isinstance(array, backend.xp.ndarray):
@@ -61,7 +61,9 @@ def check_pointers(A: Any, rows: int, name: str) -> None:
     if A.indptr.size != rows + 1:
         raise ValueError(f"{name}.indptr must have {rows + 1} entries, got {A.indptr.size}")
     if rows == 0 and A.indices.size:
-        raise ValueError(f"{name}.indices must be empty where {name} has no rows, got {A.indices.size} entries")
+        raise ValueError(
+            f"{name}.indices must be empty where {name} has no rows, got {A.indices.size} entries"
+        )
 
 
 def check_coordinates(rows: Array, cols: Array, values: Array, n: int, name: str = "A") -> None:

@@ -1,4 +1,4 @@
-"""The stored entries of COO, BSR, DIA, LIL and DOK matrices as triplets, by conversions that check every index.
+"""The stored entries of COO, BSR, DIA, LIL and DOK matrices as triplets, with every index checked.
 
 SciPy's own conversions trust the arrays, and some are compiled: a broken matrix would end the process. The
 coordinates are copies, so that another thread that changes the matrix cannot invalidate them afterwards.
@@ -40,7 +40,9 @@ def _blocks(A: Any, xp: Any, name: str) -> Triplets:
     data, n = A.data, A.shape[0]
     count, height, width = data.shape
     if not height or not width or n % height or n % width:
-        raise ValueError(f"{name}.data must hold blocks whose sides divide {n}, got {height} x {width} blocks")
+        raise ValueError(
+            f"{name}.data must hold blocks whose sides divide {n}, got {height} x {width} blocks"
+        )
     check_pointers(A, n // height, name)
     indptr, indices = xp.array(A.indptr, np.int64), xp.array(A.indices, np.int64)
     if indices.size != count:
@@ -57,7 +59,7 @@ def _blocks(A: Any, xp: Any, name: str) -> Triplets:
 
 
 def _diagonals(A: Any, xp: Any, name: str) -> Triplets:
-    """DIA: row by row, without zeros; ``data[k, j]`` is the entry of column j on the diagonal ``offsets[k]``."""
+    """DIA: row by row, without zeros; ``data[k, j]`` is in column j, on the diagonal ``offsets[k]``."""
     data, n, offsets = A.data, A.shape[0], xp.array(A.offsets, np.int64)
     if offsets.size != data.shape[0]:
         raise ValueError(

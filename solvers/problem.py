@@ -95,7 +95,9 @@ def checked(
     norms = norms_of(columns, inner)
     return Problem(
         backend=backend,
-        product=backend.krylov.spmv.Product(A if matrix is None else matrix, dtype, is_csr=matrix is not None),
+        product=backend.krylov.spmv.Product(
+            A if matrix is None else matrix, dtype, is_csr=matrix is not None
+        ),
         preconditioning=backend.krylov.spmv.Preconditioning(
             _checked_matrix(M), dtype, in_place=isinstance(M, InPlaceOperator)
         ),

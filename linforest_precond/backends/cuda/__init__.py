@@ -28,7 +28,7 @@ __all__ = [
 name = "cuda"
 # The number of a half-edge (two per vertex) and a flag share 32 bits (kernels/forest/ranking_stages.cuh).
 max_rows = 2**30 - 1
-# The kernels of tridiagonal and Jacobi setups and of the solvers' products check the indices that they follow.
+# The kernels of tridiagonal and Jacobi setups and of the solvers' products check indices that they follow.
 checks_shared_indices = True
 
 

@@ -1,4 +1,4 @@
-"""Factors and forests that users give back: their arrays are copied and checked before kernels follow them."""
+"""Factors and forests that users give back: their arrays are copied and checked, then kernels follow them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ class HierarchyLevel:
     @cached_property
     def A(self) -> Any:  # noqa: N802
         csr = self._level.csr
-        return sparse_like(self._like, *map(handed_out, (csr.data, csr.indices, csr.indptr)), (csr.n, csr.n))
+        data, indices, indptr = map(handed_out, (csr.data, csr.indices, csr.indptr))
+        return sparse_like(self._like, data, indices, indptr, (csr.n, csr.n))
 
     @cached_property
     def P(self) -> Any:  # noqa: N802
@@ -51,8 +52,8 @@ class HierarchyLevel:
         if transfer is None:
             raise AttributeError(f"{letter}: the last level has no {name}")
         matrix = getattr(transfer, f"{name}_csr")(self._level.csr.data.dtype)
-        arrays = map(handed_out, (matrix.data, matrix.indices, matrix.indptr))
-        return sparse_like(self._like, *arrays, (matrix.n, matrix.width))
+        indptr, indices, data = map(handed_out, matrix.arrays)
+        return sparse_like(self._like, data, indices, indptr, (matrix.n, matrix.width))
 
 
 class Hierarchy:

@@ -41,7 +41,7 @@ __device__ __forceinline__ void each_entry_product(const Matrix& matrix, const V
     }
 #else
     each_product<false>(matrix.indptr, matrix.indices, matrix.data, matrix.rows, x,
-                 [&](i64 row, VALUE sum) { take(row, row, sum); });
+                        [&](i64 row, VALUE sum) { take(row, row, sum); });
 #endif
 }
 
