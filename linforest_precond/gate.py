@@ -17,7 +17,6 @@ from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.returns import PatternScan
 from linforest_precond.formats import (
-    as_matrix,
     as_square_matrix,
     canonical_csr,
     csr_arrays,
@@ -123,8 +122,8 @@ def as_csgraph(A: MatrixLike | CSR, name: str = "A") -> CSR:
     if isinstance(A, CSR):
         dtype, matrix = A.data.dtype, A
     else:
-        xp = backend_of(A).xp
-        matrix = as_matrix(A, xp, name)
+        backend = backend_of(A)
+        xp, matrix = backend.xp, as_square_matrix(A, backend, name)
         dtype = matrix.dtype
         if isinstance(matrix, xp.ndarray) and dtype.kind == "f":
             matrix = xp.where(xp.isfinite(matrix), matrix, dtype.type(0))
@@ -243,13 +242,15 @@ def as_stored(A: MatrixLike) -> Any:
     major = {"csr": "row", "csc": "column"}.get(matrix.format)
     if major is None:
         rows, cols, values = stored_entries(matrix, backend.xp)
+        values = _as_numbers(values)
         summed = array_modules(backend.name)[1].coo_matrix((values, (rows, cols)), shape=matrix.shape).tocsr()
         return backend.matrix.entries.rows_of(summed.indptr, summed.indices.size), summed.indices, summed.data
     indptr, indices = index_arrays(matrix, backend)
     scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
     check_indices(scan, indptr, indices, backend, major=major)
     majors = backend.matrix.entries.rows_of(indptr, indices.size)
-    return (majors, indices, matrix.data) if major == "row" else (indices, majors, matrix.data)
+    values = _as_numbers(matrix.data)
+    return (majors, indices, values) if major == "row" else (indices, majors, values)
 
 
 def checked_csr(indptr: Array, indices: Array, data: Array, name: str = "A") -> CSR:
@@ -275,6 +276,13 @@ def value_dtype(name: str, dtype: npt.DTypeLike) -> DType:
             f"become float64), got {dtype}; convert it with {name}.astype(...)"
         )
     return dtype
+
+
+def _as_numbers(values: Array) -> Array:
+    """Values of any type that sparse matrices can hold."""
+    if values.dtype.kind not in "biufc" or values.dtype == np.float16:
+        raise TypeError(f"A must hold numbers of a type that sparse matrices support, got {values.dtype}")
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
 def _checked_pattern(indptr: Array, indices: Array, backend: Backend) -> tuple[Array, Array, PatternScan]:

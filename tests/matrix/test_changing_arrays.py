@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from broken_matrices import DOORS
 
 import linforest_precond as lf
@@ -37,28 +39,26 @@ def test_every_door_beside_a_thread_that_changes_the_matrix(door):
 @pytest.mark.parametrize("solver", ["cg", "bicgstab", "fcg"])
 @pytest.mark.parametrize("columns", [1, 3])
 def test_a_callback_that_changes_the_matrix(backend, solver, columns):
-    A, M = (backend.csr(lf.matrices.poisson((30, 30))) for _ in range(2))
-    M.data[...] = M.data + 8.0
-    wanted = backend.csr(lf.matrices.poisson((30, 30)))
+    matrix = lf.matrices.poisson((30, 30))
+    shifted = sp.csr_array(matrix + 8 * sp.eye_array(900))
+    A, M = backend.csr(matrix.copy()), backend.csr(shifted.copy())
     b = backend.array(np.random.default_rng(0).random((900, columns)))
     calls = []
 
     def scramble(_):
         calls.append(None)
         rng = np.random.default_rng(len(calls))
-        for matrix in (A, M):
-            for array in (matrix.indices, matrix.indptr):
+        for changed in (A, M):
+            for array in (changed.indices, changed.indptr):
                 array[...] = backend.array(rng.integers(-(2**31), 2**31 - 1, array.size).astype(array.dtype))
 
-    x, _ = getattr(lf.solvers, solver)(A, b, M=M, callback=scramble, maxiter=40)
-    assert calls and x.shape == b.shape
-    assert (
-        backend.host(backend.xp.ones(3)).sum() == 3
-    )  # an illegal address would have ended the GPU's context
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # undefined numbers on the GPU
+        x, _ = getattr(lf.solvers, solver)(A, b, M=M, callback=scramble, maxiter=40)
+    assert calls and x.size == b.size
+    assert int(backend.xp.ones(3).sum()) == 3  # an illegal address would have ended the GPU's context
     if backend.name == "cpu":  # indices are copies there
-        reference = lf.matrices.poisson((30, 30))
-        reference.data[...] = reference.data + 8.0
-        y, _ = getattr(lf.solvers, solver)(wanted, b, M=reference, maxiter=40)
+        y, _ = getattr(lf.solvers, solver)(matrix, b, M=shifted, maxiter=40)
         np.testing.assert_array_equal(x, y)
 
 
