@@ -13,6 +13,7 @@ import numpy.typing as npt
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import as_csr, value_dtype
+from linforest_precond.matrices.arrays import array_modules, csr
 from linforest_precond.vectors import InPlaceOperator, checked_vectors, norms_of, type_name
 
 from .scaling import Scaling, scaling_by_norms, scaling_of
@@ -92,21 +93,22 @@ def checked(
     for name, function in (("inner", inner), ("callback", callback)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be None or a function, got a {type(function).__name__}")
-    csr = as_csr(A) if hasattr(A, "tocsr") else None
-    dtype = _working_dtype(csr.data if csr is not None else A, b, x0)
+    matrix = as_csr(A, shared=True) if hasattr(A, "tocsr") else None
+    dtype = _working_dtype(matrix.data if matrix is not None else A, b, x0)
     columns = _as_columns(b).astype(dtype, copy=False)
     start = None if x0 is None else _as_columns(x0).astype(dtype, copy=False)
     norms = norms_of(columns, inner)
     if inner is None:
-        scaling = scaling_of(A if csr is None else csr, columns, norms, start)
+        scaling = scaling_of(A if matrix is None else matrix, columns, norms, start)
     else:
         scaling = scaling_by_norms(norms, dtype)
     if scaling.columns.any():
         columns = scaling.scaled(columns)
         norms = norms_of(columns, inner)
-    product = backend.krylov.spmv.Product(A if csr is None else csr, dtype, is_csr=csr is not None)
+    is_csr = matrix is not None
+    product = backend.krylov.spmv.Product(matrix if is_csr else A, dtype, is_csr=is_csr)
     in_place = isinstance(M, InPlaceOperator)
-    preconditioning = backend.krylov.spmv.Preconditioning(M, dtype, in_place=in_place)
+    preconditioning = backend.krylov.spmv.Preconditioning(_checked_matrix(M), dtype, in_place=in_place)
     return Problem(
         backend=backend,
         scaling=scaling,
@@ -120,6 +122,17 @@ def checked(
         inner=inner,
         one=b.ndim == 1 or b.shape[1] == 1,
     )
+
+
+def _checked_matrix(M: Any) -> Any:
+    """M itself, or for a sparse matrix of its own library a CSR copy with checked indices.
+
+    The library's products follow the indices unchecked, and a callback may change the user's.
+    """
+    if not hasattr(M, "tocsr"):
+        return M
+    record = as_csr(M, "M")
+    return csr(array_modules(backend_of(M).name)[1], record.data, record.indices, record.indptr, record.n)
 
 
 def _as_columns(vectors: Array) -> Array:

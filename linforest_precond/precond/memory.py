@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
+from linforest_precond.formats import as_square_matrix
 from linforest_precond.gate import value_dtype
 from linforest_precond.own_matrix import LARGEST_INT32_COUNT
 from linforest_precond.precond.stored import stored_dtype
@@ -71,8 +72,10 @@ class _Sizes:
 
     @property
     def gate(self) -> int:
-        """Bytes of the checks: the diagonal, the results of the scan, and a conversion to CSR."""
-        copies = (2 * self.index + 2 * self.value + 40) * self.entries if self.copied else 0
+        """Bytes of the checks: the diagonal, the results of the scan, copied indices or a conversion to CSR."""
+        copies = self.index * (self.rows + self.entries)
+        if self.copied:
+            copies = (2 * self.index + 2 * self.value + 40) * self.entries
         return (
             (self.value + 16) * self.rows + self.weight * self.entries * (self.weight < self.value) + copies
         )
@@ -116,7 +119,7 @@ def memory_estimate(
     >>> lf.memory_estimate(A, symmetric=True)
     memory
       operator  800,000 bytes
-      setup     1,680,000 bytes
+      setup     2,075,216 bytes
     """
     if kind not in ESTIMATES:
         raise ValueError(f"kind must be one of {', '.join(ESTIMATES)}, got {kind!r}")
@@ -126,14 +129,9 @@ def memory_estimate(
 
 
 def _sizes(matrix: MatrixLike, dtype: npt.DTypeLike | None, symmetric: bool) -> _Sizes:
-    A: Any = matrix
-    sparse = hasattr(A, "tocoo")
-    if not sparse:
-        A = backend_of(A).xp.asarray(A)
-    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
-        raise ValueError(f"A must be square, got shape {tuple(A.shape)}")
+    A: Any = as_square_matrix(matrix, backend_of(matrix))
     value = value_dtype("A", A.dtype)
-    entries = int(A.nnz) if sparse else int(A.size)
+    entries = int(A.nnz if hasattr(A, "tocoo") else A.size)
     indices = [getattr(A, name).dtype.itemsize for name in ("indptr", "indices") if hasattr(A, name)]
     wide = (1 if symmetric else 2) * entries > LARGEST_INT32_COUNT or max(indices, default=4) > 4
     return _Sizes(

@@ -28,7 +28,7 @@ from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.state_schema import checked_state
 from linforest_precond.precond.stored import result_dtype
 from linforest_precond.printing import as_table
-from linforest_precond.records import Bands, BlockForest, Forest, Ordering
+from linforest_precond.records import Bands, BlockForest, Forest, Ordering, handed_out
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.vectors import InPlaceOperator
 
@@ -158,6 +158,9 @@ class Preconditioner(_Products, InPlaceOperator):
     `LinearOperator` of SciPy or cupyx, whichever A belongs to: ``M @ r``, ``M.T``, ``M.H``, one or several
     columns. A product has the common type of A and r, whatever type is stored.
 
+    The arrays of `forest`, `ordering` and `bands` are read-only on the CPU. On the GPU, where arrays have no
+    such flag, each access makes copies.
+
     Attributes
     ----------
     forest : Forest, BlockForest or None
@@ -202,17 +205,17 @@ class Preconditioner(_Products, InPlaceOperator):
 
     @property
     def forest(self) -> Forest | BlockForest | None:
-        return self._part.forest
+        return handed_out(self._part.forest)
 
     @property
     def ordering(self) -> Ordering | None:
-        return self._part.ordering
+        return handed_out(self._part.ordering)
 
     @property
     def bands(self) -> Bands | None:
         part, exponent = self.applied
         if part.bands is None or not exponent:
-            return part.bands
+            return handed_out(part.bands)
         bands = part.bands.lower, part.bands.diagonal, part.bands.upper
         return Bands(*(shifted(band, exponent) for band in bands))
 
@@ -259,7 +262,8 @@ class Preconditioner(_Products, InPlaceOperator):
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
-        csr, exponent = scaled_into_range(as_csr(A), self.stored_dtype, self.kind)
+        given = as_csr(A, shared=self.kind != "multilevel")
+        csr, exponent = scaled_into_range(given, self.stored_dtype, self.kind)
         pattern = pattern_digest(A)
         self._pattern.require_same(pattern)
         old = self._part

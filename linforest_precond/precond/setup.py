@@ -21,6 +21,8 @@ _seen: set[tuple[str, ...]] = set()
 class Setup:
     """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
 
+    `shared` is that of `as_csr`.
+
     Attributes
     ----------
     csr : CSR
@@ -29,10 +31,10 @@ class Setup:
         The type to store numbers in.
     """
 
-    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None, kind: str):
+    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None, kind: str, *, shared: bool = False):
         self._matrix, self._backend = A, backend_of(A)
         self._watch = self._backend.runtime.stopwatch.Stopwatch()
-        csr = as_csr(A)
+        csr = as_csr(A, shared=shared)
         self.stored = stored_dtype(dtype, csr.data.dtype)
         self.csr, self._exponent = scaled_into_range(csr, self.stored, kind)
 

@@ -14,7 +14,7 @@ LAYERS = (
     "backends.cpu", "backends.cuda", "backends",
     "printing", "user_warnings", "matrices",
     "subnormals", "records", "number_range", "sparse_output", "matching_records", "own_matrix",
-    "matrix_checks", "formats",
+    "matrix_checks", "stored_entries", "formats",
     "gate", "vectors", "graph", "pipeline", "solvers", "precond",
 )  # fmt: skip
 # In each backend, from the lowest to the highest.

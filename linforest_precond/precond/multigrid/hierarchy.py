@@ -16,7 +16,7 @@ from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, dee
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
 from linforest_precond.precond.operators import Applied, Preconditioner, operator_of
-from linforest_precond.records import ratio_to_finest
+from linforest_precond.records import handed_out, ratio_to_finest
 from linforest_precond.sparse_output import sparse_like
 from linforest_precond.vectors import norms_of
 
@@ -24,7 +24,10 @@ ACCELERATORS = "cg", "fcg", "bicgstab"
 
 
 class HierarchyLevel:
-    """The public view of a level: A and, on all but the last, the prolongator P and the restriction R."""
+    """The public view of a level: A and, on all but the last, the prolongator P and the restriction R.
+
+    Their arrays are read-only on the CPU, and copies on the GPU.
+    """
 
     def __init__(self, level: Any, like: Any, exponent: int):
         self._level, self._like, self._exponent = level, like, exponent
@@ -33,7 +36,8 @@ class HierarchyLevel:
     def A(self) -> Any:  # noqa: N802
         csr = self._level.csr
         data = shifted(csr.data, self._exponent) if self._exponent else csr.data
-        return sparse_like(self._like, data, csr.indices, csr.indptr, (csr.n, csr.n))
+        data, indices, indptr = map(handed_out, (data, csr.indices, csr.indptr))
+        return sparse_like(self._like, data, indices, indptr, (csr.n, csr.n))
 
     @cached_property
     def P(self) -> Any:  # noqa: N802
@@ -50,9 +54,10 @@ class HierarchyLevel:
         if transfer is None:
             raise AttributeError(f"{letter}: the last level has no {name}")
         matrix = getattr(transfer, f"{name}_csr")(self._level.csr.data.dtype)
+        indptr, indices, data = map(handed_out, matrix.arrays)
         # stall: other streams may use it as soon as it is cached
-        backend_of(matrix.data).runtime.streams.finish()
-        return sparse_like(self._like, matrix.data, matrix.indices, matrix.indptr, (matrix.n, matrix.width))
+        backend_of(data).runtime.streams.finish()
+        return sparse_like(self._like, data, indices, indptr, (matrix.n, matrix.width))
 
 
 class Hierarchy:
