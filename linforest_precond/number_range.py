@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -77,17 +76,8 @@ def shift(values: Array, exponent: int) -> None:
 
 
 def exponent_outside(csr: CSR, low: int, high: int) -> int | None:
-    """The exponent of a matrix's largest entry where it is below `low` or above `high`, None elsewhere.
-
-    The sum of the off-diagonal magnitudes, which is known, bounds the largest one: all entries are read only
-    where the bounds do not decide.
-    """
-    diagonal = exponent_of(csr.diagonal)
-    total = math.frexp(csr.total_weight)[1] if csr.total_weight else NO_EXPONENT
-    least, most = max(diagonal, total - csr.nnz.bit_length()), max(diagonal, total)
-    if csr.scale == 1.0 and low <= least and most <= high:
-        return None
-    found = exponent_of(csr.data)
+    """The exponent of a matrix's largest entry where it is below `low` or above `high`, None elsewhere."""
+    found = exponent_of(csr.data) if csr.exponent is None else csr.exponent
     return None if low <= found <= high or found == NO_EXPONENT else found
 
 

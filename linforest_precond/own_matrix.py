@@ -71,6 +71,7 @@ def csr_from_scan(indptr: Array, indices: Array, data: Array, scan: EntryScan) -
         diagonal=scan.diagonal,
         longest_row=scan.longest_row,
         scale=scale,
+        exponent=scan.biased_exponent + np.finfo(data.dtype).minexp if scan.biased_exponent else None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -79,6 +79,9 @@ class CSR:
         Stored entries of the longest row.
     scale
         A power of two: 1, or less where the sum would overflow.
+    exponent
+        The binary exponent e of the largest magnitude m, ``2**(e - 1) <= m < 2**e``; None where that is
+        subnormal or 0, and for matrices from files.
     """
 
     indptr: Array
@@ -90,6 +93,7 @@ class CSR:
     diagonal: Array
     longest_row: int
     scale: float = 1.0
+    exponent: int | None = field(default=None, metadata={"packed": False})
 
     @property
     def n(self) -> int:

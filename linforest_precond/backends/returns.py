@@ -47,6 +47,7 @@ class EntryScan(NamedTuple):
     total: float  # sum of the off-diagonal magnitudes, scaled
     adjacent: float  # the same of the sub- and superdiagonal
     longest_row: int  # entries
+    biased_exponent: int  # of the largest magnitude, as IEEE 754 stores it; 0 for subnormal numbers and zeros
     diagonal: Array
 
 

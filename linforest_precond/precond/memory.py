@@ -72,7 +72,7 @@ class _Sizes:
 
     @property
     def gate(self) -> int:
-        """Bytes of the checks: the diagonal, the results of the scan, copied indices or a conversion to CSR."""
+        """Bytes of the checks: the diagonal, the results of the scan, copied indices or converted CSR."""
         copies = self.index * (self.rows + self.entries)
         if self.copied:
             copies = (2 * self.index + 2 * self.value + 40) * self.entries

@@ -33,7 +33,8 @@ def packable(name: str) -> Callable[[Record], Record]:
 def pack(value: Any, name: str, arrays: HostArrays) -> Any:
     """A value as JSON can hold it; arrays are added to `arrays` under names derived from `name`."""
     if is_dataclass(value) and not isinstance(value, type):
-        own = {field.name: getattr(value, field.name) for field in fields(value)}
+        packed = (field.name for field in fields(value) if field.metadata.get("packed", True))
+        own = {each: getattr(value, each) for each in packed}
         return {"record": _NAMES[type(value)], "fields": pack(own, name, arrays)}
     if isinstance(value, dict):
         return {key: pack(item, f"{name}.{key}", arrays) for key, item in value.items()}

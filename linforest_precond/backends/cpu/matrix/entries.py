@@ -28,17 +28,17 @@ def scan(indptr, indices, data, scale=1.0):
     """One pass over the entries: in range, finite, sorted, symmetric? Also the diagonal and the weights."""
     bad_row = first_bad_row(indptr, indices.size)
     if bad_row != NOT_FOUND:
-        return EntryScan(bad_row, NOT_FOUND, NOT_FOUND, False, False, 0.0, 0.0, 0, None)
+        return EntryScan(bad_row, NOT_FOUND, NOT_FOUND, False, False, 0.0, 0.0, 0, 0, None)
     # Nonfinite complex entries have nonfinite magnitudes, so one real scan serves both.
     weights = magnitudes(data) if data.dtype.kind == "c" else data
     word = np.uint32 if weights.dtype == np.float32 else np.uint64
     without_sign = np.uint64(np.iinfo(word).max >> 1)
     chunks = -(-indices.size // CHUNK)
     sums, balances = np.empty((2, chunks)), np.empty(chunks, np.uint64)
-    found, diagonal_slots = np.empty((3, chunks), np.int64), np.full(indptr.size - 1, NOT_FOUND, np.int64)
+    found, diagonal_slots = np.empty((4, chunks), np.int64), np.full(indptr.size - 1, NOT_FOUND, np.int64)
     arrays = (readonly(array) for array in (indptr, indices, weights, weights.view(word)))
     scan_chunks(*arrays, without_sign, scale, sums, balances, found, diagonal_slots)
-    outside, nonfinite, unsorted = (_first(row) for row in found)
+    outside, nonfinite, unsorted = (_first(row) for row in found[:3])
     symmetric = int(balances.sum(dtype=np.uint64)) == 0
     longest_row = int(np.diff(indptr).max(initial=0))
     is_sorted = unsorted == NOT_FOUND
@@ -46,8 +46,9 @@ def scan(indptr, indices, data, scale=1.0):
     stored = diagonal_slots != NOT_FOUND
     diagonal[stored] = data[diagonal_slots[stored]]
     total, adjacent = map(tree_sum, sums)
+    exponent = int(found[3].max(initial=0)) >> np.finfo(weights.dtype).nmant
     return EntryScan(
-        NOT_FOUND, outside, nonfinite, is_sorted, symmetric, total, adjacent, longest_row, diagonal
+        NOT_FOUND, outside, nonfinite, is_sorted, symmetric, total, adjacent, longest_row, exponent, diagonal
     )
 
 
@@ -170,7 +171,8 @@ def find_row(indptr, slot):
 
 
 # Each chunk reports its sums of weights (all, and those on the sub- and superdiagonal), its symmetry balance
-# (hashes above the diagonal minus those below) and its first out-of-range, nonfinite and unsorted entries.
+# (hashes above the diagonal minus those below), its first out-of-range, nonfinite and unsorted entries, and
+# the bits of its largest magnitude.
 @kernel(parallel=True)
 def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, balances, found, diagonal_slots):
     n = indptr.size - 1
@@ -182,6 +184,7 @@ def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, bala
         previous = np.int64(indices[start - 1]) if start > indptr[row] else np.int64(-1)
         balance = np.uint64(0)
         outside = nonfinite = unsorted = NOT_FOUND
+        largest = np.uint64(0)
         for slot in range(start, min(start + CHUNK, indices.size)):
             while slot >= row_end:
                 row += 1
@@ -196,10 +199,12 @@ def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, bala
             if unsorted < 0 and col <= previous:
                 unsorted = slot
             previous = col
+            bits = np.uint64(words[slot]) & without_sign
+            largest = max(largest, bits)
             if col == row:
                 diagonal_slots[row] = slot
             elif weight > 0:
-                word = symmetry_hash(row, col, np.uint64(words[slot]) & without_sign)
+                word = symmetry_hash(row, col, bits)
                 balance = balance + word if col > row else balance - word
                 values[slot - start] = np.float64(weight) * scale
                 if abs(col - row) == 1:
@@ -208,6 +213,7 @@ def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, bala
         sums[1, chunk] = fold(beside)
         balances[chunk] = balance
         found[0, chunk], found[1, chunk], found[2, chunk] = outside, nonfinite, unsorted
+        found[3, chunk] = np.int64(largest)
 
 
 # complex64: the squares are exact in float64, and their root is rounded once to float32.

@@ -10,7 +10,7 @@ from ..runtime.loader import kernels
 from .sums import CHUNK, tree_sum_on_device
 
 # The words of a report, in the order of `Report` in entry_tiles.cuh.
-BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, WORDS = range(7)
+BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, LARGEST, WORDS = range(8)
 
 
 def scan(indptr, indices, data, scale=1.0):
@@ -36,6 +36,8 @@ def scan(indptr, indices, data, scale=1.0):
         total=total,
         adjacent=adjacent,
         longest_row=int(words[LONGEST_ROW]),
+        # The bits of a float, or the upper half of those of a double, above its mantissa.
+        biased_exponent=int(words[LARGEST]) >> np.finfo(data.dtype).nmant % 32,
         diagonal=diagonal,
     )
 

@@ -37,11 +37,16 @@ struct Chunk {
 __device__ __forceinline__ double negative(double a) { return -a; }
 __device__ __forceinline__ float negative(float a) { return __uint_as_float(__float_as_uint(a) ^ 0x80000000u); }
 
+// The leading bits of a magnitude, which contain its exponent.
+__device__ __forceinline__ u32 leading_bits(double a) { return __double2hiint(a); }
+__device__ __forceinline__ u32 leading_bits(float a) { return __float_as_uint(a); }
+
 // The partial results of a thread.
 struct Findings {
     u64 symmetry;      // hashes above the diagonal plus complements (-hash - 1) of those below
     u64 below;         // number of entries below: corrects the complements
     INDEX least_step;  // the least difference of consecutive columns of a row
+    u32 largest;       // leading bits of the largest magnitude
 };
 
 // Scans the part of a row that lies in a chunk. Copies the diagonal and zeroes its weight; marks weights on the sub-
@@ -85,7 +90,7 @@ struct RowScan {
 // entries is out of range or nonfinite. All loads are issued before the first is used (memory-level parallelism).
 template <bool WHOLE>
 __device__ __forceinline__ bool stage(const Chunk& chunk, const INDEX* __restrict__ indices,
-                                      const VALUE* __restrict__ data, i64 rows) {
+                                      const VALUE* __restrict__ data, i64 rows, u32& largest) {
     INDEX columns[CHUNK / LANES];
     VALUE values[CHUNK / LANES];
     const int t = threadIdx.x;
@@ -101,7 +106,9 @@ __device__ __forceinline__ bool stage(const Chunk& chunk, const INDEX* __restric
         const int i = t + j * LANES;
         bad |= is_outside(columns[j], rows) || !is_finite(values[j]);
         chunk.columns[i] = columns[j];
-        chunk.weights[i] = WHOLE || i < chunk.count ? magnitude(values[j]) : 0;
+        const WEIGHT weight = magnitude(values[j]);
+        largest = max(largest, leading_bits(weight));
+        chunk.weights[i] = WHOLE || i < chunk.count ? weight : 0;
     }
     return bad;
 }
@@ -119,14 +126,14 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
     if (report[BAD_ROW]) return;
     const i64 chunks = (entries + CHUNK - 1) / CHUNK;
     const int t = threadIdx.x;
-    Findings found = {0, 0, 1};
+    Findings found = {0, 0, 1, 0};
     for (i64 number = blockIdx.x; number < chunks; number += gridDim.x) {
         const i64 base = number * CHUNK;
         const Chunk chunk = {weights, columns, base, entries - base < CHUNK ? (int)(entries - base) : CHUNK};
         const INDEX first_row = chunk_row[number];
         const INDEX last_row = number + 1 < chunks ? chunk_row[number + 1] : (INDEX)(rows - 1);
-        const bool bad = chunk.count == CHUNK ? stage<true>(chunk, indices + base, data + base, rows)
-                                              : stage<false>(chunk, indices + base, data + base, rows);
+        const bool bad = chunk.count == CHUNK ? stage<true>(chunk, indices + base, data + base, rows, found.largest)
+                                              : stage<false>(chunk, indices + base, data + base, rows, found.largest);
         if (bad) report_entries(indices, data, base + t, base + chunk.count, rows, report);
         __syncthreads();
         for_each_part(indptr, first_row, last_row, base, chunk.count, RowScan{chunk, indices, data, diagonal, found});
@@ -144,6 +151,8 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
     const u64 symmetry = warp_sum(found.symmetry + found.below);
     if (t % 32 == 0 && symmetry) atomicAdd(report + SYMMETRY, symmetry);
     if (found.least_step <= 0) report[UNSORTED] = 1;
+    const u32 largest = warp_max(found.largest);
+    if (t % 32 == 0 && largest > report[LARGEST]) atomicMax(report + LARGEST, (u64)largest);
 }
 
 // The row of every entry, `width` lanes per row.

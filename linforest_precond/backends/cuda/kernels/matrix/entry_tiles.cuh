@@ -2,7 +2,7 @@
 
 // The report of a scan, one 64-bit word each. Slots are stored as their complement by atomicMax: zeroed memory means
 // none, and the first slot wins.
-enum Report { BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, WORDS };
+enum Report { BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, LARGEST, WORDS };
 
 __device__ __forceinline__ void report_first(u64* report, Report kind, u64 place) { atomicMax(report + kind, ~place); }
 
@@ -43,7 +43,7 @@ __device__ __forceinline__ void find_chunk_rows(const INDEX* __restrict__ indptr
             for (i64 chunk = ((i64)begin + CHUNK - 1) / CHUNK; chunk * CHUNK < end; ++chunk) chunk_row[chunk] = row;
         }
     }
-    for (int half = 16; half > 0; half /= 2) longest = max(longest, __shfl_xor_sync(FULL_WARP, longest, half));
+    longest = warp_max(longest);
     if (threadIdx.x % 32 == 0 && (u64)longest > report[LONGEST_ROW]) atomicMax(report + LONGEST_ROW, (u64)longest);
 }
 

@@ -14,6 +14,13 @@ __device__ __forceinline__ u64 warp_sum(u64 value) {
     return value;
 }
 
+// The same for the maximum.
+template <typename T>
+__device__ __forceinline__ T warp_max(T value) {
+    for (int half = 16; half > 0; half /= 2) value = max(value, __shfl_xor_sync(FULL_WARP, value, half));
+    return value;
+}
+
 // Block-wide exclusive scan: the sum of `value` over the threads before this one. The sum over all threads goes to
 // *total, in shared memory. The caller synchronizes the block before it reads *total, and before the next call.
 __device__ __forceinline__ int block_exclusive_sum(int value, int* total) {
