@@ -106,12 +106,13 @@ def checked(
         norms = norms_of(columns, inner)
     product = backend.krylov.spmv.Product(A if csr is None else csr, dtype, is_csr=csr is not None)
     in_place = isinstance(M, InPlaceOperator)
+    M = M.times_power_of_two(scaling.matrix) if in_place and scaling.matrix else M
     preconditioning = backend.krylov.spmv.Preconditioning(M, dtype, in_place=in_place)
     return Problem(
         backend=backend,
         scaling=scaling,
         product=scaling.product(product),
-        preconditioning=scaling.preconditioning(preconditioning),
+        preconditioning=preconditioning if in_place else scaling.preconditioning(preconditioning),
         b=columns,
         x0=None if start is None else scaling.scaled_solution(start),
         norms=norms,
