@@ -160,7 +160,8 @@ class TestSolvers:
     @pytest.mark.parametrize("solver", SOLVERS)
     @pytest.mark.parametrize("kind", [None, "jacobi", "multilevel jacobi"])
     @pytest.mark.parametrize(
-        ("of_matrix", "of_b"), [(-1070, -1000), (-1022, -100), (500, 1000), (1000, 0), (-100, -1060), (0, 1020)]
+        ("of_matrix", "of_b"),
+        [(-1070, -1000), (-1022, -100), (500, 1000), (1000, 0), (-100, -1060), (0, 1020)],
     )
     def test_scaled_systems(self, backend, strict, solver, kind, of_matrix, of_b):
         """The iteration is that of the healthy system, scaled."""
