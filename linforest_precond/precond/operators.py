@@ -274,7 +274,7 @@ class Preconditioner(_Products, InPlaceOperator):
         operator: Preconditioner = type(self)(*state)
         return operator
 
-    def apply_into(self, b, x: Array, transpose: bool) -> None:
+    def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
         """Apply to the columns of b, converted to a type that the part accepts; shapes are not checked.
 
         Numbers that are too large become infinite, without a warning.
