@@ -21,6 +21,10 @@ class InPlaceOperator:
         """The type of the numbers that are kept."""
         raise NotImplementedError
 
+    def times_power_of_two(self, exponent: int) -> InPlaceOperator:
+        """The operator times 2**exponent."""
+        raise NotImplementedError
+
     def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
         """Write the product with the columns of b into x; both are (n, k) arrays and not checked."""
         raise NotImplementedError

@@ -108,12 +108,13 @@ def checked(
     is_csr = matrix is not None
     product = backend.krylov.spmv.Product(matrix if is_csr else A, dtype, is_csr=is_csr)
     in_place = isinstance(M, InPlaceOperator)
-    preconditioning = backend.krylov.spmv.Preconditioning(_checked_matrix(M), dtype, in_place=in_place)
+    M = M.times_power_of_two(scaling.matrix) if in_place and scaling.matrix else _checked_matrix(M)
+    preconditioning = backend.krylov.spmv.Preconditioning(M, dtype, in_place=in_place)
     return Problem(
         backend=backend,
         scaling=scaling,
         product=scaling.product(product),
-        preconditioning=scaling.preconditioning(preconditioning),
+        preconditioning=preconditioning if in_place else scaling.preconditioning(preconditioning),
         b=columns,
         x0=None if start is None else scaling.scaled_solution(start),
         norms=norms,

@@ -291,6 +291,13 @@ class Preconditioner(_Products, InPlaceOperator):
             xp.conj(x, out=x)
         return x
 
+    def times_power_of_two(self, exponent: int) -> Preconditioner:
+        """The preconditioner times 2**exponent, of the same numbers."""
+        exponent = self._exponent - exponent
+        state = self._part, self._pattern, self.dtype, self._setup, self._backend, self._device, exponent
+        operator: Preconditioner = type(self)(*state)
+        return operator
+
     def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
         """Apply to the columns of b, converted to a type that the part accepts; shapes are not checked.
 

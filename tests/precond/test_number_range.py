@@ -81,11 +81,9 @@ class TestPreconditioners:
     @pytest.mark.parametrize("power", [-1070, -1022, -500, 500, 1000, 1021])
     def test_scaled_matrices(self, backend, strict, kind, power):
         """A 2**k gives the products of A, scaled: the same bits wherever these are representable."""
-        b = backend.array(noise(49, min(power, 0) // 2))
-        wanted = np.ldexp(backend.host(KINDS[kind](grid(backend)) @ b), min(power, 0) // 2)
-        M = KINDS[kind](grid(backend, power))
-        x = np.ldexp(backend.host(M @ b), power + min(power, 0) // 2)
-        np.testing.assert_array_equal(x, wanted)
+        b = backend.array(noise(49, -100 if power < 0 else 100))
+        M, scaled = (KINDS[kind](grid(backend, each)) for each in (0, power))
+        np.testing.assert_array_equal(np.ldexp(backend.host(scaled @ b), power), backend.host(M @ b))
 
     @pytest.mark.parametrize("kind", ["forest", "multilevel jacobi"])
     def test_what_is_shown_has_the_matrix_scale(self, backend, kind):
@@ -162,7 +160,8 @@ class TestSolvers:
     @pytest.mark.parametrize("solver", SOLVERS)
     @pytest.mark.parametrize("kind", [None, "jacobi", "multilevel jacobi"])
     @pytest.mark.parametrize(
-        ("of_matrix", "of_b"), [(-1070, -1000), (-1022, -100), (500, 1000), (1000, 0), (0, -1060), (0, 1020)]
+        ("of_matrix", "of_b"),
+        [(-1070, -1000), (-1022, -100), (500, 1000), (1000, 0), (-100, -1060), (0, 1020)],
     )
     def test_scaled_systems(self, backend, strict, solver, kind, of_matrix, of_b):
         """The iteration is that of the healthy system, scaled."""
@@ -194,7 +193,7 @@ class TestSolvers:
         assert info == lf.solvers.Status.STAGNATED
 
     @pytest.mark.parametrize("solver", SOLVERS)
-    @pytest.mark.parametrize("power", [-1070, 900, 1023])
+    @pytest.mark.parametrize("power", [-1070, 900, 1020])
     def test_initial_guesses(self, backend, solver, power):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -206,7 +205,7 @@ class TestSolvers:
 
 
 class TestCoverages:
-    @pytest.mark.parametrize("power", [-1074, -1000, 1000, 1022])
+    @pytest.mark.parametrize("power", [-1074, -1000, 1000, 1021])
     def test_they_are_shares(self, backend, power):
         A = grid(backend, power)
         wanted = grid(backend)
