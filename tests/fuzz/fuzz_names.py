@@ -57,9 +57,11 @@ def run_case(prepared: None, name: str, rng: np.random.Generator, folder: Path) 
 
 def run_file(path: Path) -> str:
     """A list of names in JSON."""
-    prepare(Path(path.parent))
+    names = json.loads(path.read_text(encoding="utf-8"))
+    drawn = any("$" in name or not name.isprintable() for name in names)
     with tempfile.TemporaryDirectory() as folder:
-        check(json.loads(path.read_text(encoding="utf-8")), Path(folder), drawn=True)
+        prepare(Path(folder))
+        check(names, Path(folder), drawn)
     return "held"
 
 
