@@ -292,9 +292,9 @@ class Preconditioner(_Products, InPlaceOperator):
         return x
 
     def times_power_of_two(self, exponent: int) -> Preconditioner:
-        """The preconditioner times 2**exponent, of the same numbers."""
-        exponent = self._exponent - exponent
-        state = self._part, self._pattern, self.dtype, self._setup, self._backend, self._device, exponent
+        """The preconditioner times 2**exponent, with the present values: updates of this one do not change it."""
+        part, own = self.applied
+        state = part, self._pattern, self.dtype, self._setup, self._backend, self._device, own - exponent
         operator: Preconditioner = type(self)(*state)
         return operator
 
@@ -324,8 +324,7 @@ class Preconditioner(_Products, InPlaceOperator):
 
     def frozen(self) -> Preconditioner:
         """An operator with the present values, which updates of this one do not change."""
-        part, exponent = self.applied
-        return type(self)(part, self._pattern, self.dtype, self._setup, self._backend, self._device, exponent)
+        return self.times_power_of_two(0)
 
     def _array(self, r: npt.ArrayLike) -> Array:
         """r as an array on the operator's device; a TypeError if it is elsewhere."""
