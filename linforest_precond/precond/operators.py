@@ -292,7 +292,7 @@ class Preconditioner(_Products, InPlaceOperator):
         return x
 
     def times_power_of_two(self, exponent: int) -> Preconditioner:
-        """The preconditioner times 2**exponent, with the present values: updates of this one do not change it."""
+        """The preconditioner times 2**exponent, with the present values: later updates do not change it."""
         part, own = self.applied
         state = part, self._pattern, self.dtype, self._setup, self._backend, self._device, own - exponent
         operator: Preconditioner = type(self)(*state)
