@@ -17,7 +17,6 @@ from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.returns import PatternScan
 from linforest_precond.formats import (
-    as_matrix,
     as_square_matrix,
     canonical_csr,
     csr_arrays,
@@ -26,15 +25,17 @@ from linforest_precond.formats import (
     pattern_arrays,
     pattern_triplets,
 )
-from linforest_precond.matrix_checks import check_coordinates, check_entries, check_indices
+from linforest_precond.matrices.arrays import array_modules
+from linforest_precond.matrix_checks import check_entries, check_indices
 from linforest_precond.own_matrix import LARGEST_INT32_COUNT, csr_from_scan, described_csr, index_dtype
 from linforest_precond.records import CSR, Graph, Pattern
+from linforest_precond.stored_entries import stored_entries
 from linforest_precond.subnormals import is_nonzero
 
 VALUE_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 
 
-def as_csr(A: MatrixLike | CSR) -> CSR:
+def as_csr(A: MatrixLike | CSR, name: str = "A", *, shared: bool = False) -> CSR:
     """Check a sparse or dense square matrix and give it as CSR on its own device.
 
     Parameters
@@ -42,12 +43,17 @@ def as_csr(A: MatrixLike | CSR) -> CSR:
     A : sparse matrix or array of SciPy or CuPy in any format, or dense 2-D array
         Integer and boolean values become float64. Unsorted indices and duplicates (summed left to
         right as stored) are handled in a copy.
+    name : str
+        The argument that A was given as, for the exceptions.
+    shared : bool
+        Whether all kernels that will follow the indices check them; the indices may then be A's own.
 
     Returns
     -------
     CSR
-        The user's own arrays where they are valid CSR, fresh ones otherwise. 32-bit indices become 64-bit
-        ones where A and its transpose together may have too many entries for them.
+        The user's own values where A is valid CSR, fresh arrays otherwise: index arrays are copies, since the
+        user's may change while they are followed. 32-bit indices become 64-bit ones where A and its
+        transpose together may have too many entries for them.
 
     Raises
     ------
@@ -68,8 +74,9 @@ def as_csr(A: MatrixLike | CSR) -> CSR:
     if isinstance(A, CSR):
         return A
     backend = backend_of(A)
-    matrix = as_square_matrix(A, backend)
-    return checked_csr(*csr_arrays(matrix, value_dtype("A", matrix.dtype), backend))
+    matrix = as_square_matrix(A, backend, name)
+    dtype = value_dtype(name, matrix.dtype)
+    return checked_csr(*csr_arrays(matrix, dtype, backend, name, shared), name)
 
 
 def as_graph(A: MatrixLike | CSR) -> Graph:
@@ -99,7 +106,7 @@ def as_graph(A: MatrixLike | CSR) -> Graph:
     return Graph(indptr, indices, values, 2.0 * csr.total_weight, csr.scale, longest, same_pattern, False)
 
 
-def as_csgraph(A: MatrixLike | CSR) -> CSR:
+def as_csgraph(A: MatrixLike | CSR, name: str = "A") -> CSR:
     """Give a weighted graph as SciPy's csgraph reads it: stored entries are edges, weights keep their sign.
 
     Takes what `as_csr` takes, with real values. Explicit zeros are edges of weight 0. Of a dense array, the
@@ -115,14 +122,16 @@ def as_csgraph(A: MatrixLike | CSR) -> CSR:
     if isinstance(A, CSR):
         dtype, matrix = A.data.dtype, A
     else:
-        xp = backend_of(A).xp
-        matrix = as_matrix(A, xp)
+        backend = backend_of(A)
+        xp, matrix = backend.xp, as_square_matrix(A, backend, name)
         dtype = matrix.dtype
         if isinstance(matrix, xp.ndarray) and dtype.kind == "f":
             matrix = xp.where(xp.isfinite(matrix), matrix, dtype.type(0))
     if dtype.kind == "c":
-        raise TypeError(f"A must have real weights, got {dtype}; pass abs(A), A.real or A.imag")
-    return as_csr(matrix)
+        raise TypeError(
+            f"{name} must have real weights, got {dtype}; pass abs({name}), {name}.real or {name}.imag"
+        )
+    return as_csr(matrix, name)
 
 
 def as_weighted_graph(A: MatrixLike | CSR, weights: str | npt.ArrayLike = "magnitude") -> Graph:
@@ -215,7 +224,9 @@ def as_pattern(A: MatrixLike | CSR, *, symmetric_mode: bool = False, directed: b
 
 
 def as_stored(A: MatrixLike) -> Any:
-    """Give a square matrix with values of any type: dense, or CSR of its own library, its indices checked.
+    """Give a square matrix with values of any type: dense, or rows, columns and values of its stored entries.
+
+    Indices are checked copies. Duplicates of CSR and CSC are kept, those of other formats are summed.
 
     Examples
     --------
@@ -228,27 +239,30 @@ def as_stored(A: MatrixLike) -> Any:
     matrix = as_square_matrix(A, backend)
     if isinstance(matrix, backend.xp.ndarray):
         return matrix
-    if matrix.format == "coo":
-        check_coordinates(matrix.row, matrix.col, matrix.data, matrix.shape[0])
-    if matrix.format == "csc":
-        pattern_triplets(matrix, backend)  # checks the indices before SciPy or CuPy converts them
-    csr = matrix if is_csr(matrix) else matrix.tocsr()
-    indptr, indices = index_arrays(csr, backend.xp)
+    major = {"csr": "row", "csc": "column"}.get(matrix.format)
+    if major is None:
+        rows, cols, values = stored_entries(matrix, backend.xp)
+        values = _as_numbers(values)
+        summed = array_modules(backend.name)[1].coo_matrix((values, (rows, cols)), shape=matrix.shape).tocsr()
+        return backend.matrix.entries.rows_of(summed.indptr, summed.indices.size), summed.indices, summed.data
+    indptr, indices = index_arrays(matrix, backend)
     scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
-    check_indices(scan, indptr, indices, backend)
-    return csr
+    check_indices(scan, indptr, indices, backend, major=major)
+    majors = backend.matrix.entries.rows_of(indptr, indices.size)
+    values = _as_numbers(matrix.data)
+    return (majors, indices, values) if major == "row" else (indices, majors, values)
 
 
-def checked_csr(indptr: Array, indices: Array, data: Array) -> CSR:
+def checked_csr(indptr: Array, indices: Array, data: Array, name: str = "A") -> CSR:
     """Check CSR arrays of a user, of one index type and a supported value type; sort them if needed."""
     backend = backend_of(data)
     scan = backend.matrix.entries.scan(indptr, indices, data)
-    check_entries(scan, indptr, indices, data, backend)
+    check_entries(scan, indptr, indices, data, backend, name)
     if scan.sorted:
         return csr_from_scan(indptr, indices, data, scan)
     rows = backend.matrix.entries.rows_of(indptr, indices.size)
     # Checked again: the sum of duplicates may overflow.
-    return checked_csr(*canonical_csr(rows, indices, data, indptr.size - 1, indices.dtype, backend))
+    return checked_csr(*canonical_csr(rows, indices, data, indptr.size - 1, indices.dtype, backend), name)
 
 
 def value_dtype(name: str, dtype: npt.DTypeLike) -> DType:
@@ -262,6 +276,13 @@ def value_dtype(name: str, dtype: npt.DTypeLike) -> DType:
             f"become float64), got {dtype}; convert it with {name}.astype(...)"
         )
     return dtype
+
+
+def _as_numbers(values: Array) -> Array:
+    """Values of any type that sparse matrices can hold."""
+    if values.dtype.kind not in "biufc" or values.dtype == np.float16:
+        raise TypeError(f"A must hold numbers of a type that sparse matrices support, got {values.dtype}")
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
 def _checked_pattern(indptr: Array, indices: Array, backend: Backend) -> tuple[Array, Array, PatternScan]:
@@ -290,7 +311,7 @@ def _with_weights(A: MatrixLike | CSR, weights: npt.ArrayLike) -> CSR:
     backend = backend_of(A)
     matrix = as_square_matrix(A, backend)
     if is_csr(matrix):
-        indptr, indices = index_arrays(matrix, backend.xp)
+        indptr, indices = index_arrays(matrix, backend)
         return checked_csr(indptr, indices, _checked_weights(weights, indices.size, backend))
     rows, cols, index = pattern_triplets(matrix, backend)
     weights = _checked_weights(weights, rows.size, backend)

@@ -1,4 +1,7 @@
-"""Checks of a user's matrix, and the exceptions they raise; called by `gate` and `formats` alone."""
+"""Checks of a user's matrix, and the exceptions they raise; called by `gate`, `formats` and `stored_entries`.
+
+`name` is the argument that the matrix was given as.
+"""
 
 from __future__ import annotations
 
@@ -8,69 +11,118 @@ from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend
 from linforest_precond.backends.returns import EntryScan, PatternScan
 
+# The arrays of each format: their dimensions, and whether they hold indices. LIL and DOK have none.
+_COMPRESSED = {"indptr": (1, True), "indices": (1, True), "data": (1, False)}
+ARRAYS: dict[str | None, dict[str, tuple[int, bool]]] = {
+    "csr": _COMPRESSED,
+    "csc": _COMPRESSED,
+    "coo": {"row": (1, True), "col": (1, True), "data": (1, False)},
+    "bsr": {**_COMPRESSED, "data": (3, False)},
+    "dia": {"offsets": (1, True), "data": (2, False)},
+}
 
-def check_shape(A: Any, backend: Backend) -> None:
+
+def check_shape(A: Any, backend: Backend, name: str = "A") -> None:
     """Refuse what is not 2-D and square, or too large for the backend."""
     if len(A.shape) != 2:
-        raise ValueError(f"A must be 2-D, got {len(A.shape)} dimension(s), shape {tuple(A.shape)}")
+        raise ValueError(f"{name} must be 2-D, got {len(A.shape)} dimension(s), shape {tuple(A.shape)}")
     if A.shape[0] != A.shape[1]:
-        raise ValueError(f"A must be square, got shape {tuple(A.shape)}")
+        raise ValueError(f"{name} must be square, got shape {tuple(A.shape)}")
     if A.shape[0] > backend.max_rows:
-        raise ValueError(f"A must have at most {backend.max_rows} rows on {backend.name}, got {A.shape[0]}")
-
-
-def check_lengths(A: Any) -> None:
-    """Refuse CSR or CSC arrays whose lengths do not fit together."""
-    if A.indptr.size != A.shape[0] + 1:
-        raise ValueError(f"A.indptr must have {A.shape[0] + 1} entries, got {A.indptr.size}")
-    if A.shape[0] == 0 and A.indices.size:
-        raise ValueError(f"A.indices must be empty where A has no rows, got {A.indices.size} entries")
-    if A.indices.size != A.data.size:
         raise ValueError(
-            f"A.indices and A.data must have one length, got {A.indices.size} and {A.data.size} entries"
+            f"{name} must have at most {backend.max_rows} rows on {backend.name}, got {A.shape[0]}"
         )
 
 
-def check_coordinates(rows: Array, cols: Array, values: Array, n: int) -> None:
+def check_arrays(A: Any, backend: Backend, name: str = "A") -> None:
+    """Refuse a sparse matrix whose arrays are none, have other dimensions, or indices of another kind."""
+    for field, (dimensions, is_index) in ARRAYS.get(getattr(A, "format", None), {}).items():
+        array = getattr(A, field, None)
+        if not isinstance(array, backend.xp.ndarray):
+            raise TypeError(f"{name}.{field} must be an array, got a {type(array).__name__}")
+        if array.ndim != dimensions:
+            raise ValueError(f"{name}.{field} must be {dimensions}-D, got shape {tuple(array.shape)}")
+        if is_index and array.dtype.kind not in "iu":
+            raise TypeError(f"{name}.{field} must hold integers, got {array.dtype}")
+
+
+def check_lengths(A: Any, name: str = "A") -> None:
+    """Refuse CSR or CSC arrays whose lengths do not fit together."""
+    check_pointers(A, A.shape[0], name)
+    if A.indices.size != A.data.size:
+        raise ValueError(
+            f"{name}.indices and {name}.data must have one length, "
+            f"got {A.indices.size} and {A.data.size} entries"
+        )
+
+
+def check_pointers(A: Any, rows: int, name: str) -> None:
+    """Refuse an indptr of another length than the number of (block) rows demands."""
+    if A.indptr.size != rows + 1:
+        raise ValueError(f"{name}.indptr must have {rows + 1} entries, got {A.indptr.size}")
+    if rows == 0 and A.indices.size:
+        raise ValueError(
+            f"{name}.indices must be empty where {name} has no rows, got {A.indices.size} entries"
+        )
+
+
+def check_coordinates(rows: Array, cols: Array, values: Array, n: int, name: str = "A") -> None:
     """Refuse COO arrays of different lengths, and indices outside the matrix."""
     if not rows.size == cols.size == values.size:
         raise ValueError(
-            "A.row, A.col and A.data must have one length, "
+            f"{name}.row, {name}.col and {name}.data must have one length, "
             f"got {rows.size}, {cols.size} and {values.size} entries"
         )
-    for name, indices in (("row", rows), ("col", cols)) if rows.size else ():
+    check_range(f"{name}.row", rows, n)
+    check_range(f"{name}.col", cols, n)
+
+
+def check_range(field: str, indices: Array, n: int) -> None:
+    """Refuse indices outside [0, n)."""
+    if indices.size:
         least, largest = int(indices.min()), int(indices.max())  # stall: before they are used as addresses
         if least < 0 or largest >= n:
-            raise ValueError(f"A.{name} must lie in [0, {n}), got {least} to {largest}")
+            raise ValueError(f"{field} must lie in [0, {n}), got {least} to {largest}")
 
 
 def check_entries(
-    scan: EntryScan, indptr: Array, indices: Array, data: Array, backend: Backend, major: str = "row"
+    scan: EntryScan,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    backend: Backend,
+    name: str = "A",
+    major: str = "row",
 ) -> None:
     """Refuse invalid indices, NaN and infinity; `major`, "row" or "column", is what indptr runs over."""
-    check_indices(scan, indptr, indices, backend, major)
+    check_indices(scan, indptr, indices, backend, name, major)
     if scan.first_nonfinite >= 0:
         slot = scan.first_nonfinite
         entry = backend.matrix.entries.row_of(indptr, slot), int(indices[slot])
         row, column = entry if major == "row" else reversed(entry)
         raise ValueError(
-            f"A must be finite, got {data[slot]} at (row, column) ({row}, {column}); "
+            f"{name} must be finite, got {data[slot]} at (row, column) ({row}, {column}); "
             "replace or drop such entries first"
         )
 
 
 def check_indices(
-    scan: EntryScan | PatternScan, indptr: Array, indices: Array, backend: Backend, major: str = "row"
+    scan: EntryScan | PatternScan,
+    indptr: Array,
+    indices: Array,
+    backend: Backend,
+    name: str = "A",
+    major: str = "row",
 ) -> None:
     """Refuse pointers that do not increase from 0 to the number of entries, and indices out of range."""
     if scan.first_bad_row >= 0:
         raise ValueError(
-            f"A.indptr must rise from 0 to the number of stored entries ({indices.size}); "
+            f"{name}.indptr must rise from 0 to the number of stored entries ({indices.size}); "
             f"it does not at {major} {scan.first_bad_row}"
         )
     if scan.first_out_of_range >= 0:
         slot = scan.first_out_of_range
         raise ValueError(
-            f"A.indices must lie in [0, {indptr.size - 1}), got {int(indices[slot])} "
+            f"{name}.indices must lie in [0, {indptr.size - 1}), got {int(indices[slot])} "
             f"in {major} {backend.matrix.entries.row_of(indptr, slot)}"
         )

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import as_csr, value_dtype
+from linforest_precond.matrices.arrays import array_modules, csr
 from linforest_precond.vectors import InPlaceOperator, checked_vectors, norms_of, type_name
 
 from .vector_space import MatrixProduct, Preconditioning
@@ -88,15 +89,17 @@ def checked(
     for name, function in (("inner", inner), ("callback", callback)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be None or a function, got a {type(function).__name__}")
-    csr = as_csr(A) if hasattr(A, "tocsr") else None
-    dtype = _working_dtype(csr.data if csr is not None else A, b, x0)
+    matrix = as_csr(A, shared=True) if hasattr(A, "tocsr") else None
+    dtype = _working_dtype(matrix.data if matrix is not None else A, b, x0)
     columns = _as_columns(b).astype(dtype, copy=False)
     norms = norms_of(columns, inner)
     return Problem(
         backend=backend,
-        product=backend.krylov.spmv.Product(A if csr is None else csr, dtype, is_csr=csr is not None),
+        product=backend.krylov.spmv.Product(
+            A if matrix is None else matrix, dtype, is_csr=matrix is not None
+        ),
         preconditioning=backend.krylov.spmv.Preconditioning(
-            M, dtype, in_place=isinstance(M, InPlaceOperator)
+            _checked_matrix(M), dtype, in_place=isinstance(M, InPlaceOperator)
         ),
         b=columns,
         x0=None if x0 is None else _as_columns(x0).astype(dtype, copy=False),
@@ -106,6 +109,17 @@ def checked(
         inner=inner,
         one=b.ndim == 1 or b.shape[1] == 1,
     )
+
+
+def _checked_matrix(M: Any) -> Any:
+    """M itself, or for a sparse matrix of its own library a CSR copy with checked indices.
+
+    The library's products follow the indices unchecked, and a callback may change the user's.
+    """
+    if not hasattr(M, "tocsr"):
+        return M
+    record = as_csr(M, "M")
+    return csr(array_modules(backend_of(M).name)[1], record.data, record.indices, record.indptr, record.n)
 
 
 def _as_columns(vectors: Array) -> Array:

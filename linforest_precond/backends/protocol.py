@@ -144,6 +144,12 @@ class OrderingModule(Protocol):
     def order_by_scan(self, path_id: Array, position: Array, lengths: Array) -> tuple[Array, Array]: ...
 
 
+class RecordChecksModule(Protocol):
+    def rank_order(self, order: Array) -> tuple[Array, int]: ...
+    def first_stray(self, neighbors: Array, rank: Array) -> int: ...
+    def first_unpaired(self, neighbors: Array) -> int: ...
+
+
 class PairsModule(Protocol):
     def pair_up(self, neighbors: Array) -> tuple[Array, Array]: ...
     def members_of(self, pairs: Array, members: Array) -> Array: ...
@@ -165,6 +171,7 @@ class ForestRoom(Protocol):
     greedy: GreedyModule
     linear_forest: LinearForestModule
     ordering: OrderingModule
+    record_checks: RecordChecksModule
     pairs: PairsModule
     bands: BandsModule
     block_bands: BlockBandsModule
@@ -404,12 +411,15 @@ class Backend(Protocol):
         "cpu" or "cuda".
     max_rows
         The largest number of rows of a matrix.
+    checks_shared_indices
+        Whether the kernels that may follow the user's own index array check every index.
     xp
         The array library: NumPy or CuPy.
     """
 
     name: str
     max_rows: int
+    checks_shared_indices: bool
     xp: Any
 
     runtime: RuntimeRoom

@@ -71,8 +71,10 @@ class _Sizes:
 
     @property
     def gate(self) -> int:
-        """Bytes of the checks: the diagonal, the results of the scan, and a conversion to CSR."""
-        copies = (2 * self.index + 2 * self.value + 40) * self.entries if self.copied else 0
+        """Bytes of the checks: the diagonal, results of the scan, copied indices or a conversion to CSR."""
+        copies = self.index * (self.rows + self.entries)
+        if self.copied:
+            copies = (2 * self.index + 2 * self.value + 40) * self.entries
         return (
             (self.value + 16) * self.rows + self.weight * self.entries * (self.weight < self.value) + copies
         )
@@ -116,7 +118,7 @@ def memory_estimate(
     >>> lf.memory_estimate(A, symmetric=True)
     memory
       operator  800,000 bytes
-      setup     1,680,000 bytes
+      setup     2,075,216 bytes
     """
     if kind not in ESTIMATES:
         raise ValueError(f"kind must be one of {', '.join(ESTIMATES)}, got {kind!r}")
@@ -132,9 +134,12 @@ def _sizes(matrix: MatrixLike, dtype: npt.DTypeLike | None, symmetric: bool) -> 
         A = backend_of(A).xp.asarray(A)
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"A must be square, got shape {tuple(A.shape)}")
-    value = value_dtype("A", A.dtype)
-    entries = int(A.nnz) if sparse else int(A.size)
-    indices = [getattr(A, name).dtype.itemsize for name in ("indptr", "indices") if hasattr(A, name)]
+    try:
+        dtype_of_values, entries = A.dtype, int(A.nnz if sparse else A.size)
+        indices = [getattr(A, name).dtype.itemsize for name in ("indptr", "indices") if hasattr(A, name)]
+    except (AttributeError, TypeError, ValueError, IndexError) as error:
+        raise TypeError(f"A must have the arrays of its format ({error})") from error
+    value = value_dtype("A", dtype_of_values)
     wide = (1 if symmetric else 2) * entries > LARGEST_INT32_COUNT or max(indices, default=4) > 4
     return _Sizes(
         rows=A.shape[0],

@@ -10,6 +10,7 @@ import numpy as np
 from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.packing import packable
+from linforest_precond.stored_entries import stored_entries
 
 # Formats whose index arrays are digested as they are; others are digested in coordinate format.
 INDEX_ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
@@ -66,8 +67,8 @@ def pattern_digest(matrix: MatrixLike) -> PatternDigest:
         form, arrays = "dense", backend.xp.nonzero(A)
     else:
         form = A.format
-        source = A if form in INDEX_ARRAYS else A.tocoo()
-        arrays = [getattr(source, name) for name in INDEX_ARRAYS.get(form, INDEX_ARRAYS["coo"])]
+        names = INDEX_ARRAYS.get(form, ())
+        arrays = [getattr(A, name) for name in names] or stored_entries(A, backend.xp)[:2]
     arrays = [array if array.dtype in (np.int32, np.int64) else array.astype(np.int64) for array in arrays]
     digest = backend.matrix.pattern_digest.digest(arrays)
     return PatternDigest(form, str(A.dtype), tuple(A.shape), int(arrays[1].size), digest)

@@ -20,6 +20,8 @@ _seen: set[tuple[str, ...]] = set()
 class Setup:
     """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
 
+    `shared` is that of `as_csr`.
+
     Attributes
     ----------
     csr : CSR
@@ -28,10 +30,10 @@ class Setup:
         The type to store numbers in.
     """
 
-    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None):
+    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None, *, shared: bool = False):
         self._matrix, self._backend = A, backend_of(A)
         self._watch = self._backend.runtime.stopwatch.Stopwatch()
-        self.csr = as_csr(A)
+        self.csr = as_csr(A, shared=shared)
         self.stored = stored_dtype(dtype, self.csr.data.dtype)
 
     def operator(self, part: Part) -> Preconditioner:

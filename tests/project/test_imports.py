@@ -13,8 +13,8 @@ LAYERS = (
     "annotations", "backends.krylov_codes", "backends.returns", "backends.protocol",
     "backends.cpu", "backends.cuda", "backends",
     "printing", "user_warnings", "matrices",
-    "subnormals", "records", "sparse_output", "matching_records", "own_matrix", "matrix_checks", "formats",
-    "gate", "vectors", "graph", "pipeline", "solvers", "precond",
+    "subnormals", "records", "sparse_output", "matching_records", "own_matrix", "matrix_checks",
+    "stored_entries", "formats", "gate", "vectors", "graph", "pipeline", "solvers", "precond",
 )  # fmt: skip
 # In each backend, from the lowest to the highest.
 ROOMS = (

@@ -9,7 +9,7 @@ import pytest
 from linforest_precond.backends import protocol
 from linforest_precond.backends.protocol import Backend
 
-NOT_ROOMS = {"name", "max_rows", "xp"}
+NOT_ROOMS = {"name", "max_rows", "checks_shared_indices", "xp"}
 
 
 def functions():
@@ -33,6 +33,6 @@ def test_function_has_the_arguments_of_the_protocol(backend, room, module, name,
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
 def test_rooms_import_their_modules(backend):
     found = importlib.import_module(f"{protocol.__package__}.{backend}")
-    assert {"name", "max_rows"} <= set(vars(found)) and found.name == backend
+    assert {"name", "max_rows", "checks_shared_indices"} <= set(vars(found)) and found.name == backend
     for room, module, _, _ in functions():
         assert hasattr(getattr(found, room), module)

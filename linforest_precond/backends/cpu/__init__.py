@@ -13,6 +13,7 @@ from . import runtime as runtime
 from . import tridiagonal as tridiagonal
 
 __all__ = [
+    "checks_shared_indices",
     "csgraph",
     "forest",
     "krylov",
@@ -29,3 +30,5 @@ __all__ = [
 
 name = "cpu"
 max_rows = 2**63 - 1
+# Index arrays are always copied: that costs less than to check every index that a kernel follows.
+checks_shared_indices = False

@@ -11,6 +11,7 @@ from . import runtime as runtime
 from . import tridiagonal as tridiagonal
 
 __all__ = [
+    "checks_shared_indices",
     "csgraph",
     "forest",
     "krylov",
@@ -27,6 +28,8 @@ __all__ = [
 name = "cuda"
 # The number of a half-edge (two per vertex) and a flag share 32 bits (kernels/forest/ranking_stages.cuh).
 max_rows = 2**30 - 1
+# The kernels of tridiagonal and Jacobi setups and of the solvers' products check indices that they follow.
+checks_shared_indices = True
 
 
 def __getattr__(attribute):

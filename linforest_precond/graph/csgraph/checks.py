@@ -157,7 +157,7 @@ def is_spanning_forest(A: MatrixLike, forest: MatrixLike) -> bool:
     >>> lf.graph.is_spanning_forest(A, lf.graph.maximum_spanning_forest(A))
     True
     """
-    graph, trees = as_csgraph(A), as_csgraph(forest)
+    graph, trees = as_csgraph(A), as_csgraph(forest, "forest")
     backend = backend_of(graph.data)
     if backend_of(trees.data) is not backend:
         raise TypeError(f"forest must be on A's device, got a {type(forest).__name__}")

@@ -76,5 +76,6 @@ def _checked_parents(parent: npt.ArrayLike, xp: Any) -> Array:
         raise TypeError(f"parent must hold integers that fit into 64 bits with a sign, got {parents.dtype}")
     if parents.ndim != 1:
         raise ValueError(f"parent must be 1-D, got shape {tuple(parents.shape)}")
-    checked: Array = xp.ascontiguousarray(parents, dtype=np.int32 if parents.dtype == np.int32 else np.int64)
+    # A copy: kernels follow them, and the user's may change.
+    checked: Array = xp.array(parents, dtype=np.int32 if parents.dtype == np.int32 else np.int64, order="C")
     return checked

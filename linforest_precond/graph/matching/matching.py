@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,10 @@ def match_graph(
 ) -> tuple[Array, Progress]:
     """The mates in a graph, and the progress: rounds, maximal. Graph and options are checked already."""
     backend = backend_of(graph.values)
+    if (
+        graph.values_are_matrix
+    ):  # mates are mutual, and rounds end, only if the weights do not change meanwhile
+        graph = replace(graph, values=graph.values.copy())
     if method == "factor":
         options = check_options(1, None, 5, 0, 0.5, seed) | {"limit": limit}
         factor = propose_factor(graph, **options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -39,35 +39,35 @@ def permute(A: MatrixLike, order: npt.ArrayLike) -> Any:
     """
     backend = backend_of(A)
     stored = as_stored(A)
-    n = stored.shape[0]
-    ordering = checked_order(order, n, backend)
     if isinstance(stored, backend.xp.ndarray):
-        return stored[ordering.order][:, ordering.order]
-    rows = ordering.rank[backend.matrix.entries.rows_of(stored.indptr, stored.indices.size)]
-    cols = ordering.rank[stored.indices]
+        order = checked_order(order, stored.shape[0], backend).order
+        return stored[order][:, order]
+    rows, cols, values = stored
+    n, index = cast(Any, A).shape[0], cols.dtype
+    rank = checked_order(order, n, backend).rank
+    rows, cols = rank[rows], rank[cols]
     entries, indptr = backend.matrix.entries.sort_entries(rows, cols, n)
-    index = stored.indices.dtype
     indices, indptr = cols[entries].astype(index, copy=False), indptr.astype(index)
-    return sparse_like(A, stored.data[entries], indices, indptr, stored.shape)
+    return sparse_like(A, values[entries], indices, indptr, (n, n))
 
 
 def checked_order(
     order: npt.ArrayLike, n: int, backend: Backend, name: str = "order", dtype: npt.DTypeLike = np.int32
 ) -> Ordering:
-    """A permutation given as an array, on the matrix's device."""
+    """A permutation given as an array, copied to the matrix's device."""
     xp = backend.xp
     if xp is np and backend_of(order) is not backend:
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type(order).__name__}")
     given: Array = order if isinstance(order, xp.ndarray) else np.asarray(order)
     if given.dtype.kind not in "iu" and given.size:
         raise TypeError(f"{name} must be an array of integers, got {given.dtype}")
-    given = xp.asarray(given)
     if given.shape != (n,):
         raise ValueError(f"{name} must have one number for each row of A, ({n},), got shape {given.shape}")
+    given = xp.array(given)  # copied before it is checked: the user's may change
     # stall: validation, before they are used as indices
     if n and not bool(((given >= 0) & (given < n)).all()):
         raise ValueError(f"{name} must be a permutation of 0 to {n - 1}, got {given.min()} to {given.max()}")
-    given = given.astype(dtype)
+    given = given.astype(dtype, copy=False)
     rank = _inverse(given)
     if n and int(rank.min()) < 0:  # stall: validation, no row may be missing
         raise ValueError(f"{name} must be a permutation of 0 to {n - 1}, got some numbers twice")

@@ -7,3 +7,4 @@ from . import greedy as greedy
 from . import linear_forest as linear_forest
 from . import ordering as ordering
 from . import pairs as pairs
+from . import record_checks as record_checks

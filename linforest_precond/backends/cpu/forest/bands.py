@@ -64,6 +64,6 @@ def copy_edges(words, neighbors, slots, order, lower, upper):
 
 @helper
 def copy(words, slot, band, place):
-    if slot >= 0:
+    if 0 <= slot < words.shape[0]:  # it is beyond the entries if it is that of another matrix
         for i in range(words.shape[1]):
             band[place, i] = words[slot, i]

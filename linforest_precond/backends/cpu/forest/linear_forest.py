@@ -10,15 +10,21 @@ from ..runtime.jit import helper, kernel
 
 def linear_forest(neighbors, values, slots, in_place=False):
     """Break the cycles and rank the paths; the factor's own arrays are changed only if `in_place`."""
-    if not in_place:
-        neighbors, values = neighbors.copy(), values.copy()
-        slots = None if slots is None else slots.copy()
+    own = _writable if in_place else np.copy
+    neighbors, values, slots = (None if array is None else own(array) for array in (neighbors, values, slots))
     # An empty table instead of None, so that one compiled kernel serves both.
     kept_slots = np.empty((0, 2), neighbors.dtype) if slots is None else slots
     path_id = np.full(neighbors.shape[0], NO_VERTEX, neighbors.dtype)
     position, lengths = np.empty_like(path_id), np.zeros_like(path_id)
     counts = walk(neighbors, values, kept_slots, path_id, position, lengths)
     return ForestArrays(neighbors, values, slots, path_id, position, lengths, np.array(counts))
+
+
+def _writable(array):
+    """The array of a record, which holds read-only views."""
+    view = array.view()
+    view.flags.writeable = True
+    return view
 
 
 # Follows every path from its smaller end. Vertices left over are on cycles: each cycle loses its weakest edge

@@ -14,6 +14,6 @@ def extract(csr, neighbors, order, values, slots):
     """
     lower, diagonal, upper = bands = [cupy.empty(csr.n, csr.data.dtype) for _ in range(3)]
     program = kernels("forest/bands", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
-    matrix = csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n
+    matrix = csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n, csr.nnz
     launch(program.copy_bands, (*matrix, neighbors, address(values), address(slots), order, *bands))
     return lower, diagonal, upper

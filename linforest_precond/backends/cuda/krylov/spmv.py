@@ -47,7 +47,10 @@ class Product(Operator):
         super().__init__("A", None if is_csr else A)
         self.own = self.capturable = is_csr and A.longest_row <= LONGEST_ROW
         self._csr = (A.indptr, A.indices, A.data.astype(dtype, copy=False)) if is_csr else None
-        self._cusparse = _CuSparse(*self._csr, A.n) if is_csr and not self.own else None
+        self._cusparse = None
+        if is_csr and not self.own:
+            indptr, indices, data = self._csr  # cuSPARSE does not check the indices, which may be the user's
+            self._cusparse = _CuSparse(indptr, cupy.clip(indices, 0, max(A.n - 1, 0)), data, A.n)
         if self.own:
             self._program = kernels(
                 "krylov/spmv", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=1, INDEX=A.indices.dtype.type

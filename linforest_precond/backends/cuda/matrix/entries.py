@@ -103,7 +103,11 @@ def magnitudes(data):
 
 
 def symmetrized(indptr, indices, weights):
-    """|A| + |A|^T as CSR arrays, and whether its pattern is A's own."""
+    """|A| + |A|^T as CSR arrays, and whether its pattern is A's own.
+
+    The indices may be the user's own and change: these kernels follow a copy.
+    """
+    indices = cupy.clip(indices, 0, max(indptr.size - 2, 0))
     program = kernels("matrix/entries", VALUE=weights.dtype.type, INDEX=indices.dtype.type)
     rows = rows_of(indptr, indices.size)
     sums = cupy.empty(indices.size, weights.dtype)

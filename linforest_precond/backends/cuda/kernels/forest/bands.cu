@@ -2,10 +2,10 @@
 
 // Copies the three entries of each row of the permuted tridiagonal matrix: the diagonal one and those along the path.
 // The latter are `edge_values`, or are stored at `slots` of the matrix, or are found by binary search in its rows:
-// whichever is not null, in this order. A thread per row.
+// whichever is not null, in this order. A thread per row. A slot beyond the entries is that of another matrix: 0.
 extern "C" __global__ void copy_bands(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                       const VALUE* __restrict__ data, const VALUE* __restrict__ matrix_diagonal,
-                                      i64 rows, const INDEX* __restrict__ neighbors,
+                                      i64 rows, i64 entries, const INDEX* __restrict__ neighbors,
                                       const VALUE* __restrict__ edge_values, const INDEX* __restrict__ slots,
                                       const INDEX* __restrict__ order, VALUE* __restrict__ lower,
                                       VALUE* __restrict__ diagonal, VALUE* __restrict__ upper) {
@@ -20,7 +20,7 @@ extern "C" __global__ void copy_bands(const INDEX* __restrict__ indptr, const IN
             const INDEX neighbor = neighbors[edge];
             if (neighbor < 0) continue;
             const VALUE value = edge_values ? edge_values[edge]
-                                : slots     ? data[slots[edge]]
+                                : slots     ? ((u64)slots[edge] < (u64)entries ? data[slots[edge]] : VALUE{})
                                             : stored_value(indptr, indices, data, v, neighbor);
             (neighbor == before ? to_before : to_after) = value;
         }

@@ -116,6 +116,10 @@ __device__ __forceinline__ Mode mode_of(const Iteration& it) {
     return it.charged ? CHARGED : it.number ? UNCHARGED : FRESH;
 }
 
+__device__ __forceinline__ INDEX column_at(const Problem& problem, i64 slot) {
+    return clamped(problem.indices[slot], problem.rows);
+}
+
 // The state of a column, 0 in a FRESH iteration.
 template <Mode MODE>
 __device__ __forceinline__ u8 column_state(const Problem& problem, INDEX column) {
@@ -184,7 +188,7 @@ __device__ __forceinline__ bool consider_entries(Best& best, const Problem& prob
                                                  i64 begin, i64 end, int stride) {
     bool alive = false;
     for (i64 slot = begin; slot < end; slot += stride) {
-        const INDEX column = problem.indices[slot];
+        const INDEX column = column_at(problem, slot);
         alive |= consider<MODE>(best, seeker, tie_key, column, problem.values[slot],
                                 column_state<MODE>(problem, column), slot);
     }

@@ -51,7 +51,8 @@ __device__ void confirm(const Problem& problem, const Iteration& it, const Optio
             u32 mask = 0;
 #pragma unroll
             for (int i = 0; i < DEGREE; ++i) {
-                if (row[i] < 0) continue;
+                // A row has duplicates only if the user's arrays changed; a path must not use an edge twice.
+                if (row[i] < 0 || (i > 0 && row[i] == row[i - 1])) continue;
                 bool mutual = false;
 #pragma unroll
                 for (int j = 0; j < DEGREE; ++j) mutual |= problem.neighbors[(i64)row[i] * DEGREE + j] == v;

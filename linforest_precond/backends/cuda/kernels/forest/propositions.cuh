@@ -49,11 +49,10 @@ __device__ __forceinline__ bool propose_block(const Problem& problem, const Iter
     const bool present = vertex < last;
     const i64 begin = present ? problem.indptr[vertex] : 0, end = present ? problem.indptr[vertex + 1] : 0;
     if (staged) {
-        const INDEX* __restrict__ columns = problem.indices + base;
         const WEIGHT* __restrict__ values = problem.values + base;
 #pragma unroll 4
         for (int i = threadIdx.x; i < (int)count; i += ROWS) {
-            const INDEX column = columns[i];
+            const INDEX column = column_at(problem, base + i);
             buffer.columns[i] = column;
             buffer.values[i] = values[i];
             if (MODE != FRESH) buffer.states[i] = column_state<MODE>(problem, column);
@@ -111,7 +110,7 @@ __device__ __forceinline__ bool propose_listed_block(const Problem& problem, con
         for (int row = t / STAGING_LANES; row < ROWS; row += ROWS / STAGING_LANES) {
             const i64 from = (i64)begins[row] - places[row];
             for (int i = places[row] + t % STAGING_LANES; i < places[row + 1]; i += STAGING_LANES) {
-                const INDEX column = problem.indices[from + i];
+                const INDEX column = column_at(problem, from + i);
                 buffer.columns[i] = column;
                 buffer.values[i] = problem.values[from + i];
                 buffer.states[i] = column_state<MODE>(problem, column);

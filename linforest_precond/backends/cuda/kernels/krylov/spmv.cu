@@ -3,7 +3,8 @@
 #include "krylov/scalar_steps.cuh"
 #include "matrix/row_products.cuh"
 
-// Sparse matrix-vector products (SpMV) of Krylov solvers, fused with the inner products that follow them.
+// Sparse matrix-vector products (SpMV) of Krylov solvers, fused with the inner products that follow them. `indices` may
+// be the user's own, which a callback can change: columns are clamped.
 
 // y = A x for one column, and PAIRS inner products: <w, y>, or <y, w> and <y, y>.
 template <int PAIRS>
@@ -12,7 +13,7 @@ __device__ __forceinline__ void multiply(const KrylovSpace& space, const INDEX* 
                                          const VALUE* __restrict__ x, VALUE* __restrict__ y,
                                          const VALUE* __restrict__ w, int step) {
     Scalar sums[PAIRS ? PAIRS : 1] = {};
-    each_product(indptr, indices, data, space.rows, x, [&](i64 row, VALUE sum) {
+    each_product<true>(indptr, indices, data, space.rows, x, [&](i64 row, VALUE sum) {
         y[row] = sum;
         if (PAIRS == 1) add_product(sums[0], w[row], sum);
         if (PAIRS == 2) {
@@ -48,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         const i64 row = e / space.columns, end = indptr[row + 1];
         VALUE sum = VALUE{};
         for (i64 at = indptr[row]; at < end; ++at)
-            sum = sum + data[at] * x[(i64)indices[at] * space.columns + walk.column];
+            sum = sum + data[at] * x[(i64)clamped(indices[at], space.rows) * space.columns + walk.column];
         y[e] = sum;
     }
 }

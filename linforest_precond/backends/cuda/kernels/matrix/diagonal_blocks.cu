@@ -16,9 +16,11 @@ extern "C" __global__ void copy_diagonal_blocks(const INDEX* __restrict__ indptr
             continue;
         }
         const i64 end = indptr[row + 1];
-        for (i64 slot = lower_bound(indices, (i64)indptr[row], end, (INDEX)first);
-             slot < end && indices[slot] < first + size; ++slot)
-            own[indices[slot] - first] = data[slot];
+        for (i64 slot = lower_bound(indices, (i64)indptr[row], end, (INDEX)first); slot < end; ++slot) {
+            const i64 column = (i64)indices[slot] - first;  // negative only if the user's array has changed
+            if (column < 0 || column >= size) break;
+            own[column] = data[slot];
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 
 // Calls take(row, sum) for every row: a block takes THREADS rows at a time, writes the products of their entries to
 // shared memory with coalesced loads, ENTRIES at a time, and every thread sums those of its row in order.
-template <typename Take>
+// CLAMPED: for a square matrix whose indices may change (`clamped`).
+template <bool CLAMPED, typename Take>
 __device__ __forceinline__ void each_product(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                              const VALUE* __restrict__ data, i64 all_rows, const VALUE* __restrict__ x,
                                              Take take) {
@@ -21,7 +22,10 @@ __device__ __forceinline__ void each_product(const INDEX* __restrict__ indptr, c
         for (i64 base = begin; base < end; base += ENTRIES) {
             EACH (i, (int)(ENTRIES / THREADS)) {
                 const i64 at = base + i * THREADS + threadIdx.x;
-                if (at < end) products[i * THREADS + threadIdx.x] = data[at] * x[indices[at]];
+                if (at < end) {
+                    const INDEX column = CLAMPED ? clamped(indices[at], all_rows) : indices[at];
+                    products[i * THREADS + threadIdx.x] = data[at] * x[column];
+                }
             }
             __syncthreads();
             const i64 last = min(own_end, base + ENTRIES);

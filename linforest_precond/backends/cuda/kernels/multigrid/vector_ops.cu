@@ -40,8 +40,8 @@ __device__ __forceinline__ void each_entry_product(const Matrix& matrix, const V
         if (lane == 0) take(row, row, sum);
     }
 #else
-    each_product(matrix.indptr, matrix.indices, matrix.data, matrix.rows, x,
-                 [&](i64 row, VALUE sum) { take(row, row, sum); });
+    each_product<false>(matrix.indptr, matrix.indices, matrix.data, matrix.rows, x,
+                        [&](i64 row, VALUE sum) { take(row, row, sum); });
 #endif
 }
 

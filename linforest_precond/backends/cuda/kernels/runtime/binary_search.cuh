@@ -1,4 +1,9 @@
-// Binary searches in the sorted rows of a CSR matrix.
+// Binary searches in the sorted rows of a CSR matrix, and columns that are safe to follow.
+
+// A column in [0, columns), for index arrays that may be the user's own: another stream can change these after they were
+// checked. Compared as unsigned: negative columns are too large.
+__device__ __forceinline__ int clamped(int column, i64 columns) { return (int)min((u32)column, (u32)columns - 1); }
+__device__ __forceinline__ i64 clamped(i64 column, i64 columns) { return (i64)min((u64)column, (u64)columns - 1); }
 
 // The first place in the sorted columns [begin, end) whose column is not less than `column`.
 template <typename Index>
