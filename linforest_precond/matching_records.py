@@ -10,7 +10,7 @@ from typing import Any
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.printing import as_table
-from linforest_precond.records import ChosenEdges, Progress, ratio_to_finest
+from linforest_precond.records import ChosenEdges, Progress, ReadOnlyArrays, ratio_to_finest
 from linforest_precond.sparse_output import sparse_like
 
 
@@ -63,7 +63,7 @@ class Matching(ChosenEdges):
 
 
 @dataclass(frozen=True, eq=False)
-class Coarsening:
+class Coarsening(ReadOnlyArrays):
     """A coarse matrix: the Galerkin product ``A = P.T @ A_fine @ P`` of an aggregation.
 
     Attributes

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
@@ -15,6 +17,47 @@ from linforest_precond.printing import as_table, numbers_of
 Progress: TypeAlias = Array | tuple[int, bool]
 
 
+def handed_out(value: Any) -> Any:
+    """A record or array of an operator for its user, who must not be able to change what products follow.
+
+    NumPy arrays are given as read-only views. CuPy has none, so its arrays are copied.
+    """
+    if isinstance(value, np.ndarray):
+        return _read_only(value)
+    if hasattr(value, "__cuda_array_interface__"):
+        return value.copy()
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    own = {field.name: getattr(value, field.name) for field in fields(value)}
+    given = {name: handed_out(each) for name, each in own.items()}
+    return value if all(given[name] is own[name] for name in own) else replace(value, **given)
+
+
+def _read_only(array: Array) -> Array:
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+class ReadOnlyArrays:
+    """Records that users get and may give back: NumPy arrays in them are read-only views.
+
+    CuPy has no such flag; the arrays of an operator's records are copied when they are asked for.
+    """
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, _read_only(value))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Pickles and copies restore arrays as writable ones."""
+        vars(self).update(state)
+        self.__post_init__()
+
+
 @dataclass(frozen=True, eq=False)
 class CSR:
     """A checked square matrix: finite, columns strictly increasing in each row.
@@ -22,7 +65,8 @@ class CSR:
     Attributes
     ----------
     indptr, indices, data
-        The three CSR arrays: the user's own where these are valid and sorted.
+        The three CSR arrays. `data` are the user's own where they are sorted; `indices` may be on the GPU,
+        where the kernels that follow them check them.
     symmetric
         Whether the magnitudes ``|A|`` are symmetric.
     total_weight
@@ -143,7 +187,7 @@ def ratio_to_finest(numbers: Sequence[int]) -> float:
     return sum(numbers) / max(numbers[0], 1)
 
 
-class ChosenEdges:
+class ChosenEdges(ReadOnlyArrays):
     """Properties that factors, forests and matchings share.
 
     `progress` holds two numbers: iterations, and whether the result is maximal. They are copied to the host
@@ -233,7 +277,7 @@ class Factor(ChosenEdges):
 
 
 @dataclass(frozen=True, eq=False)
-class Ordering:
+class Ordering(ReadOnlyArrays):
     """A permutation: ``order[new] = old`` and its inverse ``rank[old] = new``."""
 
     order: Array
@@ -317,7 +361,7 @@ class Forest(ChosenEdges):
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(ReadOnlyArrays):
     """Disjoint pairs of vertices.
 
     Attributes
@@ -333,7 +377,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class BlockForest:
+class BlockForest(ReadOnlyArrays):
     """A linear forest whose vertices are blocks, small groups of strongly coupled vertices.
 
     Attributes
@@ -397,7 +441,7 @@ class BlockForest:
 
 
 @dataclass(frozen=True, eq=False)
-class Bands:
+class Bands(ReadOnlyArrays):
     """The tridiagonal part of ``A[order][:, order]`` along the forest, each band of length N.
 
     ``lower[i]`` couples row i to row i - 1 and ``upper[i]`` couples it to row i + 1, in the new order;

@@ -25,7 +25,7 @@ from linforest_precond.precond.pattern_digest import PatternDigest, pattern_dige
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.stored import result_dtype
 from linforest_precond.printing import as_table
-from linforest_precond.records import Bands, BlockForest, Forest, Ordering
+from linforest_precond.records import Bands, BlockForest, Forest, Ordering, handed_out
 from linforest_precond.user_warnings import warn_user
 from linforest_precond.vectors import InPlaceOperator
 
@@ -148,6 +148,9 @@ class Preconditioner(_Products, InPlaceOperator):
     `LinearOperator` of SciPy or cupyx, whichever A belongs to: ``M @ r``, ``M.T``, ``M.H``, one or several
     columns. A product has the common type of A and r, whatever type is stored.
 
+    The arrays of `forest`, `ordering` and `bands` are read-only on the CPU. On the GPU, where arrays have no
+    such flag, each access makes copies.
+
     Attributes
     ----------
     forest : Forest, BlockForest or None
@@ -187,15 +190,15 @@ class Preconditioner(_Products, InPlaceOperator):
 
     @property
     def forest(self) -> Forest | BlockForest | None:
-        return self._part.forest
+        return handed_out(self._part.forest)
 
     @property
     def ordering(self) -> Ordering | None:
-        return self._part.ordering
+        return handed_out(self._part.ordering)
 
     @property
     def bands(self) -> Bands | None:
-        return self._part.bands
+        return handed_out(self._part.bands)
 
     @property
     def stored_dtype(self) -> DType:
@@ -234,7 +237,7 @@ class Preconditioner(_Products, InPlaceOperator):
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch = self._backend.runtime.stopwatch.Stopwatch()
-        csr = as_csr(A)
+        csr = as_csr(A, shared=self.kind != "multilevel")
         pattern = pattern_digest(A)
         self._pattern.require_same(pattern)
         part = self._part.refreshed(csr)

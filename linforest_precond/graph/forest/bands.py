@@ -5,6 +5,7 @@ from __future__ import annotations
 from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
+from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.records import CSR, Bands, Forest
 
 
@@ -32,19 +33,10 @@ def extract_bands(A: MatrixLike | CSR, forest: Forest) -> Bands:
     >>> bands.lower.tolist(), bands.diagonal.tolist(), bands.upper.tolist()
     ([0.0, -2.0, -1.0], [4.0, 6.0, 5.0], [-3.0, -1.0, 0.0])
     """
-    csr = as_csr(A)
+    csr = as_csr(A, shared=True)
     if not isinstance(forest, Forest):
         raise TypeError(f"forest must be a Forest from linear_forest(A), got {type(forest).__name__}")
-    if forest.path_id.size != csr.n:
-        raise ValueError(
-            f"forest must have as many vertices as A has rows ({csr.n}), got {forest.path_id.size}"
-        )
-    if backend_of(csr.data) is not backend_of(forest.path_id):
-        raise TypeError(
-            f"A and forest must be on one device, got A on {backend_of(csr.data).name} "
-            f"and forest on {backend_of(forest.path_id).name}"
-        )
-    return copy_bands(csr, forest)
+    return copy_bands(csr, checked_forest(forest, csr.n, backend_of(csr.data)))
 
 
 def copy_bands(csr: CSR, forest: Forest, values: Array | None = None, slots: Array | None = None) -> Bands:

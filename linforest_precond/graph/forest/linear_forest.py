@@ -8,6 +8,7 @@ from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
 from linforest_precond.graph.forest.factor import check_options, propose_factor
+from linforest_precond.graph.forest.given_records import checked_factor
 from linforest_precond.graph.forest.ordering import order_paths
 from linforest_precond.records import Factor, Forest
 
@@ -53,9 +54,7 @@ def linear_forest(
       iterations     5 (factor not proven maximal)
     """
     if isinstance(A, Factor):
-        if A.n != 2:
-            raise ValueError(f"A linear forest needs a factor with n = 2, got n = {A.n}")
-        return break_cycles(A)
+        return break_cycles(checked_factor(A), in_place=True)
     options = check_options(2, iterations, m, k_m, p, seed)
     return break_cycles(propose_factor(as_graph(A), **options), in_place=True)
 

@@ -15,7 +15,7 @@ from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, dee
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
 from linforest_precond.precond.operators import Preconditioner, operator_of
-from linforest_precond.records import ratio_to_finest
+from linforest_precond.records import handed_out, ratio_to_finest
 from linforest_precond.sparse_output import sparse_like
 from linforest_precond.vectors import norms_of
 
@@ -23,7 +23,10 @@ ACCELERATORS = "cg", "fcg", "bicgstab"
 
 
 class HierarchyLevel:
-    """The public view of a level: A and, on all but the last, the prolongator P and the restriction R."""
+    """The public view of a level: A and, on all but the last, the prolongator P and the restriction R.
+
+    Their arrays are read-only on the CPU, and copies on the GPU.
+    """
 
     def __init__(self, level: Any, like: Any):
         self._level, self._like = level, like
@@ -31,7 +34,8 @@ class HierarchyLevel:
     @cached_property
     def A(self) -> Any:  # noqa: N802
         csr = self._level.csr
-        return sparse_like(self._like, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
+        data, indices, indptr = map(handed_out, (csr.data, csr.indices, csr.indptr))
+        return sparse_like(self._like, data, indices, indptr, (csr.n, csr.n))
 
     @cached_property
     def P(self) -> Any:  # noqa: N802
@@ -48,7 +52,8 @@ class HierarchyLevel:
         if transfer is None:
             raise AttributeError(f"{letter}: the last level has no {name}")
         matrix = getattr(transfer, f"{name}_csr")(self._level.csr.data.dtype)
-        return sparse_like(self._like, matrix.data, matrix.indices, matrix.indptr, (matrix.n, matrix.width))
+        indptr, indices, data = map(handed_out, matrix.arrays)
+        return sparse_like(self._like, data, indices, indptr, (matrix.n, matrix.width))
 
 
 class Hierarchy:

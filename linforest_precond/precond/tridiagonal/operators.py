@@ -12,9 +12,10 @@ from linforest_precond import pipeline
 from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
-from linforest_precond.graph.forest.bands import copy_bands, extract_bands
+from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
@@ -80,7 +81,7 @@ def tridiagonal(
         raise ValueError(
             f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
         )
-    setup = Setup(A, dtype)
+    setup = Setup(A, dtype, shared=not (isinstance(ordering, str) and ordering == "rcm"))
     part = scalar_part(setup.csr, setup.stored, ordering, options)
     return setup.operator(part)
 
@@ -274,7 +275,8 @@ def scalar_part(
     if is_name and ordering == "forest":
         forest, bands = pipeline.bands_along_forest(csr, options)
     elif isinstance(ordering, Forest):
-        forest, bands = ordering, extract_bands(csr, ordering)
+        forest = checked_forest(ordering, csr.n, backend_of(csr.data), "ordering")
+        bands = copy_bands(csr, forest)
     else:
         given = _given_order(ordering, csr)
         bands = _bands_in_order(csr, given)

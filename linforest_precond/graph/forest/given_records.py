@@ -1,0 +1,79 @@
+"""Factors and forests that users give back: their arrays are copied and checked, then kernels follow them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import Backend, backend_of
+from linforest_precond.records import Factor, Forest, Ordering
+
+
+def checked_forest(forest: Forest, n: int, backend: Backend, name: str = "forest") -> Forest:
+    """A forest of n vertices with an order and neighbours of its own: those are what kernels follow."""
+    _check_device(forest.neighbors, backend, name)
+    neighbors = _copied(f"{name}.neighbors", forest.neighbors, (n, 2), backend)
+    order = _copied(f"{name}.order", forest.order, (n,), backend)
+    if order.dtype != neighbors.dtype:
+        raise TypeError(
+            f"{name}.order and {name}.neighbors must have one type, got {order.dtype} and {neighbors.dtype}"
+        )
+    checks = backend.forest.record_checks
+    rank, place = checks.rank_order(order)
+    if place >= 0:
+        raise ValueError(
+            f"{name}.order must be a permutation of 0 to {n - 1}, got {int(order[place])} at {place}, "
+            "which is out of range or occurs twice"
+        )
+    vertex = checks.first_stray(neighbors, rank)
+    if vertex >= 0:
+        raise ValueError(
+            f"{name}.neighbors must be next to their vertices in {name}.order, "
+            f"got {neighbors[vertex].tolist()} at vertex {vertex}"
+        )
+    return replace(forest, neighbors=neighbors, ordering=Ordering(order, rank))
+
+
+def checked_factor(factor: Factor, name: str = "A") -> Factor:
+    """A [0,2]-factor with arrays of its own."""
+    backend, shape = backend_of(factor.neighbors), np.shape(factor.neighbors)
+    if len(shape) != 2 or shape[1] != 2:
+        raise ValueError(f"a linear forest needs a factor with n = 2, got {name}.neighbors of shape {shape}")
+    neighbors = _copied(f"{name}.neighbors", factor.neighbors, shape, backend)
+    vertex = backend.forest.record_checks.first_unpaired(neighbors)
+    if vertex >= 0:
+        raise ValueError(
+            f"{name}.neighbors must hold both ends of each edge, ascending, with -1 in empty places, "
+            f"got {neighbors[vertex].tolist()} at vertex {vertex}"
+        )
+    values, slots = backend.xp.array(factor.values), factor.slots
+    if values.shape != shape or values.dtype.name not in ("float32", "float64"):
+        raise ValueError(
+            f"{name}.values must have shape {shape} and float32 or float64 numbers, "
+            f"got shape {values.shape} of {values.dtype}"
+        )
+    if slots is not None:
+        slots = _copied(f"{name}.slots", slots, shape, backend).astype(neighbors.dtype, copy=False)
+    return replace(factor, neighbors=neighbors, values=values, slots=slots)
+
+
+def _check_device(array: Any, backend: Backend, name: str) -> None:
+    if backend_of(array) is not backend:
+        raise TypeError(
+            f"A and {name} must be on one device, got A on {backend.name} "
+            f"and {name} on {backend_of(array).name}"
+        )
+
+
+def _copied(field: str, array: Any, shape: tuple[int, ...], backend: Backend) -> Array:
+    """A copy of an array of indices."""
+    if not isinstance(array, backend.xp.ndarray) or array.dtype.name not in ("int32", "int64"):
+        kind = getattr(array, "dtype", type(array).__name__)
+        raise TypeError(f"{field} must be an array of int32 or int64 on {backend.name}, got {kind}")
+    if array.shape != shape:
+        raise ValueError(f"{field} must have shape {shape}, got {array.shape}")
+    copied: Array = backend.xp.array(array, order="C")
+    return copied
