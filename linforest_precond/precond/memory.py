@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.formats import as_square_matrix
 from linforest_precond.gate import value_dtype
 from linforest_precond.own_matrix import LARGEST_INT32_COUNT
 from linforest_precond.precond.stored import stored_dtype
@@ -129,10 +128,18 @@ def memory_estimate(
 
 
 def _sizes(matrix: MatrixLike, dtype: npt.DTypeLike | None, symmetric: bool) -> _Sizes:
-    A: Any = as_square_matrix(matrix, backend_of(matrix))
-    value = value_dtype("A", A.dtype)
-    entries = int(A.nnz if hasattr(A, "tocoo") else A.size)
-    indices = [getattr(A, name).dtype.itemsize for name in ("indptr", "indices") if hasattr(A, name)]
+    A: Any = matrix
+    sparse = hasattr(A, "tocoo")
+    if not sparse:
+        A = backend_of(A).xp.asarray(A)
+    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"A must be square, got shape {tuple(A.shape)}")
+    try:
+        dtype_of_values, entries = A.dtype, int(A.nnz if sparse else A.size)
+        indices = [getattr(A, name).dtype.itemsize for name in ("indptr", "indices") if hasattr(A, name)]
+    except (AttributeError, TypeError, ValueError, IndexError) as error:
+        raise TypeError(f"A must have the arrays of its format ({error})") from error
+    value = value_dtype("A", dtype_of_values)
     wide = (1 if symmetric else 2) * entries > LARGEST_INT32_COUNT or max(indices, default=4) > 4
     return _Sizes(
         rows=A.shape[0],

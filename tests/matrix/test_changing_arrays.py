@@ -27,7 +27,7 @@ def run(seconds, *names):
 
 
 def test_setups_beside_a_thread_that_changes_the_matrix():
-    run(0.3, "tridiagonal", "jacobi", "linear_forest", "connected_components", "cg", "reverse_cuthill_mckee")
+    run(0.2, "tridiagonal", "linear_forest", "connected_components", "cg")
 
 
 @pytest.mark.slow
