@@ -316,3 +316,17 @@ def test_a_mirrored_matrix_is_hermitian(backend, dtype, index):
     assert np.array_equal(np.triu(found, 1), upper)
     assert np.array_equal(np.diagonal(found), A.diagonal().real.astype(dtype))
     assert np.array_equal(np.tril(found, -1), upper.conj().T)
+
+
+def test_zeros_stored_on_one_side_of_the_diagonal(backend):
+    """The matrix is Hermitian, its pattern is not symmetric."""
+    A = sp.csr_array(lf.matrices.poisson((6, 7)))
+    rows = np.append(np.repeat(np.arange(42), np.diff(A.indptr)), [41, 40])
+    entries = np.append(A.data, [0.0, 0.0]), (rows, np.append(A.indices, [0, 1]))
+    with_zeros = sp.coo_array(entries, A.shape).tocsr()
+    assert with_zeros.nnz == A.nnz + 2
+    found, wanted = (
+        lf.multilevel(backend.csr(each), max_coarse=5, matchings=1).levels for each in (with_zeros, A)
+    )
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(backend.host(one.A.toarray()), backend.host(other.A.toarray()))

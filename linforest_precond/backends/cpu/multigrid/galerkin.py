@@ -4,6 +4,7 @@ import numba
 import numpy as np
 from numba import prange
 
+from ..matrix.entries import find_slot
 from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
 from ..runtime.sorting import shell_sort
@@ -40,8 +41,8 @@ def coarse_matrix(csr, aggregates, indptr, members):
 def mirror_upper(indptr, indices, data):
     """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
 
-    For Galerkin products of Hermitian matrices, whose pattern is symmetric: sums on either side of the
-    diagonal run in different orders, so that the product is Hermitian only up to rounding.
+    For Galerkin products of Hermitian matrices: sums on either side of the diagonal run in different orders,
+    so that the product is Hermitian only up to rounding. An entry whose mirror image is not stored is 0.
     """
     copy_upper(*map(readonly, (indptr, indices)), data)
 
@@ -55,8 +56,9 @@ def copy_upper(indptr, indices, data):
                 if column == row:
                     data[slot] = data[slot].real
                 break
-            above = indices[indptr[column] : indptr[column + 1]]
-            data[slot] = np.conj(data[np.int64(indptr[column]) + np.searchsorted(above, row)])
+            mirror = find_slot(indptr, indices, column, row)
+            if mirror >= 0:
+                data[slot] = np.conj(data[mirror])
 
 
 # Counts the entries of the members of each aggregate i at place i + 1.

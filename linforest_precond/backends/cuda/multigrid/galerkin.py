@@ -17,8 +17,8 @@ def coarse_matrix(csr, aggregates, indptr, members):
 def mirror_upper(indptr, indices, data):
     """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
 
-    For Galerkin products of Hermitian matrices, whose pattern is symmetric: sums on either side of the
-    diagonal run in different orders, so that the product is Hermitian only up to rounding.
+    For Galerkin products of Hermitian matrices: sums on either side of the diagonal run in different orders,
+    so that the product is Hermitian only up to rounding. An entry whose mirror image is not stored is 0.
     """
     program = kernels("multigrid/galerkin", VALUE=data.dtype.type, INDEX=indices.dtype.type)
     launch(program.copy_upper, (indptr, indices, indptr.size - 1, data))

@@ -17,7 +17,11 @@ extern "C" __global__ void copy_upper(const INDEX* __restrict__ indptr, const IN
         for (i64 slot = (i64)indptr[row] + threadIdx.x % LANES_PER_ROW; slot < indptr[row + 1] && indices[slot] <= row;
              slot += LANES_PER_ROW) {
             const i64 column = indices[slot];
-            if (column == row) data[slot] = real_value(data[slot]);
-            else data[slot] = conjugate(data[lower_bound(indices, indptr[column], indptr[column + 1], (INDEX)row)]);
+            if (column == row) {
+                data[slot] = real_value(data[slot]);
+                continue;
+            }
+            const i64 mirror = find_column(indices, indptr[column], indptr[column + 1], (INDEX)row);
+            if (mirror >= 0) data[slot] = conjugate(data[mirror]);
         }
 }
