@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from harness import on_device, on_host
 from storage_changes import (
     OBJECTS,
     WORDS,
@@ -71,7 +72,7 @@ SEEDS = {
     "forest, nonsymmetric": (nonsymmetric, lf.tridiagonal),
     "forest, complex": (lambda: grid().astype(complex), lf.tridiagonal),
     "original order": (grid, lambda A: lf.tridiagonal(A, "original")),
-    "given order": (nonsymmetric, lambda A: lf.tridiagonal(A, np.arange(A.shape[0])[::-1])),
+    "given order": (nonsymmetric, lambda A: lf.tridiagonal(A, on_device(np.arange(A.shape[0])[::-1]))),
     "given forest": (grid, lambda A: lf.tridiagonal(A, lf.linear_forest(A, seed=3))),
     "blocks of 1": (grid, lambda A: lf.block_tridiagonal(A, 1)),
     "blocks of 2": (nonsymmetric, lambda A: lf.block_tridiagonal(A, 2)),
@@ -104,9 +105,10 @@ def seed_of(name):
     matrix, make = SEEDS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        M = make(matrix())
+        A = on_device(matrix())
+        M = make(A)
     header, arrays = packed(M)
-    return Seed(matrix(), M.kind, header, arrays, file_of(M.kind, header, arrays), M @ right_side(M))
+    return Seed(A, M.kind, header, arrays, file_of(M.kind, header, arrays), on_host(M @ right_side(M)))
 
 
 def prepare(folder):
@@ -121,7 +123,7 @@ def prepare(folder):
 
 def right_side(M, columns=1):
     b = np.cos(np.arange(M.shape[0] * columns, dtype=float)).reshape(M.shape[0], columns)
-    return b[:, 0] if columns == 1 else b
+    return on_device(b[:, 0] if columns == 1 else b)
 
 
 def use(M, A):
@@ -238,7 +240,7 @@ def run_case(prepared, name, rng, folder):
         M = load(folder, content)
     except lf.PreconditionerFileError:
         return "refused"
-    assert np.array_equal(M @ right_side(M), seed.product), "other numbers from a damaged file"
+    assert np.array_equal(on_host(M @ right_side(M)), seed.product), "other numbers from a damaged file"
     return "read"
 
 

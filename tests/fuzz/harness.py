@@ -248,6 +248,21 @@ def on_gpu() -> bool:
     return os.environ.get("LINFOREST_FUZZ_DEVICE") == "cuda"
 
 
+def on_device(thing):
+    """A SciPy matrix or a NumPy array as the fuzzers use it: copied to the GPU where they run there."""
+    if not on_gpu():
+        return thing
+    import cupy
+    import cupyx.scipy.sparse
+
+    return cupy.asarray(thing) if isinstance(thing, np.ndarray) else cupyx.scipy.sparse.csr_matrix(thing)
+
+
+def on_host(array):
+    """An array of NumPy or CuPy as one of NumPy."""
+    return array.get() if hasattr(array, "get") else np.asarray(array)
+
+
 def pieces(count: int, first: int, size: int) -> Iterator[range]:
     """Seeds from `first` on, in ranges of at most `size`."""
     for begin in range(first, first + count, size):
