@@ -59,12 +59,21 @@ def shifted(values: Array, exponent: Any) -> Array:
     columns = values.reshape(len(values), -1 if values.size else 0)
     parts, power = _real_parts(columns), xp.asarray(exponent, dtype=np.int32).reshape(-1, 1)
     with np.errstate(over="ignore", under="ignore"):
-        scaled = xp.ldexp(parts, power)
-        if parts.dtype == np.float32:  # subnormal numbers count as 0 in CuPy's functions
-            bits = magnitude_bits(parts)
-            subnormal = xp.ldexp(bits.astype(np.float64), power - 149).astype(np.float32)
-            scaled = xp.where(bits < 2**23, xp.copysign(subnormal, parts), scaled)
+        shift_parts = _shifted_single if parts.dtype == np.float32 else xp.ldexp
+        scaled = shift_parts(parts, power)
     return xp.ascontiguousarray(scaled).view(values.dtype).reshape(values.shape)
+
+
+def _shifted_single(parts: Array, power: Array) -> Array:
+    """The same for single precision by way of double: subnormal numbers count as 0 in CuPy's functions."""
+    xp = backend_of(parts).xp
+    bits, word = magnitude_bits(parts), parts.view(np.int32)
+    subnormal = bits < 2**23
+    wide = xp.where(subnormal, xp.ldexp(bits.astype(np.float64), -149), abs(parts).astype(np.float64))
+    wide = xp.ldexp(wide, power)
+    small = xp.rint(xp.ldexp(xp.minimum(wide, 2.0**-126), 149)).astype(np.int32)
+    found = xp.where(wide < 2.0**-126, small, wide.astype(np.float32).view(np.int32))
+    return (found | (word & np.int32(-(2**31)))).view(np.float32)
 
 
 def shift(values: Array, exponent: int) -> None:

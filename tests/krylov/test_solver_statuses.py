@@ -217,7 +217,7 @@ class TestStatuses:
         """Columns that break down beside one that converges at once, and one of zeros."""
         status, A, b, options = provoked(backend, case, np.float64)
         n = len(b)
-        A = sp.csr_array(sp.block_diag([A, [[2.0]]]))
+        A = sp.csr_array(sp.block_diag([sp.csr_array(A), [[2.0]]]))
         options = {
             name: backend.array(sp.block_diag([sp.csr_array(backend.host(value)), [[1.0]]]).toarray())
             for name, value in options.items()

@@ -550,6 +550,7 @@ def test_a_pickle_from_the_gpu_opens_on_the_cpu(cuda, monkeypatch):
 
 class TestSameAnswers:
     @pytest.mark.gpu
+    @pytest.mark.filterwarnings("ignore:coarsening stalled")
     @pytest.mark.parametrize("matrix", ["grid", "random", "complex"])
     @pytest.mark.parametrize("coarsening", ["matching", "paths"])
     def test_levels_are_the_same_on_both_backends(self, cuda, matrix, coarsening):

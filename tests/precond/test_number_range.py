@@ -145,13 +145,16 @@ class TestGrowth:
             for transpose in (False, True):
                 x = backend.host((M.T if transpose else M) @ backend.array(noise(n)))
                 assert np.isfinite(x).all() and abs(x).max() < 1e12
-            assert "regularized" in str(M)
+            if backend.name == "cpu":  # the elimination on the GPU perturbs another pivot, and nothing grows
+                assert "regularized" in str(M)
 
     def test_laser(self, backend):
         if "laser" not in real_matrices():
             skip_or_fail("matrices", "LINFOREST_MATRICES names no folder with laser")
         A = load_real("laser")
-        with pytest.warns(RuntimeWarning, match="rows of the tridiagonal system have been regularized"):
+        # The elimination on the GPU perturbs other pivots, and nothing grows.
+        repair = "rows .* have been regularized" if backend.name == "cpu" else "have been perturbed"
+        with pytest.warns(RuntimeWarning, match=repair):
             M = lf.block_tridiagonal(backend.csr(A), 4)
         assert np.isfinite(backend.host(M @ backend.array(noise(A.shape[0])))).all()
 

@@ -102,7 +102,7 @@ class TestEveryAllocation:
         try:
             with xp.cuda.using_allocator(pool.malloc):
                 call()
-        except xp.cuda.memory.OutOfMemoryError:
+        except MemoryError:  # the pool's, or the one that Thrust makes of it
             raised = True
         gc.collect()
         assert pool.pool.used_bytes() <= held, failing
