@@ -59,7 +59,7 @@ def jacobi(A: MatrixLike, *, dtype: npt.DTypeLike | None = None) -> Precondition
     >>> M @ np.array([1.0, 1.0])
     array([0.5 , 0.25])
     """
-    setup = Setup(A, dtype, "jacobi", shared=True)
+    setup = Setup(A, dtype, shared=True)
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, 1, "jacobi"))
 
 
@@ -98,7 +98,7 @@ def block_jacobi(A: MatrixLike, block_size: int = 2, *, dtype: npt.DTypeLike | N
         raise TypeError(f"block_size must be an integer, got {block_size!r}") from None
     if not 1 <= block_size <= LARGEST_BLOCK:
         raise ValueError(f"block_size must lie in [1, {LARGEST_BLOCK}], got {block_size}")
-    setup = Setup(A, dtype, "block_jacobi", shared=True)
+    setup = Setup(A, dtype, shared=True)
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, block_size, "block_jacobi"))
 
 

@@ -263,7 +263,7 @@ class Preconditioner(_Products, InPlaceOperator):
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
         given = as_csr(A, shared=self.kind != "multilevel")
-        csr, exponent = scaled_into_range(given, self.stored_dtype, self.kind)
+        csr, exponent = scaled_into_range(given, self.stored_dtype)
         pattern = pattern_digest(A)
         self._pattern.require_same(pattern)
         old = self._part

@@ -9,22 +9,21 @@ from linforest_precond.number_range import exponent_outside, shifted
 from linforest_precond.own_matrix import described_csr
 from linforest_precond.records import CSR
 
-# The safe range of the largest entry's exponent, as shares of the largest exponent of the type, by kind. Sums
-# of magnitudes and reciprocals must not overflow; K-cycles square the entries of vectors.
-SAFE_RANGE = -0.5, 0.75
-SAFE_RANGES = {"multilevel": (-0.25, 0.25)}
+# The safe range of the largest entry's exponent, as a share of the largest exponent of the type: sums of
+# magnitudes, reciprocals and the squares of K-cycles do not overflow, and the pivot 1 of an empty row is not too
+# far from the other ones.
+SAFE_SHARE = 0.25
 
 
-def scaled_into_range(csr: CSR, stored: DType, kind: str) -> tuple[CSR, int]:
-    """A 2**-exponent and the exponent: 0, and A itself, where its entries are in the safe range of a kind.
+def scaled_into_range(csr: CSR, stored: DType) -> tuple[CSR, int]:
+    """A 2**-exponent and the exponent: 0, and A itself, where its entries are in the safe range.
 
     A matrix of smaller entries is scaled up until the largest one is between 1/2 and 1, which is exact. One
     of larger entries is scaled down just as far as needed, so that few of its small entries underflow.
     """
-    largest = np.finfo(stored).maxexp
-    low, high = (int(share * largest) for share in SAFE_RANGES.get(kind, SAFE_RANGE))
-    found = exponent_outside(csr, low, high)
+    limit = int(SAFE_SHARE * np.finfo(stored).maxexp)
+    found = exponent_outside(csr, -limit, limit)
     if found is None:
         return csr, 0
-    exponent = found if found < low else found - high
+    exponent = found if found < -limit else found - limit
     return described_csr(csr.indptr, csr.indices, shifted(csr.data, -exponent)), exponent

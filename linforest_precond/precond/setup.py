@@ -31,12 +31,12 @@ class Setup:
         The type to store numbers in.
     """
 
-    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None, kind: str, *, shared: bool = False):
+    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None, *, shared: bool = False):
         self._matrix, self._backend = A, backend_of(A)
         self._watch = self._backend.runtime.stopwatch.Stopwatch()
         csr = as_csr(A, shared=shared)
         self.stored = stored_dtype(dtype, csr.data.dtype)
-        self.csr, self._exponent = scaled_into_range(csr, self.stored, kind)
+        self.csr, self._exponent = scaled_into_range(csr, self.stored)
 
     def operator(self, part: Part) -> Preconditioner:
         """The operator that applies the part; stops the setup's stopwatch."""

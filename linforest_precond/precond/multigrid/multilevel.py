@@ -129,7 +129,7 @@ def multilevel(
         postsmooth=postsmooth, weights=weights, strength=strength, seed=seed,
     )  # fmt: skip
     check_cycle(cycle)
-    setup = Setup(A, dtype, "multilevel")
+    setup = Setup(A, dtype)
     stored, finest = setup.stored, LevelMatrix(setup.csr)
     fine_levels, last, stall = coarsen_until_small(
         finest,

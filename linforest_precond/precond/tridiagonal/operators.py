@@ -100,7 +100,7 @@ def tridiagonal(
             f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
         )
     by_rcm = isinstance(ordering, str) and ordering == "rcm"
-    setup = Setup(A, dtype, "tridiagonal", shared=not by_rcm)
+    setup = Setup(A, dtype, shared=not by_rcm)
     part = scalar_part(setup.csr, setup.stored, ordering, options)
     return setup.operator(part)
 
@@ -151,7 +151,7 @@ def block_tridiagonal(
     ((2, 2), (1, 1))
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
-    setup = Setup(A, dtype, "block_tridiagonal")
+    setup = Setup(A, dtype)
     part = block_part(setup.csr, setup.stored, candidates)
     return setup.operator(part)
 
