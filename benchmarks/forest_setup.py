@@ -51,7 +51,7 @@ def matrix_rows(plan, key, case, dtype):
     yield row("speed", f"SpMV ({SPMV}), calls queued: the unit", samples=spmv)
     yield beside("speed", "SpMV, each from an idle device", samples=spmv_alone)
     yield beside("speed", "floor: the matrix's bytes at copy speed", samples=reads)
-    gate = timing.device_samples(lambda: as_csr(A), plan.short_repeats)
+    gate = timing.device_samples(lambda: as_csr(A, shared=True), plan.short_repeats)
     yield beside("speed", "gate", samples=gate, **targets.GATE)
     graph = as_graph(A)
     for n, goals in targets.PROPOSITIONS.items():

@@ -79,10 +79,10 @@ def as_csr(A: MatrixLike | CSR, name: str = "A", *, shared: bool = False) -> CSR
     return checked_csr(*csr_arrays(matrix, dtype, backend, name, shared), name)
 
 
-def as_graph(A: MatrixLike | CSR) -> Graph:
+def as_graph(A: MatrixLike | CSR, *, shared: bool = False) -> Graph:
     """Give the undirected weighted graph of a matrix: magnitudes without the diagonal, made symmetric.
 
-    Takes what `as_csr` takes. The magnitudes of a symmetric real matrix are not stored: the graph
+    Takes what `as_csr` takes, `shared` too. The magnitudes of a symmetric real matrix are not stored: the graph
     refers to the matrix's own values.
 
     Examples
@@ -92,7 +92,7 @@ def as_graph(A: MatrixLike | CSR) -> Graph:
     >>> as_graph(np.array([[0.0, -1.0], [-3.0, 0.0]])).values.tolist()
     [4.0, 4.0]
     """
-    csr = as_csr(A)
+    csr = as_csr(A, shared=shared)
     entries = backend_of(csr.data).matrix.entries
     real = csr.data.dtype.kind != "c"
     values = csr.data if real else entries.magnitudes(csr.data)

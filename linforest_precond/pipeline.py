@@ -56,7 +56,7 @@ def tridiagonal_bands(
     (400, True)
     """
     options = check_options(2, iterations, m, k_m, p, seed)
-    return bands_along_forest(as_csr(A), options)
+    return bands_along_forest(as_csr(A, shared=True), options)
 
 
 def block_tridiagonal_bands(

@@ -194,6 +194,7 @@ class Preconditioner(_Products, InPlaceOperator):
         super().__init__(dtype, (part.n, part.n))  # type: ignore[call-arg]
         self.applied, self._pattern, self._setup = Applied(part, exponent), pattern, setup
         self._backend, self._device = backend, device
+        self._streams: set[object] = set()  # that products were computed on
 
     @property
     def _part(self) -> Part:
@@ -250,7 +251,8 @@ class Preconditioner(_Products, InPlaceOperator):
         Notes
         -----
         Other threads may apply the operator meanwhile: each product has either the old values or the new
-        ones, and a solver goes on with those it started with.
+        ones, and a solver goes on with those it started with. As for any array of CuPy, the first product on
+        a further CUDA stream has to wait for the stream of the update.
 
         Examples
         --------
@@ -269,9 +271,12 @@ class Preconditioner(_Products, InPlaceOperator):
         old = self._part
         part = old.refreshed(csr)
         watch.stop()
-        streams.finish()  # stall: other streams may use the part as soon as it is assigned
+        own = {streams.handle()}
+        if not self._streams <= own:
+            streams.finish()  # stall: other streams may use the part as soon as it is assigned
         self.applied, self._setup = Applied(part, exponent), SetupTime(watch, False)
-        streams.finish_all()  # stall: other streams may still use `old`, whose arrays are freed now
+        if not self._streams <= own:
+            streams.finish_all()  # stall: other streams may still use `old`, whose arrays are freed now
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         """One product. Where r has the result's type, only the result is allocated.
@@ -293,6 +298,7 @@ class Preconditioner(_Products, InPlaceOperator):
 
     def times_power_of_two(self, exponent: int) -> Preconditioner:
         """The preconditioner times 2**exponent, with the present values: later updates do not change it."""
+        self._streams.add(self._backend.runtime.streams.handle())
         part, own = self.applied
         state = part, self._pattern, self.dtype, self._setup, self._backend, self._device, own - exponent
         operator: Preconditioner = type(self)(*state)
@@ -303,6 +309,7 @@ class Preconditioner(_Products, InPlaceOperator):
 
         Numbers that are too large become infinite, without a warning.
         """
+        self._streams.add(self._backend.runtime.streams.handle())
         applied = self.applied  # read once: another thread may update the operator meanwhile
         self._apply_part(*applied, b, x, transpose)
         if applied is not self.applied:

@@ -10,8 +10,8 @@ from linforest_precond.own_matrix import described_csr
 from linforest_precond.records import CSR
 
 # The safe range of the largest entry's exponent, as a share of the largest exponent of the type: sums of
-# magnitudes, reciprocals and the squares of K-cycles do not overflow, and the pivot 1 of an empty row is not too
-# far from the other ones.
+# magnitudes, reciprocals and squares of K-cycles do not overflow, and the pivot 1 of an empty row is not far
+# from the other ones.
 SAFE_SHARE = 0.25
 
 

@@ -67,7 +67,7 @@ def factor(
       iterations  5 (not proven maximal)
     """
     options = check_options(n, iterations, m, k_m, p, seed)
-    return propose_factor(as_graph(A), **options)
+    return propose_factor(as_graph(A, shared=True), **options)
 
 
 def check_options(n: Any, iterations: Any, m: Any, k_m: Any, p: Any, seed: Any) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def linear_forest(
     if isinstance(A, Factor):
         return break_cycles(checked_factor(A), in_place=True)
     options = check_options(2, iterations, m, k_m, p, seed)
-    return break_cycles(propose_factor(as_graph(A), **options), in_place=True)
+    return break_cycles(propose_factor(as_graph(A, shared=True), **options), in_place=True)
 
 
 def break_cycles(factor: Factor, in_place: bool = False) -> Forest:

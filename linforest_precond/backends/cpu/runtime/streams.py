@@ -6,6 +6,11 @@ def current():
     return None
 
 
+def handle():
+    """Tells streams apart."""
+    return None
+
+
 def finish():
     """Wait for the work on the current stream."""
 

@@ -21,6 +21,12 @@ def current():
     return stream, device
 
 
+def handle():
+    """Tells streams apart, without keeping them alive."""
+    stream = cupy.cuda.get_current_stream().ptr
+    return (stream, threading.get_ident()) if stream == cupy.cuda.runtime.streamPerThread else stream
+
+
 def finish():
     """Wait for the work on the current stream: before arrays are handed to other streams."""
     cupy.cuda.get_current_stream().synchronize()
