@@ -82,8 +82,8 @@ def as_csr(A: MatrixLike | CSR, name: str = "A", *, shared: bool = False) -> CSR
 def as_graph(A: MatrixLike | CSR, *, shared: bool = False) -> Graph:
     """Give the undirected weighted graph of a matrix: magnitudes without the diagonal, made symmetric.
 
-    Takes what `as_csr` takes, `shared` too. The magnitudes of a symmetric real matrix are not stored: the graph
-    refers to the matrix's own values.
+    Takes what `as_csr` takes, `shared` too. The magnitudes of a symmetric real matrix are not stored: the
+    graph refers to the matrix's own values.
 
     Examples
     --------
