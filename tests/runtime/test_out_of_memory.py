@@ -180,7 +180,7 @@ class TestManySetups:
                 call()
             gc.collect()
             assert pool.used_bytes() <= used
-            assert pool.total_bytes() <= 2 * total
+            assert pool.total_bytes() <= total + (16 << 20)  # fragments
         # Blocks of the driver and of the host's allocator come in megabytes.
         if "PYTEST_XDIST_WORKER" not in os.environ:  # other workers use the same device
             assert free - xp.cuda.runtime.memGetInfo()[0] < 64 << 20
