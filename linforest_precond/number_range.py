@@ -34,6 +34,25 @@ def exponent_of(values: Array) -> int:
     return int(column_exponents(values.reshape(-1, 1))[0])
 
 
+def least_exponent_of(values: Array) -> int:
+    """The same of the smallest magnitude that is not 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.number_range import least_exponent_of
+    >>> least_exponent_of(np.array([0.75, 0.0, -4.0]))
+    0
+    """
+    bits = magnitude_bits(_real_parts(values.reshape(-1, 1)).reshape(-1))
+    bits = bits[bits > 0]
+    if not bits.size:
+        return NO_EXPONENT
+    least = bits.min(keepdims=True)
+    on_host = least if isinstance(least, np.ndarray) else least.get()  # stall: at the edge of the range alone
+    return int(np.frexp(on_host.view(values.real.dtype).astype(np.float64))[1][0])
+
+
 def column_exponents(columns: Array) -> Any:
     """`exponent_of` of each column of an (n, k) array, as an array on the host."""
     xp = backend_of(columns).xp
@@ -58,7 +77,7 @@ def shifted(values: Array, exponent: Any) -> Array:
     xp = backend_of(values).xp
     columns = values.reshape(len(values), -1 if values.size else 0)
     parts, power = _real_parts(columns), xp.asarray(exponent, dtype=np.int32).reshape(-1, 1)
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         shift_parts = _shifted_single if parts.dtype == np.float32 else xp.ldexp
         scaled = shift_parts(parts, power)
     return xp.ascontiguousarray(scaled).view(values.dtype).reshape(values.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.annotations import DType
-from linforest_precond.number_range import exponent_outside, shifted
+from linforest_precond.number_range import exponent_outside, least_exponent_of, shifted
 from linforest_precond.own_matrix import described_csr
 from linforest_precond.records import CSR
 
@@ -18,12 +18,15 @@ SAFE_SHARE = 0.25
 def scaled_into_range(csr: CSR, stored: DType) -> tuple[CSR, int]:
     """A 2**-exponent and the exponent: 0, and A itself, where its entries are in the safe range.
 
-    A matrix of smaller entries is scaled up until the largest one is between 1/2 and 1, which is exact. One
-    of larger entries is scaled down just as far as needed, so that few of its small entries underflow.
+    The largest entry is then between 1/2 and 1, like the pivot 1 of an empty row. A matrix is scaled down
+    just into the safe range where its smallest entries would become subnormal otherwise.
     """
     limit = int(SAFE_SHARE * np.finfo(stored).maxexp)
     found = exponent_outside(csr, -limit, limit)
     if found is None:
         return csr, 0
-    exponent = found if found < -limit else found - limit
+    exponent = found
+    if found > limit:
+        least = least_exponent_of(csr.data) - 1 - np.finfo(stored).minexp
+        exponent = max(found - limit, min(found, least))
     return described_csr(csr.indptr, csr.indices, shifted(csr.data, -exponent)), exponent

@@ -39,7 +39,7 @@ def with_shift(array, rng):
 
 
 def with_permutation(array, rng):
-    return rng.permutation(array.ravel()).reshape(array.shape)
+    return rng.permutation(array.ravel().copy()).reshape(array.shape)
 
 
 def with_dtype(array, rng):
