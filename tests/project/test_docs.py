@@ -56,6 +56,12 @@ def test_files_named_in_the_architecture_exist():
     assert not [path for path in named if not exists(path)]
 
 
+def test_tests_named_on_the_page_of_reliability_exist():
+    named = set(re.findall(r"`(tests/[\w/]+\.py)`", text_of("reliability.md")))
+    assert len(named) > 10
+    assert not [path for path in named if not (ROOT / path).exists()]
+
+
 def exists(path):
     """In the repository or in the package; `backends/*/...` in both backends, a bare name in any room."""
     package = ROOT / "linforest_precond"
