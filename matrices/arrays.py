@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from linforest_precond.annotations import Array, DType
+from linforest_precond.arguments import as_integer
 
 # None and "cpu" mean SciPy, "cuda" means cupyx.
 Device: TypeAlias = str | None
@@ -42,20 +42,10 @@ def _require_gpu() -> None:
         raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device="cpu" works everywhere')
 
 
-def integer(value: Any, name: str) -> int:
-    """The argument as an int; bools and fractions are errors."""
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, got {value!r}") from None
-
-
 def grid_shape(shape: Any, name: str = "shape") -> tuple[int, ...]:
     """The argument as a tuple of positive lengths."""
     lengths = shape if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
-    lengths = tuple(integer(length, name) for length in lengths)
+    lengths = tuple(as_integer(name, length) for length in lengths)
     if not lengths:
         raise ValueError(f"{name} must name at least one axis, got {shape!r}")
     if min(lengths) < 1:

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType
+from linforest_precond.arguments import as_integer
 
-from .arrays import CsrArray, Device, array_modules, csr, grid_shape, index_type, integer, value_type
+from .arrays import CsrArray, Device, array_modules, csr, grid_shape, index_type, value_type
 
 # A box of grid vertices.
 Box: TypeAlias = tuple[slice, ...]
@@ -153,10 +154,10 @@ def aniso(
     >>> float(matrices.aniso(3, 100)[5000, 5001])
     -1.0
     """
-    kind = integer(kind, "kind")
+    kind = as_integer("kind", kind)
     if kind not in (1, 2, 3):
         raise ValueError(f"kind must be 1, 2 or 3, got {kind}")
-    (n,) = grid_shape(integer(n, "n"), name="n")
+    (n,) = grid_shape(as_integer("n", n), name="n")
     dtype = value_type(dtype)
     weights = np.array(ANISO1 if kind == 1 else ANISO2, dtype=dtype)
     if kind < 3:

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.annotations import Array
+from linforest_precond.arguments import as_integer
 
-from .arrays import CsrArray, Device, from_host, grid_shape, integer
+from .arrays import CsrArray, Device, from_host, grid_shape
 
 Edges: TypeAlias = tuple[Array, Array]
 
@@ -72,10 +73,12 @@ def rmat(
     >>> A.shape, bool((A != A.T).nnz == 0)
     ((1024, 1024), True)
     """
-    scale = integer(scale, "scale")
+    scale = as_integer("scale", scale)
     if not 1 <= scale <= 30:
         raise ValueError(f"scale must lie in [1, 30], got {scale}")
-    (edges_per_vertex,) = grid_shape(integer(edges_per_vertex, "edges_per_vertex"), name="edges_per_vertex")
+    (edges_per_vertex,) = grid_shape(
+        as_integer("edges_per_vertex", edges_per_vertex), name="edges_per_vertex"
+    )
     rng = np.random.default_rng(seed)
     source, target = _draw_edges(rng, scale, edges_per_vertex << scale, _probabilities(probabilities))
     number = rng.permutation(1 << scale)
@@ -118,7 +121,7 @@ def delaunay(
     >>> A.shape, 5.8 < A.nnz / 1000 < 6
     ((1000, 1000), True)
     """
-    n = integer(n, "n")
+    n = as_integer("n", n)
     if n < 3:
         raise ValueError(f"n must be at least 3, got {n}")
     rng = np.random.default_rng(seed)
@@ -167,7 +170,7 @@ def random_geometric(
     """
     from scipy.spatial import cKDTree
 
-    (n,) = grid_shape(integer(n, "n"), name="n")
+    (n,) = grid_shape(as_integer("n", n), name="n")
     radius = _radius(radius, n)
     rng = np.random.default_rng(seed)
     points = rng.random((n, 2))

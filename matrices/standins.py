@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType
+from linforest_precond.arguments import as_integer
 
-from .arrays import CsrArray, Device, array_modules, from_host, integer, value_type
+from .arrays import CsrArray, Device, array_modules, from_host, value_type
 from .catalogue import PaperMatrix, catalogue
 from .diffusion import convection_diffusion
 from .disc import disc_conduction
@@ -118,7 +119,7 @@ def standin(
     ((25000, 25000), 168000)
     """
     standin = standin_info(name)
-    shrink = integer(shrink, "shrink")
+    shrink = as_integer("shrink", shrink)
     if shrink < 1:
         raise ValueError(f"shrink must be at least 1, got {shrink}")
     dtype = value_type(dtype)

@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "linforest_precond"
 # From the lowest to the highest; modules that are not listed belong to the highest layer.
 LAYERS = (
-    "annotations", "backends.krylov_codes", "backends.returns", "backends.protocol", "backends.workspaces",
+    "annotations", "arguments",
+    "backends.krylov_codes", "backends.returns", "backends.protocol", "backends.workspaces",
     "backends.cpu", "backends.cuda", "backends",
     "printing", "user_warnings", "matrices",
     "subnormals", "records", "number_range", "sparse_output", "matching_records", "own_matrix",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.annotations import Array, MatrixLike
+from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
-from linforest_precond.graph.forest.factor import as_integer
 
 METHODS = "JP", "LDF"
 

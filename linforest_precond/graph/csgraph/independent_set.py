@@ -7,9 +7,9 @@ from typing import SupportsIndex
 import numpy as np
 
 from linforest_precond.annotations import Array, MatrixLike
+from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
-from linforest_precond.graph.forest.factor import as_integer
 
 
 def maximal_independent_set(A: MatrixLike, k: int = 1, seed: int = 0) -> Array:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.annotations import Array, MatrixLike
+from linforest_precond.arguments import as_integer
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import as_csgraph
-from linforest_precond.graph.forest.factor import as_integer
 
 
 def pagerank(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any, Literal
 
 from linforest_precond.annotations import MatrixLike
+from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
 from linforest_precond.records import Factor, Graph
@@ -112,11 +112,3 @@ def propose_factor(graph: Graph, **options: Any) -> Factor:
     neighbors, values, slots, progress = backend.forest.factor.propose_factor(graph, **options)
     own_slots = slots if graph.slots_are_matrix else None
     return Factor(neighbors, values, own_slots, progress, graph.total_weight, graph.scale)
-
-
-def as_integer(name: str, value: Any) -> int:
-    """An argument as an int; a TypeError that names it if it is none."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, got {value!r}") from None

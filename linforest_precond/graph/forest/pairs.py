@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from linforest_precond.annotations import Array
+from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
-from linforest_precond.graph.forest.factor import as_integer, check_options, propose_factor
+from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.forest.path_pairs import pair_paths
 from linforest_precond.records import BlockForest, Factor, Forest, Graph, Pairs, covered_share

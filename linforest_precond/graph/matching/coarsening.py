@@ -7,9 +7,9 @@ from typing import Any
 import numpy.typing as npt
 
 from linforest_precond.annotations import Array, MatrixLike
+from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr, as_graph
-from linforest_precond.graph.forest.factor import as_integer
 from linforest_precond.graph.matching.checks import are_mutual, as_mates
 from linforest_precond.graph.matching.matching import (
     DEFAULTS,

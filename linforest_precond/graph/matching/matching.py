@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.annotations import Array, MatrixLike
+from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of, cuda_status
 from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
 from linforest_precond.gate import as_weighted_graph
-from linforest_precond.graph.forest.factor import as_integer, check_options, propose_factor
+from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.matching_records import Matching
 from linforest_precond.records import Graph, Progress
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType, MatrixLike
+from linforest_precond.arguments import as_integer
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.workspaces import Workspaces
-from linforest_precond.graph.forest.factor import as_integer
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small, is_stalled
 from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE, Coarsest
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation

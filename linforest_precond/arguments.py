@@ -1,0 +1,25 @@
+"""Checks of single arguments."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+
+def as_integer(name: str, value: Any) -> int:
+    """An argument as an int; a TypeError that names it for bools and fractions.
+
+    Examples
+    --------
+    >>> from linforest_precond.arguments import as_integer
+    >>> as_integer("seed", 3)
+    3
+    """
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, got {value!r}") from None
