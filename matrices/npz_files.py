@@ -1,31 +1,21 @@
 """Sparse matrices in .npz files, as `scipy.sparse.save_npz` writes them.
 
 An .npz is a zip archive of .npy files. The header of each is compared with the size in the archive's
-directory, and that with the length of the file, before an array is allocated.
+directory (`npy_arrays`), and that with the length of the file, before an array is allocated.
 """
 
 from __future__ import annotations
 
-import math
-import re
 import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from linforest_precond.annotations import Array, DType
+from linforest_precond.annotations import Array
+from linforest_precond.npy_arrays import read_array
 
 from .index_arrays import from_compressed, from_coordinates, from_diagonals
 from .streams import LARGEST_SIZE, most_inflated
 
-MAGIC = b"\x93NUMPY"
-LONGEST_HEADER = 10_000
-# The headers that NumPy writes for arrays of one simple type.
-HEADER = re.compile(
-    rb"\{'descr': '([<>|=]?[a-zA-Z]\d{0,4})', 'fortran_order': (True|False), "
-    rb"'shape': \((\d{0,19}(?:, ?\d{1,19}){0,2}),?\), ?\} *\n"
-)
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -61,7 +51,10 @@ class _Arrays:
         ):
             raise ValueError(f"the array {name} of {member.file_size} bytes is not plausible")
         with self.archive.open(member) as stream:
-            return _read_array(stream, name, member.file_size)
+            try:
+                return read_array(stream, member.file_size)
+            except ValueError as error:
+                raise ValueError(f"the array {name} cannot be read: {error}") from error
 
     def text(self, name: str) -> str:
         array = self[name]
@@ -87,50 +80,3 @@ class _Arrays:
         if coords.ndim != 2 or len(coords) != 2:
             raise ValueError(f"coords must be rows and columns, got shape {coords.shape}")
         return coords[0], coords[1]
-
-
-def _read_array(stream: Any, name: str, size: int) -> Array:
-    """An .npy file of `size` bytes; its end is read too, where the checksum is verified."""
-    dtype, order, shape, length = _read_header(stream, name)
-    promised = math.prod(shape) * dtype.itemsize
-    if promised != size - length:
-        raise ValueError(f"the array {name} promises {promised} bytes, but has {size - length}")
-    data = stream.read(promised + 1)
-    if len(data) != promised:
-        raise ValueError(f"the array {name} is truncated")
-    return np.frombuffer(data, dtype, count=math.prod(shape)).reshape(shape, order=order).copy(order)
-
-
-def _read_header(stream: Any, name: str) -> tuple[DType, Any, tuple[int, ...], int]:
-    """The type, the order, the shape, and the length of the header."""
-    start = stream.read(8)
-    width = {1: 2, 2: 4, 3: 4}.get(start[6] if len(start) == 8 else 0)
-    if start[:6] != MAGIC or width is None:
-        raise ValueError(f"{name}.npy is not an array of NumPy")
-    length = int.from_bytes(stream.read(width), "little")
-    text = stream.read(min(length, LONGEST_HEADER))
-    match = HEADER.fullmatch(text)
-    if match is None:
-        raise ValueError(f"the header of {name}.npy is {text[:80]!r}, which no simple array has")
-    return (
-        _dtype(match[1].decode(), name),
-        "F" if match[2] == b"True" else "C",
-        _shape(match[3]),
-        8 + width + length,
-    )
-
-
-def _dtype(text: str, name: str) -> DType:
-    if "O" in text:
-        raise ValueError(f"the array {name} holds Python objects, which are not loaded (allow_pickle=False)")
-    try:
-        dtype = np.dtype(text)
-    except TypeError:
-        dtype = np.dtype("V")
-    if dtype.kind not in "biufcSU" or not dtype.itemsize:
-        raise ValueError(f"the array {name} has the type {text!r}, expected numbers")
-    return dtype
-
-
-def _shape(text: bytes) -> tuple[int, ...]:
-    return tuple(int(word) for word in text.split(b",") if word.strip())

@@ -249,15 +249,16 @@ def forged(path, change):
 FORGED = {
     "10 TB": (
         lambda data: data.replace(b"(2,), }" + b" " * 12, b"(1250000000000,), }"),
-        "promises 10000000000000 bytes",
+        "promises 10,000,000,000,000 bytes",
     ),
-    "a bomb": (lambda data: data + bytes(40 << 20), "promises 16 bytes, but has"),
-    "nested brackets": (lambda data: data.replace(b"{", b"(" * 9000), "which no simple array has"),
-    "fields": (lambda data: data.replace(b"'<f8'", b"[('a', 'f8')]"), "which no simple array has"),
-    "objects": (lambda data: data.replace(b"<f8", b"|O8"), "allow_pickle=False"),
-    "another type": (lambda data: data.replace(b"<f8", b"<q9"), "expected numbers"),
-    "no array": (lambda data: b"hello", "not an array of NumPy"),
-    "nothing": (lambda data: b"", "not an array of NumPy"),
+    "a bomb": (lambda data: data + bytes(40 << 20), "promises 16 bytes, got"),
+    "nested brackets": (lambda data: data.replace(b"{", b"(" * 9000), "its header is not one of NumPy's"),
+    "fields": (lambda data: data.replace(b"'<f8'", b"[('a', 'f8')]"), "its header is not one of NumPy's"),
+    "objects": (lambda data: data.replace(b"<f8", b"|O"), "allow_pickle=False"),
+    "no bytes": (lambda data: data.replace(b"<f8", b"<U0"), "of no bytes"),
+    "another type": (lambda data: data.replace(b"<f8", b"<f9"), "unknown type"),
+    "no array": (lambda data: b"hello", "not a NumPy array"),
+    "nothing": (lambda data: b"", "not a NumPy array"),
 }
 
 
