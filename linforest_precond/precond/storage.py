@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import reprlib
 import sys
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from linforest_precond.annotations import Array
+from linforest_precond.atomic_files import replacing
 from linforest_precond.precond.npz_arrays import read_arrays
 from linforest_precond.precond.operators import Preconditioner, packed, restore
 from linforest_precond.precond.schema import PreconditionerFileError
@@ -55,8 +55,7 @@ def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None
         raise TypeError(f"M must be a preconditioner of linforest_precond, got {type(M).__name__}")
     header, arrays = packed(M)
     text = json.dumps({"format": FORMAT, "version": VERSION, "kind": M.kind, "digest": ALGORITHM, **header})
-    path = os.fspath(path)
-    with _complete_or_absent(path) as file:
+    with replacing(Path(path)) as unfinished, open(unfinished, "wb") as file:
         members: dict[str, Any] = {HEADER: np.array(text), **arrays, DIGEST: np.array(_digest(text, arrays))}
         np.savez(file, **members)
 
@@ -143,17 +142,3 @@ def _digest(text: str, arrays: dict[str, Array]) -> str:
         digest.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode("utf-8", "surrogatepass"))
         digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
-
-
-@contextlib.contextmanager
-def _complete_or_absent(path: str) -> Iterator[BinaryIO]:
-    """A file to write to, which is renamed to `path` when complete (atomic replacement)."""
-    unfinished = f"{path}.{os.getpid()}.part"
-    try:
-        with open(unfinished, "wb") as file:
-            yield file
-        os.replace(unfinished, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(unfinished)
-        raise
