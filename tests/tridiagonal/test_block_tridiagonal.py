@@ -170,6 +170,14 @@ class TestRepairs:
         assert solver.lifted == 1
         assert np.isfinite(backend.host(solver.solve(backend.array(np.ones(30 * b))))).all()
 
+    def test_a_complex_pivot_that_vanishes_below_a_negative_entry(self, backend):
+        diagonal = np.eye(4, dtype=complex)
+        diagonal[:2, :2] = [[1, 1], [-1, -1]]
+        zeros = np.zeros((1, 4, 4), complex)
+        with pytest.warns(RuntimeWarning, match="1 of the tridiagonal system's pivots"):
+            solver = make(backend, (zeros, diagonal[None], zeros))
+        assert np.isfinite(backend.host(solver.solve(backend.array(np.ones(4, complex))))).all()
+
 
 @given(data=st.data(), b=st.sampled_from(BLOCK_SIZES), n=st.integers(1, 12), seed=st.integers(0, 10**6))
 def test_random_blocks(backend, data, b, n, seed):

@@ -109,7 +109,7 @@ def is_indefinite(pivot, diagonal, vanishing):
     b = pivot.shape[0]
     for k in range(b):
         head = pivot[k, k].real
-        if head <= vanishing * diagonal[k, k].real:
+        if head <= vanishing * diagonal[k, k].real or head == 0:  # complex division by 0 raises
             return True
         for r in range(k + 1, b):
             for c in range(k + 1, b):
