@@ -4,7 +4,7 @@
 # make test-gpu    the whole suite; a missing GPU, matrix folder or PyAMG is a failure
 # make test-oldest the quick tests with the oldest supported NumPy, SciPy and Numba, in .venv-oldest
 # make coverage    the quick tests, and the lines of the package that none of them reaches
-# make fuzz        the fuzzers at full length (about an hour), by seeds; ARGS are passed to tests/fuzz/run_fuzzers.py
+# make fuzz        the fuzzers at full length (20 minutes to an hour), by seeds; ARGS are passed to tests/fuzz/run_fuzzers.py
 # make lint        ruff, clang-format, codespell and mypy; make format applies the formatters
 # make docs        the documentation, in build/docs; a warning is an error
 # make bench       the benchmarks; ARGS, such as "--device cpu", are passed to benchmarks/run.py
