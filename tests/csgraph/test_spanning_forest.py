@@ -135,7 +135,9 @@ class TestDirections:
     def test_tiny_weights_are_told_apart(self, backend):
         """Subnormal numbers of single precision."""
         tiny = np.float32(1e-44)
-        A = graphs.make_csr(np.array([2 * tiny, tiny, tiny]), np.array([1, 2, 2]), np.array([0, 2, 3, 3]), 3)
+        A = graphs.make_csr(
+            np.array([2 * tiny, tiny, tiny], np.float32), np.array([1, 2, 2]), np.array([0, 2, 3, 3]), 3
+        )
         assert A.dtype == np.float32
         assert [place[:2] for place in entries(backend, lf.graph.minimum_spanning_tree(backend.csr(A)))] == [
             (0, 2),
