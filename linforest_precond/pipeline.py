@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from linforest_precond.annotations import MatrixLike
@@ -31,6 +32,9 @@ def bands_along_block_forest(
 ) -> tuple[BlockForest, Bands]:
     """The same with blocks of vertices; `check_block_options` gives the candidates."""
     graph = as_graph(csr)
+    # Merged rows are counted first and filled then: another thread must not change the weights meanwhile.
+    if graph.values_are_matrix:
+        graph = replace(graph, values=graph.values.copy())
     forest = best_block_forest(graph, candidates)
     return forest, copy_block_bands(csr, forest)
 
