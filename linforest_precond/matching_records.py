@@ -10,7 +10,8 @@ from typing import Any
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.printing import as_table
-from linforest_precond.records import ChosenEdges, Progress, ReadOnlyArrays, ratio_to_finest
+from linforest_precond.read_only import ReadOnlyArrays
+from linforest_precond.records import ChosenEdges, Progress, ratio_to_finest
 from linforest_precond.sparse_output import sparse_like
 
 

@@ -28,7 +28,8 @@ from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.state_schema import checked_state
 from linforest_precond.precond.stored import result_dtype
 from linforest_precond.printing import as_table
-from linforest_precond.records import Bands, BlockForest, Forest, Ordering, handed_out
+from linforest_precond.read_only import handed_out
+from linforest_precond.records import Bands, BlockForest, Forest, Ordering
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.vectors import InPlaceOperator
 
@@ -192,13 +193,13 @@ class Preconditioner(_Products, InPlaceOperator):
         exponent: int,
     ):
         super().__init__(dtype, (part.n, part.n))  # type: ignore[call-arg]
-        self.applied, self._pattern, self._setup = Applied(part, exponent), pattern, setup
+        self._applied, self._pattern, self._setup = Applied(part, exponent), pattern, setup
         self._backend, self._device = backend, device
         self._streams: set[object] = set()  # that products were computed on
 
     @property
     def _part(self) -> Part:
-        return self.applied.part
+        return self._applied.part
 
     @property
     def kind(self) -> str:
@@ -214,7 +215,7 @@ class Preconditioner(_Products, InPlaceOperator):
 
     @property
     def bands(self) -> Bands | None:
-        part, exponent = self.applied
+        part, exponent = self._applied
         if part.bands is None or not exponent:
             return handed_out(part.bands)
         bands = part.bands.lower, part.bands.diagonal, part.bands.upper
@@ -274,7 +275,7 @@ class Preconditioner(_Products, InPlaceOperator):
         own = {streams.handle()}
         if not self._streams <= own:
             streams.finish()  # stall: other streams may use the part as soon as it is assigned
-        self.applied, self._setup = Applied(part, exponent), SetupTime(watch, False)
+        self._applied, self._setup = Applied(part, exponent), SetupTime(watch, False)
         if not self._streams <= own:
             streams.finish_all()  # stall: other streams may still use `old`, whose arrays are freed now
 
@@ -299,7 +300,7 @@ class Preconditioner(_Products, InPlaceOperator):
     def times_power_of_two(self, exponent: int) -> Preconditioner:
         """The preconditioner times 2**exponent, with the present values: later updates do not change it."""
         self._streams.add(self._backend.runtime.streams.handle())
-        part, own = self.applied
+        part, own = self._applied
         state = part, self._pattern, self.dtype, self._setup, self._backend, self._device, own - exponent
         operator: Preconditioner = type(self)(*state)
         return operator
@@ -310,9 +311,9 @@ class Preconditioner(_Products, InPlaceOperator):
         Numbers that are too large become infinite, without a warning.
         """
         self._streams.add(self._backend.runtime.streams.handle())
-        applied = self.applied  # read once: another thread may update the operator meanwhile
+        applied = self._applied  # read once: another thread may update the operator meanwhile
         self._apply_part(*applied, b, x, transpose)
-        if applied is not self.applied:
+        if applied is not self._applied:
             # stall: updated meanwhile, so that the arrays of the part are freed as soon as this returns
             self._backend.runtime.streams.finish()
 
@@ -403,7 +404,7 @@ def packed(M: Preconditioner) -> tuple[dict[str, Any], HostArrays]:
         "backend": M._backend.name,
         "dtype": str(M.dtype),
         "setup": [M._setup.milliseconds, M._setup.first],
-        "exponent": M.applied.exponent,
+        "exponent": M._applied.exponent,
         "pattern": pack(M._pattern, "pattern", arrays),
         "part": pack(M._part.state(), "part", arrays),
     }

@@ -14,7 +14,7 @@ LAYERS = (
     "backends.krylov_codes", "backends.returns", "backends.protocol", "backends.workspaces",
     "backends.cpu", "backends.cuda", "backends",
     "printing", "user_warnings", "matrices",
-    "subnormals", "records", "number_range", "sparse_output", "matching_records", "own_matrix",
+    "subnormals", "read_only", "records", "number_range", "sparse_output", "matching_records", "own_matrix",
     "matrix_checks", "stored_entries", "formats",
     "gate", "vectors", "graph", "pipeline", "solvers", "precond",
 )  # fmt: skip

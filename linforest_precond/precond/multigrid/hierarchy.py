@@ -16,7 +16,8 @@ from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, dee
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
 from linforest_precond.precond.operators import Applied, Preconditioner, operator_of
-from linforest_precond.records import handed_out, ratio_to_finest
+from linforest_precond.read_only import handed_out
+from linforest_precond.records import ratio_to_finest
 from linforest_precond.sparse_output import sparse_like
 from linforest_precond.vectors import norms_of
 
@@ -90,7 +91,7 @@ class Hierarchy:
 
     @property
     def levels(self) -> list[HierarchyLevel]:
-        return self._levels_of(self._operator.applied)
+        return self._levels_of(self._operator._applied)
 
     def _levels_of(self, applied: Applied) -> list[HierarchyLevel]:
         """The levels of a part, made once for the present one: an update may replace it at any time."""
@@ -115,7 +116,7 @@ class Hierarchy:
             A LinearOperator of A's library. It keeps the values it was made with when the hierarchy is
             updated.
         """
-        return self._preconditioner(self._operator.applied, cycle)
+        return self._preconditioner(self._operator._applied, cycle)
 
     def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
         """One cycle as an operator."""
@@ -181,7 +182,7 @@ class Hierarchy:
         >>> residuals[-1] <= 1e-8 * residuals[0]
         True
         """
-        applied = self._operator.applied  # read once: another thread may update the hierarchy meanwhile
+        applied = self._operator._applied  # read once: another thread may update the hierarchy meanwhile
         M = self._preconditioner(applied, cycle)
         if accel is None:
             part: Any = applied.part

@@ -18,7 +18,7 @@ def pyamg_solver(hierarchy: Any) -> Any:
     import pyamg
     import scipy.sparse
 
-    applied, levels = hierarchy._operator.applied, []
+    applied, levels = hierarchy._operator._applied, []
     part, exponent = applied
     for shown, level in zip(hierarchy._levels_of(applied), part.levels):
         copy = pyamg.MultilevelSolver.Level()

@@ -1,0 +1,51 @@
+"""Read-only arrays in records: what users get must not change what products and kernels follow."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+
+
+def handed_out(value: Any) -> Any:
+    """A record or array of an operator for its user, who must not be able to change what products follow.
+
+    NumPy arrays are given as read-only views. CuPy has none, so its arrays are copied.
+    """
+    if isinstance(value, np.ndarray):
+        return _read_only(value)
+    if hasattr(value, "__cuda_array_interface__"):
+        return value.copy()
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    own = {field.name: getattr(value, field.name) for field in fields(value)}
+    given = {name: handed_out(each) for name, each in own.items()}
+    return value if all(given[name] is own[name] for name in own) else replace(value, **given)
+
+
+def _read_only(array: Array) -> Array:
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+class ReadOnlyArrays:
+    """Records that users get and may give back: NumPy arrays in them are read-only views.
+
+    CuPy has no such flag; the arrays of an operator's records are copied when they are asked for.
+    """
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, _read_only(value))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Pickles and copies restore arrays as writable ones."""
+        vars(self).update(state)
+        self.__post_init__()
