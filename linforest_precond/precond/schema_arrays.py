@@ -75,6 +75,13 @@ class Numbers(ArrayOf):
             scope.fail("be finite", array[~finite][0].item())
 
 
+class OwnNumbers(Numbers):
+    """Finite numbers in the precision of the matrix, which may be another one than that of `value`."""
+
+    def __init__(self, *shape: int | str):
+        ArrayOf.__init__(self, shape, VALUE_DTYPES, None)
+
+
 class Indices(ArrayOf):
     """Integers from `least` on: below the value of one name, or at most that of another.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy.typing as npt
 
-from linforest_precond.annotations import MatrixLike
+from linforest_precond.annotations import DType, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
 from linforest_precond.precond.operators import Preconditioner, operator_of
@@ -13,15 +15,22 @@ from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.setup_time import SetupTime
 from linforest_precond.precond.stored import stored_dtype
+from linforest_precond.records import CSR
 
 # Kinds, backends and types that this process has set up before: the first setup of each compiles.
 _seen: set[tuple[str, ...]] = set()
 
 
+def own_or_given(csr: CSR, dtype: npt.DTypeLike | None) -> DType:
+    """The given type to store numbers in, or the matrix's own."""
+    return stored_dtype(dtype, csr.data.dtype)
+
+
 class Setup:
     """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
 
-    `shared` is that of `as_csr`.
+    `shared` is that of `as_csr`. `choose` gives the type to store numbers in, for the checked matrix and
+    `dtype`.
 
     Attributes
     ----------
@@ -31,11 +40,18 @@ class Setup:
         The type to store numbers in.
     """
 
-    def __init__(self, A: MatrixLike, dtype: npt.DTypeLike | None, *, shared: bool = False):
+    def __init__(
+        self,
+        A: MatrixLike,
+        dtype: npt.DTypeLike | None,
+        *,
+        shared: bool = False,
+        choose: Callable[[CSR, npt.DTypeLike | None], DType] = own_or_given,
+    ):
         self._matrix, self._backend = A, backend_of(A)
         self._watch = self._backend.runtime.stopwatch.Stopwatch()
         csr = as_csr(A, shared=shared)
-        self.stored = stored_dtype(dtype, csr.data.dtype)
+        self.stored = choose(csr, dtype)
         self.csr, self._exponent = scaled_into_range(csr, self.stored)
 
     def operator(self, part: Part) -> Preconditioner:

@@ -24,10 +24,16 @@ def stored_dtype(dtype: npt.DTypeLike | None, of_matrix: DType) -> DType:
     return stored
 
 
-def stored_array(array: Array, dtype: DType) -> Array:
-    """The array in the stored type; ValueError where a narrower type overflows."""
+def stored_array(array: Array, dtype: DType, exponent: int | None = None) -> Array:
+    """The array in the stored type; ValueError where a narrower type overflows.
+
+    No entry is looked at where all magnitudes are known to be below ``2**exponent`` and that does not
+    overflow.
+    """
     if array.dtype == dtype:
         return array
+    if exponent is not None and exponent <= np.finfo(dtype).maxexp - 1:
+        return array.astype(dtype)
     with np.errstate(over="ignore"):
         stored = array.astype(dtype)
     # stall: for narrower types only

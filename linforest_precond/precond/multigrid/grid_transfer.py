@@ -20,6 +20,8 @@ from linforest_precond.precond.multigrid.prolongation import (
     galerkin_product,
     smoothed_prolongator,
 )
+from linforest_precond.precond.multigrid.root_aggregates import SCHEMA as ROOT_AGGREGATES_SCHEMA
+from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 from linforest_precond.precond.schema import (
     Complaint,
     Fields,
@@ -32,6 +34,9 @@ from linforest_precond.precond.schema import (
 )
 from linforest_precond.precond.schema_arrays import Indices
 from linforest_precond.precond.stored import stored_array
+
+# The prolongators of root aggregates have magnitudes below two to this power.
+LARGEST_WEIGHT_EXPONENT = 2
 
 
 def no_aggregate_is_empty(fields: Fields, names: Names) -> Complaint:
@@ -73,6 +78,10 @@ class Aggregates:
         galerkin = fine.backend.multigrid.galerkin
         return fine.galerkin(*galerkin.coarse_matrix(fine.csr, self.numbers, *self.members))
 
+    def smoothed(self, fine: LevelMatrix) -> RectangularCSR:
+        """The tentative prolongator smoothed by a damped Jacobi step."""
+        return smoothed_prolongator(fine.csr, self.numbers, self.count, fine.damped_jacobi)
+
     def prolongator_csr(self, dtype: DType) -> RectangularCSR:
         xp, rows = backend_of(self.numbers).xp, self.numbers.size
         indptr = xp.arange(rows + 1, dtype=self.numbers.dtype)
@@ -113,7 +122,7 @@ INTERPOLATION_SCHEMA = Table(
     {
         "prolongator": Record("Rectangle", RECTANGLE, n="n", width="coarse", value="value"),
         "restrictor": Record("Rectangle", RECTANGLE, n="coarse", width="n", value="value"),
-        "smoothed": Optional(AGGREGATES_SCHEMA),
+        "smoothed": Optional(OneOf(AGGREGATES_SCHEMA, ROOT_AGGREGATES_SCHEMA)),
     },
     restrictor_is_adjoint,
 )
@@ -125,17 +134,17 @@ class Interpolation:
 
     prolongator: RectangularCSR
     restrictor: RectangularCSR
-    smoothed: Aggregates | None = None  # whose tentative prolongator was smoothed; kept for other values
+    # Whose tentative prolongator was smoothed; kept for other values.
+    smoothed: Aggregates | RootAggregates | None = None
 
     @classmethod
     def of(cls, prolongator: RectangularCSR) -> Interpolation:
         return cls(prolongator, adjoint(prolongator))
 
     @classmethod
-    def smoothed_from(cls, aggregates: Aggregates, fine: LevelMatrix) -> Interpolation:
-        """The tentative prolongator of aggregates smoothed by a damped Jacobi step."""
-        P = smoothed_prolongator(fine.csr, aggregates.numbers, aggregates.count, fine.damped_jacobi)
-        return replace(cls.of(P), smoothed=aggregates)
+    def smoothed_from(cls, aggregates: Aggregates | RootAggregates, fine: LevelMatrix) -> Interpolation:
+        """The smoothed tentative prolongator of aggregates."""
+        return replace(cls.of(aggregates.smoothed(fine)), smoothed=aggregates)
 
     @cached_property
     def _matrices(self) -> tuple[Any, Any]:
@@ -177,7 +186,8 @@ class Interpolation:
 
     def stored_in(self, dtype: DType) -> Interpolation:
         """The same with numbers of another precision."""
-        return self._with(lambda data: stored_array(data, dtype))
+        exponent = LARGEST_WEIGHT_EXPONENT if isinstance(self.smoothed, RootAggregates) else None
+        return self._with(lambda data: stored_array(data, dtype, exponent))
 
     def conjugated(self) -> Interpolation:
         return self._with(lambda data: data.conj())
@@ -203,5 +213,10 @@ def columns_of(state: dict[str, Any]) -> int:
 def transfer_from_state(state: dict[str, Any]) -> GridTransfer:
     if "numbers" in state:
         return Aggregates(**state)
-    smoothed = None if state["smoothed"] is None else Aggregates(**state["smoothed"])
-    return Interpolation(state["prolongator"], state["restrictor"], smoothed)
+    return Interpolation(state["prolongator"], state["restrictor"], _aggregates_from_state(state["smoothed"]))
+
+
+def _aggregates_from_state(state: dict[str, Any] | None) -> Aggregates | RootAggregates | None:
+    if state is None:
+        return None
+    return RootAggregates(**state) if "strength" in state else Aggregates(**state)

@@ -17,11 +17,11 @@ from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycl
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
 from linforest_precond.precond.operators import Applied, Preconditioner, operator_of
 from linforest_precond.read_only import handed_out
-from linforest_precond.records import ratio_to_finest
+from linforest_precond.records import CSR, ratio_to_finest
 from linforest_precond.sparse_output import sparse_like
 from linforest_precond.vectors import norms_of
 
-ACCELERATORS = "cg", "fcg", "bicgstab"
+ACCELERATORS = "auto", "cg", "fcg", "bicgstab"
 
 
 class HierarchyLevel:
@@ -30,12 +30,13 @@ class HierarchyLevel:
     Their arrays are read-only on the CPU, and copies on the GPU.
     """
 
-    def __init__(self, level: Any, like: Any, exponent: int):
+    def __init__(self, level: Any, like: Any, exponent: int, csr: CSR | None = None):
         self._level, self._like, self._exponent = level, like, exponent
+        self._csr = level.csr if csr is None else csr
 
     @cached_property
     def A(self) -> Any:  # noqa: N802
-        csr = self._level.csr
+        csr = self._csr
         data = shifted(csr.data, self._exponent) if self._exponent else csr.data
         data, indices, indptr = map(handed_out, (data, csr.indices, csr.indptr))
         return sparse_like(self._like, data, indices, indptr, (csr.n, csr.n))
@@ -98,7 +99,9 @@ class Hierarchy:
         known, levels = self._known_levels
         if known is not applied:
             part: Any = applied.part
-            levels = [HierarchyLevel(level, self._like, applied.exponent) for level in part.levels]
+            coarse = [HierarchyLevel(level, self._like, applied.exponent) for level in part.levels[1:]]
+            finest = HierarchyLevel(part.levels[0], self._like, applied.exponent, part.finest.csr)
+            levels = [finest, *coarse]
             self._known_levels = applied, levels
         return levels
 
@@ -133,7 +136,7 @@ class Hierarchy:
         tol: float = 1e-5,
         maxiter: int = 100,
         cycle: str | None = None,
-        accel: Any = None,
+        accel: Any = "auto",
         callback: Callable[[Array], Any] | None = None,
         residuals: list[float] | None = None,
         return_info: bool = False,
@@ -152,10 +155,11 @@ class Hierarchy:
             Cycles at most, or iterations of `accel`.
         cycle : {"V", "W", "F", "K"}, optional
             The hierarchy's own by default.
-        accel : str or function, optional
+        accel : str, function or None
             The Krylov method that a cycle preconditions: "cg", "fcg" or "bicgstab" of
-            `linforest_precond.solvers`, or a function with their signature, which reports no residuals. None
-            repeats cycles.
+            `linforest_precond.solvers`, or a function with their signature, which reports no residuals.
+            "auto" is "cg" for a Hermitian matrix with a positive diagonal, "fcg" for its K-cycles, and
+            "bicgstab" for other matrices. None repeats cycles, as PyAMG does by default.
         callback : function, optional
             Called with x after each iteration.
         residuals : list, optional
@@ -163,9 +167,6 @@ class Hierarchy:
         return_info : bool
             Also return the solver's info: 0 if converged, else the number of iterations. Cycles end early,
             with the last finite x, where a residual or x overflows.
-
-        A hierarchy of lower precision than A's (`dtype`) solves with A in that precision; for A itself, pass
-        `aspreconditioner` to a solver.
 
         Returns
         -------
@@ -178,17 +179,17 @@ class Hierarchy:
         >>> A = lf.matrices.poisson((60, 60))
         >>> ml = lf.multilevel(A)
         >>> residuals = []
-        >>> x = ml.solve(np.ones(3600), tol=1e-8, accel="fcg", residuals=residuals)
+        >>> x = ml.solve(np.ones(3600), tol=1e-8, residuals=residuals)
         >>> residuals[-1] <= 1e-8 * residuals[0]
         True
         """
         applied = self._operator._applied  # read once: another thread may update the hierarchy meanwhile
         M = self._preconditioner(applied, cycle)
+        part: Any = applied.part
         if accel is None:
-            part: Any = applied.part
             cycles = self._preconditioner(Applied(part, 0), cycle)  # of the scaled matrix
             x, info, norms = repeat_cycles(
-                part.levels[0], applied.exponent, cycles, b, x0, tol, maxiter, callback
+                part.finest, applied.exponent, cycles, b, x0, tol, maxiter, callback
             )
         elif isinstance(accel, str) and accel not in ACCELERATORS:
             names = ", ".join(f'"{name}"' for name in ACCELERATORS)
@@ -197,7 +198,8 @@ class Hierarchy:
             history = solvers.History()
             options = {"x0": x0, "rtol": tol, "maxiter": maxiter, "M": M, "callback": callback}
             if isinstance(accel, str):
-                accel, options["history"] = getattr(solvers, accel), history
+                name = part.accelerator(self._checked_cycle(cycle)) if accel == "auto" else accel
+                accel, options["history"] = getattr(solvers, name), history
             x, info = accel(self._levels_of(applied)[0].A, b, **options)
             norms = self._norms(history, b)
         if residuals is not None:

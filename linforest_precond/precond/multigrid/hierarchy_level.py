@@ -64,9 +64,10 @@ class Level:
         """The same with numbers of another precision."""
         if self.csr.data.dtype == dtype:
             return self
-        data, diagonal = (stored_array(array, dtype) for array in (self.csr.data, self.csr.diagonal))
+        csr = self.csr
+        data, diagonal = (stored_array(array, dtype, csr.exponent) for array in (csr.data, csr.diagonal))
         transfer = None if self.transfer is None else self.transfer.stored_in(dtype)
-        return replace(self, csr=replace(self.csr, data=data, diagonal=diagonal), transfer=transfer)
+        return replace(self, csr=replace(csr, data=data, diagonal=diagonal), transfer=transfer)
 
     def state(self) -> dict[str, Any]:
         return {

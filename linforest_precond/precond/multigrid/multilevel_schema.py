@@ -24,8 +24,9 @@ from linforest_precond.precond.schema import (
     Size,
     Table,
 )
+from linforest_precond.precond.schema_arrays import OwnNumbers
 
-COARSENINGS = "auto", "matching", "paths"
+COARSENINGS = "smoothed_aggregation", "matching", "paths"
 # More would hardly end.
 MOST_SWEEPS = 1000
 # In files: of the coarsest level in one cycle; and a bound on the depth of recursion.
@@ -57,7 +58,7 @@ def levels_shrink(fields: Fields, names: Names) -> Complaint:
         transfer, left = level["transfer"], sizes[i + 1]
         if level["smoother"] is None or transfer is None or columns_of(transfer) != left:
             return f"levels.{i}", f"have a smoother, and a transfer to the {left} unknowns of the next level"
-        if left < 1 or is_stalled(sizes[i], left):
+        if is_stalled(sizes[i], left):
             return f"levels.{i}", f"be coarsened to far fewer than {sizes[i]} unknowns"
     if levels[-1]["transfer"] is not None or (levels[-1]["smoother"] is None) == (coarsest is None):
         return (
@@ -67,6 +68,13 @@ def levels_shrink(fields: Fields, names: Names) -> Complaint:
     if sizes[0] != fields["n"] or (coarsest is not None and len(coarsest["inverse"]) != sizes[-1]):
         return "coarsest", "be of the last level, and n of the first"
     return None
+
+
+def own_data_is_of_the_finest_level(fields: Fields, names: Names) -> Complaint:
+    own, stored = fields["own_data"], fields["levels"][0]["csr"]["data"]
+    if own is None or (own.shape == stored.shape and own.dtype.itemsize > stored.dtype.itemsize):
+        return None
+    return "own_data", "be the finest level's entries in higher precision"
 
 
 def cycle_ends(fields: Fields, names: Names) -> Complaint:
@@ -81,8 +89,10 @@ SCHEMA = Table(
         "coarsest": Optional(Record("Coarsest", COARSEST, value="value")),
         "cycle": Choice(*CYCLES),
         "options": OPTIONS_SCHEMA,
+        "own_data": Optional(OwnNumbers("own_entries")),
         **{name: Flag() for name in ("hermitian", "definite", "centered", "stalled")},
     },
     levels_shrink,
+    own_data_is_of_the_finest_level,
     cycle_ends,
 )

@@ -1,0 +1,197 @@
+"""The levels of a hierarchy as the part of an operator, which applies one cycle."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.workspaces import Workspaces
+from linforest_precond.own_matrix import described_csr
+from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE, Coarsest
+from linforest_precond.precond.multigrid.hierarchy_level import Level
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.multigrid.multigrid_cycle import MultigridCycle
+from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
+from linforest_precond.precond.multigrid.multilevel_schema import SCHEMA
+from linforest_precond.precond.multigrid.smoothers import smoother_of
+from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.stored import held_bytes
+from linforest_precond.records import CSR, ratio_to_finest
+
+
+@part_of_kind(multilevel=SCHEMA)
+@dataclass(frozen=True, eq=False)
+class MultilevelPart:
+    """The levels of a hierarchy, and the cycle that the operator applies."""
+
+    n: int
+    levels: tuple[Level, ...]
+    coarsest: Coarsest | None
+    cycle: str
+    options: MultilevelOptions
+    own_data: Array | None  # A's entries, where the levels are of lower precision
+    hermitian: bool
+    definite: bool  # Hermitian with a positive diagonal: K-cycles minimize the error in A's norm
+    centered: bool  # A maps constants to 0: means are subtracted
+    stalled: bool
+    _cycles: Workspaces = field(default_factory=Workspaces, repr=False)  # the vectors of cycles
+
+    kind = "multilevel"
+    forest = ordering = bands = None
+    coverage = 1.0
+
+    @classmethod
+    def from_state(cls, levels: Any, coarsest: Any, options: dict[str, Any], **fields: Any) -> MultilevelPart:
+        levels = tuple(Level.from_state(**level) for level in levels)
+        for level in levels:
+            _ = level.held  # makes the members of aggregates now, and not on one of several streams later
+        return cls(levels=levels, coarsest=coarsest, options=MultilevelOptions(**options), **fields)
+
+    def state(self) -> dict[str, Any]:
+        names = "hermitian", "definite", "centered", "stalled"
+        return {
+            "levels": [level.state() for level in self.levels],
+            "n": self.n,
+            "coarsest": self.coarsest,
+            "cycle": self.cycle,
+            "options": asdict(self.options),
+            "own_data": self.own_data,
+            **{name: getattr(self, name) for name in names},
+        }
+
+    def refreshed(self, csr: CSR) -> MultilevelPart:
+        """The values of another matrix, for the same aggregates or weights and along the same lines."""
+        matrix = LevelMatrix(csr)
+        levels = []
+        for level in self.levels[:-1]:
+            assert level.transfer is not None and level.smoother is not None
+            transfer, smoother = level.transfer.refreshed(matrix), level.smoother.refreshed(matrix)
+            levels.append(Level(matrix.csr, smoother, transfer).stored_in(self.stored))
+            matrix = transfer.coarse_matrix(matrix)
+        return with_coarsest_level(levels, matrix, self.stored, self.cycle, self.options, self.stalled, csr)
+
+    @cached_property
+    def finest(self) -> Level:
+        """The matrix itself in its own precision, without a smoother."""
+        csr = self.levels[0].csr
+        if self.own_data is not None:
+            csr = described_csr(csr.indptr, csr.indices, self.own_data)
+        return Level(csr, None)
+
+    def accelerator(self, cycle: str) -> str:
+        """The Krylov method that fits the matrix and a cycle."""
+        if not self.definite:
+            return "bicgstab"
+        return "fcg" if cycle == "K" else "cg"
+
+    def with_cycle(self, cycle: str) -> MultilevelPart:
+        """The same hierarchy with another cycle."""
+        return self if cycle == self.cycle else replace(self, cycle=cycle, _cycles=Workspaces())
+
+    @cached_property
+    def transposed(self) -> MultilevelPart:
+        """The part of the transposed matrix: pre- and postsmoothing change places."""
+        pre, post = self.options.presmooth, self.options.postsmooth
+        if self.is_symmetric and pre == post:
+            return self
+        options = replace(self.options, presmooth=post, postsmooth=pre)
+        if self.is_symmetric:
+            return replace(self, options=options, _cycles=Workspaces())
+        coarsest = None if self.coarsest is None else self.coarsest.transposed()
+        levels = tuple(level.transposed() for level in self.levels)  # for cycles alone: without own_data
+        self._backend.runtime.streams.finish()  # stall: other streams may use it as soon as it is cached
+        return replace(
+            self, levels=levels, coarsest=coarsest, options=options, own_data=None, _cycles=Workspaces()
+        )
+
+    @property
+    def is_symmetric(self) -> bool:
+        return self.hermitian and self.stored.kind != "c"
+
+    @property
+    def stored(self) -> DType:
+        return self.levels[0].csr.data.dtype
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        part = self.transposed if transpose else self
+        columns = b.shape[1]
+        key = columns, self._backend.runtime.streams.current()
+        loan = part._cycles.take(key, lambda: part._cycle(columns, transpose and part is not self))
+        loan.workspace.apply(b, x)
+        part._cycles.give_back(loan)
+
+    def _cycle(self, columns: int, transpose: bool) -> MultigridCycle:
+        """A cycle for this many columns, with its vectors."""
+        sweeps = self.options.presmooth, self.options.postsmooth
+        return MultigridCycle(
+            self.levels, self.coarsest, self.cycle, sweeps, columns, self.stored,
+            transpose=transpose, definite=self.definite, centered=self.centered,
+        )  # fmt: skip
+
+    @cached_property
+    def _backend(self) -> Backend:
+        return backend_of(self.levels[0].csr.data)
+
+    @property
+    def nbytes(self) -> int:
+        return held_bytes([level.held for level in self.levels], self.coarsest, self.own_data)
+
+    @property
+    def name(self) -> str:
+        return f"multilevel: {self.cycle}-cycle on {len(self.levels)} levels"
+
+    def described(self) -> list[tuple[str, str]]:
+        entries = [level.csr.nnz for level in self.levels]
+        unknowns = [level.csr.n for level in self.levels]
+        lines = [
+            (f"level {i}", f"{n:,} unknowns, {nnz:,} entries")
+            for i, (n, nnz) in enumerate(zip(unknowns, entries))
+        ]
+        of_entries, of_unknowns = ratio_to_finest(entries), ratio_to_finest(unknowns)
+        if self.coarsest is None:
+            how = f"smoothed, as it has more than {LARGEST_DENSE:,} unknowns"
+        else:
+            how = f"inverted, of rank {self.coarsest.rank:,}"
+        return [
+            *lines,
+            ("complexity", f"{of_entries:.2f} x the entries, {of_unknowns:.2f} x the unknowns"),
+            ("coarsening", self.options.coarsening.replace("_", " ")),
+            ("smoother", self._smoothing()),
+            ("coarsest", how + (", stalled" if self.stalled else "")),
+            ("null space", "the constants, left out" if self.centered else "none known"),
+        ]  # fmt: skip
+
+    def _smoothing(self) -> str:
+        """The smoother in words."""
+        name = self.options.smoother
+        others = [
+            str(i) for i, level in enumerate(self.levels) if level.smoother and level.smoother.kind != name
+        ]
+        instead = f"; jacobi on level {', '.join(others)}, where lines do not pay" if others else ""
+        return f"{name}, {self.options.presmooth} sweeps before and {self.options.postsmooth} after{instead}"
+
+
+def with_coarsest_level(
+    levels: list[Level],
+    last: LevelMatrix,
+    stored: DType,
+    cycle: str,
+    options: MultilevelOptions,
+    stalled: bool,
+    finest: CSR,
+) -> MultilevelPart:
+    """The part of all levels: the last one is inverted, or smoothed where it is too large for that.
+
+    `finest` is the matrix itself, which may be of higher precision than the levels.
+    """
+    coarsest = Coarsest.of(last.csr, stored, last.hermitian)
+    smoother = None if coarsest else smoother_of(last, stored, options.smoother, options.seed)
+    levels = [*levels, Level(last.csr, smoother).stored_in(stored)]
+    return MultilevelPart(
+        finest.n, tuple(levels), coarsest, cycle, options,
+        own_data=None if finest.data.dtype == stored else finest.data,
+        hermitian=last.hermitian, definite=last.definite, centered=last.centered, stalled=stalled,
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""Smoothed aggregation: aggregates around the roots of MIS(2), and their smoothed prolongator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.multigrid.prolongation import RectangularCSR
+from linforest_precond.precond.schema import Complaint, Fields, Flag, Names, Real, Size, Table
+from linforest_precond.precond.schema_arrays import Indices
+
+# A row whose diagonal is this many times the sum of the other magnitudes is left to the smoother.
+DOMINANCE = 5.0
+# More unknowns than this share that are left out, and not dominant, are too many for a coarse level.
+MOST_LEFT_OUT = 0.1
+
+
+def no_aggregate_is_empty(fields: Fields, names: Names) -> Complaint:
+    met = np.zeros(fields["count"], bool)
+    met[fields["numbers"][fields["numbers"] >= 0]] = True
+    return None if met.all() else ("numbers", f"hold each number below {fields['count']}")
+
+
+SCHEMA = Table(
+    {
+        "count": Size("coarse"),
+        "numbers": Indices("n", least=-1, below="coarse"),
+        "strength": Real(0.0, 1.0),
+        "signed": Flag(),
+    },
+    no_aggregate_is_empty,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RootAggregates:
+    """Aggregates of roots that are more than two strong couplings apart, and of the unknowns next to them.
+
+    Attributes
+    ----------
+    numbers
+        Each unknown's aggregate; -1 for those that the smoother solves alone.
+    count
+        How many aggregates there are.
+    strength
+        A coupling is strong if it has at least this share of the strongest one of both unknowns.
+    signed
+        Whether only couplings with the opposite sign of the diagonal are strong.
+    """
+
+    numbers: Array
+    count: int
+    strength: float
+    signed: bool
+
+    @classmethod
+    def of(cls, fine: LevelMatrix, strength: float, seed: int, signed: bool) -> RootAggregates:
+        aggregate = fine.backend.multigrid.smoothed_aggregation.aggregate
+        return cls(*aggregate(fine.csr, strength, seed, signed=signed), strength, signed)
+
+    @property
+    def held(self) -> list[Any]:
+        """What has arrays that last."""
+        return [self.numbers]
+
+    def smoothed(self, fine: LevelMatrix) -> RectangularCSR:
+        """The tentative prolongator smoothed by a Jacobi step with the strong couplings alone.
+
+        Vanek, Mandel & Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order
+        elliptic problems" (1996), doi:10.1007/BF02238511.
+        """
+        smooth = fine.backend.multigrid.smoothed_aggregation.smoothed_prolongator
+        arrays = smooth(fine.csr, self.strength, self.numbers, self.count, signed=self.signed)
+        return RectangularCSR(*arrays, self.count)
+
+    def leaves_too_many_out(self, fine: LevelMatrix) -> bool:
+        """Whether many unknowns are in no aggregate although the smoother alone does not solve for them."""
+        left_out = self.numbers < 0
+        if int(left_out.sum()) <= MOST_LEFT_OUT * fine.n:  # stall: is the coarsening good enough?
+            return False
+        diagonal = abs(fine.csr.diagonal)
+        dominant = diagonal >= DOMINANCE * (fine.row_magnitudes - diagonal)
+        return int((left_out & ~dominant).sum()) > MOST_LEFT_OUT * fine.n  # stall: the same
+
+    def refreshed(self, fine: LevelMatrix) -> RootAggregates:
+        """For the values of another matrix, which may have another index type."""
+        return self.indexed_by(fine.csr.indices.dtype)
+
+    def indexed_by(self, index: DType) -> RootAggregates:
+        return replace(self, numbers=self.numbers.astype(index, copy=False))
+
+    def state(self) -> dict[str, Any]:
+        return dict(vars(self))
