@@ -72,6 +72,21 @@ class LevelMatrix:
         return self._row_sums[0]
 
     @cached_property
+    def dominant_share(self) -> float:
+        """The share of rows whose diagonal is at least the sum of the other magnitudes, up to rounding."""
+        diagonal = abs(self.csr.diagonal)
+        others = self.row_magnitudes - diagonal
+        return float((diagonal * (1 + 1e-6) >= others).mean()) if self.n else 1.0  # stall: chooses options
+
+    @cached_property
+    def mean_row_ratio(self) -> float:
+        """The mean over the rows of the sum of magnitudes, in units of the diagonal."""
+        diagonal = abs(self.csr.diagonal)
+        tiny = np.finfo(diagonal.dtype).tiny
+        ratios = self.row_magnitudes / self.backend.xp.maximum(diagonal, tiny)
+        return float(ratios.mean()) if self.n else 1.0  # stall: chooses options
+
+    @cached_property
     def inverse_diagonal(self) -> Array:
         """D^-1; a zero on the diagonal is replaced by the sum of its row's magnitudes, or by 1.
 

@@ -82,7 +82,8 @@ def multilevel(
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. The hierarchy refers to A's own arrays where they need no conversion.
     coarsening : {"auto", "smoothed_aggregation", "matching", "paths"}
-        How coarse levels are made. "auto" is "paths" for line smoothers, "matching" where `matchings` or
+        How coarse levels are made. "auto" is "paths" for line smoothers and for matrices that are neither
+        Hermitian nor diagonally dominant in nine of ten rows, "matching" where `matchings` or
         `smooth_prolongation` are given, else "smoothed_aggregation". Where aggregation leaves too many
         unknowns, couplings of any sign count, and then pairs are matched.
     matchings : int, optional
@@ -93,7 +94,9 @@ def multilevel(
         which divides by the rows' sums of magnitudes and needs no estimate; a Chebyshev polynomial of degree
         2; or line relaxation along the paths of a linear forest, for strong couplings in few directions,
         whatever these are (Jacobi's on levels where line relaxation would have to be damped too much).
-        "auto" is "l1_jacobi" for smoothed aggregation, else "jacobi".
+        "auto" is "l1_jacobi" for smoothed aggregation, "chebyshev" if rows sum to more than 2.5 times the
+        diagonal on average, as those of elasticity do; "tridiagonal" for paths of nonsymmetric matrices;
+        else "jacobi".
     cycle : {"auto", "V", "W", "F", "K"}
         The default of `solve` and `aspreconditioner`. "auto" is "K" for plain prolongators of Hermitian
         matrices, else "V".
@@ -134,13 +137,14 @@ def multilevel(
     >>> info, len(history) < 25
     (0, True)
     """
-    options, cycle = MultilevelOptions.checked(
+    options = MultilevelOptions.checked(
         coarsening=coarsening, matchings=matchings, smoother=smoother, cycle=cycle,
         max_coarse=max_coarse, max_levels=max_levels, smooth_prolongation=smooth_prolongation,
         presmooth=presmooth, postsmooth=postsmooth, weights=weights, strength=strength, seed=seed,
     )  # fmt: skip
     setup = Setup(A, dtype, choose=precision_of)
     stored, finest = setup.stored, LevelMatrix(setup.csr)
+    options = options.for_matrix(finest)
     fine_levels, last, stall = coarsen_until_small(
         finest,
         lambda matrix: coarsen_level(matrix, options),
@@ -155,8 +159,7 @@ def multilevel(
     ]
     if stall:
         warn_user(stall)
-    cycle = options.cycle_for(cycle, finest.hermitian)
-    part = with_coarsest_level(levels, last, stored, cycle, options, bool(stall), setup.csr)
+    part = with_coarsest_level(levels, last, stored, options.cycle, options, bool(stall), setup.csr)
     return Hierarchy(setup.operator(part), A)
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from linforest_precond.arguments import as_integer
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES
-from linforest_precond.precond.multigrid.multilevel_schema import COARSENINGS, MOST_SWEEPS
+from linforest_precond.precond.multigrid.multilevel_schema import (
+    COARSENINGS,
+    LONG_ROWS,
+    MOST_SWEEPS,
+    NOT_DOMINANT,
+)
 from linforest_precond.precond.multigrid.pairwise_aggregation import WEIGHTS
 from linforest_precond.precond.multigrid.smoothers import LINES, SMOOTHERS
 
@@ -22,6 +29,10 @@ CHOICES = {
 }
 LEAST = {"matchings": 1, "max_coarse": 1, "max_levels": 1, "presmooth": 0, "postsmooth": 0}
 MOST = {"presmooth": MOST_SWEEPS, "postsmooth": MOST_SWEEPS}
+# Nonsymmetric matrices are aggregated if at least this share of their rows is diagonally dominant.
+LEAST_DOMINANT_SHARE = 0.9
+# A mean of the rows' sums of magnitudes, in units of the diagonal, from which on eigenvalues are estimated.
+LARGEST_ROW_RATIO = 2.5
 # The matchings of a level, and the share of the strongest coupling from which on one is strong.
 MATCHINGS = 2
 STRENGTHS = {"smoothed_aggregation": 0.4, "matching": 0.5, "paths": 0.5}
@@ -29,11 +40,15 @@ STRENGTHS = {"smoothed_aggregation": 0.4, "matching": 0.5, "paths": 0.5}
 
 @dataclass(frozen=True)
 class MultilevelOptions:
-    """The checked options of `multilevel`; their names are keys in files."""
+    """The checked options of `multilevel`; their names are keys in files.
+
+    `coarsening`, `smoother`, `cycle` and `strength` may be "auto" until `for_matrix` has chosen.
+    """
 
     coarsening: str
     matchings: int
     smoother: str
+    cycle: str
     max_coarse: int
     max_levels: int
     smooth_prolongation: bool
@@ -42,10 +57,10 @@ class MultilevelOptions:
     weights: str
     strength: float
     seed: int
+    reasons: tuple[str, ...] = ()  # of what was chosen for the matrix
 
     @classmethod
-    def checked(cls, **given: Any) -> tuple[MultilevelOptions, str]:
-        """The options, and the cycle."""
+    def checked(cls, **given: Any) -> MultilevelOptions:
         options = dict(given)
         _check_choices(given)
         options["coarsening"] = _coarsening_of(given)
@@ -57,19 +72,40 @@ class MultilevelOptions:
             raise ValueError("presmooth and postsmooth must not both be 0: nothing would smooth")
         options["seed"] = as_integer("seed", given["seed"]) % 2**64
         options["smooth_prolongation"] = bool(given["smooth_prolongation"])
-        options["strength"] = _strength_of(given["strength"], options["coarsening"])
-        if given["smoother"] == AUTO:
-            aggregates = options["coarsening"] == "smoothed_aggregation"
-            options["smoother"] = "l1_jacobi" if aggregates else "jacobi"
-        cycle = options.pop("cycle")
-        return cls(**options), cycle
+        options["strength"] = _checked_strength(given["strength"])
+        return cls(**options)
 
-    def cycle_for(self, cycle: str, hermitian: bool) -> str:
-        """The cycle: smoothed prolongators, and nonsymmetric matrices, need one visit of each level."""
-        if cycle != AUTO:
-            return cycle
-        one_visit = self.coarsening == "smoothed_aggregation" or self.smooth_prolongation or not hermitian
-        return "V" if one_visit else "K"
+    def for_matrix(self, matrix: LevelMatrix) -> MultilevelOptions:
+        """The same with all choices made, by the symmetry of the matrix and the sizes of its rows."""
+        chosen, reasons = self, list[str]()
+        if chosen.coarsening == AUTO:
+            aggregates = matrix.hermitian or matrix.dominant_share >= LEAST_DOMINANT_SHARE
+            chosen = replace(chosen, coarsening="smoothed_aggregation" if aggregates else "paths")
+            if not aggregates:
+                reasons.append(NOT_DOMINANT)
+        if chosen.smoother == AUTO:
+            chosen = replace(chosen, smoother=chosen._smoother_for(matrix))
+            if chosen.smoother == "chebyshev":
+                reasons.append(LONG_ROWS)
+        if chosen.cycle == AUTO:
+            chosen = replace(chosen, cycle=chosen._cycle_for(matrix))
+        if math.isnan(chosen.strength):
+            chosen = replace(chosen, strength=STRENGTHS[chosen.coarsening])
+        return replace(chosen, reasons=tuple(reasons))
+
+    def _smoother_for(self, matrix: LevelMatrix) -> str:
+        """The smoother: l1-Jacobi damps too much where rows sum to many times the diagonal."""
+        if self.coarsening == "paths" and not matrix.hermitian:
+            return "tridiagonal"
+        if self.coarsening != "smoothed_aggregation":
+            return "jacobi"
+        definite = matrix.definite and matrix.mean_row_ratio > LARGEST_ROW_RATIO
+        return "chebyshev" if definite else "l1_jacobi"
+
+    def _cycle_for(self, matrix: LevelMatrix) -> str:
+        """One visit of each level for smoothed prolongators, and for nonsymmetric matrices."""
+        smoothed = self.coarsening == "smoothed_aggregation" or self.smooth_prolongation
+        return "V" if smoothed or not matrix.hermitian else "K"
 
     @property
     def stall_cause(self) -> str:
@@ -105,14 +141,15 @@ def _coarsening_of(given: dict[str, Any]) -> str:
         )
     if coarsening != AUTO:
         return coarsening
-    if smooth or given["matchings"] is not None:
-        return "paths" if given["smoother"] in LINES and not smooth else "matching"
-    return "paths" if given["smoother"] in LINES else "smoothed_aggregation"
+    if given["smoother"] in LINES and not smooth:
+        return "paths"
+    return "matching" if smooth or given["matchings"] is not None else AUTO
 
 
-def _strength_of(given: Any, coarsening: str) -> float:
+def _checked_strength(given: Any) -> float:
+    """NaN where none is given."""
     if given is None:
-        return STRENGTHS[coarsening]
+        return math.nan
     if not isinstance(given, int | float | np.number) or not 0 <= given <= 1:
         raise ValueError(f"strength must lie in [0, 1], got {given!r}")
     return float(given)

@@ -158,11 +158,16 @@ class MultilevelPart:
         return [
             *lines,
             ("complexity", f"{of_entries:.2f} x the entries, {of_unknowns:.2f} x the unknowns"),
-            ("coarsening", self.options.coarsening.replace("_", " ")),
+            ("coarsening", self._coarsening()),
             ("smoother", self._smoothing()),
             ("coarsest", how + (", stalled" if self.stalled else "")),
             ("null space", "the constants, left out" if self.centered else "none known"),
         ]  # fmt: skip
+
+    def _coarsening(self) -> str:
+        """How levels were made, and why."""
+        reasons = f" ({'; '.join(self.options.reasons)})" if self.options.reasons else ""
+        return self.options.coarsening.replace("_", " ") + reasons
 
     def _smoothing(self) -> str:
         """The smoother in words."""

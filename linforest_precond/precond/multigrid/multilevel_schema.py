@@ -27,6 +27,10 @@ from linforest_precond.precond.schema import (
 from linforest_precond.precond.schema_arrays import OwnNumbers
 
 COARSENINGS = "smoothed_aggregation", "matching", "paths"
+# What `multilevel` says about its choices.
+NOT_DOMINANT = "neither Hermitian nor diagonally dominant: along paths"
+LONG_ROWS = "rows sum to many times the diagonal: Chebyshev"
+REASONS = NOT_DOMINANT, LONG_ROWS
 # More would hardly end.
 MOST_SWEEPS = 1000
 # In files: of the coarsest level in one cycle; and a bound on the depth of recursion.
@@ -38,6 +42,7 @@ OPTIONS_SCHEMA = Table(
         "coarsening": Choice(*COARSENINGS),
         "matchings": Integer(1),
         "smoother": Choice(*SMOOTHERS),
+        "cycle": Choice(*CYCLES),
         "max_coarse": Integer(1),
         "max_levels": Integer(1),
         "smooth_prolongation": Flag(),
@@ -46,6 +51,7 @@ OPTIONS_SCHEMA = Table(
         "weights": Choice(*WEIGHTS),
         "strength": Real(0.0, 1.0),
         "seed": Integer(0, 2**64 - 1),
+        "reasons": ListOf(Choice(*REASONS), 0, len(REASONS)),
     }
 )
 
