@@ -26,6 +26,7 @@ POSITIVE_DEFINITE = (
     "pyamg_bar",
 )
 WAYS = {
+    "roots": {"coarsening": "smoothed_aggregation"},
     "pairs": {"coarsening": "matching"},
     "smoothed": {"smooth_prolongation": True},
     "paths": {"coarsening": "paths"},
@@ -76,7 +77,7 @@ class TestLevels:
                 assert ((P != 0).sum(axis=1) == 1).all() and (P.max(axis=1) == 1).all()
 
     def test_complexities(self, backend):
-        ml = lf.multilevel(backend.csr(small((40, 40))), max_coarse=20)
+        ml = lf.multilevel(backend.csr(small((40, 40))), max_coarse=20, coarsening="matching")
         unknowns, entries = zip(*((level.A.shape[0], level.A.nnz) for level in ml.levels))
         assert ml.grid_complexity() == pytest.approx(sum(unknowns) / unknowns[0])
         assert ml.operator_complexity() == pytest.approx(sum(entries) / entries[0])
@@ -127,7 +128,7 @@ class TestLevels:
     def test_weak_couplings_pair_nothing(self, backend):
         A = lf.matrices.anisotropic_diffusion((16, 16), theta=0, epsilon=1e-3, scheme="differences")
         rows = np.arange(256) // 16
-        for coarsening in ("matching", "paths"):
+        for coarsening in ("smoothed_aggregation", "matching", "paths"):
             ml = lf.multilevel(backend.csr(A), max_coarse=100, coarsening=coarsening)
             P = dense_levels(backend, ml)[0][1]
             assert all(np.unique(rows[column != 0]).size == 1 for column in P.T)
@@ -170,7 +171,7 @@ class TestCycles:
         b = vectors(float, A.shape[0], 2)
         levels, smoothers = dense_levels(backend, ml), smoothing_matrices(backend, ml._part)
         wanted = [cycle(levels, smoothers, "K", (1, 1), column, definite=definite) for column in b.T]
-        M = ml.aspreconditioner()
+        M = ml.aspreconditioner("K")
         assert_close(backend.host(M @ backend.array(b)), np.stack(wanted, axis=1), 1e-10)
         assert_close(backend.host(M @ backend.array(b[:, 0])), wanted[0], 1e-10)
 
@@ -249,7 +250,8 @@ class TestConvergence:
         b = backend.array(vectors(float, 1600))
         plain, smooth = (
             iterations(B := backend.csr(A), b, "cg",
-                       lf.multilevel(B, max_coarse=40, smooth_prolongation=each).aspreconditioner("V"))
+                       lf.multilevel(B, max_coarse=40, coarsening="matching",
+                                     smooth_prolongation=each).aspreconditioner("V"))
             for each in (False, True)
         )  # fmt: skip
         assert smooth < 0.7 * plain
@@ -262,10 +264,10 @@ class TestConvergence:
             smoother: iterations(
                 A, b, "fcg", lf.multilevel(A, smoother=smoother, max_coarse=100).aspreconditioner()
             )
-            for smoother in ("jacobi", "tridiagonal", "block_tridiagonal")
+            for smoother in ("auto", "tridiagonal", "block_tridiagonal")
         }
-        assert 2 * counts["tridiagonal"] <= counts["jacobi"]
-        assert 2 * counts["block_tridiagonal"] <= counts["jacobi"]
+        assert 2 * counts["tridiagonal"] <= counts["auto"]
+        assert 2 * counts["block_tridiagonal"] <= counts["auto"]
 
     @pytest.mark.parametrize("name", graphs.quick(POSITIVE_DEFINITE, 2))
     def test_real_positive_definite_matrices(self, name):
@@ -341,15 +343,28 @@ class TestStalling:
     def test_nothing_to_pair(self, backend):
         A = sp.csr_array(sp.diags_array(np.arange(1.0, 51)))
         with pytest.warns(RuntimeWarning, match="stalled at 50 unknowns, above max_coarse=10"):
-            ml = lf.multilevel(backend.csr(A), max_coarse=10)
+            ml = lf.multilevel(backend.csr(A), max_coarse=10, coarsening="matching")
         assert ml.stalled and len(ml.levels) == 1 and "stalled" in str(ml)
         x = ml.solve(backend.array(np.ones(50)), tol=1e-12)
         assert_close(backend.host(x), 1 / np.arange(1.0, 51), 1e-12)
 
+    def test_dominant_rows_are_left_to_the_smoother(self, backend, tmp_path):
+        A = 100 * sp.eye_array(900) + small((30, 30))
+        ml = lf.multilevel(backend.csr(sp.csr_array(A)), max_coarse=10)
+        assert not ml.stalled and [level.A.shape[0] for level in ml.levels] == [900, 0]
+        b = vectors(float, 900)
+        x, info = ml.solve(backend.array(b), tol=1e-10, return_info=True)
+        assert info == 0 and np.linalg.norm(A @ backend.host(x) - b) <= 1.1e-10 * np.linalg.norm(b)
+        M = ml.aspreconditioner()
+        lf.save_preconditioner(M, tmp_path / "M")
+        again = lf.load_preconditioner(tmp_path / "M")
+        np.testing.assert_array_equal(*(backend.host(each @ backend.array(b)) for each in (M, again)))
+
     def test_positive_couplings_only(self, backend):
         A = abs(small((20, 20)))
         with pytest.warns(RuntimeWarning, match="magnitude"):
-            assert lf.multilevel(backend.csr(A), max_coarse=10).stalled
+            assert lf.multilevel(backend.csr(A), max_coarse=10, coarsening="matching").stalled
+        assert not lf.multilevel(backend.csr(A), max_coarse=10).stalled
         assert not lf.multilevel(backend.csr(A), max_coarse=10, weights="magnitude").stalled
 
     @pytest.mark.parametrize("smoother", ["jacobi", "tridiagonal"])
@@ -380,7 +395,7 @@ class TestFace:
         A = small((30, 30))
         ml = lf.multilevel(backend.csr(A), max_coarse=30)
         b = vectors(float, 900)
-        for options in ({}, {"accel": "fcg"}, {"accel": "cg", "cycle": "V"}, {"cycle": "W"}):
+        for options in ({}, {"accel": None}, {"accel": "fcg"}, {"accel": "cg", "cycle": "V"}, {"cycle": "W"}):
             residuals, seen = [5.0], []
             x, info = ml.solve(
                 backend.array(b),
@@ -431,6 +446,7 @@ class TestFace:
             ({"presmooth": 0, "postsmooth": 0}, "presmooth"),
             ({"weights": "pattern"}, "weights"),
             ({"strength": 1.5}, "strength"),
+            ({"coarsening": "smoothed_aggregation", "smooth_prolongation": True}, "smooth_prolongation"),
         ]:
             with pytest.raises(ValueError, match=name):
                 lf.multilevel(A, **options)
@@ -460,7 +476,7 @@ class TestFace:
         for smoother in SMOOTHERS:
             ml = lf.multilevel(A, max_coarse=30, smoother=smoother)
             residuals, wanted = [], []
-            ml.solve(np.ones(900), tol=1e-6, cycle="V", residuals=residuals)
+            ml.solve(np.ones(900), tol=1e-6, cycle="V", accel=None, residuals=residuals)
             other = ml.to_pyamg()
             other.solve(np.ones(900), tol=1e-6, residuals=wanted)
             np.testing.assert_allclose(residuals, wanted, rtol=1e-6)
@@ -474,19 +490,14 @@ class TestFace:
             lf.multilevel(cuda.csr(small())).to_pyamg()
 
 
-@pytest.mark.parametrize("smooth", [False, True])
+@pytest.mark.parametrize("way", ["roots", "pairs", graphs.slow("smoothed")])
 @pytest.mark.parametrize("smoother", SMOOTHERS)
 class TestUpdates:
-    def test_new_values(self, backend, smoother, smooth):
+    def test_new_values(self, backend, smoother, way):
         A = dominant(80)
         B = A.copy()
         B.data = 3 * B.data
-        options = {
-            "smoother": smoother,
-            "smooth_prolongation": smooth,
-            "max_coarse": 8,
-            "weights": "magnitude",
-        }
+        options = {"smoother": smoother, "max_coarse": 8, "weights": "magnitude", **WAYS[way]}
         ml = lf.multilevel(backend.csr(A), **options)
         before = ml.aspreconditioner()
         r = backend.array(vectors(float, 80))
@@ -494,7 +505,7 @@ class TestUpdates:
         kept = dense_levels(backend, ml)[:-1]
         ml.update(backend.csr(B))
         for (_, P, _), (_, same, _) in zip(kept, dense_levels(backend, ml), strict=False):
-            assert_close(P, same, 1e-12 if smooth else 0)
+            assert_close(P, same, 0 if way == "pairs" else 1e-12)
         assert_close(backend.host(ml.levels[0].A.toarray()), B.toarray(), 0)
         fresh = lf.multilevel(backend.csr(B), **options)
         assert_close(
@@ -507,15 +518,15 @@ class TestUpdates:
             ml.update(backend.csr(dominant(81)))
 
     @pytest.mark.parametrize("stored", graphs.quick([np.float64, np.float32]))
-    def test_round_trips(self, backend, smoother, smooth, stored, tmp_path):
+    def test_round_trips(self, backend, smoother, way, stored, tmp_path):
         A = dominant(80, symmetric=False)
         ml = lf.multilevel(
             backend.csr(A),
             smoother=smoother,
-            smooth_prolongation=smooth,
             max_coarse=8,
             dtype=stored,
             weights="magnitude",
+            **WAYS[way],
         )
         M = ml.aspreconditioner("W")
         lf.save_preconditioner(M, tmp_path / "M")
@@ -552,7 +563,7 @@ class TestSameAnswers:
     @pytest.mark.gpu
     @pytest.mark.filterwarnings("ignore:coarsening stalled")
     @pytest.mark.parametrize("matrix", ["grid", "random", "complex"])
-    @pytest.mark.parametrize("coarsening", ["matching", "paths"])
+    @pytest.mark.parametrize("coarsening", ["smoothed_aggregation", "matching", "paths"])
     def test_levels_are_the_same_on_both_backends(self, cuda, matrix, coarsening):
         A = {
             "grid": lambda: small((40, 41)),
@@ -577,7 +588,7 @@ class TestSameAnswers:
 
     def test_seeds(self):
         A = small((30, 30))
-        for coarsening in ("matching", "paths"):
+        for coarsening in ("smoothed_aggregation", "matching", "paths"):
             one, other = (
                 lf.multilevel(A, max_coarse=30, coarsening=coarsening, seed=seed).levels[0].P
                 for seed in (0, 1)
