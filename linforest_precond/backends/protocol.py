@@ -349,6 +349,16 @@ class PathInterpolationModule(Protocol):
     ) -> tuple[Array, Array, Array, int]: ...
 
 
+class SmoothedAggregationModule(Protocol):
+    def aggregate(
+        self, csr: CSRRecord, strength: float, seed: int, signed: bool = True
+    ) -> tuple[Array, int]: ...
+    def smoothed_prolongator(
+        self, csr: CSRRecord, strength: float, numbers: Array, count: int, signed: bool = True
+    ) -> CSRArrays: ...
+    def l1_weights(self, csr: CSRRecord, factor: float) -> Array: ...
+
+
 class TransfersModule(Protocol):
     def restrict(self, indptr: Array, members: Array, fine: Array, coarse: Array) -> None: ...
     def prolong_add(self, aggregates: Array, coarse: Array, fine: Array) -> None: ...
@@ -380,6 +390,7 @@ class MultigridRoom(Protocol):
     strength: StrengthModule
     galerkin: GalerkinModule
     path_interpolation: PathInterpolationModule
+    smoothed_aggregation: SmoothedAggregationModule
     transfers: TransfersModule
     vector_ops: VectorOpsModule
 

@@ -72,3 +72,20 @@ class ForestArrays(NamedTuple):
     position: Array
     lengths: Array  # of each path, at its id; 0 elsewhere
     counts: Array  # paths, vertices of the longest, cycles broken
+
+
+class StrongGraph(NamedTuple):
+    """The graph of strong couplings, as a `records.Pattern`: entries that are no edges are diagonal ones."""
+
+    indptr: Array
+    indices: Array  # 32-bit
+    degrees: Array  # edges of each vertex, 32-bit
+    longest_row: int
+
+    @property
+    def n(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def nnz(self) -> int:
+        return self.indices.size

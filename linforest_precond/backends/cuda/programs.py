@@ -54,6 +54,7 @@ PROGRAMS = {
     "matrix/row_merging": _every(VALUE=_VALUES, INDEX=_INDICES),
     "multigrid/galerkin": _every(VALUE=_VALUES, INDEX=_INDICES),
     "multigrid/path_interpolation": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
+    "multigrid/smoothed_aggregation": _every(VALUE=_VALUES, INDEX=_INDICES),
     "multigrid/transfers": _every(VALUE=_VALUES, INDEX=_INDICES),
     "forest/block_bands": _every(VALUE=_VALUES, INDEX=_INDICES),
     "matrix/diagonal_blocks": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],

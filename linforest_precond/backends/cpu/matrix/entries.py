@@ -227,7 +227,7 @@ def single_magnitudes(data, out):
         out[i] = length
 
 
-# complex128: scaled by a power of two, which is exact, so that no square overflows or underflows.
+# complex128: NaN where a part is not finite.
 @kernel(parallel=True)
 def double_magnitudes(data, out):
     for i in prange(data.size):
@@ -235,6 +235,13 @@ def double_magnitudes(data, out):
         if not math.isfinite(real) or not math.isfinite(imag):
             out[i] = math.nan
             continue
-        _, exponent = math.frexp(max(real, imag))
-        x, y = math.ldexp(real, -exponent), math.ldexp(imag, -exponent)
-        out[i] = min(math.ldexp(math.sqrt(x * x + y * y), exponent), DOUBLE_MAX)
+        out[i] = modulus(real, imag)
+
+
+# The modulus of a finite number with these nonnegative parts: they are scaled by a power of two, which is exact,
+# so that no square overflows or underflows.
+@helper
+def modulus(real, imag):
+    _, exponent = math.frexp(max(real, imag))
+    x, y = math.ldexp(real, -exponent), math.ldexp(imag, -exponent)
+    return min(math.ldexp(math.sqrt(x * x + y * y), exponent), DOUBLE_MAX)

@@ -1,8 +1,9 @@
-"""Multigrid: strength of connection, interpolation, Galerkin products, vector operations of cycles."""
+"""Multigrid: strength of connection, aggregation, interpolation, Galerkin products, vector operations of cycles."""
 
 from . import dense as dense
 from . import galerkin as galerkin
 from . import path_interpolation as path_interpolation
+from . import smoothed_aggregation as smoothed_aggregation
 from . import strength as strength
 from . import transfers as transfers
 from . import vector_ops as vector_ops
