@@ -52,6 +52,8 @@ PROGRAMS = {
     "forest/pairs": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "matching/aggregates": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "matrix/row_merging": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "matrix/sparse_products": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "matrix/transposition": _every(VALUE=_VALUES, INDEX=_INDICES),
     "multigrid/galerkin": _every(VALUE=_VALUES, INDEX=_INDICES),
     "multigrid/path_interpolation": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "multigrid/smoothed_aggregation": _every(VALUE=_VALUES, INDEX=_INDICES),

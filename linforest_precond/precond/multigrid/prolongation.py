@@ -66,10 +66,9 @@ def smoothed_prolongator(csr: CSR, aggregates: Array, count: int, weights: Array
 
 
 def adjoint(P: RectangularCSR) -> RectangularCSR:
-    """The conjugate transpose of a matrix with at least as many rows as columns."""
+    """The conjugate transpose."""
     transposed = backend_of(P.data).matrix.entries.transposed
-    indptr, indices, data = transposed(P.indptr, P.indices, P.data.conj())
-    return RectangularCSR(indptr[: P.width + 1], indices, data, P.n)
+    return RectangularCSR(*transposed(P.indptr, P.indices, P.data.conj(), P.width), P.n)
 
 
 def galerkin_product(R: RectangularCSR, csr: CSR, P: RectangularCSR) -> tuple[Array, Array, Array]:

@@ -85,10 +85,11 @@ def rows_of(indptr, count):
     return np.repeat(np.arange(indptr.size - 1, dtype=indptr.dtype), np.diff(indptr))
 
 
-def transposed(indptr, indices, data):
-    """The CSR arrays of the transpose."""
-    n = indptr.size - 1
-    columns = scipy.sparse.csr_array((data, indices, indptr), shape=(n, n)).tocsc()
+def transposed(indptr, indices, data, width=None):
+    """The CSR arrays of the transpose; `width` is that of a matrix that is not square."""
+    rows = indptr.size - 1
+    shape = rows, rows if width is None else width
+    columns = scipy.sparse.csr_array((data, indices, indptr), shape=shape).tocsc()
     return columns.indptr.astype(indptr.dtype), columns.indices.astype(indices.dtype), columns.data
 
 

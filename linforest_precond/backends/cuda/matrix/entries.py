@@ -9,6 +9,8 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from .sums import CHUNK, tree_sum_on_device
 
+# The most entries of a column that are sorted by rank when a matrix is transposed.
+SHORT_COLUMN = 512
 # The words of a report, in the order of `Report` in entry_tiles.cuh.
 BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, LARGEST, WORDS = range(8)
 
@@ -88,12 +90,27 @@ def rows_of(indptr, count):
     return rows
 
 
-def transposed(indptr, indices, data):
-    """The CSR arrays of the transpose; `data` may be None."""
-    order = cupy.argsort(indices, kind="stable")
-    columns = cupy.searchsorted(indices[order], cupy.arange(indptr.size, dtype=indices.dtype))
-    rows = rows_of(indptr, indices.size)[order].astype(indices.dtype, copy=False)
-    return columns.astype(indptr.dtype), rows, None if data is None else data[order]
+def transposed(indptr, indices, data, width=None):
+    """The CSR arrays of the transpose; `data` may be None, `width` is that of a matrix that is not square."""
+    rows, nnz, index = indptr.size - 1, indices.size, indices.dtype
+    width = rows if width is None else width
+    value = np.float64 if data is None else data.dtype.type
+    program = kernels("matrix/transposition", VALUE=value, INDEX=index.type)
+    counts, places, longest = cupy.zeros(width + 1, index), cupy.empty(nnz, index), cupy.zeros(1, np.uint64)
+    launch(program.count_columns, (indices, nnz, counts, places, longest), items=nnz)
+    begins = cupy.cumsum(counts, dtype=index)
+    if longest.item() > SHORT_COLUMN:  # stall: how columns are sorted
+        order = cupy.argsort(indices, kind="stable")
+        return begins, rows_of(indptr, nnz)[order], None if data is None else data[order]
+    slots, slot_rows, out_rows = (cupy.empty(nnz, index) for _ in range(3))
+    out_data = None if data is None else cupy.empty(nnz, data.dtype)
+    lanes = lanes_for(nnz, rows)
+    arguments = indptr, indices, rows, lanes, begins, places, slots, slot_rows
+    launch(program.scatter_entries, arguments, items=rows * lanes)
+    lanes = lanes_for(nnz, width)
+    arguments = begins, width, lanes, slots, slot_rows, data, out_rows, out_data
+    launch(program.sort_columns, arguments, items=width * lanes)
+    return begins, out_rows, out_data
 
 
 def magnitudes(data):

@@ -1,4 +1,4 @@
-"""Sums of a matrix's rows, by which Galerkin and sparse products are computed."""
+"""Sums of a matrix's rows, by which the Galerkin product of aggregates is computed."""
 
 import numpy as np
 
@@ -27,20 +27,17 @@ TAKEN, ENTRIES, LONGEST, TOTALS = range(4)
 FINE_MATRIX = Struct(
     "FineMatrix", "matrix/row_merging.cu", indptr="P", indices="P", data="P", coarse_columns="P"
 )
-GROUPS = Struct(
-    "Groups", "matrix/row_merging.cu", begins="P", members="P", weights="P", starts="P", count="q"
-)
+GROUPS = Struct("Groups", "matrix/row_merging.cu", begins="P", members="P", starts="P", count="q")
 LONGEST_ROWS = Struct("LongestRows", "matrix/row_merging.cu", rows="P", counts="P", count="q")
 SIZES = 3
 
 
-def merge_rows(matrix, begins, members, coarse_columns=None, weights=None, most_terms=None):
+def merge_rows(matrix, begins, members, coarse_columns):
     """Add up the rows of each group's members, in their order.
 
-    Takes the CSR arrays of the matrix, where the members of each group begin, and the members.
-    `coarse_columns` renumber the matrix's columns, `weights` are factors of the members' rows. Returns CSR
-    arrays with ascending columns: an entry wherever a member has one, zeros included; None where there are
-    more than `most_terms` to add up.
+    Takes the CSR arrays of the matrix, where the members of each group begin, the members, and the coarse
+    column of each of the matrix's columns. Returns CSR arrays with ascending columns: an entry wherever a
+    member has one, zeros included.
     """
     indptr, indices, data = matrix
     count, index, dtype = begins.size - 1, indices.dtype, data.dtype
@@ -49,11 +46,9 @@ def merge_rows(matrix, begins, members, coarse_columns=None, weights=None, most_
     launch(program.count_entries, (indptr, members, members.size, lengths, sizes))
     starts = cupy.cumsum(lengths, dtype=index)
     fine = FINE_MATRIX(indptr=indptr, indices=indices, data=data, coarse_columns=coarse_columns)
-    groups = GROUPS(begins=begins, members=members, weights=weights, starts=starts, count=count)
+    groups = GROUPS(begins=begins, members=members, starts=starts, count=count)
     launch(program.measure_groups, (groups, sizes))
     terms, longest, most_members = sizes.tolist()  # stall: how rows are merged
-    if most_terms is not None and terms > most_terms:
-        return None
     rows = rows_of_tile(count, terms, dtype, members.size)
     fits = tiles_fit(rows, longest, dtype) and most_members * rows <= MEMBERS
     room = None if fits else (cupy.empty(terms, index), cupy.empty(terms, dtype))

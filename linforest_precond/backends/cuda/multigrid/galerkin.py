@@ -11,7 +11,7 @@ def coarse_matrix(csr, aggregates, indptr, members):
     Takes each unknown's aggregate, and the members of the aggregates (`aggregates.members_of`). Entries that
     sum to zero stay stored.
     """
-    return merge_rows((csr.indptr, csr.indices, csr.data), indptr, members, coarse_columns=aggregates)
+    return merge_rows((csr.indptr, csr.indices, csr.data), indptr, members, aggregates)
 
 
 def mirror_upper(indptr, indices, data):

@@ -1,4 +1,5 @@
 #include "runtime/common.cuh"
+#include "runtime/bitonic_sort.cuh"
 #include "matrix/row_merging.cuh"
 
 // A pair is two vertices, or a lone one and a ghost, which is written NO_VERTEX. Values are weights: VALUE is real.

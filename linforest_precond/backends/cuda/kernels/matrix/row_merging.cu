@@ -1,25 +1,13 @@
 #include "runtime/common.cuh"
+#include "runtime/bitonic_sort.cuh"
 #include "matrix/row_merging.cuh"
 
-// Sums of fine rows: a coarse row is the sum of its members' rows, each times a weight. With the columns renumbered
-// this is the Galerkin product of aggregates; with the entries of another matrix as members and weights, a sparse
-// product by rows (Gustavson 1978).
+// The Galerkin product of aggregates: a coarse row is the sum of its members' rows, with the columns renumbered.
 
 // Members whose entries a block can stage at a time.
 #define MEMBERS 512
 
-__device__ __forceinline__ double times(double a, double b) { return a * b; }
-__device__ __forceinline__ float times(float a, float b) {
-    float product;
-    asm("mul.rn.f32 %0, %1, %2;" : "=f"(product) : "f"(a), "f"(b));
-    return product;
-}
-template <typename COMPLEX>
-__device__ __forceinline__ COMPLEX times(COMPLEX a, COMPLEX b) {
-    return {plus(times(a.re, b.re), -times(a.im, b.im)), plus(times(a.re, b.im), times(a.im, b.re))};
-}
-
-// The matrix whose rows are added up, and the coarse column of each of its columns, null where they are the same.
+// The matrix whose rows are added up, and the coarse column of each of its columns.
 struct FineMatrix {
     const INDEX* __restrict__ indptr;
     const INDEX* __restrict__ indices;
@@ -27,19 +15,15 @@ struct FineMatrix {
     const INDEX* __restrict__ coarse_columns;
 };
 
-// The members of each coarse row: where they begin, which fine rows they are, their weights, null for ones, and the
-// number of entries of all members before each one.
+// The members of each coarse row: where they begin, which fine rows they are, and the number of entries of all members
+// before each one.
 struct Groups {
     const INDEX* __restrict__ begins;
     const INDEX* __restrict__ members;
-    const VALUE* __restrict__ weights;
     const INDEX* __restrict__ starts;
     i64 count;
 
     __device__ __forceinline__ i64 first_term(i64 row) const { return starts[begins[row]]; }
-    __device__ __forceinline__ VALUE weighted(i64 member, VALUE value) const {
-        return weights ? times(weights[member], value) : value;
-    }
 };
 
 // Coarse rows of more than LONGEST_ROW terms, ascending, and their numbers of entries: they are in the room already.
@@ -72,11 +56,9 @@ struct GroupTerms {
         int starts[MEMBERS + 1];  // where a member's terms are staged
     };
 
-    __device__ __forceinline__ Term load(i64 member, i64 slot) const {
-        return {fine.indices[slot], groups.weighted(member, fine.data[slot])};
-    }
+    __device__ __forceinline__ Term load(i64 slot) const { return {fine.indices[slot], fine.data[slot]}; }
     __device__ __forceinline__ u32 key(const Term& term, i64 row) const {
-        return (u32)(fine.coarse_columns ? fine.coarse_columns[term.column] : term.column);
+        return (u32)fine.coarse_columns[term.column];
     }
     static __device__ __forceinline__ VALUE value(const Term& term) { return term.value; }
     static __device__ __forceinline__ u32 column_of(u32 key) { return key; }
@@ -90,7 +72,7 @@ struct GroupTerms {
             const Groups& groups = terms.groups;
             const i64 term = groups.starts[begin] + i;
             const i64 member = lower_bound(groups.starts, begin, end, (INDEX)(term + 1)) - 1;
-            return terms.load(member, terms.fine.indptr[groups.members[member]] + (term - groups.starts[member]));
+            return terms.load(terms.fine.indptr[groups.members[member]] + (term - groups.starts[member]));
         }
     };
     __device__ __forceinline__ Row row(i64 row) const { return {*this, groups.begins[row], groups.begins[row + 1]}; }
@@ -120,17 +102,16 @@ struct GroupTerms {
     struct StagedRow {
         const GroupTerms& terms;
         const Members& members;
-        i64 first_member;
         int begin, member;
 
         __device__ __forceinline__ Term load(int i) {
             while (members.starts[member + 1] <= begin + i) ++member;
-            return terms.load(first_member + member, (i64)members.shifts[member] + (begin + i));
+            return terms.load((i64)members.shifts[member] + (begin + i));
         }
     };
     __device__ __forceinline__ StagedRow staged_row(const MergeTile& tile, const Members& members, int first,
                                                     int r) const {
-        return {*this, members, members.before[first], (int)(tile.terms[r] - tile.terms[first]),
+        return {*this, members, (int)(tile.terms[r] - tile.terms[first]),
                 (int)(members.before[r] - members.before[first])};
     }
 
@@ -145,13 +126,7 @@ struct GroupTerms {
 // What decides how rows are merged: all terms, the most terms and the most members of a row; zero at first.
 enum Sizes { TERMS, MOST_TERMS, MOST_MEMBERS };
 
-__device__ __forceinline__ u64 warp_max(u64 value) {
-    for (int half = 16; half > 0; half /= 2) value = max(value, __shfl_xor_sync(FULL_WARP, value, half));
-    return value;
-}
-
-// Counts the entries of each member, shifted by one place for the scan that gives `Groups::starts`, and of all: the
-// scan may overflow, which the host sees by this total.
+// Counts the entries of each member, shifted by one place for the scan that gives `Groups::starts`, and of all.
 extern "C" __global__ void count_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ members, i64 count,
                                          INDEX* __restrict__ lengths, u64* sizes) {
     u64 terms = 0;

@@ -1,6 +1,6 @@
 // Merging of rows: a coarse row gathers the entries of several fine rows (its terms), terms of one column are added
-// up, and columns ascend. Galerkin and sparse products (matrix/row_merging.cu) and the graph of pairs
-// (forest/pairs.cu) do so.
+// up, and columns ascend. The Galerkin product of aggregates (matrix/row_merging.cu) and the graph of pairs
+// (forest/pairs.cu) are computed so.
 //
 // Blocks take tiles of coarse rows in turn. Short rows are staged in shared memory: the shortest are sorted by a
 // thread each, for others a team of lanes ranks the columns by counting. Each long row is sorted by the whole block,
@@ -73,22 +73,6 @@ union MergeStage {
     MergeChunk chunk;
     u64 row[LONGEST_ROW];
 };
-
-// Block-wide bitonic sort in shared memory (Batcher 1968); `count` is a power of two.
-__device__ __forceinline__ void bitonic_sort(u64* words, int count) {
-    for (int size = 2; size <= count; size *= 2)
-        for (int stride = size / 2; stride > 0; stride /= 2) {
-            for (int i = threadIdx.x; i < count / 2; i += THREADS) {
-                const int low = 2 * i - (i & (stride - 1)), high = low + stride;
-                const u64 a = words[low], b = words[high];
-                if ((a > b) == !(low & size)) {
-                    words[low] = b;
-                    words[high] = a;
-                }
-            }
-            __syncthreads();
-        }
-}
 
 // The state of a tile in the look-back: a count, and whether it is the tile's own (AGGREGATE) or includes all tiles
 // before it (INCLUSIVE_PREFIX); 0 while neither is known.

@@ -23,17 +23,18 @@ __device__ __forceinline__ T warp_max(T value) {
 
 // Block-wide exclusive scan: the sum of `value` over the threads before this one. The sum over all threads goes to
 // *total, in shared memory. The caller synchronizes the block before it reads *total, and before the next call.
-__device__ __forceinline__ int block_exclusive_sum(int value, int* total) {
-    __shared__ int warp_sums[32];
+template <typename Sum, typename Value>
+__device__ __forceinline__ Sum block_exclusive_sum(Value value, Sum* total) {
+    __shared__ Sum warp_sums[32];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int sum = value;
+    Sum sum = value;
     for (int step = 1; step < 32; step *= 2) {
-        const int other = __shfl_up_sync(FULL_WARP, sum, step);
+        const Sum other = __shfl_up_sync(FULL_WARP, sum, step);
         if (lane >= step) sum += other;
     }
     if (lane == 31) warp_sums[warp] = sum;
     __syncthreads();
-    int before = sum - value;
+    Sum before = sum - value;
     for (int i = 0; i < warp; ++i) before += warp_sums[i];
     if (threadIdx.x == blockDim.x - 1) *total = before + value;
     return before;

@@ -1,0 +1,119 @@
+// What all kernels of sparse products share: the matrices, the classes of rows, and hash tables of columns.
+//
+// Rows of the product are classed twice: by their number of terms, before their columns are counted, and by their
+// number of entries, before these are added up. Each class has its own table size and number of threads per row.
+// Columns are kept as 32-bit words.
+
+// Terms of a row at most, of the first classes: three of short rows, and two whose columns fit into a block's table.
+#define FEWEST_TERMS 32
+#define FEWER_TERMS 128
+#define FEW_TERMS 512
+#define MANY_TERMS 4096
+#define MOST_TERMS 8192
+// Entries of a row at most, of three classes of short rows with at most MANY_TERMS terms, and of one whose entries fit
+// into a block's table.
+#define FEWEST_ENTRIES 16
+#define FEWER_ENTRIES 64
+#define FEW_ENTRIES 256
+#define MOST_ENTRIES (sizeof(VALUE) > 8 ? 512 : 1024)
+#define CLASSES 6
+
+__device__ __forceinline__ int class_of_terms(i64 terms) {
+    return (terms > FEWEST_TERMS) + (terms > FEWER_TERMS) + (terms > FEW_TERMS) + (terms > MANY_TERMS) +
+           (terms > MOST_TERMS);
+}
+__device__ __forceinline__ int class_of_entries(i64 entries, bool many_terms) {
+    if (many_terms || entries > FEW_ENTRIES) return 3 + (entries > MOST_ENTRIES);
+    return (entries > FEWEST_ENTRIES) + (entries > FEWER_ENTRIES);
+}
+
+// The two matrices; the columns of each row of the right one are distinct.
+struct Factors {
+    const INDEX* __restrict__ left_indptr;
+    const INDEX* __restrict__ left_indices;
+    const VALUE* __restrict__ left_data;
+    const INDEX* __restrict__ right_indptr;
+    const INDEX* __restrict__ right_indices;
+    const VALUE* __restrict__ right_data;
+};
+
+// The rows of a launch; `rows` is null where it takes all.
+struct RowList {
+    const INDEX* __restrict__ rows;
+    i64 count;
+
+    __device__ __forceinline__ i64 row(i64 i) const { return rows ? (i64)rows[i] : i; }
+};
+
+// The product in CSR.
+struct Product {
+    const INDEX* __restrict__ indptr;
+    INDEX* __restrict__ indices;
+    VALUE* __restrict__ data;
+};
+
+// What is counted over all rows, zero at first: the rows of each class, those of them that were listed, and entries.
+struct Tally {
+    u64 rows[CLASSES], listed[CLASSES], entries;
+};
+
+// What a block adds to a tally.
+struct BlockTally {
+    u64 entries;
+    u32 rows[CLASSES];
+
+    __device__ __forceinline__ void clear() {
+        if (threadIdx.x < CLASSES) rows[threadIdx.x] = 0;
+        if (threadIdx.x == 0) entries = 0;
+        __syncthreads();
+    }
+    __device__ __forceinline__ void add_row(int kind, u64 its_entries) {
+        atomicAdd(rows + kind, 1u);
+        atomicAdd(&entries, its_entries);
+    }
+    __device__ __forceinline__ void add_to(Tally* tally) const {
+        __syncthreads();
+        if (threadIdx.x < CLASSES && rows[threadIdx.x]) atomicAdd(tally->rows + threadIdx.x, (u64)rows[threadIdx.x]);
+        if (threadIdx.x == 0 && entries) atomicAdd(&tally->entries, entries);
+    }
+};
+
+// Products with the same bits as on the CPU: float32 subnormals are kept.
+__device__ __forceinline__ double times(double a, double b) { return a * b; }
+__device__ __forceinline__ float times(float a, float b) {
+    float product;
+    asm("mul.rn.f32 %0, %1, %2;" : "=f"(product) : "f"(a), "f"(b));
+    return product;
+}
+__device__ __forceinline__ double minus(double a, double b) { return a - b; }
+__device__ __forceinline__ float minus(float a, float b) {
+    float difference;
+    asm("sub.rn.f32 %0, %1, %2;" : "=f"(difference) : "f"(a), "f"(b));
+    return difference;
+}
+template <typename Complex>
+__device__ __forceinline__ Complex times(Complex a, Complex b) {
+    return {minus(times(a.re, b.re), times(a.im, b.im)), plus(times(a.re, b.im), times(a.im, b.re))};
+}
+
+// The key of a slot that is free.
+#define EMPTY 0xffffffffu
+
+// Frees the slots of a hash table by `threads` threads; there are at least four times as many, a power of two.
+__device__ __forceinline__ void clear_keys(u32* keys, int slots, int thread, int threads) {
+    for (int i = 4 * thread; i < slots; i += 4 * threads) *(uint4*)(keys + i) = make_uint4(EMPTY, EMPTY, EMPTY, EMPTY);
+}
+
+// The slot of a column in a hash table with linear probing (Fibonacci hashing), which has room for it. Inserts the
+// column where it is new, and says so.
+__device__ __forceinline__ int find_or_insert(u32* keys, int slots, u32 column, bool& is_new) {
+    is_new = false;
+    for (int slot = (int)(column * 0x9E3779B1u >> (__clz(slots) + 1));; slot = (slot + 1) & (slots - 1)) {
+        u32 key = *(volatile u32*)(keys + slot);
+        if (key == EMPTY) {
+            key = atomicCAS(keys + slot, EMPTY, column);
+            is_new = key == EMPTY;
+        }
+        if (is_new || key == column) return slot;
+    }
+}

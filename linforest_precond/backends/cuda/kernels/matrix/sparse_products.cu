@@ -1,0 +1,152 @@
+#include "runtime/common.cuh"
+#include "runtime/bitonic_sort.cuh"
+#include "matrix/product_rows.cuh"
+#include "matrix/short_products.cuh"
+#include "matrix/long_products.cuh"
+
+// Sparse products by rows (Gustavson 1978) with hash tables, in two phases: the symbolic one counts the columns of each
+// row, the numeric one adds up the terms. Terms of one entry are added in the order of the left matrix's entries,
+// without atomic additions, so that the sums are those of the CPU.
+
+// Work space of the longest rows, for each block: a bitmap of all columns, zero at first, and in the numeric phase their
+// sums and owners.
+struct DenseRows {
+    VALUE* sums;
+    u32* owners;
+    u32* bitmaps;
+    i64 width;
+
+    __device__ __forceinline__ ColumnBitmap bitmap() const {
+        const i64 words = (width + 31) / 32;
+        return {bitmaps + blockIdx.x * words, words};
+    }
+};
+
+// Classes all rows by their numbers of terms, `lanes` per row.
+extern "C" __global__ void measure_rows(Factors factors, i64 rows, int lanes, u8* __restrict__ classes, Tally* tally) {
+    __shared__ BlockTally own;
+    own.clear();
+    const Group group(lanes);
+    group.for_each_row({nullptr, rows}, [&](i64 row) {
+        const int kind = class_of_terms(terms_of_row(factors, row, group));
+        if (row < 0 || group.lane) return;
+        classes[row] = (u8)kind;
+        own.add_row(kind, 0);
+    });
+    own.add_to(tally);
+}
+
+// Lists all rows by class. The order within a class is arbitrary.
+extern "C" __global__ void list_rows(const u8* __restrict__ classes, i64 rows, Tally* tally, INDEX* __restrict__ list) {
+    __shared__ u32 counts[CLASSES];
+    __shared__ u64 places[CLASSES];
+    const int t = threadIdx.x;
+    for (i64 first = (i64)blockIdx.x * blockDim.x; first < rows; first += (i64)gridDim.x * blockDim.x) {
+        const i64 row = first + t;
+        if (t < CLASSES) counts[t] = 0;
+        __syncthreads();
+        const int kind = row < rows ? classes[row] : -1;
+        const u32 place = kind < 0 ? 0 : atomicAdd(counts + kind, 1u);
+        __syncthreads();
+        if (t < CLASSES) {
+            places[t] = atomicAdd(tally->listed + t, (u64)counts[t]);
+            for (int before = 0; before < t; ++before) places[t] += tally->rows[before];
+        }
+        __syncthreads();
+        if (kind >= 0) list[places[kind] + place] = (INDEX)row;
+    }
+}
+
+extern __shared__ __align__(16) char memory[];
+
+// The symbolic phase of short rows: counts the columns of row i at place i + 1.
+extern "C" __global__ void count_short_rows(Factors factors, RowList list, int lanes, int slots,
+                                            INDEX* __restrict__ counts, u8* __restrict__ classes, Tally* tally) {
+    __shared__ BlockTally own;
+    own.clear();
+    const Group group(lanes);
+    u32* const keys = (u32*)memory + group.number * slots;
+    group.for_each_row(list, [&](i64 row) {
+        const int columns = columns_of_row(factors, row, group, keys, slots);
+        if (row < 0 || group.lane) return;
+        const int kind = class_of_entries(columns, false);
+        counts[row + 1] = (INDEX)columns;
+        classes[row] = (u8)kind;
+        own.add_row(kind, columns);
+    });
+    own.add_to(tally);
+}
+
+// The same for long rows: `columns` keeps the columns of a row.
+template <typename Columns>
+__device__ __forceinline__ void count_rows(const Factors& factors, const RowList& list, Columns columns,
+                                           bool many_terms, INDEX* __restrict__ counts, u8* __restrict__ classes,
+                                           Tally* tally) {
+    __shared__ BlockTally own;
+    __shared__ TermChunk chunk;
+    own.clear();
+    for (i64 i = blockIdx.x; i < list.count; i += gridDim.x) {
+        const i64 row = list.row(i);
+        const u64 count = columns_of_row(factors, row, chunk, columns);
+        if (threadIdx.x) continue;
+        const int kind = class_of_entries(count, many_terms);
+        counts[row + 1] = (INDEX)count;
+        classes[row] = (u8)kind;
+        own.add_row(kind, count);
+    }
+    own.add_to(tally);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_long_rows(Factors factors, RowList list, int slots, INDEX* __restrict__ counts, u8* __restrict__ classes,
+                    Tally* tally) {
+    const HashedColumns columns = {(u32*)memory, slots};
+    count_rows(factors, list, columns, slots > MANY_TERMS, counts, classes, tally);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_longest_rows(Factors factors, RowList list, DenseRows dense, INDEX* __restrict__ counts,
+                       u8* __restrict__ classes, Tally* tally) {
+    count_rows(factors, list, dense.bitmap(), true, counts, classes, tally);
+}
+
+// The numeric phase of short rows of at most `capacity` entries.
+extern "C" __global__ void __launch_bounds__(THREADS, sizeof(VALUE) > 8 ? 3 : 5)
+    add_short_rows(Factors factors, RowList list, int lanes, int capacity, Product product) {
+    const Group group(lanes);
+    const ShortRow sums(memory + group.number * ShortRow::bytes(capacity), capacity);
+    group.for_each_row(list, [&](i64 row) {
+        sums.clear(group);
+        add_terms(factors, row, group, sums);
+        if (row >= 0) sums.write(product, product.indptr[row], group);
+    });
+}
+
+// The numeric phase of long rows of at most MOST_ENTRIES entries, in hash tables of twice as many slots.
+extern "C" __global__ void __launch_bounds__(THREADS) add_long_rows(Factors factors, RowList list, Product product) {
+    __shared__ TermChunk chunk;
+    const int slots = 2 * MOST_ENTRIES;
+    VALUE* const values = (VALUE*)memory;
+    u32 *const owners = (u32*)(values + slots), *const keys = owners + slots;
+    const LongRow<HashedColumns> sums = {{keys, slots}, values, owners};
+    for (i64 i = blockIdx.x; i < list.count; i += gridDim.x) {
+        const i64 row = list.row(i);
+        clear_keys(owners, slots, threadIdx.x, THREADS);  // NO_OWNER is EMPTY
+        sums.columns.clear();
+        sums.add_row(factors, row, chunk);
+        write_row(sums, product, product.indptr[row]);
+    }
+}
+
+// The same for the longest rows, in dense arrays of all columns.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    add_longest_rows(Factors factors, RowList list, DenseRows dense, Product product) {
+    __shared__ TermChunk chunk;
+    const i64 first = blockIdx.x * dense.width;
+    const LongRow<ColumnBitmap> sums = {dense.bitmap(), dense.sums + first, dense.owners + first};
+    for (i64 i = blockIdx.x; i < list.count; i += gridDim.x) {
+        const i64 row = list.row(i);
+        sums.add_row(factors, row, chunk);
+        write_row(sums, product, product.indptr[row]);
+    }
+}

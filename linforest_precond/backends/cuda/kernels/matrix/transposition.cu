@@ -1,0 +1,54 @@
+#include "runtime/common.cuh"
+
+// The transpose of a CSR matrix by counting sort: entries are scattered by column in any order, then the few entries of
+// each column are sorted.
+
+// Counts the entries of each column, shifted by one place for the scan that gives the row pointers of the transpose.
+// The count before an entry is its place among those of its column. Finds the longest column.
+extern "C" __global__ void count_columns(const INDEX* __restrict__ indices, i64 entries, INDEX* __restrict__ counts,
+                                         INDEX* __restrict__ places, u64* longest) {
+    i64 most = 0;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
+        // Two's complement: unsigned addition serves signed counts.
+        const i64 place = sizeof(INDEX) == 4 ? (i64)atomicAdd((u32*)(counts + indices[i] + 1), 1u)
+                                             : (i64)atomicAdd((u64*)(counts + indices[i] + 1), 1ull);
+        places[i] = (INDEX)place;
+        most = max(most, place + 1);
+    }
+    most = warp_max(most);
+    if (threadIdx.x % 32 == 0 && most) atomicMax(longest, (u64)most);
+}
+
+// Scatters the slots and rows of all entries by column; `lanes` per row.
+extern "C" __global__ void scatter_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                           i64 rows, int lanes, const INDEX* __restrict__ begins,
+                                           const INDEX* __restrict__ places, INDEX* __restrict__ slots,
+                                           INDEX* __restrict__ slot_rows) {
+    const i64 groups = (i64)gridDim.x * blockDim.x / lanes;
+    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / lanes; row < rows; row += groups)
+        for (i64 slot = (i64)indptr[row] + threadIdx.x % lanes; slot < indptr[row + 1]; slot += lanes) {
+            const i64 place = begins[indices[slot]] + places[slot];
+            slots[place] = (INDEX)slot;
+            slot_rows[place] = (INDEX)row;
+        }
+}
+
+// Sorts the entries of each column by rank, which is the number of lower slots: rows ascend, and duplicates keep their
+// order. `lanes` per column; `data` may be null.
+extern "C" __global__ void sort_columns(const INDEX* __restrict__ begins, i64 columns, int lanes,
+                                        const INDEX* __restrict__ slots, const INDEX* __restrict__ slot_rows,
+                                        const VALUE* __restrict__ data, INDEX* __restrict__ out_rows,
+                                        VALUE* __restrict__ out_data) {
+    const i64 groups = (i64)gridDim.x * blockDim.x / lanes;
+    for (i64 column = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / lanes; column < columns; column += groups) {
+        const i64 begin = begins[column], end = begins[column + 1];
+        for (i64 i = begin + threadIdx.x % lanes; i < end; i += lanes) {
+            const INDEX slot = slots[i];
+            i64 place = begin;
+#pragma unroll 4
+            for (i64 j = begin; j < end; ++j) place += slots[j] < slot;
+            out_rows[place] = slot_rows[i];
+            if (data) out_data[place] = data[slot];
+        }
+    }
+}
