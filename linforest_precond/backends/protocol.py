@@ -363,6 +363,9 @@ class VectorOpsModule(Protocol):
     def KrylovSteps(self, rows: int, columns: int, dtype: DType, definite: bool) -> Any: ...  # noqa: N802
     def Center(self, rows: int, columns: int, dtype: DType) -> Any: ...  # noqa: N802
     def residual(self, matrix: Any, b: Array, x: Array, r: Array) -> None: ...
+    def scale_residual(
+        self, matrix: Any, weights: Array, factor: float, b: Array, x: Array, r: Array
+    ) -> None: ...
     def relax(
         self, matrix: Any, weights: Array, b: Array, x: Array, y: Array, momentum: float, factor: float
     ) -> None: ...

@@ -89,8 +89,5 @@ PROGRAMS = {
     "krylov/updates": _SCALAR,
     "krylov/spmv": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
     "multigrid/strength": _every(VALUE=_VALUES, INDEX=_INDICES),
-    "multigrid/vector_ops": [
-        {**types, "INDEX": index, "LONG": is_long}
-        for types, index, is_long in itertools.product(_SCALAR, _INDICES, (0, 1))
-    ],
+    "multigrid/vector_ops": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
 }
