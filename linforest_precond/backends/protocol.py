@@ -408,7 +408,14 @@ class VectorSpaceModule(Protocol):
     ) -> Any: ...
 
 
+class NormsModule(Protocol):
+    def column_norms(self, columns: Array) -> Array: ...
+    def residual_norms(self, b: Array, product: Array) -> Array: ...
+    def finite_columns(self, columns: Array) -> Array: ...
+
+
 class KrylovRoom(Protocol):
+    norms: NormsModule
     spmv: SpmvModule
     vector_space: VectorSpaceModule
 

@@ -101,7 +101,8 @@ def test_lanes_are_a_power_of_two_that_fits_the_rows():
     assert lanes_of_row(10**6, 5 * 10**6, 5) == 1  # enough rows for a thread each
     assert lanes_of_row(10**4, 9 * 10**4, 9) == 8
     assert lanes_of_row(10**6, 3 * 10**7, 40) == 16
-    assert lanes_of_row(10**4, 2 * 10**4, 4) == 1  # a prolongator
+    assert lanes_of_row(10**4, 2 * 10**4, 4) == 1
+    assert lanes_of_row(10**4, 3 * 10**4, 4) == 2
     assert lanes_of_row(100, 100, LONGEST_ROW + 1) == 32
     assert lanes_of_row(0, 0, 0) == 1
     for rows in (1, 1000, MANY_ROWS):

@@ -86,6 +86,7 @@ PROGRAMS = {
         {"VALUE": value, "WIDE": wide_type(value), "BLOCK": block}
         for value, block in itertools.product(_VALUES, _BLOCKS)
     ],
+    "krylov/norms": [{"VALUE": value, "WIDE": np.float64, "BLOCK": 1} for value in _WEIGHTS],
     "krylov/updates": _SCALAR,
     "krylov/spmv": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
     "multigrid/strength": _every(VALUE=_VALUES, INDEX=_INDICES),

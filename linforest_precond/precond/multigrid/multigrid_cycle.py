@@ -69,7 +69,7 @@ class MultigridCycle:
         ]
         self.last = len(levels) - 1
         self.deepest = deepest_second_visit(kind, self.last)
-        # Right-hand sides and solutions of the visits to each level; Krylov steps, and A x for the second one.
+        # Right-hand sides and solutions of the visits to each level; Krylov steps, and A x for the second.
         self.first_visit: dict[int, tuple[Array, Array]] = {}
         self.second_visit: dict[int, tuple[Array, Array]] = {}
         self.krylov: dict[int, Any] = {}

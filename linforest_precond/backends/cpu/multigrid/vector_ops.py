@@ -157,14 +157,15 @@ def find_residual(indptr, indices, data, b, x, r):
 @kernel(parallel=True)
 def scale_and_subtract(indptr, indices, data, weights, factor, b, x, r):
     value = x.dtype.type
+    by = value(factor)
     for chunk in prange(chunks_of(x)):
         for row in rows_of(chunk, x):
             for column in range(x.shape[1]):
-                x[row, column] = value(weights[row] * factor * b[row, column])
+                x[row, column] = weights[row] * by * value(b[row, column])
                 product = value(0)
                 for slot in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
                     other = np.uint64(indices[slot])
-                    product += data[slot] * value(weights[other] * factor * b[other, column])
+                    product += data[slot] * (weights[other] * by * value(b[other, column]))
                 r[row, column] = value(b[row, column]) - product
 
 

@@ -10,21 +10,19 @@ import math
 import numpy as np
 
 from ..matrix.row_products import LONGEST_ROW
+from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
 from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
 from ..runtime.structs import Struct
 
-# The constants and the struct of column_sums.cuh, and the structs of vector_ops.cu.
-THREADS = 256
+# The constants and the structs of vector_ops.cu.
 SCALARS = 3
 SUMS_AT_ONCE = 3
-LARGEST_GRID = 1056
 MATRIX = Struct("Matrix", "multigrid/vector_ops.cu", indptr="P", indices="P", data="P", rows="q", lanes="q")
-SUMS = Struct("Sums", "runtime/column_sums.cuh", partials="P", arrivals="P", columns="q")
 # CSR-Stream multiplies rows that have at most SHORT_ROWS entries on average, or MEDIUM_ROWS where MANY_ROWS
 # fill the device; teams of lanes multiply others.
-SHORT_ROWS, MEDIUM_ROWS = 4, 16
+SHORT_ROWS, MEDIUM_ROWS = 2, 16
 MANY_ROWS = 2**17
 WARP = 32
 INT32 = np.dtype(np.int32)
@@ -73,7 +71,7 @@ class KrylovSteps:
 
     def __init__(self, rows, columns, dtype, definite):
         self._definite, self._scalars = np.int32(definite), cupy.zeros((SCALARS, columns), wide_type(dtype))
-        self._sums, self._held = _sums(columns, dtype)
+        self._sums, self._held = sums_of(columns, SUMS_AT_ONCE, wide_type(dtype))
         self._rows, self._columns = rows, np.int32(columns)
         self._program = _program(dtype)
 
@@ -97,7 +95,7 @@ class Center:
     """Subtracts the mean of each column."""
 
     def __init__(self, rows, columns, dtype):
-        self._sums, self._held = _sums(columns, dtype)
+        self._sums, self._held = sums_of(columns, SUMS_AT_ONCE, wide_type(dtype))
         self._means = cupy.zeros(columns, wide_type(dtype))
         self._rows, self._columns = rows, np.int32(columns)
         self._program = _program(dtype)
@@ -185,15 +183,6 @@ def _launch(kernel, blocks, arguments):
 
 def _launch_entries(kernel, vector, arguments):
     _launch(kernel, -(-vector.size // THREADS), arguments)
-
-
-def _sums(columns, dtype):
-    """Work space for the partial sums of blocks as a struct, and the arrays that it refers to."""
-    if columns > THREADS:
-        raise ValueError(f"vectors must have at most {THREADS} columns on cuda, got {columns}")
-    partials = cupy.empty(LARGEST_GRID * SUMS_AT_ONCE * columns, wide_type(dtype))
-    arrivals = cupy.zeros(1, np.uint32)
-    return SUMS(partials=partials, arrivals=arrivals, columns=columns), (partials, arrivals)
 
 
 def _strided(array, narrow):
