@@ -36,32 +36,44 @@ class InPlaceOperator:
 
 def checked_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
     """One or several vectors of n finite numbers on the backend."""
+    array = shaped_vectors(name, vectors, n, backend)
+    require_finite(name, array)
+    return array
+
+
+def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
+    """One or several vectors of n numbers on the backend."""
     if backend_of(vectors) is not backend:
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type_name(vectors)}")
-    xp = backend.xp
-    array: Array = xp.asarray(vectors)
+    array: Array = backend.xp.asarray(vectors)
     if array.ndim not in (1, 2) or array.shape[0] != n:
         raise ValueError(f"{name} must have the shape ({n},) or ({n}, k), got {tuple(array.shape)}")
     value_dtype(name, array.dtype)
-    if not bool(xp.isfinite(array).all()):  # stall: NaN and infinity are refused before any work
-        raise ValueError(f"{name} must be finite, got nan or inf")
     return array
+
+
+def require_finite(name: str, array: Array) -> None:
+    if not bool(backend_of(array).xp.isfinite(array).all()):  # stall: NaN and infinity are refused
+        raise ValueError(f"{name} must be finite, got nan or inf")
 
 
 def norms_of(columns: Array, inner: Callable[[Array, Array], Any] | None) -> Array:
     """The norms of the columns, on the host: Euclidean without overflow, or by a given inner product."""
-    xp = backend_of(columns).xp
     if not columns.size:
         return np.zeros(columns.shape[1])
     if inner is not None:
         squares = (complex(inner(column, column)) for column in columns.T)
         return np.array([math.sqrt(math.hypot(square.real, square.imag)) for square in squares])
-    with np.errstate(all="ignore"):  # infinite where the norm overflows, NaN for numbers that are not finite
-        magnitudes = abs(columns.astype(np.promote_types(columns.dtype, np.float64), copy=False))
-        largest = xp.maximum(magnitudes.max(axis=0), np.finfo(float).tiny)
-        norms = largest * xp.sqrt(((magnitudes / largest) ** 2).sum(axis=0))
-    on_host: Array = norms if xp is np else norms.get()  # stall: tolerances are relative to it
-    return on_host
+    return backend_of(columns).krylov.norms.column_norms(columns)
+
+
+def residual_norms(b: Array, product: Array, inner: Callable[[Array, Array], Any] | None) -> Array:
+    """Replace A x by the residual b - A x in `product`, and return the norms of its columns as `norms_of`."""
+    if inner is None:
+        return backend_of(b).krylov.norms.residual_norms(b, product)
+    with np.errstate(all="ignore"):
+        product[...] = b - product
+        return norms_of(product, inner)
 
 
 def type_name(thing: object) -> str:

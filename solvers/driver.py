@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.annotations import Array
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.krylov_codes import RunningState
 from linforest_precond.backends.returns import Report
 from linforest_precond.user_warnings import warn_user
-from linforest_precond.vectors import norms_of
+from linforest_precond.vectors import norms_of, residual_norms
 
 from .history import History
 from .problem import LARGEST_GROWTH, Problem
@@ -78,14 +77,6 @@ def solve(
         history.finish(info, problem.one)
     run.warn()
     return (x.reshape(-1), int(info[0])) if problem.one else (x, info)
-
-
-def _finite_columns(x: Array) -> npt.NDArray[np.bool_]:
-    """Which columns have no NaN and no infinity."""
-    xp = backend_of(x).xp
-    finite = xp.isfinite(x).all(axis=0)
-    on_host: npt.NDArray[np.bool_] = finite if xp is np else finite.get()  # stall: x must be finite
-    return on_host
 
 
 def _solve_empty(method: Method, problem: Problem, history: History | None) -> tuple[Array, Info]:
@@ -213,9 +204,7 @@ class _Run:
         problem, space, scratch = self.problem, self.space, self.method.names[-1]
         space.multiply(problem.product, "x", scratch)
         residual = space[scratch]
-        with np.errstate(all="ignore"):
-            residual[...] = problem.b - residual
-            norms = norms_of(residual, problem.inner)
+        norms = residual_norms(problem.b, residual, problem.inner)
         for c in np.flatnonzero(ended).tolist():
             if c in self.settled:
                 continue
@@ -239,7 +228,7 @@ class _Run:
         """The solution of the given system: finite, and verified again where it was scaled back."""
         scaling = self.problem.scaling
         x = scaling.solution(self.space["x"])
-        overflowed = ~_finite_columns(x)
+        overflowed = ~self.problem.backend.krylov.norms.finite_columns(x)
         if overflowed.any():
             x = self._last_finite(x, overflowed)
         if not scaling.is_identity:
@@ -251,8 +240,7 @@ class _Run:
         problem, space, scratch = self.problem, self.space, self.method.names[-1]
         space["x"][...] = problem.scaling.scaled_solution(x)
         space.multiply(problem.product, "x", scratch)
-        with np.errstate(all="ignore"):
-            norms = norms_of(problem.b - space[scratch], problem.inner)
+        norms = residual_norms(problem.b, space[scratch], problem.inner)
         for c in np.flatnonzero(
             (self.statuses == Status.CONVERGED) & ~(norms <= problem.targets * SLACK)
         ).tolist():
@@ -295,11 +283,12 @@ class _LastFinite:
     """A callback that keeps each column's last finite iterate, of the given system: at first x0, or 0."""
 
     def __init__(self, problem: Problem) -> None:
-        self._scaling, self.x = problem.scaling, backend_of(problem.b).xp.zeros_like(problem.b)
+        self._scaling, self._backend = problem.scaling, problem.backend
+        self.x = problem.backend.xp.zeros_like(problem.b)
         if problem.x0 is not None:
             self(problem.x0)
 
     def __call__(self, x: Array) -> None:
         x = self._scaling.solution(x.reshape(self.x.shape))
-        for c in np.flatnonzero(_finite_columns(x)).tolist():
+        for c in np.flatnonzero(self._backend.krylov.norms.finite_columns(x)).tolist():
             self.x[:, c] = x[:, c]

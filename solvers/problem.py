@@ -14,7 +14,14 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import as_csr, value_dtype
 from linforest_precond.matrices.arrays import array_modules, csr
-from linforest_precond.vectors import InPlaceOperator, checked_vectors, norms_of, type_name
+from linforest_precond.vectors import (
+    InPlaceOperator,
+    checked_vectors,
+    norms_of,
+    require_finite,
+    shaped_vectors,
+    type_name,
+)
 
 from .scaling import Scaling, scaling_by_norms, scaling_of
 from .vector_space import MatrixProduct, Preconditioning
@@ -82,7 +89,9 @@ def checked(
     rtol, atol = _checked_tolerance("rtol", rtol), _checked_tolerance("atol", atol)
     backend = backend_of(A)
     n = _checked_rows("A", A)
-    b = checked_vectors("b", b, n, backend)
+    b = shaped_vectors("b", b, n, backend)
+    if inner is not None:
+        require_finite("b", b)
     x0 = None if x0 is None else checked_vectors("x0", x0, n, backend)
     if x0 is not None and _as_columns(x0).shape != _as_columns(b).shape:
         raise ValueError(f"x0 must have b's shape {b.shape}, got {x0.shape}")
@@ -99,6 +108,8 @@ def checked(
     start = None if x0 is None else _as_columns(x0).astype(dtype, copy=False)
     norms = norms_of(columns, inner)
     if inner is None:
+        if not np.isfinite(norms).all():  # a norm may overflow; otherwise it shows NaN and infinity
+            require_finite("b", b)
         scaling = scaling_of(A if matrix is None else matrix, columns, norms, start)
     else:
         scaling = scaling_by_norms(norms, dtype)

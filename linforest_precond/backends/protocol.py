@@ -375,6 +375,9 @@ class VectorOpsModule(Protocol):
     def KrylovSteps(self, rows: int, columns: int, dtype: DType, definite: bool) -> Any: ...  # noqa: N802
     def Center(self, rows: int, columns: int, dtype: DType) -> Any: ...  # noqa: N802
     def residual(self, matrix: Any, b: Array, x: Array, r: Array) -> None: ...
+    def scale_residual(
+        self, matrix: Any, weights: Array, factor: float, b: Array, x: Array, r: Array
+    ) -> None: ...
     def relax(
         self, matrix: Any, weights: Array, b: Array, x: Array, y: Array, momentum: float, factor: float
     ) -> None: ...
@@ -418,7 +421,14 @@ class VectorSpaceModule(Protocol):
     ) -> Any: ...
 
 
+class NormsModule(Protocol):
+    def column_norms(self, columns: Array) -> Array: ...
+    def residual_norms(self, b: Array, product: Array) -> Array: ...
+    def finite_columns(self, columns: Array) -> Array: ...
+
+
 class KrylovRoom(Protocol):
+    norms: NormsModule
     spmv: SpmvModule
     vector_space: VectorSpaceModule
 

@@ -89,11 +89,9 @@ PROGRAMS = {
         {"VALUE": value, "WIDE": wide_type(value), "BLOCK": block}
         for value, block in itertools.product(_VALUES, _BLOCKS)
     ],
+    "krylov/norms": [{"VALUE": value, "WIDE": np.float64, "BLOCK": 1} for value in _WEIGHTS],
     "krylov/updates": _SCALAR,
     "krylov/spmv": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
     "multigrid/strength": _every(VALUE=_VALUES, INDEX=_INDICES),
-    "multigrid/vector_ops": [
-        {**types, "INDEX": index, "LONG": is_long}
-        for types, index, is_long in itertools.product(_SCALAR, _INDICES, (0, 1))
-    ],
+    "multigrid/vector_ops": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
 }

@@ -18,17 +18,14 @@ class LevelVectors:
         The level's matrix as the vector operations take it.
     residual, other
         Work space; `other` is what smoothers write in turn with x.
-    krylov
-        The two steps of K-cycles.
     """
 
-    def __init__(self, csr: CSR, matrix: Any, columns: int, dtype: DType, *, transpose: bool, definite: bool):
+    def __init__(self, csr: CSR, matrix: Any, columns: int, dtype: DType, *, transpose: bool):
         backend = backend_of(csr.data)
         self.ops, self.transfers = backend.multigrid.vector_ops, backend.multigrid.transfers
         self.matrix, self.transpose = matrix, transpose
         self._shape, self._dtype, self._xp = (csr.n, columns), dtype, backend.xp
         self.residual, self.other = self.vector(), self.vector()
-        self.krylov = self.ops.KrylovSteps(*self._shape, dtype, definite)
 
     def vector(self) -> Array:
         return self._xp.zeros(self._shape, self._dtype)

@@ -7,6 +7,7 @@ graph can capture it whole.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from linforest_precond.annotations import Array, DType
@@ -64,42 +65,57 @@ class MultigridCycle:
     ):
         self.levels, self.coarsest, self.kind, self.sweeps = levels, coarsest, kind, sweeps
         self.vectors = [
-            LevelVectors(level.csr, level.matrix, columns, dtype, transpose=transpose, definite=definite)
-            for level in levels
+            LevelVectors(level.csr, level.matrix, columns, dtype, transpose=transpose) for level in levels
         ]
         self.last = len(levels) - 1
         self.deepest = deepest_second_visit(kind, self.last)
-        # Right-hand sides and solutions of the visits to each level, and A x for the second Krylov step.
+        # Right-hand sides and solutions of the visits to each level; Krylov steps, and A x for the second.
         self.first_visit: dict[int, tuple[Array, Array]] = {}
         self.second_visit: dict[int, tuple[Array, Array]] = {}
+        self.krylov: dict[int, Any] = {}
         self.products: dict[int, Array] = {}
         for i, own in enumerate(self.vectors):
             if i > 0:
                 self.first_visit[i] = own.vector(), own.vector()
             if 0 < i <= self.deepest:
                 self.second_visit[i] = own.vector(), own.vector()
-                self.products[i] = own.vector()
-        finest = self.vectors[0]
-        self.center = finest.ops.Center(levels[0].csr.n, columns, dtype) if centered else None
-        # For arguments of another type or layout.
-        self.own_b, self.own_x = finest.vector(), finest.vector()
+                if kind == "K":
+                    self.krylov[i] = own.ops.KrylovSteps(levels[i].csr.n, columns, dtype, definite)
+                    self.products[i] = own.vector()
+        self.dtype, smoother = dtype, levels[0].smoother
+        self.center = self.vectors[0].ops.Center(levels[0].csr.n, columns, dtype) if centered else None
+        self.converts = self.last > 0 and smoother is not None and smoother.converts(sweeps)
+
+    @cached_property
+    def own_b(self) -> Array:
+        """For arguments of another type or layout; the first application allocates it, as `own_x`."""
+        return self.vectors[0].vector()
+
+    @cached_property
+    def own_x(self) -> Array:
+        return self.vectors[0].vector()
 
     def apply(self, b: Array, x: Array) -> None:
         """Approximate the solution of A x = b; both are (n, k), of any strides and precision."""
+        if self._is_direct(b, x):
+            self._visit(0, self.kind, b, x)
+            return
         copy = self.vectors[0].ops.copy
-        own_b, own_x = b, x
-        if self.center is not None or b.dtype != self.own_b.dtype or not b.flags.c_contiguous:
-            own_b = self.own_b
-            copy(b, own_b)
-        if x.dtype != self.own_x.dtype or not x.flags.c_contiguous:
-            own_x = self.own_x
+        own_x = x if x.dtype == self.dtype and x.flags.c_contiguous else self.own_x
+        copy(b, self.own_b)
         if self.center is not None:
-            self.center.apply(own_b)
-        self._visit(0, self.kind, own_b, own_x)
+            self.center.apply(self.own_b)
+        self._visit(0, self.kind, self.own_b, own_x)
         if self.center is not None:
             self.center.apply(own_x)
         if own_x is not x:
             copy(own_x, x)
+
+    def _is_direct(self, b: Array, x: Array) -> bool:
+        """Whether the finest level takes the vectors as they are."""
+        if self.center is not None or not (b.flags.c_contiguous and x.flags.c_contiguous):
+            return False
+        return bool(b.dtype == x.dtype and (self.converts or b.dtype == self.dtype))
 
     def _visit(self, i: int, kind: str, b: Array, x: Array) -> None:
         """One cycle on level i, from 0, into x: presmoothing, coarse-grid correction, postsmoothing."""
@@ -113,9 +129,8 @@ class MultigridCycle:
         pre_swaps, post_swaps = smoother.buffer_swaps(pre, True), smoother.buffer_swaps(post, False)
         # Chosen so that the last step writes x.
         pair = (x, vectors.other) if (pre_swaps + post_swaps) % 2 == 0 else (vectors.other, x)
-        smoother.smooth_from_zero(vectors, b, *pair, pre)
+        smoother.presmooth(vectors, b, *pair, pre)
         pair = pair if pre_swaps % 2 == 0 else pair[::-1]
-        vectors.ops.residual(vectors.matrix, b, pair[0], vectors.residual)
         coarse_b, coarse_x = self.first_visit[i + 1]
         transfer.restrict(vectors, vectors.residual, coarse_b)
         self._solve_coarse(i + 1, kind, coarse_b, coarse_x)
@@ -130,11 +145,11 @@ class MultigridCycle:
             return
         vectors, (residual, d) = self.vectors[i], self.second_visit[i]
         if kind == "K":
-            product = self.products[i]
-            vectors.krylov.first_step(vectors.matrix, x, b, product, residual)
+            steps, product = self.krylov[i], self.products[i]
+            steps.first_step(vectors.matrix, x, b, product, residual)
             self._visit(i, again, residual, d)
-            vectors.krylov.second_step(vectors.matrix, d, product, residual)
-            vectors.krylov.combine(x, d)
+            steps.second_step(vectors.matrix, d, product, residual)
+            steps.combine(x, d)
         else:
             vectors.ops.residual(vectors.matrix, b, x, residual)
             self._visit(i, again, residual, d)

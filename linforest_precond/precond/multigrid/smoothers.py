@@ -88,6 +88,13 @@ class DiagonalSmoother:
     def refreshed(self, matrix: LevelMatrix) -> DiagonalSmoother:
         return self.of(matrix, self.weights.dtype, self.kind)
 
+    def converts(self, sweeps: tuple[int, int]) -> bool:
+        """Whether b and the final x of pre- and postsmoothing sweeps may be of double precision.
+
+        Then the first and the last kernel convert: one step each, so that x is written once.
+        """
+        return sweeps == (1, 1) and len(self.steps) == 1
+
     def buffer_swaps(self, sweeps: int, from_zero: bool) -> int:
         """How often x and the other vector change places; the first step from 0 writes x itself."""
         return max(0, len(self.steps) * sweeps - from_zero)
@@ -102,6 +109,16 @@ class DiagonalSmoother:
         if rest:
             vectors.ops.clear(other)
         self._relax(vectors, b, x, other, [*rest, *self.steps * (sweeps - 1)])
+
+    def presmooth(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
+        """The same, and `vectors.residual` is the residual of the result; one step is fused with it."""
+        if sweeps == len(self.steps) == 1:
+            factor = self.steps[0][1]
+            vectors.ops.scale_residual(vectors.matrix, self.weights, factor, b, x, vectors.residual)
+            return
+        self.smooth_from_zero(vectors, b, x, other, sweeps)
+        result = x if self.buffer_swaps(sweeps, True) % 2 == 0 else other
+        vectors.ops.residual(vectors.matrix, b, result, vectors.residual)
 
     def smooth(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
         """Sweeps from x; the result is in x after an even number of swaps, else in `other`."""
@@ -172,6 +189,9 @@ class LineSmoother:
     def refreshed(self, matrix: LevelMatrix) -> Smoother:
         return self._damped(matrix, self.kind, self.part.refreshed(matrix.csr))
 
+    def converts(self, sweeps: tuple[int, int]) -> bool:
+        return False
+
     def buffer_swaps(self, sweeps: int, from_zero: bool) -> int:
         return 0
 
@@ -181,6 +201,10 @@ class LineSmoother:
             return
         self.part.solve_into(b, x, vectors.transpose)
         self.smooth(vectors, b, x, other, sweeps - 1)
+
+    def presmooth(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
+        self.smooth_from_zero(vectors, b, x, other, sweeps)
+        vectors.ops.residual(vectors.matrix, b, x, vectors.residual)
 
     def smooth(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
         for _ in range(sweeps):

@@ -39,7 +39,7 @@ class PyamgSmoother:
 
     def __call__(self, A: Any, x: Any, b: Any) -> None:
         level, dtype = self.level, self.level.csr.data.dtype
-        vectors = LevelVectors(level.csr, level.matrix, 1, dtype, transpose=False, definite=False)
+        vectors = LevelVectors(level.csr, level.matrix, 1, dtype, transpose=False)
         own_x, own_b = (np.ascontiguousarray(vector).reshape(-1, 1) for vector in (x, b))
         own_b = shifted(own_b, -self.exponent) if self.exponent else own_b
         other = np.empty_like(own_x)

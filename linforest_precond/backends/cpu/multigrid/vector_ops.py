@@ -61,8 +61,16 @@ def residual(matrix, b, x, r):
     _run(find_residual, r, *matrix.arrays, readonly(b), readonly(x), r)
 
 
+def scale_residual(matrix, weights, factor, b, x, r):
+    """x = factor weights b and r = b - A x; b may be of double precision where x and r are not."""
+    _run(scale_and_subtract, x, *matrix.arrays, readonly(weights), factor, readonly(b), x, r)
+
+
 def relax(matrix, weights, b, x, y, momentum, factor):
-    """y = x + momentum (x - y) + factor weights (b - A x)."""
+    """y = x + momentum (x - y) + factor weights (b - A x).
+
+    b and y may be of double precision where x is not.
+    """
     _run(relax_rows, y, *matrix.arrays, readonly(weights), readonly(b), readonly(x), y, momentum, factor)
 
 
@@ -143,6 +151,22 @@ def find_residual(indptr, indices, data, b, x, r):
         for row in rows_of(chunk, r):
             for column in range(r.shape[1]):
                 r[row, column] = b[row, column] - row_product(indptr, indices, data, row, x, column)
+
+
+# Products take x from b, so that no row waits for others.
+@kernel(parallel=True)
+def scale_and_subtract(indptr, indices, data, weights, factor, b, x, r):
+    value = x.dtype.type
+    by = value(factor)
+    for chunk in prange(chunks_of(x)):
+        for row in rows_of(chunk, x):
+            for column in range(x.shape[1]):
+                x[row, column] = weights[row] * by * value(b[row, column])
+                product = value(0)
+                for slot in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+                    other = np.uint64(indices[slot])
+                    product += data[slot] * (weights[other] * by * value(b[other, column]))
+                r[row, column] = value(b[row, column]) - product
 
 
 @kernel(parallel=True)

@@ -16,7 +16,7 @@ from linforest_precond.backends.returns import Report
 from linforest_precond.backends.workspaces import Lease
 
 from ..runtime.generated_headers import generate_header
-from ..runtime.launch import launch_blocks
+from ..runtime.launch import launch_blocks, launches_of
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
 from ..runtime.streams import capturing
@@ -56,6 +56,10 @@ LARGEST_GRID = 1056
 # Iterations of a batch, by the most entries of a vector; a report has room for the records of four batches.
 BATCHES = ((2 * 10**5, 16), (2 * 10**6, 4))
 LEAST_BATCH = 2
+# An iteration with more launches is a batch by itself (two products with a tridiagonal preconditioner have
+# fewer): the device is longer busy with it than the host with a batch, a capture takes time for every launch,
+# and one batch runs after the one that converges.
+LIGHT_LAUNCHES = 12
 RECORDS_OF_BATCH = 2 * 16
 
 SPACE = Struct(
@@ -82,7 +86,6 @@ class KrylovSpace:
         self.columns, self._inner, self._x_true = columns, inner, x_true
         wide = np.dtype(wide_type(dtype))
         self._program = kernels("krylov/updates", VALUE=dtype.type, WIDE=wide.type, BLOCK=1)
-        self._batch = next((batch for most, batch in BATCHES if n * columns <= most), LEAST_BATCH)
         self._capacity = 4 * RECORDS_OF_BATCH
         self._blocks = min(LARGEST_GRID, max(1, -(-n * columns // (THREADS * ENTRIES_OF_THREAD))))
         self._row_blocks = min(LARGEST_GRID, max(1, -(-n // THREADS)))
@@ -123,7 +126,7 @@ class KrylovSpace:
 
     def start(self, starting):
         """(Re)start the columns that are True in `starting` from the present r."""
-        self._starting[...] = cupy.asarray(starting.astype(float))
+        self._starting.set(starting.astype(float))
         self._sum(ScalarStep.START, ("r", "r"))
         self.record_error(half=False)
         self._send()
@@ -206,13 +209,14 @@ class KrylovSpace:
     def _capture(self, iterate):
         """Make the graph of a batch; one iteration runs before, to compile kernels and allocate memory.
 
-        That one runs on the current stream, which work space belongs to. The private stream uses it between
-        two events of the current one, so that it can be given back to the current one in the end.
+        The number of kernels that it launches decides how many iterations a batch has. It runs on the current
+        stream, which work space belongs to. The private stream uses it between two events of the current one,
+        so that it can be given back to the current one in the end.
         """
         with self._lease:
-            iterate()
+            batch = iterations_of_batch(self["x"].size, launches_of(iterate))
             with self._stream as stream:
-                self._graph = stream.captured(iterate, self._batch)
+                self._graph = stream.captured(iterate, batch)
 
     def close(self):
         """Give work space back, after the last batch."""
@@ -248,6 +252,13 @@ class KrylovSpace:
         steps, seconds = rest[:capacity][slots], rest[capacity:][:capacity][slots]
         norms, errors = rest[2 * capacity :][: 2 * capacity * columns].reshape(2, capacity, columns)[:, slots]
         return Report(statuses, iterations, steps, seconds, norms, None if self._x_true is None else errors)
+
+
+def iterations_of_batch(entries, launches):
+    """The iterations of a batch, for vectors of so many entries and iterations of so many launches."""
+    if launches > LIGHT_LAUNCHES:
+        return 1
+    return next((batch for most, batch in BATCHES if entries <= most), LEAST_BATCH)
 
 
 class _Stream:

@@ -4,21 +4,28 @@ Vectors are contiguous (n, k) arrays. Nothing is allocated and nothing read back
 cycle.
 """
 
+import functools
+import math
+
 import numpy as np
 
 from ..matrix.row_products import LONGEST_ROW
+from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
 from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
 from ..runtime.structs import Struct
 
-# The constants and the struct of column_sums.cuh, and the structs of vector_ops.cu.
-THREADS = 256
+# The constants and the structs of vector_ops.cu.
 SCALARS = 3
 SUMS_AT_ONCE = 3
-LARGEST_GRID = 1056
-MATRIX = Struct("Matrix", "multigrid/vector_ops.cu", indptr="P", indices="P", data="P", rows="q")
-SUMS = Struct("Sums", "runtime/column_sums.cuh", partials="P", arrivals="P", columns="q")
+MATRIX = Struct("Matrix", "multigrid/vector_ops.cu", indptr="P", indices="P", data="P", rows="q", lanes="q")
+# CSR-Stream multiplies rows that have at most SHORT_ROWS entries on average, or MEDIUM_ROWS where MANY_ROWS
+# fill the device; teams of lanes multiply others.
+SHORT_ROWS, MEDIUM_ROWS = 2, 16
+MANY_ROWS = 2**17
+WARP = 32
+INT32 = np.dtype(np.int32)
 STRIDED = Struct("Strided", "multigrid/vector_ops.cu", at="P", wide="q", row="q", column="q")
 
 
@@ -27,15 +34,32 @@ class Matrix:
 
     def __init__(self, indptr, indices, data, longest_row):
         self.rows, self._held = indptr.size - 1, (indptr, indices, data)
-        is_long = int(longest_row > LONGEST_ROW)
-        self.program = _program(data.dtype, indices.dtype, is_long)
-        self.struct = MATRIX(indptr=indptr, indices=indices, data=data, rows=self.rows)
-        # Rows that a block multiplies at a time: a warp to a row where some are long, else a thread.
-        self.rows_at_once = THREADS // 32 if is_long else THREADS
+        self.program = _program(data.dtype, indices.dtype)
+        lanes = lanes_of_row(self.rows, data.size, longest_row)
+        self.struct = MATRIX(indptr=indptr, indices=indices, data=data, rows=self.rows, lanes=lanes)
+        self._rows_at_once = THREADS // lanes
+        self._grids = {}  # blocks, by the number of columns
 
     def launch(self, name, columns, *arguments):
-        rows_at_once = self.rows_at_once if columns == 1 else max(1, THREADS // columns)
-        _launch(getattr(self.program, name), -(-self.rows // rows_at_once), (self.struct, *arguments))
+        blocks = self._grids.get(columns)
+        if blocks is None:
+            rows_at_once = self._rows_at_once if columns == 1 else max(1, THREADS // columns)
+            blocks = self._grids[columns] = _grid(-(-self.rows // rows_at_once))
+        launch_blocks(getattr(self.program, name), blocks, (self.struct, *arguments), block=THREADS)
+
+
+def lanes_of_row(rows, entries, longest_row):
+    """The lanes of a warp that multiply a row together, for one column; 1 for CSR-Stream.
+
+    About half as many as a row has entries. On small matrices, teams keep more of the device busy than a
+    thread per row, which counts as the time of a product is latency there.
+    """
+    average = entries / max(rows, 1)
+    if longest_row > LONGEST_ROW:
+        return WARP
+    if average <= SHORT_ROWS or (average <= MEDIUM_ROWS and rows >= MANY_ROWS):
+        return 1
+    return min(WARP, 2 ** math.ceil(math.log2(average / 2)))
 
 
 class KrylovSteps:
@@ -47,7 +71,7 @@ class KrylovSteps:
 
     def __init__(self, rows, columns, dtype, definite):
         self._definite, self._scalars = np.int32(definite), cupy.zeros((SCALARS, columns), wide_type(dtype))
-        self._sums, self._held = _sums(columns, dtype)
+        self._sums, self._held = sums_of(columns, SUMS_AT_ONCE, wide_type(dtype))
         self._rows, self._columns = rows, np.int32(columns)
         self._program = _program(dtype)
 
@@ -71,7 +95,7 @@ class Center:
     """Subtracts the mean of each column."""
 
     def __init__(self, rows, columns, dtype):
-        self._sums, self._held = _sums(columns, dtype)
+        self._sums, self._held = sums_of(columns, SUMS_AT_ONCE, wide_type(dtype))
         self._means = cupy.zeros(columns, wide_type(dtype))
         self._rows, self._columns = rows, np.int32(columns)
         self._program = _program(dtype)
@@ -86,10 +110,21 @@ def residual(matrix, b, x, r):
     matrix.launch("find_residual", x.shape[1], np.int32(x.shape[1]), b, x, r)
 
 
-def relax(matrix, weights, b, x, y, momentum, factor):
-    """y = x + momentum (x - y) + factor weights (b - A x)."""
+def scale_residual(matrix, weights, factor, b, x, r):
+    """x = factor weights b and r = b - A x; b may be of double precision where x and r are not."""
     columns = x.shape[1]
-    matrix.launch("relax", columns, np.int32(columns), weights, b, x, y, float(momentum), float(factor))
+    kernel = "scale_residual" if b.dtype == x.dtype else "scale_residual_wide"
+    matrix.launch(kernel, columns, np.int32(columns), weights, float(factor), b, x, r)
+
+
+def relax(matrix, weights, b, x, y, momentum, factor):
+    """y = x + momentum (x - y) + factor weights (b - A x).
+
+    b and y may be of double precision where x is not.
+    """
+    columns = x.shape[1]
+    kernel = "relax" if y.dtype == x.dtype else "relax_wide"
+    matrix.launch(kernel, columns, np.int32(columns), weights, b, x, y, float(momentum), float(factor))
 
 
 def multiply(matrix, x, y):
@@ -130,37 +165,24 @@ def copy(source, target):
 def multiply_dense(inverse, b, x):
     """x = inverse @ b."""
     rows, columns = x.shape
-    blocks = -(-rows * 32 // THREADS)
-    _launch(_program(x.dtype).multiply_dense, blocks, (inverse, rows, np.int32(columns), b, x))
+    _launch(_program(x.dtype).multiply_dense, rows, (inverse, rows, np.int32(columns), b, x))
 
 
-def _program(value, index=np.int32, is_long=0):
-    value, index = np.dtype(value), np.dtype(index)
-    return kernels(
-        "multigrid/vector_ops",
-        VALUE=value.type,
-        WIDE=wide_type(value),
-        BLOCK=1,
-        INDEX=index.type,
-        LONG=is_long,
-    )
+@functools.cache
+def _program(value, index=INT32):
+    return kernels("multigrid/vector_ops", VALUE=value.type, WIDE=wide_type(value), BLOCK=1, INDEX=index.type)
+
+
+def _grid(blocks):
+    return max(1, min(LARGEST_GRID, blocks))
 
 
 def _launch(kernel, blocks, arguments):
-    launch_blocks(kernel, max(1, min(LARGEST_GRID, blocks)), arguments, block=THREADS)
+    launch_blocks(kernel, _grid(blocks), arguments, block=THREADS)
 
 
 def _launch_entries(kernel, vector, arguments):
     _launch(kernel, -(-vector.size // THREADS), arguments)
-
-
-def _sums(columns, dtype):
-    """Work space for the partial sums of blocks as a struct, and the arrays that it refers to."""
-    if columns > THREADS:
-        raise ValueError(f"vectors must have at most {THREADS} columns on cuda, got {columns}")
-    partials = cupy.empty(LARGEST_GRID * SUMS_AT_ONCE * columns, wide_type(dtype))
-    arrivals = cupy.zeros(1, np.uint32)
-    return SUMS(partials=partials, arrivals=arrivals, columns=columns), (partials, arrivals)
 
 
 def _strided(array, narrow):

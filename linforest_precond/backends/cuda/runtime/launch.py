@@ -11,6 +11,13 @@ BLOCK = 256
 DEFAULT_SHARED_MEMORY = 48 * 1024
 
 _setting_limits = threading.Lock()
+
+
+class _Count(threading.local):
+    launches = 0
+
+
+_count = _Count()
 # While launches are timed: a list of (kernel name, event before, event after).
 _recording = None
 
@@ -30,9 +37,17 @@ def launch_blocks(kernel, blocks, arguments, *, shared_memory=0, block=BLOCK):
     if shared_memory > DEFAULT_SHARED_MEMORY:
         _allow_shared_memory(kernel, shared_memory, cupy.cuda.Device().id)
     before = _mark()
+    _count.launches += 1
     kernel((blocks,), (block,), arguments, shared_mem=shared_memory)
     if before is not None:
         _recording.append((kernel.name, before, _mark()))
+
+
+def launches_of(function):
+    """Call a function, and return how many kernels of ours it has launched."""
+    before = _count.launches
+    function()
+    return _count.launches - before
 
 
 def note(name, counters):

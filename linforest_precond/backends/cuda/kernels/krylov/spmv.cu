@@ -13,7 +13,8 @@ __device__ __forceinline__ void multiply(const KrylovSpace& space, const INDEX* 
                                          const VALUE* __restrict__ x, VALUE* __restrict__ y,
                                          const VALUE* __restrict__ w, int step) {
     Scalar sums[PAIRS ? PAIRS : 1] = {};
-    each_product<true>(indptr, indices, data, space.rows, x, [&](i64 row, VALUE sum) {
+    const auto from_x = [&](i64 column) { return x[column]; };
+    each_product<true>(indptr, indices, data, space.rows, from_x, [&](i64 row, VALUE sum) {
         y[row] = sum;
         if (PAIRS == 1) add_product(sums[0], w[row], sum);
         if (PAIRS == 2) {

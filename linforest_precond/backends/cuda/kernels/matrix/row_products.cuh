@@ -2,13 +2,12 @@
 // multiplication on GPUs using the CSR storage format", SC 2014).
 #define ENTRIES (sizeof(VALUE) > 8 ? 1024 : 2048)
 
-// Calls take(row, sum) for every row: a block takes THREADS rows at a time, writes the products of their entries to
-// shared memory with coalesced loads, ENTRIES at a time, and every thread sums those of its row in order.
-// CLAMPED: for a square matrix whose indices may change (`clamped`).
-template <bool CLAMPED, typename Take>
+// Calls take(row, sum) for every row, with the products with the vector of entries source(column): a block takes THREADS
+// rows at a time, writes the products of their entries to shared memory with coalesced loads, ENTRIES at a time, and
+// every thread sums those of its row in order. CLAMPED: for a square matrix whose indices may change (`clamped`).
+template <bool CLAMPED, typename Source, typename Take>
 __device__ __forceinline__ void each_product(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                             const VALUE* __restrict__ data, i64 all_rows, const VALUE* __restrict__ x,
-                                             Take take) {
+                                             const VALUE* __restrict__ data, i64 all_rows, Source source, Take take) {
     __shared__ VALUE products[ENTRIES];
     __shared__ INDEX starts[THREADS + 1];
     for (i64 first = (i64)blockIdx.x * THREADS; first < all_rows; first += (i64)gridDim.x * THREADS) {
@@ -24,7 +23,7 @@ __device__ __forceinline__ void each_product(const INDEX* __restrict__ indptr, c
                 const i64 at = base + i * THREADS + threadIdx.x;
                 if (at < end) {
                     const INDEX column = CLAMPED ? clamped(indices[at], all_rows) : indices[at];
-                    products[i * THREADS + threadIdx.x] = data[at] * x[column];
+                    products[i * THREADS + threadIdx.x] = data[at] * source(column);
                 }
             }
             __syncthreads();

@@ -5,44 +5,70 @@
 #include "matrix/row_products.cuh"
 
 // Vector operations of multigrid cycles: sparse products fused with updates and dot products. One column is
-// multiplied by CSR-Stream (LONG 0), or by a warp per row where some rows are long (LONG 1); several columns by a
-// thread per entry.
+// multiplied by CSR-Stream (`lanes` 1), or by a team of `lanes` lanes of a warp for each row: a power of two up to 32.
+// Several columns are multiplied by a thread per entry.
 struct Matrix {
     const INDEX* indptr;
     const INDEX* indices;
     const VALUE* data;
-    i64 rows;
+    i64 rows, lanes;
 };
 
-// Calls take(entry of the vector, row, product) for every row and column. A thread keeps to one column.
-template <typename Take>
-__device__ __forceinline__ void each_entry_product(const Matrix& matrix, const VALUE* __restrict__ x, int columns,
-                                                   Take take) {
+// Calls take(row, product) for every row: the lanes of a team add the entries of a row in turn, then their sums by
+// butterfly shuffles.
+template <typename Source, typename Take>
+__device__ __forceinline__ void each_team_product(const Matrix& matrix, Source source, Take take) {
+    const int lanes = (int)matrix.lanes, lane = threadIdx.x % 32, own = lane % lanes, teams = 32 / lanes;
+    const i64 step = (i64)gridDim.x * THREADS / 32 * teams;
+    // The first row of the warp, so that all lanes make the same number of steps and take part in the shuffles.
+    for (i64 first = ((i64)blockIdx.x * THREADS + threadIdx.x) / 32 * teams; first < matrix.rows; first += step) {
+        const i64 row = first + lane / lanes;
+        const bool is_row = row < matrix.rows;
+        const i64 end = is_row ? (i64)matrix.indptr[row + 1] : 0;
+        VALUE sum = VALUE{};
+        for (i64 at = is_row ? (i64)matrix.indptr[row] + own : 0; at < end; at += lanes)
+            sum = sum + matrix.data[at] * source(matrix.indices[at]);
+        for (int half = lanes / 2; half > 0; half /= 2) sum = sum + from_lane(sum, lane ^ half);
+        if (is_row && own == 0) take(row, sum);
+    }
+}
+
+// Calls take(entry of the vector, row, product) for every row and column, with the products with the vector of entries
+// source(row, entry). A thread keeps to one column.
+template <typename Source, typename Take>
+__device__ __forceinline__ void each_entry_product(const Matrix& matrix, int columns, Source source, Take take) {
     if (columns > 1) {
         const ColumnWalk walk(matrix.rows, columns);
         for (i64 e = walk.at; e < walk.end; e += walk.step) {
             const i64 row = e / columns, end = matrix.indptr[row + 1];
             VALUE sum = VALUE{};
-            for (i64 at = matrix.indptr[row]; at < end; ++at)
-                sum = sum + matrix.data[at] * x[(i64)matrix.indices[at] * columns + walk.column];
+            for (i64 at = matrix.indptr[row]; at < end; ++at) {
+                const i64 other = matrix.indices[at];
+                sum = sum + matrix.data[at] * source(other, other * columns + walk.column);
+            }
             take(e, row, sum);
         }
         return;
     }
-#if LONG
-    const int lane = threadIdx.x % 32;
-    for (i64 row = ((i64)blockIdx.x * THREADS + threadIdx.x) / 32; row < matrix.rows;
-         row += (i64)gridDim.x * THREADS / 32) {
-        VALUE sum = VALUE{};
-        for (i64 at = (i64)matrix.indptr[row] + lane; at < matrix.indptr[row + 1]; at += 32)
-            sum = sum + matrix.data[at] * x[matrix.indices[at]];
-        for (int half = 16; half > 0; half /= 2) sum = sum + from_lane(sum, lane ^ half);
-        if (lane == 0) take(row, row, sum);
-    }
-#else
-    each_product<false>(matrix.indptr, matrix.indices, matrix.data, matrix.rows, x,
-                        [&](i64 row, VALUE sum) { take(row, row, sum); });
-#endif
+    const auto from_column = [&](i64 column) { return source(column, column); };
+    const auto take_row = [&](i64 row, VALUE sum) { take(row, row, sum); };
+    if (matrix.lanes > 1) each_team_product(matrix, from_column, take_row);
+    else each_product<false>(matrix.indptr, matrix.indices, matrix.data, matrix.rows, from_column, take_row);
+}
+
+// The same with the entries of x.
+template <typename Take>
+__device__ __forceinline__ void each_entry_product(const Matrix& matrix, const VALUE* __restrict__ x, int columns,
+                                                   Take take) {
+    each_entry_product(matrix, columns, [&](i64 row, i64 e) { return x[e]; }, take);
+}
+
+// An entry of a vector of VALUE or of double precision.
+template <typename Given>
+__device__ __forceinline__ VALUE entry_of(const Given* vector, i64 e) {
+    VALUE value;
+    convert(value, vector[e]);
+    return value;
 }
 
 // r = b - A x.
@@ -52,16 +78,53 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) { r[e] = b[e] - sum; });
 }
 
+// x = factor weights b, and r = b - A x: the first sweep from 0 and its residual. Products take x from b, so that no
+// thread waits for the entries of others.
+template <typename Given>
+__device__ __forceinline__ void scale_and_subtract(const Matrix& matrix, int columns, const VALUE* __restrict__ weights,
+                                                   double factor, const Given* __restrict__ b, VALUE* __restrict__ x,
+                                                   VALUE* __restrict__ r) {
+    const VALUE by = narrow(scalar_of(factor));
+    const auto scaled_entry = [&](i64 row, i64 e) { return weights[row] * by * entry_of(b, e); };
+    each_entry_product(matrix, columns, scaled_entry, [&](i64 e, i64 row, VALUE sum) {
+        x[e] = scaled_entry(row, e);
+        r[e] = entry_of(b, e) - sum;
+    });
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    scale_residual(Matrix matrix, int columns, const VALUE* __restrict__ weights, double factor,
+                   const VALUE* __restrict__ b, VALUE* __restrict__ x, VALUE* __restrict__ r) {
+    scale_and_subtract(matrix, columns, weights, factor, b, x, r);
+}
+// The same for b of double precision.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    scale_residual_wide(Matrix matrix, int columns, const VALUE* __restrict__ weights, double factor,
+                        const Scalar* __restrict__ b, VALUE* __restrict__ x, VALUE* __restrict__ r) {
+    scale_and_subtract(matrix, columns, weights, factor, b, x, r);
+}
+
 // y = x + momentum (x - y) + factor weights (b - A x).
+template <typename Given>
+__device__ __forceinline__ void relax_rows(const Matrix& matrix, int columns, const VALUE* __restrict__ weights,
+                                           const Given* __restrict__ b, const VALUE* __restrict__ x,
+                                           Given* __restrict__ y, double momentum, double factor) {
+    const VALUE of_rest = narrow(scalar_of(factor)), of_step = narrow(scalar_of(momentum));
+    each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) {
+        VALUE result = x[e] + weights[row] * of_rest * (entry_of(b, e) - sum);
+        if (momentum != 0) result = result + of_step * (x[e] - entry_of(y, e));
+        convert(y[e], result);
+    });
+}
 extern "C" __global__ void __launch_bounds__(THREADS)
     relax(Matrix matrix, int columns, const VALUE* __restrict__ weights, const VALUE* __restrict__ b,
           const VALUE* __restrict__ x, VALUE* __restrict__ y, double momentum, double factor) {
-    const VALUE of_rest = narrow(scalar_of(factor)), of_step = narrow(scalar_of(momentum));
-    each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) {
-        VALUE result = x[e] + weights[row] * of_rest * (b[e] - sum);
-        if (momentum != 0) result = result + of_step * (x[e] - y[e]);
-        y[e] = result;
-    });
+    relax_rows(matrix, columns, weights, b, x, y, momentum, factor);
+}
+// The same for b and y of double precision.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    relax_wide(Matrix matrix, int columns, const VALUE* __restrict__ weights, const Scalar* __restrict__ b,
+               const VALUE* __restrict__ x, Scalar* __restrict__ y, double momentum, double factor) {
+    relax_rows(matrix, columns, weights, b, x, y, momentum, factor);
 }
 
 // y = A x, or y += A x.
@@ -202,16 +265,25 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     EACH_ENTRY (e, walk) x[e] = x[e] - mean;
 }
 
-// x = D b for a dense square matrix D: a warp per row.
+// x = D b for a dense square matrix D: a block per row, as the matrix is small and latency counts.
 extern "C" __global__ void __launch_bounds__(THREADS)
     multiply_dense(const VALUE* __restrict__ dense, i64 rows, int columns, const VALUE* __restrict__ b,
                    VALUE* __restrict__ x) {
-    const int lane = threadIdx.x % 32;
-    for (i64 row = ((i64)blockIdx.x * THREADS + threadIdx.x) / 32; row < rows; row += (i64)gridDim.x * THREADS / 32)
+    __shared__ VALUE warp_sums[THREADS / 32];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (i64 row = blockIdx.x; row < rows; row += gridDim.x)
         for (int column = 0; column < columns; ++column) {
             VALUE sum = VALUE{};
-            for (i64 j = lane; j < rows; j += 32) sum = sum + dense[row * rows + j] * b[j * columns + column];
+#pragma unroll 4
+            for (i64 j = threadIdx.x; j < rows; j += THREADS)
+                sum = sum + dense[row * rows + j] * b[j * columns + column];
             for (int half = 16; half > 0; half /= 2) sum = sum + from_lane(sum, lane ^ half);
-            if (lane == 0) x[row * columns + column] = sum;
+            if (lane == 0) warp_sums[warp] = sum;
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                for (int i = 1; i < THREADS / 32; ++i) sum = sum + warp_sums[i];
+                x[row * columns + column] = sum;
+            }
+            __syncthreads();
         }
 }

@@ -1,0 +1,23 @@
+"""Euclidean norms of the columns of vectors on the CPU."""
+
+import numpy as np
+
+
+def column_norms(columns):
+    """The norms of the columns of an (n, k) array, in double precision; nothing overflows inside."""
+    with np.errstate(all="ignore"):  # infinite where the norm overflows, NaN for numbers that are not finite
+        magnitudes = abs(columns.astype(np.promote_types(columns.dtype, np.float64), copy=False))
+        largest = np.maximum(magnitudes.max(axis=0), np.finfo(float).tiny)
+        return largest * np.sqrt(((magnitudes / largest) ** 2).sum(axis=0))
+
+
+def residual_norms(b, product):
+    """Replace A x by the residual b - A x in the contiguous `product`; the norms of its columns."""
+    with np.errstate(all="ignore"):
+        np.subtract(b, product, out=product)
+    return column_norms(product)
+
+
+def finite_columns(columns):
+    """Which columns have no NaN and no infinity."""
+    return np.isfinite(columns).all(axis=0)

@@ -1,0 +1,56 @@
+"""Euclidean norms of the columns of vectors on the device, in one launch."""
+
+import numpy as np
+
+from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
+from ..runtime.launch import launch_blocks
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+SUMS = 3
+ENTRIES_OF_THREAD = 4
+
+
+def column_norms(columns):
+    """The norms of the columns of an (n, k) array, on the host; nothing overflows inside."""
+    return _norms(None, columns)
+
+
+def residual_norms(b, product):
+    """Replace A x by the residual b - A x in the contiguous `product`; the norms of its columns."""
+    return _norms(b, product)
+
+
+def finite_columns(columns):
+    """Which columns have no NaN and no infinity, on the host."""
+    finite = np.isfinite(column_norms(columns))
+    if finite.all():
+        return finite
+    return cupy.isfinite(columns).all(axis=0).get()  # stall: numbers were too large for a norm
+
+
+def _norms(b, r):
+    """The norms of r's columns; where b is given, of b - r, which is written to r."""
+    (rows, count), value = r.shape, r.real.dtype
+    if count > THREADS // 2:  # more than a block has threads for, perhaps
+        parts = [slice(first, first + THREADS // 2) for first in range(0, count, THREADS // 2)]
+        return np.concatenate([_norms_of_part(b, r, part) for part in parts])
+    # The parts of complex numbers are columns of their own.
+    b, reals = (None if each is None else cupy.ascontiguousarray(each).view(value) for each in (b, r))
+    sums, _held = sums_of(reals.shape[1], SUMS, np.float64)
+    norms = cupy.empty(reals.shape[1])
+    blocks = max(1, min(LARGEST_GRID, -(-reals.size // (THREADS * ENTRIES_OF_THREAD))))
+    program = kernels("krylov/norms", VALUE=value.type, WIDE=np.float64, BLOCK=1)
+    launch_blocks(
+        program.find_norms, blocks, (rows, sums, 0 if b is None else b, reals, norms), block=THREADS
+    )
+    found = norms.get().reshape(count, -1)  # stall: tolerances are relative to it
+    return found[:, 0] if found.shape[1] == 1 else np.hypot(*found.T)
+
+
+def _norms_of_part(b, r, part):
+    own = cupy.ascontiguousarray(r[:, part])
+    norms = _norms(None if b is None else b[:, part], own)
+    if b is not None:
+        r[:, part] = own
+    return norms
