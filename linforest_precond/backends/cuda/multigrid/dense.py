@@ -54,7 +54,7 @@ def inverse_by_sweeps(matrix, stored):
         failed=words, small_pivot=SMALL_PIVOT, n=n,
     )  # fmt: skip
     # The last word is the barrier.
-    launch(program.invert, (inversion, words[1:]), block=THREADS, items=count * THREADS)
+    launch(program.invert_definite, (inversion, words[1:]), block=THREADS, items=count * THREADS)
     return None if words.get()[0] else inverse  # stall: decides how to invert
 
 

@@ -223,7 +223,7 @@ __device__ __forceinline__ void write_inverse(const Inversion& v, Place at, cons
 
 // One cooperative launch, a block per tile as far as they are resident; tile K is factorized while the others are swept
 // with tile K - 1.
-extern "C" __global__ void __launch_bounds__(THREADS) invert(Inversion v, u32* barrier) {
+extern "C" __global__ void __launch_bounds__(THREADS) invert_definite(Inversion v, u32* barrier) {
     __shared__ VALUE left[TILE * PADDED], right[TILE * PADDED];
     const int count = v.count();
     u32 generation = 0;
