@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linforest_precond import matrices, permute
+from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrices.grids import ANISO2
 from linforest_precond.records import Bands
 
@@ -40,6 +41,11 @@ class Plan:
     largest_scale: int = 24
     multigrid_grid: int = 2048
     slanted_grid: int = 1500
+    system_cubes: tuple[int, ...] = (64, 128, 160)
+    system_grid: int = 300
+    jump_grid: int = 1500
+    scaled_cubes: tuple[int, ...] = (100, 128, 160, 200, 256, 320, 390)
+    scaled_repeats: int = 3
 
 
 FULL = Plan()
@@ -67,6 +73,11 @@ QUICK = Plan(
     largest_scale=9,
     multigrid_grid=40,
     slanted_grid=30,
+    system_cubes=(6, 8, 10),
+    system_grid=20,
+    jump_grid=30,
+    scaled_cubes=(6, 12),
+    scaled_repeats=2,
 )
 
 # Relative residual of complete solves.
@@ -222,6 +233,78 @@ def slanted_grid(plan, **options):
     shape = (plan.slanted_grid,) * 2
     A = matrices.anisotropic_diffusion(shape, theta=np.radians(30), epsilon=1e-3, **options)
     return f"anisotropic {plan.slanted_grid}², 30°", A
+
+
+def system_cube(number, plan, **options):
+    return scaled_cube(plan.system_cubes[number], **options)
+
+
+def scaled_cube(side, **options):
+    return f"7-point {side}³", matrices.poisson((side,) * 3, **options)
+
+
+def system_grid(plan, **options):
+    return f"5-point {plan.system_grid}²", matrices.poisson((plan.system_grid,) * 2, **options)
+
+
+def jumps(plan, device=None):
+    """Diffusion with coefficients 1 or 10^6, random in cells of 10 x 10 grid points; Dirichlet boundary.
+
+    Finite volumes: harmonic means of the coefficients between two grid points.
+    """
+    n = plan.jump_grid
+    cells = np.random.default_rng(0).choice([1.0, 1e6], (-(-n // 10),) * 2)
+    values = np.kron(cells, np.ones((10, 10)))[:n, :n]
+    numbers = np.arange(n * n, dtype=np.int32).reshape(n, n)
+    pairs = [(np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])]
+    first, second = (np.concatenate([numbers[pair[end]].ravel() for pair in pairs]) for end in (0, 1))
+    left, right = values.ravel()[first], values.ravel()[second]
+    edges = sp.coo_array((2 * left * right / (left + right), (first, second)), shape=(n * n,) * 2)
+    border = np.zeros((n, n))
+    for side in (np.s_[0], np.s_[-1], np.s_[:, 0], np.s_[:, -1]):
+        border[side] += 2 * values[side]
+    return f"jumps of 10⁶, {n}²", laplacian(edges, border.ravel(), device)
+
+
+def mesh(plan, device=None):
+    """The Laplacian of a Delaunay triangulation, 1 added to one diagonal entry."""
+    edges = sp.triu(matrices.delaunay(plan.ordered_points, weights="ones"), format="coo")
+    grounded = np.zeros(plan.ordered_points)
+    grounded[0] = 1
+    return f"Laplacian of a triangulation, {plan.ordered_points:,} points", laplacian(edges, grounded, device)
+
+
+def laplacian(edges, added, device):
+    """The graph Laplacian of weighted edges, given once each, with `added` on the diagonal."""
+    weights = sp.csr_array(edges + edges.T)
+    A = sp.csr_array(sp.diags_array(weights.sum(axis=1) + added) - weights)
+    A.sort_indices()
+    return on_device(A, device)
+
+
+def upwind_cube(plan, **options):
+    """The solved cube with convection along all axes, by upwind differences."""
+    weights = np.zeros((3, 3, 3))
+    for axis, speed in enumerate((1.0, 0.5, 0.25)):
+        along_axis = np.moveaxis(weights, axis, 0)
+        along_axis[:, 1, 1] += -1 - speed, 2 + speed, -1
+    title = f"7-point {plan.solved_cube}³ with convection, upwind"
+    return title, matrices.stencil((plan.solved_cube,) * 3, weights, **options)
+
+
+# The systems that are solved by multigrid, and their solver; the names are those of `targets.SYSTEMS`.
+SYSTEMS = {
+    "small cube": (functools.partial(system_cube, 0), "cg"),
+    "cube": (functools.partial(system_cube, 1), "cg"),
+    "large cube": (functools.partial(system_cube, 2), "cg"),
+    "small grid": (system_grid, "cg"),
+    "large grid": (multigrid_grid, "cg"),
+    "aniso2": (aniso2, "cg"),
+    "slanted grid": (slanted_grid, "cg"),
+    "jumps": (jumps, "cg"),
+    "mesh": (mesh, "cg"),
+    "upwind cube": (upwind_cube, "bicgstab"),
+}
 
 
 def one_path(rows, dtype, xp=np):

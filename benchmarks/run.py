@@ -59,8 +59,13 @@ def parse(arguments):
 
 def measure(device, plan):
     """Yield all rows so far and all failures; a failed measurement does not stop the others."""
+    yield from collect(measurements(device, plan))
+
+
+def collect(chosen):
+    """The same of given pairs of a title and a function that yields rows."""
     rows, failures = [], []
-    for title, measurement in measurements(device, plan):
+    for title, measurement in chosen:
         start = time.perf_counter()
         try:
             for row in measurement():
@@ -77,10 +82,12 @@ def measurements(device, plan):
         import coarsening
         import forest_setup
         import krylov
+        import multigrid_systems
         import preconditioners
         import tridiagonal_solves
 
-        for module in (forest_setup, tridiagonal_solves, preconditioners, krylov, coarsening):
+        on_gpu = forest_setup, tridiagonal_solves, preconditioners, krylov, coarsening, multigrid_systems
+        for module in on_gpu:
             yield from module.measurements(plan)
     yield from orderings.measurements(plan, device)
     yield from graph_kernels.measurements(plan, device)

@@ -62,6 +62,14 @@ SECTIONS = {
     "hierarchies": "Multigrid hierarchies on the GPU: speed of the setup, and of setup plus solve to a "
     f"relative residual of {cases.RTOL:g}, relative to PyAMG's smoothed aggregation with CG on the CPU, and "
     "to CG with other preconditioners on the GPU",
+    "systems": "Multigrid on the GPU, `lf.multilevel(A)` with its default options: milliseconds of setup and "
+    f"solve to a relative residual of {cases.RTOL:g}, with random right-hand sides",
+    "systems in products": "Its setup from an idle device, and a preconditioned iteration, in units of one "
+    "SpMV",
+    "systems in milliseconds": "The same in milliseconds",
+    "system updates": "`update` of the hierarchy with new values, in units of its setup",
+    "system setups by kernels": "Breakdown of the setup by kernels",
+    "systems by size": "Multigrid on the GPU on cubes of growing size: setup and solve, per unknown",
     "graphs": "Graph algorithms on the GPU, whole calls from an idle device: speed relative to SciPy's "
     "csgraph, or PyAMG, on the CPU of the same machine",
     "graphs in products": "The same times in units of one SpMV of the same matrix, calls queued",
@@ -82,9 +90,19 @@ SECTIONS = {
 # Sections with one line per matrix.
 BY_MATRIX = ("memory",)
 # Sections with one line per matrix and measurement.
-BY_TYPE = ("solves", "columns", "cpu solves")
+BY_TYPE = (
+    "solves",
+    "columns",
+    "cpu solves",
+    "systems",
+    "systems in products",
+    "systems in milliseconds",
+    "system updates",
+    "system setups by kernels",
+    "systems by size",
+)
 # Sections that show the rows' notes.
-NOTED = ("solution", "hierarchies")
+NOTED = ("solution", "hierarchies", "systems", "systems by size")
 
 
 def markdown(documents, hashes) -> str:

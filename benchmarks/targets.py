@@ -53,6 +53,32 @@ BESIDE_GREEDY = {"goal": 20.0}
 SETUP_BESIDE_PYAMG = {"goal": 20.0}
 SOLVED_BESIDE_PYAMG = {"goal": 15.0}
 BESIDE_OTHER_SOLVERS = {"goal": 1.0}
+# Multigrid setup and solve of `cases.SYSTEMS`, in milliseconds; of large and small ones also a setup and an
+# iteration, in SpMVs or milliseconds; an update in units of a setup.
+SYSTEMS = {
+    name: {"goal": goal, "dream": dream, "judged": "median"}
+    for name, goal, dream in (
+        ("small cube", 12.0, 6.0),
+        ("cube", 35.0, 20.0),
+        ("large cube", 60.0, 35.0),
+        ("small grid", 12.0, 6.0),
+        ("large grid", 60.0, 40.0),
+        ("aniso2", 100.0, 60.0),
+        ("slanted grid", 100.0, 60.0),
+        ("jumps", 60.0, None),
+        ("mesh", 45.0, None),
+        ("upwind cube", 60.0, None),
+    )
+}
+SYSTEM_PARTS = {
+    ("large grid", "setup", "products"): {"goal": 60.0},
+    ("large cube", "setup", "products"): {"goal": 60.0},
+    ("large grid", "iteration", "products"): {"goal": 7.0},
+    ("large cube", "iteration", "products"): {"goal": 7.0},
+    ("small grid", "setup", "ms"): {"goal": 5.0, "judged": "median"},
+    ("small grid", "iteration", "ms"): {"goal": 0.25, "judged": "median"},
+}
+SYSTEM_UPDATE = {"goal": 1 / 3}
 
 # Graph algorithms on the GPU: speed relative to the CPU's library; and in SpMVs of the same matrix.
 BESIDE_CPU = {"goal": 20.0, "judged": "speedup"}

@@ -329,7 +329,8 @@ class TridiagonalRoom(Protocol):
 
 
 class DenseModule(Protocol):
-    def definite_inverse(self, matrix: Array) -> Array | None: ...
+    def dense_matrix(self, csr: CSRRecord) -> Array: ...
+    def definite_inverse(self, matrix: Array, stored: DType) -> Array | None: ...
 
 
 class StrengthModule(Protocol):

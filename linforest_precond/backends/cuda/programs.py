@@ -92,6 +92,11 @@ PROGRAMS = {
     "krylov/norms": [{"VALUE": value, "WIDE": np.float64, "BLOCK": 1} for value in _WEIGHTS],
     "krylov/updates": _SCALAR,
     "krylov/spmv": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
+    "multigrid/dense_matrix": [
+        {"VALUE": value, "WIDE": wide_type(value), "INDEX": index}
+        for value, index in itertools.product(_VALUES, _INDICES)
+    ],
+    "multigrid/dense_inverse": [{"VALUE": wide_type(result), "RESULT": result} for result in _VALUES],
     "multigrid/strength": _every(VALUE=_VALUES, INDEX=_INDICES),
     "multigrid/vector_ops": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
 }

@@ -37,16 +37,15 @@ class Coarsest:
         if csr.n > LARGEST_DENSE:
             return None
         backend = backend_of(csr.data)
-        xp, wide = backend.xp, np.result_type(csr.data.dtype, np.float64)
+        xp = backend.xp
         if not csr.n:
             return cls(xp.zeros((0, 0), stored), 0)
-        dense = xp.zeros((csr.n, csr.n), wide)
-        dense[backend.matrix.entries.rows_of(csr.indptr, csr.nnz), csr.indices] = csr.data
-        inverse = backend.multigrid.dense.definite_inverse(dense) if hermitian else None
+        dense = backend.multigrid.dense.dense_matrix(csr)
+        inverse = backend.multigrid.dense.definite_inverse(dense, stored) if hermitian else None
         if inverse is not None:
-            return cls(_in_type((inverse + inverse.conj().T) / 2, stored, xp), csr.n)
+            return cls(inverse, csr.n)
         inverse, rank = _pseudo_inverse(dense, hermitian, np.finfo(csr.data.dtype).eps, xp)
-        return cls(_in_type(inverse, stored, xp), rank)
+        return cls(xp.ascontiguousarray(stored_array(inverse, stored)), rank)
 
     def solve_into(self, ops: Any, b: Array, x: Array) -> None:
         ops.multiply_dense(self.inverse, b, x)
@@ -68,7 +67,3 @@ def _pseudo_inverse(dense: Array, hermitian: bool, eps: float, xp: Any) -> tuple
     inverse = (vectors * xp.where(kept, 1 / xp.where(kept, values, 1), 0)) @ left
     rank = int(kept.sum())  # stall: for print
     return (inverse + inverse.conj().T) / 2 if hermitian else inverse, rank
-
-
-def _in_type(inverse: Array, stored: DType, xp: Any) -> Array:
-    return xp.ascontiguousarray(stored_array(inverse, stored))

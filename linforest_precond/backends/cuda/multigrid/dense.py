@@ -2,14 +2,63 @@
 
 import numpy as np
 
+from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels, wide_type
+from ..runtime.structs import Struct
 
 # A matrix counts as singular if a pivot of its Cholesky factorization is below this share of the diagonal.
 SMALL_PIVOT = 1e-8
+# Matrices with more rows are inverted by cuSOLVER.
+MOST_ROWS = 1024
+# Rows of a tile, and threads (dense_inverse.cu).
+TILE = 32
+THREADS = 256
+
+INVERSION = Struct(
+    "Inversion", "multigrid/dense_inverse.cu",
+    matrix="P", inverse="P", tiles="P", panels="P", factors="P", failed="P", small_pivot="d", n="q",
+)  # fmt: skip
 
 
-def definite_inverse(matrix):
-    """The inverse of a Hermitian matrix, None if it is not positive definite or nearly singular."""
+def dense_matrix(csr):
+    """The dense matrix in double precision."""
+    value = csr.data.dtype.type
+    program = kernels(
+        "multigrid/dense_matrix", VALUE=value, WIDE=wide_type(value), INDEX=csr.indices.dtype.type
+    )
+    dense = cupy.empty((csr.n, csr.n), wide_type(value))
+    launch(program.scatter_rows, (csr.indptr, csr.indices, csr.data, csr.n, dense), items=32 * csr.n)
+    return dense
+
+
+def definite_inverse(matrix, stored):
+    """The inverse of a Hermitian matrix, exactly Hermitian, in the type `stored`.
+
+    None if the matrix is not positive definite or nearly singular, or if its inverse overflows that type. The
+    matrix is in double precision, and is kept.
+    """
+    return (inverse_by_sweeps if len(matrix) <= MOST_ROWS else inverse_by_cusolver)(matrix, stored)
+
+
+def inverse_by_sweeps(matrix, stored):
+    """By the sweep operator in tiles, all sweeps in one launch."""
+    n, value = len(matrix), matrix.dtype.type
+    program = kernels("multigrid/dense_inverse", cooperative=True, VALUE=value, RESULT=np.dtype(stored).type)
+    side = -(-n // TILE)
+    count = side * (side + 1) // 2
+    inverse, words = cupy.empty((n, n), stored), cupy.zeros(2, np.uint32)
+    space = cupy.empty((count + 2 * side + 2, TILE * TILE), value)
+    inversion = INVERSION(
+        matrix=matrix, inverse=inverse, tiles=space, panels=space[count:], factors=space[count + 2 * side :],
+        failed=words, small_pivot=SMALL_PIVOT, n=n,
+    )  # fmt: skip
+    # The last word is the barrier.
+    launch(program.invert_definite, (inversion, words[1:]), block=THREADS, items=count * THREADS)
+    return None if words.get()[0] else inverse  # stall: decides how to invert
+
+
+def inverse_by_cusolver(matrix, stored):
     import cupyx
 
     try:
@@ -17,5 +66,7 @@ def definite_inverse(matrix):
             pivots = cupy.diagonal(cupy.linalg.cholesky(matrix)).real ** 2
     except np.linalg.LinAlgError:
         return None
-    good = (pivots > SMALL_PIVOT * cupy.diagonal(matrix).real).all()
-    return cupy.linalg.inv(matrix) if good else None  # stall: decides how to invert
+    inverse = cupy.linalg.inv(matrix)
+    inverse = ((inverse + inverse.conj().T) / 2).astype(stored)
+    good = (pivots > SMALL_PIVOT * cupy.diagonal(matrix).real).all() & cupy.isfinite(inverse).all()
+    return inverse if good else None  # stall: decides how to invert

@@ -37,6 +37,7 @@ SOLVING = {
     "krylov/updates",
     "krylov/spmv",
     "multigrid/vector_ops",
+    "multigrid/dense_inverse",
 }
 
 

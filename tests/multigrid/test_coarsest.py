@@ -1,0 +1,146 @@
+"""The coarsest level: the dense inverse beside NumPy's, and what happens where there is none."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from strategies import slow
+
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_csr
+from linforest_precond.precond.multigrid.coarsest import Coarsest
+
+EPS = np.finfo(float).eps
+# Around the sides of tiles of 32 rows, and on both sides of the most rows that are inverted by tiles.
+SIZES = [1, 2, 31, 32, 33, 64, 100, 650, slow(1000), slow(1024), slow(1025)]
+
+
+def definite(n, condition=10.0, dtype=float):
+    """A Hermitian matrix with random eigenvectors and eigenvalues from 1 / condition to 1."""
+    rng = np.random.default_rng(n)
+    vectors = rng.standard_normal((n, n)).astype(dtype)
+    if vectors.dtype.kind == "c":
+        vectors += 1j * rng.standard_normal((n, n))
+    vectors = np.linalg.qr(vectors)[0]
+    A = (vectors * np.geomspace(1, 1 / condition, n)) @ vectors.conj().T
+    return (A + A.conj().T) / 2
+
+
+def path_laplacian(n):
+    """Singular: constants are its null space."""
+    A = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+    A[0, 0] = A[-1, -1] = 1
+    return A
+
+
+def inverted(backend, A, stored=None):
+    """`definite_inverse` on a backend, as a NumPy array; None where there is none."""
+    B = backend.array(A)
+    found = backend_of(B).multigrid.dense.definite_inverse(B, np.dtype(stored or A.dtype))
+    assert np.array_equal(backend.host(B), A)  # kept
+    return None if found is None else backend.host(found)
+
+
+def residual(A, inverse):
+    return abs(A @ inverse - np.eye(len(A))).max()
+
+
+class TestDefiniteInverse:
+    @pytest.mark.parametrize("n", SIZES)
+    @pytest.mark.parametrize("condition", [10.0, 1e6])
+    def test_as_accurate_as_lapack(self, backend, n, condition):
+        A = definite(n, condition)
+        found = inverted(backend, A)
+        assert found.dtype == A.dtype and found.flags.c_contiguous
+        assert residual(A, found) <= 10 * residual(A, np.linalg.inv(A)) + 4 * n * EPS
+        assert np.array_equal(found, found.T)
+
+    @pytest.mark.parametrize("n", [1, 2, 33, 100, slow(1024)])
+    @pytest.mark.parametrize("condition", [10.0, 1e6])
+    def test_complex(self, backend, n, condition):
+        A = definite(n, condition, complex)
+        found = inverted(backend, A)
+        assert residual(A, found) <= 10 * residual(A, np.linalg.inv(A)) + 4 * n * EPS
+        assert np.array_equal(found, found.conj().T)
+
+    @pytest.mark.parametrize(("dtype", "stored"), [(float, np.float32), (complex, np.complex64)])
+    def test_stored_in_single_precision(self, backend, dtype, stored):
+        A = definite(70, dtype=dtype)
+        found, wide = inverted(backend, A, stored), inverted(backend, A)
+        assert found.dtype == stored and np.array_equal(found, wide.astype(stored))
+
+    def test_badly_scaled(self, backend):
+        """Entries from 1e-200 to 1e200: no pivot is small beside its own diagonal entry."""
+        A, scale = definite(100), np.logspace(-100, 100, 100)
+        found = inverted(backend, A * scale * scale[:, None]) * scale * scale[:, None]
+        assert residual(A, found) < 1e-12
+
+    def test_two_runs_agree(self, backend):
+        A = definite(200, 1e4)
+        assert np.array_equal(inverted(backend, A), inverted(backend, A))
+
+    @pytest.mark.parametrize("n", [2, 33, 100, slow(1025)])
+    def test_none_where_it_is_singular(self, backend, n):
+        A = path_laplacian(n)
+        assert inverted(backend, A) is None
+        assert inverted(backend, A + 1e-12 * np.eye(n)) is None
+        assert inverted(backend, A + 1e-3 * np.eye(n)) is not None
+        assert inverted(backend, np.zeros((n, n))) is None
+
+    @pytest.mark.parametrize("place", [0, 31, 32, 69])
+    def test_none_where_it_is_indefinite(self, backend, place):
+        A = definite(70)
+        A[place, place] = -1
+        assert inverted(backend, A) is None
+        A[place, place] = 0
+        assert inverted(backend, A) is None
+
+    def test_none_where_the_stored_type_overflows(self, backend):
+        A = 1e-60 * np.eye(40)
+        assert inverted(backend, A, np.float32) is None
+        assert np.allclose(inverted(backend, A), 1e60 * np.eye(40))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_dense_matrix(backend, dtype, index):
+    A = sp.random_array((70, 70), density=0.1, format="csr", random_state=np.random.default_rng(0))
+    A = sp.csr_array(A + sp.csr_array(([1.0] * 70, ([3] * 70, range(70))), shape=(70, 70))).astype(dtype)
+    arrays = {name: backend.array(getattr(A, name).astype(index)) for name in ("indptr", "indices")}
+    record = SimpleNamespace(**arrays, data=backend.array(A.data), n=70, nnz=A.nnz)
+    found = backend.host(backend_of(record.data).multigrid.dense.dense_matrix(record))
+    assert found.dtype == np.result_type(dtype, np.float64) and np.array_equal(found, A.toarray())
+
+
+def coarsest_of(backend, A, stored=np.float64, hermitian=True):
+    found = Coarsest.of(as_csr(backend.csr(sp.csr_array(A))), np.dtype(stored), hermitian)
+    return backend.host(found.inverse), found.rank
+
+
+class TestCoarsest:
+    @pytest.mark.parametrize("n", [2, 33, 200])
+    def test_inverse(self, backend, n):
+        A = path_laplacian(n) + np.eye(n)
+        found, rank = coarsest_of(backend, A)
+        assert rank == n and residual(A, found) < 1e-13
+
+    def test_pseudo_inverse_of_a_singular_matrix(self, backend):
+        A = path_laplacian(100)
+        found, rank = coarsest_of(backend, A)
+        assert rank == 99 and np.allclose(found, np.linalg.pinv(A), atol=1e-9)
+
+    def test_indefinite_and_nonsymmetric(self, backend):
+        A = path_laplacian(50) - 0.7 * np.eye(50)
+        found, rank = coarsest_of(backend, A)
+        assert rank == 50 and residual(A, found) < 1e-11
+        A = path_laplacian(50) + np.eye(50) + 0.3 * np.eye(50, k=1)
+        found, rank = coarsest_of(backend, A, hermitian=False)
+        assert rank == 50 and residual(A, found) < 1e-11
+
+    def test_single_precision(self, backend):
+        A = path_laplacian(40) + np.eye(40)
+        found, _ = coarsest_of(backend, A, np.float32)
+        assert found.dtype == np.float32 and residual(A, found) < 1e-5
+        with pytest.raises(ValueError, match="scale A"):
+            coarsest_of(backend, 1e-60 * A, np.float32)
