@@ -90,5 +90,8 @@ PROGRAMS = {
     "krylov/updates": _SCALAR,
     "krylov/spmv": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
     "multigrid/strength": _every(VALUE=_VALUES, INDEX=_INDICES),
-    "multigrid/vector_ops": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
+    "multigrid/vector_ops": [
+        {**types, "INDEX": index, "TEAMS": teams}
+        for types, index, teams in itertools.product(_SCALAR, _INDICES, (0, 1))
+    ],
 }
