@@ -371,7 +371,7 @@ class VectorOpsModule(Protocol):
     """The vector work of multigrid cycles; `matrix` is a `Matrix` of the same module."""
 
     def Matrix(  # noqa: N802
-        self, indptr: Array, indices: Array, data: Array, longest_row: int
+        self, indptr: Array, indices: Array, data: Array, longest_row: int | None
     ) -> Any: ...
     def KrylovSteps(self, rows: int, columns: int, dtype: DType, definite: bool) -> Any: ...  # noqa: N802
     def Center(self, rows: int, columns: int, dtype: DType) -> Any: ...  # noqa: N802

@@ -99,15 +99,27 @@ def test_dense_product(backend, n):
 
 def test_lanes_are_a_power_of_two_that_fits_the_rows():
     assert lanes_of_row(10**6, 5 * 10**6, 5) == 1  # enough rows for a thread each
-    assert lanes_of_row(10**4, 9 * 10**4, 9) == 8
+    assert lanes_of_row(10**6, 5 * 10**6, LONGEST_ROW + 1) == 4
     assert lanes_of_row(10**6, 3 * 10**7, 40) == 16
-    assert lanes_of_row(10**4, 2 * 10**4, 4) == 1
-    assert lanes_of_row(10**4, 3 * 10**4, 4) == 2
-    assert lanes_of_row(100, 100, LONGEST_ROW + 1) == 32
-    assert lanes_of_row(0, 0, 0) == 1
+    assert lanes_of_row(10**4, 9 * 10**4, 9) == 8
+    assert lanes_of_row(0, 0, 0) == 2
     for rows in (1, 1000, MANY_ROWS):
         found = [lanes_of_row(rows, rows * average, average) for average in range(LONGEST_ROW)]
         assert found == sorted(found) and set(found) <= {1, 2, 4, 8, 16, 32}
+
+
+@pytest.mark.parametrize("rows", [50, pytest.param(MANY_ROWS, marks=pytest.mark.slow)])
+def test_products_with_a_few_long_rows(backend, rows):
+    """Of a length that is not told: a team leaves them to its warp."""
+    rng, longest = np.random.default_rng(0), 3000
+    short = sp.csr_matrix((rng.standard_normal(rows), rng.integers(longest, size=rows), np.arange(rows + 1)))
+    short.resize(rows, longest)
+    A = sp.vstack([short, rng.standard_normal((3, longest)), short], "csr")
+    arrays = [backend.array(each) for each in (A.indptr, A.indices, A.data)]
+    ops, (x,) = backend_of(arrays[2]).multigrid.vector_ops, vectors(longest, 1, np.float64, 1)
+    y = backend.array(np.zeros((A.shape[0], 1)))
+    ops.multiply(ops.Matrix(*arrays, None), backend.array(x), y)
+    close(backend.host(y), A @ x, np.float64)
 
 
 def hierarchy(backend, A, **options):

@@ -98,5 +98,8 @@ PROGRAMS = {
     ],
     "multigrid/dense_inverse": [{"VALUE": wide_type(result), "RESULT": result} for result in _VALUES],
     "multigrid/strength": _every(VALUE=_VALUES, INDEX=_INDICES),
-    "multigrid/vector_ops": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
+    "multigrid/vector_ops": [
+        {**types, "INDEX": index, "TEAMS": teams}
+        for types, index, teams in itertools.product(_SCALAR, _INDICES, (0, 1))
+    ],
 }

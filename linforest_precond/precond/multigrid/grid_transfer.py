@@ -148,11 +148,8 @@ class Interpolation:
 
     @cached_property
     def _matrices(self) -> tuple[Any, Any]:
-        pair = []
-        for each in (self.restrictor, self.prolongator):
-            longest = int((each.indptr[1:] - each.indptr[:-1]).max())  # stall: chooses the kernel
-            pair.append(backend_of(each.data).multigrid.vector_ops.Matrix(*each.arrays, longest))
-        return pair[0], pair[1]
+        matrix_of = backend_of(self.prolongator.data).multigrid.vector_ops.Matrix
+        return matrix_of(*self.restrictor.arrays, None), matrix_of(*self.prolongator.arrays, None)
 
     @property
     def held(self) -> list[Any]:

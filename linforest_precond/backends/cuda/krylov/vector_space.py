@@ -126,7 +126,7 @@ class KrylovSpace:
 
     def start(self, starting):
         """(Re)start the columns that are True in `starting` from the present r."""
-        self._starting.set(starting.astype(float))
+        self._starting[...] = cupy.asarray(starting.astype(float))
         self._sum(ScalarStep.START, ("r", "r"))
         self.record_error(half=False)
         self._send()

@@ -20,46 +20,50 @@ from ..runtime.structs import Struct
 SCALARS = 3
 SUMS_AT_ONCE = 3
 MATRIX = Struct("Matrix", "multigrid/vector_ops.cu", indptr="P", indices="P", data="P", rows="q", lanes="q")
-# CSR-Stream multiplies rows that have at most SHORT_ROWS entries on average, or MEDIUM_ROWS where MANY_ROWS
-# fill the device; teams of lanes multiply others.
-SHORT_ROWS, MEDIUM_ROWS = 2, 16
-MANY_ROWS = 2**17
+# CSR-Stream multiplies MANY_ROWS rows (they fill the device) of at most MEDIUM_ROWS entries on average.
+MANY_ROWS, MEDIUM_ROWS = 2**17, 16
+# Of a product without sums: many times what is resident at once, so that multiprocessors finish together.
+MOST_BLOCKS = 16 * LARGEST_GRID
 WARP = 32
 INT32 = np.dtype(np.int32)
 STRIDED = Struct("Strided", "multigrid/vector_ops.cu", at="P", wide="q", row="q", column="q")
 
 
 class Matrix:
-    """A sparse matrix of any shape, prepared for the functions here."""
+    """A sparse matrix of any shape, prepared for the functions here; `longest_row` is None if not known."""
 
     def __init__(self, indptr, indices, data, longest_row):
         self.rows, self._held = indptr.size - 1, (indptr, indices, data)
-        self.program = _program(data.dtype, indices.dtype)
+        if longest_row is None:
+            # stall: chooses the kernel, of large matrices alone
+            longest_row = int(cupy.diff(indptr).max()) if may_stream(self.rows, data.size) else 0
         lanes = lanes_of_row(self.rows, data.size, longest_row)
+        self.program = _program(data.dtype, indices.dtype, int(lanes > 1))
         self.struct = MATRIX(indptr=indptr, indices=indices, data=data, rows=self.rows, lanes=lanes)
         self._rows_at_once = THREADS // lanes
-        self._grids = {}  # blocks, by the number of columns
 
-    def launch(self, name, columns, *arguments):
-        blocks = self._grids.get(columns)
-        if blocks is None:
-            rows_at_once = self._rows_at_once if columns == 1 else max(1, THREADS // columns)
-            blocks = self._grids[columns] = _grid(-(-self.rows // rows_at_once))
+    def launch(self, name, columns, *arguments, most=MOST_BLOCKS):
+        """Launch a kernel on at most so many blocks."""
+        rows_at_once = self._rows_at_once if columns == 1 else max(1, THREADS // columns)
+        blocks = max(1, min(most, -(-self.rows // rows_at_once)))
         launch_blocks(getattr(self.program, name), blocks, (self.struct, *arguments), block=THREADS)
+
+
+def may_stream(rows, entries):
+    """Whether CSR-Stream pays, where no row is long."""
+    return rows >= MANY_ROWS and entries <= MEDIUM_ROWS * rows
 
 
 def lanes_of_row(rows, entries, longest_row):
     """The lanes of a warp that multiply a row together, for one column; 1 for CSR-Stream.
 
     About half as many as a row has entries. On small matrices, teams keep more of the device busy than a
-    thread per row, which counts as the time of a product is latency there.
+    thread per row, which counts as the time of a product is latency there. Long rows are left to whole warps.
     """
-    average = entries / max(rows, 1)
-    if longest_row > LONGEST_ROW:
-        return WARP
-    if average <= SHORT_ROWS or (average <= MEDIUM_ROWS and rows >= MANY_ROWS):
+    if may_stream(rows, entries) and longest_row <= LONGEST_ROW:
         return 1
-    return min(WARP, 2 ** math.ceil(math.log2(average / 2)))
+    half = entries / max(rows, 1) / 2
+    return min(WARP, 2 ** math.ceil(math.log2(max(half, 2))))
 
 
 class KrylovSteps:
@@ -78,13 +82,13 @@ class KrylovSteps:
     def first_step(self, matrix, c, b, v, rest):
         """The factor of c; v = A c, and `rest` is the residual b - factor v."""
         arguments = self._sums, c, b, v, self._definite, self._scalars
-        matrix.launch("first_step", c.shape[1], *arguments)
+        matrix.launch("first_step", c.shape[1], *arguments, most=LARGEST_GRID)
         _launch_entries(self._program.subtract, v, (self._rows, self._columns, self._scalars, b, v, rest))
 
     def second_step(self, matrix, d, v, rest):
         """The factors of d and c, after d was orthogonalized against c."""
         arguments = self._sums, d, v, rest, self._definite, self._scalars
-        matrix.launch("second_step", d.shape[1], *arguments)
+        matrix.launch("second_step", d.shape[1], *arguments, most=LARGEST_GRID)
 
     def combine(self, c, d):
         """c = (factor of c) c + (factor of d) d."""
@@ -169,16 +173,19 @@ def multiply_dense(inverse, b, x):
 
 
 @functools.cache
-def _program(value, index=INT32):
-    return kernels("multigrid/vector_ops", VALUE=value.type, WIDE=wide_type(value), BLOCK=1, INDEX=index.type)
-
-
-def _grid(blocks):
-    return max(1, min(LARGEST_GRID, blocks))
+def _program(value, index=INT32, teams=1):
+    return kernels(
+        "multigrid/vector_ops",
+        VALUE=value.type,
+        WIDE=wide_type(value),
+        BLOCK=1,
+        INDEX=index.type,
+        TEAMS=teams,
+    )
 
 
 def _launch(kernel, blocks, arguments):
-    launch_blocks(kernel, _grid(blocks), arguments, block=THREADS)
+    launch_blocks(kernel, max(1, min(LARGEST_GRID, blocks)), arguments, block=THREADS)
 
 
 def _launch_entries(kernel, vector, arguments):

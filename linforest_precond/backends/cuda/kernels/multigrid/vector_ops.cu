@@ -5,8 +5,8 @@
 #include "matrix/row_products.cuh"
 
 // Vector operations of multigrid cycles: sparse products fused with updates and dot products. One column is
-// multiplied by CSR-Stream (`lanes` 1), or by a team of `lanes` lanes of a warp for each row: a power of two up to 32.
-// Several columns are multiplied by a thread per entry.
+// multiplied by CSR-Stream (TEAMS 0), or by a team of `lanes` lanes of a warp for each row (TEAMS 1): a power of two up
+// to 32. Several columns are multiplied by a thread per entry.
 struct Matrix {
     const INDEX* indptr;
     const INDEX* indices;
@@ -14,8 +14,24 @@ struct Matrix {
     i64 rows, lanes;
 };
 
-// Calls take(row, product) for every row: the lanes of a team add the entries of a row in turn, then their sums by
-// butterfly shuffles.
+// The sum over every `step`-th entry from `at` on of its product with source(column).
+template <typename Source>
+__device__ __forceinline__ VALUE strided_product(const Matrix& matrix, i64 at, i64 end, int step, Source source) {
+    VALUE sum = VALUE{};
+    for (; at < end; at += step) sum = sum + matrix.data[at] * source(matrix.indices[at]);
+    return sum;
+}
+
+// The sum over the lanes of a team, by butterfly shuffles.
+__device__ __forceinline__ VALUE team_sum(VALUE sum, int lanes) {
+    for (int half = lanes / 2; half > 0; half /= 2) sum = sum + from_lane(sum, threadIdx.x % 32 ^ half);
+    return sum;
+}
+
+// Entries of a row that a lane of a team multiplies; longer rows are left to the whole warp.
+#define MOST_STEPS 16
+
+// Calls take(row, product) for every row, by a team of lanes each.
 template <typename Source, typename Take>
 __device__ __forceinline__ void each_team_product(const Matrix& matrix, Source source, Take take) {
     const int lanes = (int)matrix.lanes, lane = threadIdx.x % 32, own = lane % lanes, teams = 32 / lanes;
@@ -24,11 +40,15 @@ __device__ __forceinline__ void each_team_product(const Matrix& matrix, Source s
     for (i64 first = ((i64)blockIdx.x * THREADS + threadIdx.x) / 32 * teams; first < matrix.rows; first += step) {
         const i64 row = first + lane / lanes;
         const bool is_row = row < matrix.rows;
-        const i64 end = is_row ? (i64)matrix.indptr[row + 1] : 0;
-        VALUE sum = VALUE{};
-        for (i64 at = is_row ? (i64)matrix.indptr[row] + own : 0; at < end; at += lanes)
-            sum = sum + matrix.data[at] * source(matrix.indices[at]);
-        for (int half = lanes / 2; half > 0; half /= 2) sum = sum + from_lane(sum, lane ^ half);
+        const i64 begin = is_row ? (i64)matrix.indptr[row] : 0, end = is_row ? (i64)matrix.indptr[row + 1] : 0;
+        const bool is_long = end - begin > MOST_STEPS * lanes;
+        VALUE sum = team_sum(strided_product(matrix, begin + own, is_long ? begin : end, lanes, source), lanes);
+        for (u32 left = __ballot_sync(FULL_WARP, is_long && own == 0); left; left &= left - 1) {
+            const int owner = __ffs(left) - 1;
+            const i64 from = __shfl_sync(FULL_WARP, begin, owner), to = __shfl_sync(FULL_WARP, end, owner);
+            const VALUE total = team_sum(strided_product(matrix, from + lane, to, 32, source), 32);
+            if (lane == owner) sum = total;
+        }
         if (is_row && own == 0) take(row, sum);
     }
 }
@@ -52,8 +72,11 @@ __device__ __forceinline__ void each_entry_product(const Matrix& matrix, int col
     }
     const auto from_column = [&](i64 column) { return source(column, column); };
     const auto take_row = [&](i64 row, VALUE sum) { take(row, row, sum); };
-    if (matrix.lanes > 1) each_team_product(matrix, from_column, take_row);
-    else each_product<false>(matrix.indptr, matrix.indices, matrix.data, matrix.rows, from_column, take_row);
+#if TEAMS
+    each_team_product(matrix, from_column, take_row);
+#else
+    each_product<false>(matrix.indptr, matrix.indices, matrix.data, matrix.rows, from_column, take_row);
+#endif
 }
 
 // The same with the entries of x.
