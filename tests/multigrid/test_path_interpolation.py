@@ -123,10 +123,11 @@ def test_line_smoothers_go_with_paths(backend):
     for smoother, coarsening in (
         ("tridiagonal", "paths"),
         ("block_tridiagonal", "paths"),
-        ("jacobi", "matching"),
+        ("jacobi", "smoothed_aggregation"),
     ):
         ml = lf.multilevel(A, smoother=smoother, max_coarse=50)
-        assert ml._part.options.coarsening == coarsening and coarsening in str(ml)
+        assert ml._part.options.coarsening == coarsening and coarsening.replace("_", " ") in str(ml)
+    assert lf.multilevel(A, matchings=1, max_coarse=50)._part.options.coarsening == "matching"
     ml = lf.multilevel(A, smoother="tridiagonal", smooth_prolongation=True, max_coarse=50)
     assert ml._part.options.coarsening == "matching"
 
