@@ -64,9 +64,9 @@ def aggregate(csr, strength, seed, signed=True):
 def smoothed_prolongator(csr, strength, numbers, count, signed=True):
     """The CSR arrays of P = (I - W F) T, columns ascending, for the tentative prolongator T of aggregates.
 
-    F is A without its weak couplings, which are added to the diagonal in column order, unless that would leave
-    at most a tenth of it. W is 4/3 divided by the sums of F's rows of magnitudes. Each entry of P is a sum in
-    double precision: the diagonal's term first, then those of the strong couplings in column order.
+    F is A without its weak couplings, which are added to the diagonal in column order, unless that would
+    leave at most a tenth of it. W is 4/3 divided by the sums of the magnitudes of F's rows. Each entry of P
+    is a sum in double precision: the diagonal's term first, then those of strong couplings in column order.
     """
     matrix = _entries_of(csr)
     graph, _ = _strong_graph(csr, matrix, *_row_strengths(csr, matrix, signed), strength, signed)
@@ -78,14 +78,15 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True):
     count_columns(*pattern, readonly(starts), count, counts)
     indptr = np.cumsum(counts)
     indices, data = np.empty(indptr[-1], csr.indices.dtype), np.empty(indptr[-1], csr.data.dtype)
-    fill_columns(
-        *pattern, readonly(starts), count, *matrix[1:], readonly(indptr), indices, _parts_of(data)
-    )
+    fill_columns(*pattern, readonly(starts), count, *matrix[1:], readonly(indptr), indices, _parts_of(data))
     return indptr.astype(csr.indices.dtype), indices, data
 
 
 def l1_weights(csr, factor):
-    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal; sums too small count as 1."""
+    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal.
+
+    Sums whose reciprocals overflow count as 1.
+    """
     matrix, weights = _entries_of(csr), np.zeros(csr.n, csr.data.dtype)
     tiny = float(np.finfo(csr.data.dtype).tiny)
     weigh_rows(matrix[0], matrix[2], matrix[5], float(factor), tiny, _parts_of(weights))
@@ -284,12 +285,12 @@ def filtered_row(indptr, columns, row, indices, sizes, values, diagonal_sizes, d
     return real, imaginary, DAMPING / total if total >= TINY else 0.0
 
 
-# A dense accumulator (Gustavson 1978) for the terms of each row; `places` are those of aggregates in the row, where
-# `met` is the row.
+# A dense accumulator (Gustavson 1978) for the terms of each row: `places` are those of aggregates in the row,
+# valid where `met` is the row.
 @kernel(parallel=True)
 def fill_columns(
-    pattern_indptr, columns, degrees, numbers, starts, width, indices, sizes, values, diagonal_sizes, diagonal,
-    indptr, out_indices, out_values,
+    pattern_indptr, columns, degrees, numbers, starts, width, indices, sizes, values, diagonal_sizes,
+    diagonal, indptr, out_indices, out_values,
 ):  # fmt: skip
     for part in prange(starts.size - 1):
         places, met = np.empty(width, np.int64), np.full(width, -1, np.int64)

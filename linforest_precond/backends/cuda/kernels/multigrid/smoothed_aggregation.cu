@@ -279,9 +279,9 @@ __device__ __forceinline__ FilteredRow filtered_row(const Matrix& A, const int* 
     return {real, imaginary, total >= DOUBLE_TINY ? DAMPING / total : 0.0};
 }
 
-// Calls take(place, slot) for the terms of a row of the prolongator, by the lanes that have one: first the row's own,
-// whose slot is -1, then those of strong couplings in column order. Terms without an aggregate are left out. Returns
-// the number of terms to all lanes.
+// Calls take(place, slot, aggregate) for the terms of a row of the prolongator, by the lanes that have one: first the
+// row's own, whose slot is -1, then those of strong couplings in column order. Terms without an aggregate are left out.
+// Returns the number of terms to all lanes.
 template <typename Take>
 __device__ __forceinline__ int each_term(const Matrix& A, const int* __restrict__ columns,
                                          const INDEX* __restrict__ numbers, i64 row, const Team& team, Take take) {
@@ -297,15 +297,25 @@ __device__ __forceinline__ int each_term(const Matrix& A, const int* __restrict_
     return count;
 }
 
+// Whether no earlier term has the key of term i.
+__device__ __forceinline__ bool is_first(const int* keys, int i) {
+    int j = 0;
+    while (keys[j] != keys[i]) ++j;
+    return j == i;
+}
+
+// What all rows of the prolongator came to: the most terms of one, and all entries; zero at first.
+enum Size { MOST, ENTRIES };
+
 // Counts the columns of each row of the prolongator at place row + 1, or all its terms where `distinct` is 0 or they are
-// more than MOST_TERMS; *most_terms, zero at first, becomes the most terms of a row.
+// more than MOST_TERMS.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count_columns(Matrix A, const int* __restrict__ columns, const INDEX* __restrict__ numbers, i64 distinct,
-                  INDEX* __restrict__ counts, u64* most_terms) {
+                  INDEX* __restrict__ counts, u64* sizes) {
     __shared__ int staged[TEAMS][MOST_TERMS];
     const Team team;
     int* const keys = staged[threadIdx.x / TEAM];
-    u64 most = 0;
+    u64 most = 0, entries = 0;
     EACH_ROW(row, A.n) {
         const int terms = each_term(A, columns, numbers, row, team, [&](int place, i64, int number) {
             if (place < MOST_TERMS) keys[place] = number;
@@ -314,25 +324,30 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         int count = terms;
         if (distinct && terms <= MOST_TERMS) {
             count = 0;
-            for (int i = team.lane; i < terms; i += TEAM) {
-                int j = 0;
-                while (keys[j] != keys[i]) ++j;
-                count += j == i;
-            }
+            for (int i = team.lane; i < terms; i += TEAM) count += is_first(keys, i);
             for (int half = TEAM / 2; half > 0; half /= 2) count += __shfl_xor_sync(team.mask, count, half);
         }
-        if (team.lane == 0) counts[row + 1] = count;
         most = max(most, (u64)terms);
+        if (team.lane == 0) {
+            counts[row + 1] = count;
+            entries += count;
+        }
         __syncwarp(team.mask);
     }
     most = warp_max(most);
-    if (threadIdx.x % 32 == 0) atomicMax(most_terms, most);
+    entries = warp_sum(entries);
+    if (threadIdx.x % 32) return;
+    atomicMax(sizes + MOST, most);
+    atomicAdd(sizes + ENTRIES, entries);
 }
+
+#define NO_HEAD 0x7fffffff
 
 // The terms of a row in shared memory: their aggregates, and the row's entries that they are of.
 struct Terms {
     int keys[MOST_TERMS];
     int slots[MOST_TERMS];  // from the row's first entry; -1 for the row's own term
+    int heads[MOST_TERMS];  // the keys of first terms of aggregates, NO_HEAD for the others
 };
 
 // The value of an aggregate's column: its terms from the first one on, added up in order.
@@ -374,20 +389,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             terms.slots[place] = slot < 0 ? -1 : (int)(slot - begin);
         });
         __syncwarp(team.mask);
+        for (int i = team.lane; i < count; i += TEAM)
+            terms.heads[i] = is_first(terms.keys, i) ? terms.keys[i] : NO_HEAD;
+        __syncwarp(team.mask);
         for (int i = team.lane; i < count; i += TEAM) {
-            const int key = terms.keys[i];
+            const int key = terms.heads[i];
+            if (key == NO_HEAD) continue;
             int lower = 0;
-            bool first = true;
-            for (int j = 0; j < count; ++j) {
-                const int other = terms.keys[j];
-                if (other == key && j < i) first = false;
-                if (other >= key) continue;
-                // The first of its aggregate: no earlier term has it.
-                int k = 0;
-                while (terms.keys[k] != other) ++k;
-                lower += k == j;
-            }
-            if (!first) continue;
+            for (int j = 0; j < count; ++j) lower += terms.heads[j] < key;
             indices[indptr[row] + lower] = key;
             data[indptr[row] + lower] = column_value(terms, i, count, A.data + begin, filtered);
         }
@@ -409,8 +418,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             const i64 at = begins[row] + place;
             double real = 1.0 - filtered.weight * filtered.real, imaginary = 0.0 - filtered.weight * filtered.imaginary;
             if (slot >= 0) {
-                real = -(filtered.weight * wide_real(A.data[slot]));
-                imaginary = -(filtered.weight * wide_imaginary(A.data[slot]));
+                real = 0.0 - filtered.weight * wide_real(A.data[slot]);
+                imaginary = 0.0 - filtered.weight * wide_imaginary(A.data[slot]);
             }
             rows[at] = (INDEX)row;
             aggregates[at] = number;
