@@ -11,12 +11,14 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
 from ..runtime.structs import Struct, address
 
-# As in smoothed_aggregation.cu: lanes per row, threads of a block, terms of a row that a team merges.
-TEAM, THREADS, MOST_TERMS = 8, 128, 128
+# As in row_teams.cuh: lanes per row, threads of a block.
+TEAM, THREADS = 8, 128
+# As in smoothed_aggregation.cu: terms of a row that a team merges.
+MOST_TERMS = 128
 
 _FILE = "multigrid/smoothed_aggregation.cu"
 MATRIX_FIELD = "PPPPq"
-MATRIX = Struct("Matrix", _FILE, indptr="P", indices="P", data="P", diagonal="P", n="q")
+MATRIX = Struct("Matrix", "multigrid/row_teams.cuh", indptr="P", indices="P", data="P", diagonal="P", n="q")
 COUPLINGS = Struct(
     "Couplings", _FILE, matrix=MATRIX_FIELD, scales="P", strongest="P", threshold="d", is_signed="q"
 )
@@ -64,7 +66,7 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True):
     if not csr.n:
         return cupy.zeros(1, index), cupy.empty(0, index), cupy.empty(0, csr.data.dtype)
     words = cupy.zeros(WORDS + SIZES, np.uint64)
-    graph, _, kept = _strong_graph(csr, strength, signed, words)
+    graph, *_ = _strong_graph(csr, strength, signed, words)
     indptr = _row_pointers(csr, graph, numbers, True, words[WORDS:])
     most, entries = words[WORDS:].tolist()  # stall: the size of P
     if most > MOST_TERMS:

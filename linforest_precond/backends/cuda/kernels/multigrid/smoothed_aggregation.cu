@@ -2,12 +2,11 @@
 // Scalars instead of blocks.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
+#include "multigrid/row_teams.cuh"
 
-// Smoothed aggregation: the strong couplings of a matrix, aggregates of unknowns, and the smoothed prolongator.
-// A team of lanes takes a row; sums run in column order, as on the CPU.
-#define TEAM 8
-#define THREADS 128
-#define TEAMS (THREADS / TEAM)
+// Smoothed aggregation: the strong couplings of a matrix, aggregates of unknowns, and the smoothed prolongator. Sums run
+// in column order, as on the CPU.
+
 // Terms of a row of the prolongator that a team merges in shared memory.
 #define MOST_TERMS 128
 
@@ -15,15 +14,6 @@
 #define DAMPING (4.0 / 3.0)
 #define LEAST_SHARE 0.1
 #define DOUBLE_TINY 2.2250738585072014e-308
-#define IS_COMPLEX (sizeof(VALUE) != sizeof(WEIGHT))
-
-struct Matrix {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ data;
-    const VALUE* __restrict__ diagonal;
-    i64 n;
-};
 
 // The couplings of a matrix: the scale of each row, 0 where it has none, and its strongest one. With signs, only
 // entries of the opposite sign of the diagonal couple.
@@ -45,53 +35,6 @@ struct StrongGraph {
 // What the host reads: the count of aggregates, and a hash sum that is 0 if the strong couplings are symmetric; zero at
 // first, as is the grid barrier.
 enum Word { COUNT, BALANCE, BARRIER };
-
-__device__ __forceinline__ double wide_real(VALUE a) { return widened(real_part(a)); }
-__device__ __forceinline__ double wide_imaginary(float) { return 0; }
-__device__ __forceinline__ double wide_imaginary(double) { return 0; }
-__device__ __forceinline__ double wide_imaginary(Complex64 a) { return widened(a.im); }
-__device__ __forceinline__ double wide_imaginary(Complex128 a) { return a.im; }
-__device__ __forceinline__ double wide_magnitude(VALUE a) { return widened(magnitude(a)); }
-
-__device__ __forceinline__ void set_parts(float& a, double re, double) { a = narrowed(re); }
-__device__ __forceinline__ void set_parts(double& a, double re, double) { a = re; }
-__device__ __forceinline__ void set_parts(Complex64& a, double re, double im) { a = {narrowed(re), narrowed(im)}; }
-__device__ __forceinline__ void set_parts(Complex128& a, double re, double im) { a = {re, im}; }
-
-// The lanes of a team: their mask, and votes and shuffles among them.
-struct Team {
-    int lane, shift;
-    u32 mask;
-
-    __device__ __forceinline__ Team()
-        : lane(threadIdx.x % TEAM), shift(threadIdx.x % 32 / TEAM * TEAM), mask(((1u << TEAM) - 1) << shift) {}
-    // The lanes for which `flag` holds, lane 0 in the lowest bit.
-    __device__ __forceinline__ u32 vote(bool flag) const { return (__ballot_sync(mask, flag) & mask) >> shift; }
-    template <typename T>
-    __device__ __forceinline__ T from(T value, int other) const {
-        return __shfl_sync(mask, value, other, TEAM);
-    }
-    // Adds the values of the lanes in `wanted` to a sum, in the order of the lanes; every lane gets the result.
-    __device__ __forceinline__ double add_in_order(double sum, double own, u32 wanted) const {
-#pragma unroll
-        for (int i = 0; i < TEAM; ++i) {
-            const double value = from(own, i);
-            if (wanted >> i & 1) sum += value;
-        }
-        return sum;
-    }
-};
-
-#define EACH_ROW(row, rows)                                                                                      \
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / TEAM, end_of_rows = (rows); row < end_of_rows; \
-         row += (i64)gridDim.x * blockDim.x / TEAM)
-
-// Calls take(slot, valid) for TEAM slots of a row at a time, by all lanes of the team.
-template <typename Take>
-__device__ __forceinline__ void each_slot(const INDEX* __restrict__ indptr, i64 row, const Team& team, Take take) {
-    const i64 end = indptr[row + 1];
-    for (i64 base = indptr[row]; base < end; base += TEAM) take(base + team.lane, base + team.lane < end);
-}
 
 // The magnitude of the diagonal, with its sign, by which a row's couplings are divided. It is 0 for a dominant row, and
 // with signs for one whose diagonal has none; without signs, the row's sum replaces a zero.
