@@ -185,7 +185,7 @@ def test_scales(backend, scale):
 
 @pytest.mark.parametrize("name", ["2-D", "rotated", "triangles"])
 def test_constants_are_kept(backend, name):
-    A = sp.csr_array(CASES[name]())
+    A = graphs.with_types(CASES[name](), index_dtype=np.int32)
     P = assert_both(backend, A)
     interior = abs(A.sum(axis=1)) <= 1e-12 * abs(A).sum(axis=1)
     assert interior.any()
