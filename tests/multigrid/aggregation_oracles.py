@@ -46,9 +46,9 @@ class Oracle:
 
     def _strength(self, i, j, signed):
         opposite = float(self.diagonal[i].real) * np.sign(float(self.rows[i][j].real)) < 0
-        if (signed and not opposite) or self.dominant[i] or self.dominant[j] or 0.0 in (self.sizes[i], self.sizes[j]):
+        if self.dominant[i] or self.dominant[j] or 0.0 in (self.sizes[i], self.sizes[j]):
             return 0.0
-        if signed and self.diagonal[j].real == 0:
+        if signed and (not opposite or self.diagonal[j].real == 0):
             return 0.0
         size = float(magnitude(self.rows[i][j]))
         return (size / self.sizes[i]) * (size / self.sizes[j])

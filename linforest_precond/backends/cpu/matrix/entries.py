@@ -239,8 +239,8 @@ def double_magnitudes(data, out):
         out[i] = modulus(real, imag)
 
 
-# The modulus of a finite number with these nonnegative parts: they are scaled by a power of two, which is exact,
-# so that no square overflows or underflows.
+# The modulus of a finite number with these nonnegative parts. They are scaled by a power of two, which is
+# exact, so that no square overflows or underflows.
 @helper
 def modulus(real, imag):
     _, exponent = math.frexp(max(real, imag))

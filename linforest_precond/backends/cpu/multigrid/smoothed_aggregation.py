@@ -64,9 +64,9 @@ def aggregate(csr, strength, seed, signed=True):
 def smoothed_prolongator(csr, strength, numbers, count, signed=True):
     """The CSR arrays of P = (I - W F) T, columns ascending, for the tentative prolongator T of aggregates.
 
-    F is A without its weak couplings, which are added to the diagonal in column order, unless that would leave
-    at most a tenth of it. W is 4/3 divided by the sums of F's rows of magnitudes. Each entry of P is a sum in
-    double precision: the diagonal's term first, then those of the strong couplings in column order.
+    F is A without its weak couplings, which are added to the diagonal in column order, unless that would
+    leave at most a tenth of it. W is 4/3 divided by the sums of the magnitudes of F's rows. Each entry of P
+    is a sum in double precision: the diagonal's term first, then those of strong couplings in column order.
     """
     matrix = _entries_of(csr)
     graph, _ = _strong_graph(csr, matrix, *_row_strengths(csr, matrix, signed), strength, signed)
@@ -78,14 +78,15 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True):
     count_columns(*pattern, readonly(starts), count, counts)
     indptr = np.cumsum(counts)
     indices, data = np.empty(indptr[-1], csr.indices.dtype), np.empty(indptr[-1], csr.data.dtype)
-    fill_columns(
-        *pattern, readonly(starts), count, *matrix[1:], readonly(indptr), indices, _parts_of(data)
-    )
+    fill_columns(*pattern, readonly(starts), count, *matrix[1:], readonly(indptr), indices, _parts_of(data))
     return indptr.astype(csr.indices.dtype), indices, data
 
 
 def l1_weights(csr, factor):
-    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal; sums too small count as 1."""
+    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal.
+
+    Sums whose reciprocals overflow count as 1.
+    """
     matrix, weights = _entries_of(csr), np.zeros(csr.n, csr.data.dtype)
     tiny = float(np.finfo(csr.data.dtype).tiny)
     weigh_rows(matrix[0], matrix[2], matrix[5], float(factor), tiny, _parts_of(weights))
@@ -284,59 +285,70 @@ def filtered_row(indptr, columns, row, indices, sizes, values, diagonal_sizes, d
     return real, imaginary, DAMPING / total if total >= TINY else 0.0
 
 
-# A dense accumulator (Gustavson 1978) for the terms of each row; `places` are those of aggregates in the row, where
-# `met` is the row.
 @kernel(parallel=True)
 def fill_columns(
-    pattern_indptr, columns, degrees, numbers, starts, width, indices, sizes, values, diagonal_sizes, diagonal,
-    indptr, out_indices, out_values,
+    pattern_indptr, columns, degrees, numbers, starts, width, indices, sizes, values, diagonal_sizes,
+    diagonal, indptr, out_indices, out_values,
 ):  # fmt: skip
     for part in prange(starts.size - 1):
-        places, met = np.empty(width, np.int64), np.full(width, -1, np.int64)
-        longest = np.int64(0)
-        for row in range(starts[part], starts[part + 1]):
-            longest = max(longest, indptr[row + 1] - indptr[row])
-        sums, order = np.empty((longest, out_values.shape[1])), np.empty(longest, np.int64)
-        for row in range(starts[part], starts[part + 1]):
-            real, imaginary, weight = 0.0, 0.0, 0.0
-            if degrees[row] > 0:
-                real, imaginary, weight = filtered_row(
-                    pattern_indptr, columns, row, indices, sizes, values, diagonal_sizes, diagonal
-                )
-            found, own, count = out_indices[indptr[row] : indptr[row + 1]], np.int64(numbers[row]), 0
-            if own >= 0:
-                count = place(own, row, found, count, met, places, sums)
-                sums[0, 0] = 1.0 - weight * real
-                if sums.shape[1] == 2:
-                    sums[0, 1] = 0.0 - weight * imaginary
-            for slot in range(np.int64(pattern_indptr[row]), np.int64(pattern_indptr[row + 1])):
-                number = np.int64(numbers[columns[slot]])
-                if columns[slot] != row and number >= 0:
-                    count = place(number, row, found, count, met, places, sums)
-                    for i in range(sums.shape[1]):
-                        sums[places[number], i] -= weight * np.float64(values[slot, i])
-            copy_sorted(found, order, sums, out_values[indptr[row] : indptr[row + 1]])
+        fill_rows(
+            starts[part], starts[part + 1], pattern_indptr, columns, degrees, numbers, width, indices, sizes,
+            values, diagonal_sizes, diagonal, indptr, out_indices, out_values,
+        )  # fmt: skip
+
+
+# A dense accumulator (Gustavson 1978) for the terms of each row: `places` are those of aggregates in the row,
+# valid where `met` is the row.
+@helper
+def fill_rows(
+    first, last, pattern_indptr, columns, degrees, numbers, width, indices, sizes, values, diagonal_sizes,
+    diagonal, indptr, out_indices, out_values,
+):  # fmt: skip
+    places, met = np.empty(width, np.int64), np.full(width, -1, np.int64)
+    longest = np.int64(0)
+    for row in range(first, last):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    sums, order = np.empty((longest, out_values.shape[1])), np.empty(longest, np.int64)
+    for row in range(first, last):
+        real, imaginary, weight = 0.0, 0.0, 0.0
+        if degrees[row] > 0:
+            real, imaginary, weight = filtered_row(
+                pattern_indptr, columns, row, indices, sizes, values, diagonal_sizes, diagonal
+            )
+        begin, count, own = indptr[row], 0, np.int64(numbers[row])
+        if own >= 0:
+            count = place(own, row, out_indices, begin, count, met, places, sums)
+            sums[0, 0] = 1.0 - weight * real
+            if sums.shape[1] == 2:
+                sums[0, 1] = 0.0 - weight * imaginary
+        for slot in range(np.int64(pattern_indptr[row]), np.int64(pattern_indptr[row + 1])):
+            number = np.int64(numbers[columns[slot]])
+            if columns[slot] != row and number >= 0:
+                count = place(number, row, out_indices, begin, count, met, places, sums)
+                for i in range(sums.shape[1]):
+                    sums[places[number], i] -= weight * np.float64(values[slot, i])
+        copy_sorted(out_indices, begin, count, order, sums, out_values)
 
 
 # Gives an aggregate a place in the row, with the sum 0, unless it has one; returns how many have.
 @helper
-def place(number, row, found, count, met, places, sums):
+def place(number, row, out_indices, begin, count, met, places, sums):
     if met[number] == row:
         return count
-    met[number], places[number], found[count] = row, count, number
+    met[number], places[number], out_indices[begin + count] = row, count, number
     for i in range(sums.shape[1]):
         sums[count, i] = 0.0
     return count + 1
 
 
 @helper
-def copy_sorted(found, order, sums, out_values):
-    for i in range(found.size):
+def copy_sorted(out_indices, begin, count, order, sums, out_values):
+    for i in range(count):
         order[i] = i
-    shell_sort(found, order, found.size)
-    for k in range(found.size):
+    shell_sort(out_indices[begin : begin + count], order, count)
+    for k in range(count):
         for i in range(sums.shape[1]):
-            out_values[k, i] = sums[order[k], i]
+            out_values[begin + k, i] = sums[order[k], i]
 
 
 # The weights have parts as the values, of which only the first is written.

@@ -1,4 +1,4 @@
-"""Multigrid: strength of connection, aggregation, interpolation, Galerkin products, vector operations of cycles."""
+"""Multigrid: aggregation, strength of connection, interpolation, Galerkin products, cycles."""
 
 from . import dense as dense
 from . import galerkin as galerkin

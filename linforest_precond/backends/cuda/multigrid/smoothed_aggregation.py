@@ -11,18 +11,21 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
 from ..runtime.structs import Struct, address
 
-# As in smoothed_aggregation.cu: lanes per row, threads of a block, terms of a row that a team merges.
-TEAM, THREADS, MOST_TERMS = 8, 128, 128
+# As in row_teams.cuh: lanes per row, threads of a block.
+TEAM, THREADS = 8, 128
+# As in smoothed_aggregation.cu: terms of a row that a team merges.
+MOST_TERMS = 128
 
 _FILE = "multigrid/smoothed_aggregation.cu"
 MATRIX_FIELD = "PPPPq"
-MATRIX = Struct("Matrix", _FILE, indptr="P", indices="P", data="P", diagonal="P", n="q")
+MATRIX = Struct("Matrix", "multigrid/row_teams.cuh", indptr="P", indices="P", data="P", diagonal="P", n="q")
 COUPLINGS = Struct(
     "Couplings", _FILE, matrix=MATRIX_FIELD, scales="P", strongest="P", threshold="d", is_signed="q"
 )
 STRONG_GRAPH = Struct("StrongGraph", _FILE, indptr="P", columns="P", degrees="P")
-# The words that the host reads, and the barriers of both cooperative launches.
+# The words that the host reads, and the barriers of both cooperative launches; those of `count_columns`.
 COUNT, BALANCE, BARRIER, SECOND_BARRIER, WORDS = range(5)
+SIZES = 2
 
 
 def aggregate(csr, strength, seed, signed=True):
@@ -55,17 +58,17 @@ def aggregate(csr, strength, seed, signed=True):
 def smoothed_prolongator(csr, strength, numbers, count, signed=True):
     """The CSR arrays of P = (I - W F) T, columns ascending, for the tentative prolongator T of aggregates.
 
-    F is A without its weak couplings, which are added to the diagonal in column order, unless that would leave
-    at most a tenth of it. W is 4/3 divided by the sums of F's rows of magnitudes. Each entry of P is a sum in
-    double precision: the diagonal's term first, then those of the strong couplings in column order.
+    F is A without its weak couplings, which are added to the diagonal in column order, unless that would
+    leave at most a tenth of it. W is 4/3 divided by the sums of the magnitudes of F's rows. Each entry of P
+    is a sum in double precision: the diagonal's term first, then those of strong couplings in column order.
     """
     index = csr.indices.dtype
     if not csr.n:
         return cupy.zeros(1, index), cupy.empty(0, index), cupy.empty(0, csr.data.dtype)
-    words = cupy.zeros(WORDS, np.uint64)
-    graph, _, kept = _strong_graph(csr, strength, signed, words)
-    indptr = _row_pointers(csr, graph, numbers, True, words[COUNT:])
-    entries, most = int(indptr[-1]), int(words[COUNT])  # stall: the size of P
+    words = cupy.zeros(WORDS + SIZES, np.uint64)
+    graph, *_ = _strong_graph(csr, strength, signed, words)
+    indptr = _row_pointers(csr, graph, numbers, True, words[WORDS:])
+    most, entries = words[WORDS:].tolist()  # stall: the size of P
     if most > MOST_TERMS:
         return _merged_terms(csr, graph, numbers)
     indices, data = cupy.empty(entries, index), cupy.empty(entries, csr.data.dtype)
@@ -75,7 +78,10 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True):
 
 
 def l1_weights(csr, factor):
-    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal; sums too small count as 1."""
+    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal.
+
+    Sums whose reciprocals overflow count as 1.
+    """
     weights = cupy.empty(csr.n, csr.data.dtype)
     tiny = float(np.finfo(csr.data.dtype).tiny)
     _launch(csr, "weigh_rows", (_matrix(csr), float(factor), tiny, weights))
@@ -130,18 +136,19 @@ def _join(csr, couplings, graph, seed, words):
     return numbers
 
 
-def _row_pointers(csr, graph, numbers, distinct, most_terms):
+def _row_pointers(csr, graph, numbers, distinct, sizes):
     """Where the rows of the prolongator begin; where their terms do, if they are not `distinct`."""
     counts = cupy.zeros(csr.n + 1, csr.indices.dtype)
-    _launch(csr, "count_columns", (_matrix(csr), graph.indices, numbers, int(distinct), counts, most_terms))
+    _launch(csr, "count_columns", (_matrix(csr), graph.indices, numbers, int(distinct), counts, sizes))
     return cupy.cumsum(counts, dtype=counts.dtype)
 
 
 def _merged_terms(csr, graph, numbers):
     """The prolongator of a matrix with rows of many strong couplings: all terms are sorted and added up."""
     index, wide = csr.indices.dtype, np.dtype(wide_type(csr.data.dtype))
-    begins = _row_pointers(csr, graph, numbers, False, cupy.zeros(1, np.uint64))
-    terms = int(begins[-1])  # stall: how many
+    sizes = cupy.zeros(SIZES, np.uint64)
+    begins = _row_pointers(csr, graph, numbers, False, sizes)
+    _, terms = sizes.tolist()  # stall: how many
     rows, columns = cupy.empty((2, terms), index)
     values = cupy.empty(terms, wide)
     arguments = graph.indices, graph.degrees, numbers, begins, rows, columns, values

@@ -2,12 +2,11 @@
 // Scalars instead of blocks.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
+#include "multigrid/row_teams.cuh"
 
-// Smoothed aggregation: the strong couplings of a matrix, aggregates of unknowns, and the smoothed prolongator.
-// A team of lanes takes a row; sums run in column order, as on the CPU.
-#define TEAM 8
-#define THREADS 128
-#define TEAMS (THREADS / TEAM)
+// Smoothed aggregation: the strong couplings of a matrix, aggregates of unknowns, and the smoothed prolongator. Sums run
+// in column order, as on the CPU.
+
 // Terms of a row of the prolongator that a team merges in shared memory.
 #define MOST_TERMS 128
 
@@ -15,15 +14,6 @@
 #define DAMPING (4.0 / 3.0)
 #define LEAST_SHARE 0.1
 #define DOUBLE_TINY 2.2250738585072014e-308
-#define IS_COMPLEX (sizeof(VALUE) != sizeof(WEIGHT))
-
-struct Matrix {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ data;
-    const VALUE* __restrict__ diagonal;
-    i64 n;
-};
 
 // The couplings of a matrix: the scale of each row, 0 where it has none, and its strongest one. With signs, only
 // entries of the opposite sign of the diagonal couple.
@@ -45,53 +35,6 @@ struct StrongGraph {
 // What the host reads: the count of aggregates, and a hash sum that is 0 if the strong couplings are symmetric; zero at
 // first, as is the grid barrier.
 enum Word { COUNT, BALANCE, BARRIER };
-
-__device__ __forceinline__ double wide_real(VALUE a) { return widened(real_part(a)); }
-__device__ __forceinline__ double wide_imaginary(float) { return 0; }
-__device__ __forceinline__ double wide_imaginary(double) { return 0; }
-__device__ __forceinline__ double wide_imaginary(Complex64 a) { return widened(a.im); }
-__device__ __forceinline__ double wide_imaginary(Complex128 a) { return a.im; }
-__device__ __forceinline__ double wide_magnitude(VALUE a) { return widened(magnitude(a)); }
-
-__device__ __forceinline__ void set_parts(float& a, double re, double) { a = narrowed(re); }
-__device__ __forceinline__ void set_parts(double& a, double re, double) { a = re; }
-__device__ __forceinline__ void set_parts(Complex64& a, double re, double im) { a = {narrowed(re), narrowed(im)}; }
-__device__ __forceinline__ void set_parts(Complex128& a, double re, double im) { a = {re, im}; }
-
-// The lanes of a team: their mask, and votes and shuffles among them.
-struct Team {
-    int lane, shift;
-    u32 mask;
-
-    __device__ __forceinline__ Team()
-        : lane(threadIdx.x % TEAM), shift(threadIdx.x % 32 / TEAM * TEAM), mask(((1u << TEAM) - 1) << shift) {}
-    // The lanes for which `flag` holds, lane 0 in the lowest bit.
-    __device__ __forceinline__ u32 vote(bool flag) const { return (__ballot_sync(mask, flag) & mask) >> shift; }
-    template <typename T>
-    __device__ __forceinline__ T from(T value, int other) const {
-        return __shfl_sync(mask, value, other, TEAM);
-    }
-    // Adds the values of the lanes in `wanted` to a sum, in the order of the lanes; every lane gets the result.
-    __device__ __forceinline__ double add_in_order(double sum, double own, u32 wanted) const {
-#pragma unroll
-        for (int i = 0; i < TEAM; ++i) {
-            const double value = from(own, i);
-            if (wanted >> i & 1) sum += value;
-        }
-        return sum;
-    }
-};
-
-#define EACH_ROW(row, rows)                                                                                      \
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / TEAM, end_of_rows = (rows); row < end_of_rows; \
-         row += (i64)gridDim.x * blockDim.x / TEAM)
-
-// Calls take(slot, valid) for TEAM slots of a row at a time, by all lanes of the team.
-template <typename Take>
-__device__ __forceinline__ void each_slot(const INDEX* __restrict__ indptr, i64 row, const Team& team, Take take) {
-    const i64 end = indptr[row + 1];
-    for (i64 base = indptr[row]; base < end; base += TEAM) take(base + team.lane, base + team.lane < end);
-}
 
 // The magnitude of the diagonal, with its sign, by which a row's couplings are divided. It is 0 for a dominant row, and
 // with signs for one whose diagonal has none; without signs, the row's sum replaces a zero.
@@ -279,9 +222,9 @@ __device__ __forceinline__ FilteredRow filtered_row(const Matrix& A, const int* 
     return {real, imaginary, total >= DOUBLE_TINY ? DAMPING / total : 0.0};
 }
 
-// Calls take(place, slot) for the terms of a row of the prolongator, by the lanes that have one: first the row's own,
-// whose slot is -1, then those of strong couplings in column order. Terms without an aggregate are left out. Returns
-// the number of terms to all lanes.
+// Calls take(place, slot, aggregate) for the terms of a row of the prolongator, by the lanes that have one: first the
+// row's own, whose slot is -1, then those of strong couplings in column order. Terms without an aggregate are left out.
+// Returns the number of terms to all lanes.
 template <typename Take>
 __device__ __forceinline__ int each_term(const Matrix& A, const int* __restrict__ columns,
                                          const INDEX* __restrict__ numbers, i64 row, const Team& team, Take take) {
@@ -297,15 +240,25 @@ __device__ __forceinline__ int each_term(const Matrix& A, const int* __restrict_
     return count;
 }
 
+// Whether no earlier term has the key of term i.
+__device__ __forceinline__ bool is_first(const int* keys, int i) {
+    int j = 0;
+    while (keys[j] != keys[i]) ++j;
+    return j == i;
+}
+
+// What all rows of the prolongator came to: the most terms of one, and all entries; zero at first.
+enum Size { MOST, ENTRIES };
+
 // Counts the columns of each row of the prolongator at place row + 1, or all its terms where `distinct` is 0 or they are
-// more than MOST_TERMS; *most_terms, zero at first, becomes the most terms of a row.
+// more than MOST_TERMS.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count_columns(Matrix A, const int* __restrict__ columns, const INDEX* __restrict__ numbers, i64 distinct,
-                  INDEX* __restrict__ counts, u64* most_terms) {
+                  INDEX* __restrict__ counts, u64* sizes) {
     __shared__ int staged[TEAMS][MOST_TERMS];
     const Team team;
     int* const keys = staged[threadIdx.x / TEAM];
-    u64 most = 0;
+    u64 most = 0, entries = 0;
     EACH_ROW(row, A.n) {
         const int terms = each_term(A, columns, numbers, row, team, [&](int place, i64, int number) {
             if (place < MOST_TERMS) keys[place] = number;
@@ -314,25 +267,30 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         int count = terms;
         if (distinct && terms <= MOST_TERMS) {
             count = 0;
-            for (int i = team.lane; i < terms; i += TEAM) {
-                int j = 0;
-                while (keys[j] != keys[i]) ++j;
-                count += j == i;
-            }
+            for (int i = team.lane; i < terms; i += TEAM) count += is_first(keys, i);
             for (int half = TEAM / 2; half > 0; half /= 2) count += __shfl_xor_sync(team.mask, count, half);
         }
-        if (team.lane == 0) counts[row + 1] = count;
         most = max(most, (u64)terms);
+        if (team.lane == 0) {
+            counts[row + 1] = count;
+            entries += count;
+        }
         __syncwarp(team.mask);
     }
     most = warp_max(most);
-    if (threadIdx.x % 32 == 0) atomicMax(most_terms, most);
+    entries = warp_sum(entries);
+    if (threadIdx.x % 32) return;
+    atomicMax(sizes + MOST, most);
+    atomicAdd(sizes + ENTRIES, entries);
 }
+
+#define NO_HEAD 0x7fffffff
 
 // The terms of a row in shared memory: their aggregates, and the row's entries that they are of.
 struct Terms {
     int keys[MOST_TERMS];
     int slots[MOST_TERMS];  // from the row's first entry; -1 for the row's own term
+    int heads[MOST_TERMS];  // the keys of first terms of aggregates, NO_HEAD for the others
 };
 
 // The value of an aggregate's column: its terms from the first one on, added up in order.
@@ -374,20 +332,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             terms.slots[place] = slot < 0 ? -1 : (int)(slot - begin);
         });
         __syncwarp(team.mask);
+        for (int i = team.lane; i < count; i += TEAM)
+            terms.heads[i] = is_first(terms.keys, i) ? terms.keys[i] : NO_HEAD;
+        __syncwarp(team.mask);
         for (int i = team.lane; i < count; i += TEAM) {
-            const int key = terms.keys[i];
+            const int key = terms.heads[i];
+            if (key == NO_HEAD) continue;
             int lower = 0;
-            bool first = true;
-            for (int j = 0; j < count; ++j) {
-                const int other = terms.keys[j];
-                if (other == key && j < i) first = false;
-                if (other >= key) continue;
-                // The first of its aggregate: no earlier term has it.
-                int k = 0;
-                while (terms.keys[k] != other) ++k;
-                lower += k == j;
-            }
-            if (!first) continue;
+            for (int j = 0; j < count; ++j) lower += terms.heads[j] < key;
             indices[indptr[row] + lower] = key;
             data[indptr[row] + lower] = column_value(terms, i, count, A.data + begin, filtered);
         }
@@ -409,8 +361,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             const i64 at = begins[row] + place;
             double real = 1.0 - filtered.weight * filtered.real, imaginary = 0.0 - filtered.weight * filtered.imaginary;
             if (slot >= 0) {
-                real = -(filtered.weight * wide_real(A.data[slot]));
-                imaginary = -(filtered.weight * wide_imaginary(A.data[slot]));
+                real = 0.0 - filtered.weight * wide_real(A.data[slot]);
+                imaginary = 0.0 - filtered.weight * wide_imaginary(A.data[slot]);
             }
             rows[at] = (INDEX)row;
             aggregates[at] = number;

@@ -1,0 +1,60 @@
+// Teams of lanes that take a row of a matrix each, and values in double precision.
+#define TEAM 8
+#define THREADS 128
+#define TEAMS (THREADS / TEAM)
+#define IS_COMPLEX (sizeof(VALUE) != sizeof(WEIGHT))
+
+struct Matrix {
+    const INDEX* __restrict__ indptr;
+    const INDEX* __restrict__ indices;
+    const VALUE* __restrict__ data;
+    const VALUE* __restrict__ diagonal;
+    i64 n;
+};
+
+__device__ __forceinline__ double wide_real(VALUE a) { return widened(real_part(a)); }
+__device__ __forceinline__ double wide_imaginary(float) { return 0; }
+__device__ __forceinline__ double wide_imaginary(double) { return 0; }
+__device__ __forceinline__ double wide_imaginary(Complex64 a) { return widened(a.im); }
+__device__ __forceinline__ double wide_imaginary(Complex128 a) { return a.im; }
+__device__ __forceinline__ double wide_magnitude(VALUE a) { return widened(magnitude(a)); }
+
+__device__ __forceinline__ void set_parts(float& a, double re, double) { a = narrowed(re); }
+__device__ __forceinline__ void set_parts(double& a, double re, double) { a = re; }
+__device__ __forceinline__ void set_parts(Complex64& a, double re, double im) { a = {narrowed(re), narrowed(im)}; }
+__device__ __forceinline__ void set_parts(Complex128& a, double re, double im) { a = {re, im}; }
+
+// The lanes of a team: their mask, and votes and shuffles among them.
+struct Team {
+    int lane, shift;
+    u32 mask;
+
+    __device__ __forceinline__ Team()
+        : lane(threadIdx.x % TEAM), shift(threadIdx.x % 32 / TEAM * TEAM), mask(((1u << TEAM) - 1) << shift) {}
+    // The lanes for which `flag` holds, lane 0 in the lowest bit.
+    __device__ __forceinline__ u32 vote(bool flag) const { return (__ballot_sync(mask, flag) & mask) >> shift; }
+    template <typename T>
+    __device__ __forceinline__ T from(T value, int other) const {
+        return __shfl_sync(mask, value, other, TEAM);
+    }
+    // Adds the values of the lanes in `wanted` to a sum, in the order of the lanes; every lane gets the result.
+    __device__ __forceinline__ double add_in_order(double sum, double own, u32 wanted) const {
+#pragma unroll
+        for (int i = 0; i < TEAM; ++i) {
+            const double value = from(own, i);
+            if (wanted >> i & 1) sum += value;
+        }
+        return sum;
+    }
+};
+
+#define EACH_ROW(row, rows)                                                                                      \
+    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / TEAM, end_of_rows = (rows); row < end_of_rows; \
+         row += (i64)gridDim.x * blockDim.x / TEAM)
+
+// Calls take(slot, valid) for TEAM slots of a row at a time, by all lanes of the team.
+template <typename Take>
+__device__ __forceinline__ void each_slot(const INDEX* __restrict__ indptr, i64 row, const Team& team, Take take) {
+    const i64 end = indptr[row + 1];
+    for (i64 base = indptr[row]; base < end; base += TEAM) take(base + team.lane, base + team.lane < end);
+}
