@@ -10,6 +10,8 @@ from ..runtime.sorting import shell_sort
 
 # Parts at most: each has a dense array with a place for every column of the product.
 MOST_PARTS = 16
+# Entries for which there is work space at a time.
+ENTRIES_AT_ONCE = 2**26
 
 
 def multiply(left, right, width):
@@ -18,46 +20,62 @@ def multiply(left, right, width):
     Terms are added in the order of the first matrix's entries. Entries that sum to zero stay stored.
     """
     rows = left[0].size - 1
-    parts = max(1, min(numba.get_num_threads(), MOST_PARTS, rows))
-    starts = np.searchsorted(left[0], np.arange(parts + 1) * left[1].size // parts)
-    starts[0], starts[-1] = 0, rows
-    arrays = tuple(readonly(array) for array in (*left, *right, starts))
+    factors = tuple(readonly(array) for array in (*left, *right))
     counts = np.zeros(rows + 1, np.int64)
-    count_entries(*arrays, width, counts)
-    indptr = np.cumsum(counts)
-    indices, data = np.empty(indptr[-1], left[1].dtype), np.empty(indptr[-1], left[2].dtype)
-    add_entries(*arrays, width, readonly(indptr), indices, data)
-    return indptr.astype(left[1].dtype), indices, data
+    bound_entries(*factors, width, counts)
+    bounds = np.cumsum(counts)
+    cuts = np.searchsorted(bounds, np.arange(0, bounds[-1], ENTRIES_AT_ONCE), side="right") - 1
+    cuts = np.unique(np.r_[0, cuts, rows])
+    pieces = [(left[1][:0], left[2][:0])]
+    for cut in zip(cuts, cuts[1:]):
+        pieces += _rows_of_product(factors, bounds, *cut, width, counts)
+    indices, data = map(np.concatenate, zip(*pieces))
+    return np.cumsum(counts).astype(left[1].dtype), indices, data
 
 
-# The symbolic phase: counts the columns of each row i of the product at place i + 1.
+def _rows_of_product(factors, bounds, first, last, width, counts):
+    """The column indices and values of some rows of the product, in pieces, and the rows' `counts`.
+
+    The numbers of entries are known only afterwards. So each part has space for as many as there can be, of
+    which it uses the first; memory that is not written to costs nothing.
+    """
+    parts = max(1, min(numba.get_num_threads(), MOST_PARTS, last - first))
+    shares = bounds[first] + np.arange(parts + 1) * (bounds[last] - bounds[first]) // parts
+    starts = np.searchsorted(bounds, shares).clip(first, last)
+    starts[0], starts[-1] = first, last
+    places = bounds[starts] - bounds[first]
+    indices, data = np.empty(places[-1], factors[1].dtype), np.empty(places[-1], factors[2].dtype)
+    ends = places[:-1].copy()
+    add_entries(*factors, readonly(starts), width, counts, indices, data, ends)
+    return [(indices[begin:end], data[begin:end]) for begin, end in zip(places, ends)]
+
+
+# Bounds the number of entries of each row i of the product, at place i + 1, by its terms.
 @kernel(parallel=True)
-def count_entries(
-    left_indptr, left_indices, left_data, right_indptr, right_indices, right_data, starts, width, counts
+def bound_entries(
+    left_indptr, left_indices, left_data, right_indptr, right_indices, right_data, width, counts
 ):  # fmt: skip
-    for part in prange(starts.size - 1):
-        met = np.full(width, -1, np.int64)  # the last row in which each column occurred
-        for row in range(starts[part], starts[part + 1]):
-            for slot in range(np.int64(left_indptr[row]), np.int64(left_indptr[row + 1])):
-                middle = np.int64(left_indices[slot])
-                for other in range(np.int64(right_indptr[middle]), np.int64(right_indptr[middle + 1])):
-                    column = right_indices[other]
-                    if met[column] != row:
-                        met[column] = row
-                        counts[row + 1] += 1
+    for row in prange(left_indptr.size - 1):
+        terms = 0
+        for slot in range(np.int64(left_indptr[row]), np.int64(left_indptr[row + 1])):
+            middle = np.int64(left_indices[slot])
+            terms += np.int64(right_indptr[middle + 1]) - np.int64(right_indptr[middle])
+        counts[row + 1] = min(terms, width)
 
 
-# The numeric phase: adds up the terms of each row in a dense accumulator, and sorts its columns.
+# Adds up the terms of each row in a dense accumulator, sorts its columns, and counts them. The rows of a
+# part go to consecutive places from `ends` on, which is moved to their end.
 @kernel(parallel=True)
 def add_entries(
     left_indptr, left_indices, left_data, right_indptr, right_indices, right_data, starts, width,
-    indptr, indices, data,
+    counts, indices, data, ends,
 ):  # fmt: skip
     for part in prange(starts.size - 1):
         # The place of each column in the output; places before the current row's begin are of earlier rows.
         places = np.full(width, -1, np.int64)
+        end = ends[part]
         for row in range(starts[part], starts[part + 1]):
-            begin = end = indptr[row]
+            begin = end
             for slot in range(np.int64(left_indptr[row]), np.int64(left_indptr[row + 1])):
                 middle = np.int64(left_indices[slot])
                 for other in range(np.int64(right_indptr[middle]), np.int64(right_indptr[middle + 1])):
@@ -70,3 +88,5 @@ def add_entries(
                     else:
                         data[places[column]] += term
             shell_sort(indices[begin:end], data[begin:end], end - begin)
+            counts[row + 1] = end - begin
+        ends[part] = end

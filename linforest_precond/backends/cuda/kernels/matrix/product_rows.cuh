@@ -99,7 +99,7 @@ __device__ __forceinline__ Complex times(Complex a, Complex b) {
 // The key of a slot that is free.
 #define EMPTY 0xffffffffu
 
-// Frees the slots of a hash table by `threads` threads; there are at least four times as many, a power of two.
+// Frees the slots of a hash table, a multiple of four, by `threads` threads.
 __device__ __forceinline__ void clear_keys(u32* keys, int slots, int thread, int threads) {
     for (int i = 4 * thread; i < slots; i += 4 * threads) *(uint4*)(keys + i) = make_uint4(EMPTY, EMPTY, EMPTY, EMPTY);
 }
