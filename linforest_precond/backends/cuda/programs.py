@@ -38,6 +38,7 @@ _SEARCHES = _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, PIECE=(best_edges.PIECE,))
 _SCALAR = [{"VALUE": value, "WIDE": wide_type(value), "BLOCK": 1} for value in _VALUES]
 
 PROGRAMS = {
+    "runtime/prefix_sum": _every(INDEX=_INDICES),
     "matrix/entries": _every(VALUE=_VALUES, INDEX=_INDICES),
     "forest/factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4), PIECE=(factor.PIECE,)),
     "matching/locally_dominant": _SEARCHES,

@@ -7,6 +7,7 @@ from linforest_precond.backends.returns import EntryScan
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
+from ..runtime.prefix_sum import add_up
 from .sums import CHUNK, tree_sum_on_device
 
 # The most entries of a column that are sorted by rank when a matrix is transposed.
@@ -98,7 +99,7 @@ def transposed(indptr, indices, data, width=None):
     program = kernels("matrix/transposition", VALUE=value, INDEX=index.type)
     counts, places, longest = cupy.zeros(width + 1, index), cupy.empty(nnz, index), cupy.zeros(1, np.uint64)
     launch(program.count_columns, (indices, nnz, counts, places, longest), items=nnz)
-    begins = cupy.cumsum(counts, dtype=index)
+    begins = add_up(counts)
     if longest.item() > SHORT_COLUMN:  # stall: how columns are sorted
         order = cupy.argsort(indices, kind="stable")
         return begins, rows_of(indptr, nnz)[order], None if data is None else data[order]

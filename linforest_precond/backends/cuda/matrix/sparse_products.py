@@ -5,6 +5,7 @@ import numpy as np
 from ..runtime.launch import BLOCK, launch, launch_blocks, resident_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
+from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 from .entries import lanes_for
 
@@ -70,7 +71,7 @@ class _Phases:
         counts = cupy.zeros(self.rows + 1, self.index)
         for kind, rows, listed in self._lists(histogram, tallies[0]):
             self._count_rows(kind, rows, listed, (counts, self.classes, tallies[1]))
-        return cupy.cumsum(counts, dtype=self.index)
+        return add_up(counts)
 
     def add(self, tally, indptr):
         """The numeric phase: the column indices and values of the product."""

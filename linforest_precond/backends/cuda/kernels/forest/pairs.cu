@@ -1,5 +1,6 @@
 #include "runtime/common.cuh"
 #include "runtime/bitonic_sort.cuh"
+#include "runtime/look_back.cuh"
 #include "matrix/row_merging.cuh"
 
 // A pair is two vertices, or a lone one and a ghost, which is written NO_VERTEX. Values are weights: VALUE is real.

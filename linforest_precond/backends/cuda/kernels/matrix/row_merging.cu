@@ -1,5 +1,6 @@
 #include "runtime/common.cuh"
 #include "runtime/bitonic_sort.cuh"
+#include "runtime/look_back.cuh"
 #include "matrix/row_merging.cuh"
 
 // The Galerkin product of aggregates: a coarse row is the sum of its members' rows, with the columns renumbered.
