@@ -343,6 +343,17 @@ class GalerkinModule(Protocol):
     def mirror_upper(self, indptr: Array, indices: Array, data: Array) -> None: ...
 
 
+class NodeGraphModule(Protocol):
+    def node_matrix(self, indptr: Array, indices: Array, data: Array, block_size: int) -> CSRArrays: ...
+
+
+class TentativeModule(Protocol):
+    def tentative_prolongator(
+        self, node_numbers: Array, count: int, block_size: int, B: Array
+    ) -> tuple[CSRArrays, Array]: ...
+    def add_tentative(self, tentative: CSRArrays, weights: Array, product: CSRArrays) -> bool: ...
+
+
 class PathInterpolationModule(Protocol):
     def interpolate(
         self, neighbors: Array, positions: Array, sizes: Array, groups: Array, count: int
@@ -379,7 +390,9 @@ class MultigridRoom(Protocol):
     dense: DenseModule
     strength: StrengthModule
     galerkin: GalerkinModule
+    node_graph: NodeGraphModule
     path_interpolation: PathInterpolationModule
+    tentative: TentativeModule
     transfers: TransfersModule
     vector_ops: VectorOpsModule
 

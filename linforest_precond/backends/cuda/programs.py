@@ -53,6 +53,11 @@ PROGRAMS = {
     "matching/aggregates": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "matrix/row_merging": _every(VALUE=_VALUES, INDEX=_INDICES),
     "multigrid/galerkin": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "multigrid/node_graph": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "multigrid/tentative": [
+        {"VALUE": value, "WIDE": wide_type(value), "INDEX": index}
+        for value, index in itertools.product(_VALUES, _INDICES)
+    ],
     "multigrid/path_interpolation": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "multigrid/transfers": _every(VALUE=_VALUES, INDEX=_INDICES),
     "forest/block_bands": _every(VALUE=_VALUES, INDEX=_INDICES),
