@@ -7,25 +7,35 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 
 import linforest_precond as lf
+from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.near_null_space import (
+    adaptive_candidates,
     chebyshev_steps,
+    coarse_matrix,
+    improved_candidates,
+    prolongator_weights,
     smoothed_tentative,
     tentative,
 )
 
 MOST_COARSE = 100
+# The interval that Chebyshev smoothers of each degree damp, as a share of the largest eigenvalue.
+LOWEST_SHARE = {2: 1 / 4, 3: 1 / 8}
 
 
-def nodes_of(backend, A, block_size):
+def nodes_of(backend, csr, block_size):
     """The matrix of nodes as a SciPy matrix."""
-    csr = as_csr(A)
-    arrays = LevelMatrix(csr).backend.multigrid.node_graph.node_matrix(
-        csr.indptr, csr.indices, csr.data, block_size
-    )
+    node_graph = backend_of(csr.data).multigrid.node_graph
+    return scipy_matrix(backend, node_graph.node_matrix(csr.indptr, csr.indices, csr.data, block_size))
+
+
+def scipy_matrix(backend, arrays, width=None):
     indptr, indices, data = map(backend.host, arrays)
-    return sp.csr_array((data, indices, indptr), shape=(indptr.size - 1,) * 2)
+    return sp.csr_array(
+        (data, indices, indptr), shape=(indptr.size - 1, indptr.size - 1 if width is None else width)
+    )
 
 
 def strong_graph(nodes, theta):
@@ -65,34 +75,39 @@ class Level:
     steps: list
 
 
-def hierarchy(backend, A, B, block_size, *, theta=0.25, degree=2, most_coarse=MOST_COARSE):
+def hierarchy(backend, A, B, block_size, *, thetas=(0.4,), degree=3):
     """Levels until few unknowns are left or coarsening stalls, and the inverse of the last matrix."""
-    levels = []
-    while A.shape[0] > most_coarse:
-        numbers, count = aggregate(nodes_of(backend, backend.csr(A), block_size), theta)
-        if count == 0 or count * B.shape[1] > 0.8 * A.shape[0]:
+    levels, matrix, B = [], LevelMatrix(as_csr(backend.csr(A))), backend.array(B)
+    while matrix.n > MOST_COARSE:
+        k, csr = B.shape[1], matrix.csr
+        A = scipy_matrix(backend, (csr.indptr, csr.indices, csr.data))
+        # Of single unknowns, only couplings of the opposite sign of the diagonal count.
+        nodes = A if block_size == 1 else nodes_of(backend, csr, block_size)
+        found = (aggregate(nodes, theta) for theta in thetas)
+        numbers, count = next((each for each in found if 0 < each[1] * k <= 0.75 * matrix.n), (None, 0))
+        if not count:
             break
-        matrix = LevelMatrix(as_csr(backend.csr(A)))
-        tentative_P, B_coarse = tentative(backend.array(numbers), count, block_size, backend.array(B))
-        P = on_host(backend, smoothed_tentative(matrix.csr, tentative_P, matrix.damped_jacobi))
-        steps = chebyshev_steps(matrix.largest_eigenvalue, 1 / 4, degree)
-        levels.append(Level(A, P, backend.host(matrix.inverse_diagonal), steps))
-        A, B, block_size = coarse_matrix(A, P), backend.host(B_coarse), B.shape[1]
-    return levels, np.linalg.pinv(A.toarray(), hermitian=True)
+        P, B = tentative(backend.array(numbers), count, block_size, B)
+        P = smoothed_tentative(csr, P, prolongator_weights(matrix))
+        steps = chebyshev_steps(matrix.largest_eigenvalue, LOWEST_SHARE[degree], degree)
+        host_P = scipy_matrix(backend, P.arrays, P.width)
+        levels.append(Level(A, host_P, backend.host(matrix.inverse_diagonal), steps))
+        matrix, block_size = coarse_matrix(matrix, P, B), k
+    last = scipy_matrix(backend, (matrix.csr.indptr, matrix.csr.indices, matrix.csr.data))
+    return levels, np.linalg.pinv(last.toarray(), hermitian=True)
 
 
-def on_host(backend, P):
-    indptr, indices, data = map(backend.host, P.arrays)
-    return sp.csr_array((data, indices, indptr), shape=(P.n, P.width))
+def adaptive_hierarchy(backend, A, k, block_size, **options):
+    """A hierarchy of candidates that a first hierarchy has improved."""
+    matrix = LevelMatrix(as_csr(backend.csr(A)))
+    B = adaptive_candidates(matrix, k, seed=0)
+    levels, inverse = hierarchy(backend, A, B, block_size, **options)
 
+    def cycle(r, z):
+        columns = [v_cycle(levels, inverse, column) for column in backend.host(r).T]
+        z[...] = backend.array(np.stack(columns, axis=1))
 
-def coarse_matrix(A, P):
-    """R A P, with a unit diagonal in the rows of dropped candidates, and Hermitian."""
-    coarse = P.T.conj() @ A @ P
-    coarse = sp.csr_array((coarse + coarse.T.conj()) / 2)
-    coarse = sp.csr_array(coarse + sp.diags_array((coarse.diagonal() == 0).astype(A.dtype)))
-    coarse.sort_indices()
-    return coarse
+    return hierarchy(backend, A, improved_candidates(matrix, B, cycle), block_size, **options)
 
 
 def smooth(level, b, x):

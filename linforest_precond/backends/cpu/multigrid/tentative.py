@@ -19,9 +19,9 @@ RANK_TOLERANCE = 1e-10
 def tentative_prolongator(node_numbers, count, block_size, B):
     """The CSR arrays of the tentative prolongator P, and the candidates on the coarse level: B = P coarse B.
 
-    Takes each node's aggregate, -1 for none, and the candidates (n, k). Node v has the rows v b to v b + b - 1
-    and aggregate i the columns i k to i k + k - 1, orthonormal by modified Gram-Schmidt, twice, in double
-    precision. Columns that depend on those before them are zeros in P, and their rows in the coarse
+    Takes each node's aggregate, -1 for none, and the candidates (n, k). Node v has the rows v b to
+    v b + b - 1, aggregate i the columns i k to i k + k - 1, orthonormal by modified Gram-Schmidt, twice, in
+    double precision. Columns that depend on those before them are zeros in P, and their rows in the coarse
     candidates too.
     """
     n, k = B.shape
@@ -39,9 +39,18 @@ def tentative_prolongator(node_numbers, count, block_size, B):
 
 
 def add_tentative(tentative, weights, product):
-    """P - diag(weights) A P in place of the product A P; returns whether all entries of P had a place there."""
+    """P - diag(weights) A P in place of the product A P; returns whether its pattern contains that of P."""
     arrays = (*tentative, weights, product[0], product[1])
     return bool(subtract_product(*map(readonly, arrays), product[2]))
+
+
+def fill_dropped(coarse, indptr, indices, data):
+    """Fill the zeros on the diagonal of a coarse matrix, in place, where a candidate was dropped.
+
+    The row and the column of such an unknown are zeros: any number on the diagonal will do. It gets the
+    largest one of its node, so that the norms of blocks keep their size.
+    """
+    fill_diagonal(*map(readonly, (coarse, indptr, indices)), data)
 
 
 @helper
@@ -106,3 +115,18 @@ def subtract_product(indptr, indices, values, weights, product_indptr, product_i
             elif values[slot] != 0:
                 missing += 1
     return missing == 0
+
+
+@kernel(parallel=True)
+def fill_diagonal(coarse, indptr, indices, data):
+    k = coarse.shape[1]
+    for node in prange(coarse.shape[0] // k):
+        largest = 0.0
+        for row in range(node * k, node * k + k):
+            slot = find_slot(indptr, indices, row, row)
+            if slot >= 0:
+                largest = max(largest, abs(np.float64(data[slot].real)))
+        for row in range(node * k, node * k + k):
+            slot = find_slot(indptr, indices, row, row)
+            if slot >= 0 and coarse[row, row - node * k] == 0:
+                data[slot] = largest if largest > 0.0 else 1.0

@@ -21,9 +21,9 @@ AGGREGATES = Struct(
 def tentative_prolongator(node_numbers, count, block_size, B):
     """The CSR arrays of the tentative prolongator P, and the candidates on the coarse level: B = P coarse B.
 
-    Takes each node's aggregate, -1 for none, and the candidates (n, k). Node v has the rows v b to v b + b - 1
-    and aggregate i the columns i k to i k + k - 1, orthonormal by modified Gram-Schmidt, twice, in double
-    precision. Columns that depend on those before them are zeros in P, and their rows in the coarse
+    Takes each node's aggregate, -1 for none, and the candidates (n, k). Node v has the rows v b to
+    v b + b - 1, aggregate i the columns i k to i k + k - 1, orthonormal by modified Gram-Schmidt, twice, in
+    double precision. Columns that depend on those before them are zeros in P, and their rows in the coarse
     candidates too.
     """
     (n, k), index, nodes = B.shape, node_numbers.dtype, node_numbers.size
@@ -42,11 +42,22 @@ def tentative_prolongator(node_numbers, count, block_size, B):
 
 
 def add_tentative(tentative, weights, product):
-    """P - diag(weights) A P in place of the product A P; returns whether all entries of P had a place there."""
+    """P - diag(weights) A P in place of the product A P; returns whether its pattern contains that of P."""
     program, missing = _program(tentative[2].dtype, tentative[1].dtype), cupy.zeros(1, np.uint32)
     rows = tentative[0].size - 1
     launch(program.subtract_product, (*tentative, weights, rows, *product, missing), items=8 * rows)
     return not missing.item()  # stall: entries that need room
+
+
+def fill_dropped(coarse, indptr, indices, data):
+    """Fill the zeros on the diagonal of a coarse matrix, in place, where a candidate was dropped.
+
+    The row and the column of such an unknown are zeros: any number on the diagonal will do. It gets the
+    largest one of its node, so that the norms of blocks keep their size.
+    """
+    program, k = _program(data.dtype, indices.dtype), coarse.shape[1]
+    nodes = coarse.shape[0] // k
+    launch(program.fill_diagonal, (coarse, nodes, k, indptr, indices, data), items=nodes)
 
 
 def _program(dtype, index):

@@ -116,3 +116,22 @@ extern "C" __global__ void subtract_product(const INDEX* __restrict__ indptr, co
                 *missing = 1;
     }
 }
+
+// The diagonal of a coarse matrix where a candidate was dropped: the largest one of its node; a thread per node.
+extern "C" __global__ void fill_diagonal(const VALUE* __restrict__ coarse, i64 nodes, i64 k,
+                                         const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                         VALUE* __restrict__ data) {
+    for (i64 node = (i64)blockIdx.x * blockDim.x + threadIdx.x; node < nodes; node += (i64)gridDim.x * blockDim.x) {
+        double largest = 0.0;
+        for (i64 row = node * k; row < node * k + k; ++row) {
+            const VALUE own = stored_value(indptr, indices, data, (INDEX)row, (INDEX)row);
+            largest = fmax(largest, fabs(widened(real_part(own))));
+        }
+        if (largest == 0.0) largest = 1.0;
+        for (i64 row = node * k; row < node * k + k; ++row) {
+            if (!(coarse[row * k + row - node * k] == VALUE{})) continue;
+            const i64 slot = find_column(indices, (i64)indptr[row], (i64)indptr[row + 1], (INDEX)row);
+            if (slot >= 0) set_real(data[slot], (WEIGHT)largest);
+        }
+    }
+}
