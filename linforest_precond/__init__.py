@@ -18,6 +18,7 @@ from linforest_precond.precond.jacobi import jacobi as jacobi
 from linforest_precond.precond.memory import memory_estimate as memory_estimate
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy as Hierarchy
 from linforest_precond.precond.multigrid.multilevel import multilevel as multilevel
+from linforest_precond.precond.multigrid.rigid_body_modes import rigid_body_modes as rigid_body_modes
 from linforest_precond.precond.operators import Preconditioner as Preconditioner
 from linforest_precond.precond.schema import PreconditionerFileError as PreconditionerFileError
 from linforest_precond.precond.storage import load_preconditioner as load_preconditioner

@@ -6,6 +6,7 @@ from .describe import Description as Description
 from .describe import describe as describe
 from .diffusion import anisotropic_diffusion as anisotropic_diffusion
 from .diffusion import convection_diffusion as convection_diffusion
+from .elastic import elasticity as elasticity
 from .errors import MatrixNotAvailable as MatrixNotAvailable
 from .errors import MatrixOffline as MatrixOffline
 from .errors import UnknownMatrix as UnknownMatrix
@@ -34,6 +35,7 @@ __all__ = [
     "convection_diffusion",
     "delaunay",
     "describe",
+    "elasticity",
     "load",
     "poisson",
     "random_geometric",

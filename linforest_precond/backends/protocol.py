@@ -346,6 +346,18 @@ class GalerkinModule(Protocol):
     def mirror_upper(self, indptr: Array, indices: Array, data: Array) -> None: ...
 
 
+class NodeGraphModule(Protocol):
+    def node_matrix(self, indptr: Array, indices: Array, data: Array, block_size: int) -> CSRArrays: ...
+
+
+class TentativeModule(Protocol):
+    def tentative_prolongator(
+        self, node_numbers: Array, count: int, block_size: int, B: Array
+    ) -> tuple[CSRArrays, Array]: ...
+    def add_tentative(self, tentative: CSRArrays, weights: Array, product: CSRArrays) -> bool: ...
+    def fill_dropped(self, coarse: Array, indptr: Array, indices: Array, data: Array) -> None: ...
+
+
 class PathInterpolationModule(Protocol):
     def interpolate(
         self, neighbors: Array, positions: Array, sizes: Array, groups: Array, count: int
@@ -395,8 +407,13 @@ class MultigridRoom(Protocol):
     dense: DenseModule
     strength: StrengthModule
     galerkin: GalerkinModule
+    node_graph: NodeGraphModule
     path_interpolation: PathInterpolationModule
+<<<<<<< HEAD
     smoothed_aggregation: SmoothedAggregationModule
+=======
+    tentative: TentativeModule
+>>>>>>> wt-nullspace
     transfers: TransfersModule
     vector_ops: VectorOpsModule
 

@@ -56,6 +56,11 @@ PROGRAMS = {
     "matrix/sparse_products": _every(VALUE=_VALUES, INDEX=_INDICES),
     "matrix/transposition": _every(VALUE=_VALUES, INDEX=_INDICES),
     "multigrid/galerkin": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "multigrid/node_graph": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "multigrid/tentative": [
+        {"VALUE": value, "WIDE": wide_type(value), "INDEX": index}
+        for value, index in itertools.product(_VALUES, _INDICES)
+    ],
     "multigrid/path_interpolation": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "multigrid/smoothed_aggregation": _every(VALUE=_VALUES, INDEX=_INDICES),
     "multigrid/transfers": _every(VALUE=_VALUES, INDEX=_INDICES),

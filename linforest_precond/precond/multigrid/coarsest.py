@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,10 +40,14 @@ class Coarsest:
         xp = backend.xp
         if not csr.n:
             return cls(xp.zeros((0, 0), stored), 0)
-        dense = backend.multigrid.dense.dense_matrix(csr)
+        # The square roots of an inversion are scaled exactly with the matrix by even powers of two only.
+        half = csr.exponent is not None and csr.exponent % 2 == 1
+        scaled = replace(csr, data=csr.data / 2) if half else csr
+        dense = backend.multigrid.dense.dense_matrix(scaled)
         inverse = backend.multigrid.dense.definite_inverse(dense, stored) if hermitian else None
         if inverse is not None:
-            return cls(inverse, csr.n)
+            return cls(inverse / 2 if half else inverse, csr.n)
+        dense = backend.multigrid.dense.dense_matrix(csr) if half else dense
         inverse, rank = _pseudo_inverse(dense, hermitian, np.finfo(csr.data.dtype).eps, xp)
         return cls(xp.ascontiguousarray(stored_array(inverse, stored)), rank)
 

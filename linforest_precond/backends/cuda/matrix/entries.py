@@ -98,7 +98,7 @@ def transposed(indptr, indices, data, width=None):
     value = np.float64 if data is None else data.dtype.type
     program = kernels("matrix/transposition", VALUE=value, INDEX=index.type)
     counts, places, longest = cupy.zeros(width + 1, index), cupy.empty(nnz, index), cupy.zeros(1, np.uint64)
-    launch(program.count_columns, (indices, nnz, counts, places, longest), items=nnz)
+    launch(program.count_column_entries, (indices, nnz, counts, places, longest), items=nnz)
     begins = add_up(counts)
     if longest.item() > SHORT_COLUMN:  # stall: how columns are sorted
         order = cupy.argsort(indices, kind="stable")

@@ -5,8 +5,8 @@
 
 // Counts the entries of each column, shifted by one place for the scan that gives the row pointers of the transpose.
 // The count before an entry is its place among those of its column. Finds the longest column.
-extern "C" __global__ void count_columns(const INDEX* __restrict__ indices, i64 entries, INDEX* __restrict__ counts,
-                                         INDEX* __restrict__ places, u64* longest) {
+extern "C" __global__ void count_column_entries(const INDEX* __restrict__ indices, i64 entries,
+                                                INDEX* __restrict__ counts, INDEX* __restrict__ places, u64* longest) {
     i64 most = 0;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
         // Two's complement: unsigned addition serves signed counts.

@@ -1,0 +1,27 @@
+"""The matrix of nodes: one entry for each b x b block of a matrix with b unknowns per node."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+
+def node_matrix(indptr, indices, data, block_size):
+    """The CSR arrays of the matrix of Frobenius norms of the b x b blocks, in double precision.
+
+    Off-diagonal norms are negative: strength of connection takes couplings of the opposite sign of the
+    diagonal. Squares are summed along each row of a block, then the sums of the rows; columns ascend.
+    A block has at most 32 rows.
+    """
+    nodes, index = (indptr.size - 1) // block_size, indices.dtype
+    program = kernels("multigrid/node_graph", VALUE=data.dtype.type, INDEX=index.type)
+    width = 1 << (block_size - 1).bit_length()  # lanes of a node: one per row
+    shape = nodes, np.int32(block_size), np.int32(width)
+    counts = cupy.zeros(nodes + 1, index)
+    launch(program.count_blocks, (indptr, indices, *shape, counts[1:]), items=nodes * width)
+    starts = cupy.cumsum(counts, dtype=index)
+    blocks = int(starts[-1])  # stall: how many
+    columns, norms = cupy.empty(blocks, index), cupy.empty(blocks, np.float64)
+    launch(program.find_norms, (indptr, indices, data, *shape, starts, columns, norms), items=nodes * width)
+    return starts, columns, norms

@@ -1,0 +1,64 @@
+"""Tentative prolongators of near-null space candidates: a thin QR factorization on each aggregate.
+
+Section 3 of Vanek, Mandel & Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order
+elliptic problems" (1996), doi:10.1007/BF02238511.
+"""
+
+import numpy as np
+
+from ..matching.aggregates import members_of
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels, wide_type
+from ..runtime.structs import Struct
+
+# The struct in tentative.cu.
+AGGREGATES = Struct(
+    "Aggregates", "multigrid/tentative.cu", starts="P", members="P", count="q", block_size="q"
+)
+
+
+def tentative_prolongator(node_numbers, count, block_size, B):
+    """The CSR arrays of the tentative prolongator P, and the candidates on the coarse level: B = P coarse B.
+
+    Takes each node's aggregate, -1 for none, and the candidates (n, k). Node v has the rows v b to
+    v b + b - 1, aggregate i the columns i k to i k + k - 1, orthonormal by modified Gram-Schmidt, twice, in
+    double precision. Columns that depend on those before them are zeros in P, and their rows in the coarse
+    candidates too.
+    """
+    (n, k), index, nodes = B.shape, node_numbers.dtype, node_numbers.size
+    program, aggregated = _program(B.dtype, index), node_numbers >= 0
+    starts, members = members_of(cupy.where(aggregated, node_numbers, index.type(count)), count + 1)
+    indptr, before = cupy.empty(n + 1, index), cupy.cumsum(aggregated, dtype=index)
+    launch(program.point_to_rows, (node_numbers, before, nodes, block_size, k, indptr), items=n + 1)
+    entries = int(indptr[-1])  # stall: nodes without an aggregate have empty rows
+    wide = wide_type(B.dtype)
+    work, coarse = cupy.empty(entries, wide), cupy.zeros((count * k, k), wide)
+    indices, data = cupy.empty(entries, index), cupy.empty(entries, B.dtype)
+    aggregates = AGGREGATES(starts=starts, members=members, count=count, block_size=block_size)
+    arguments = aggregates, indptr, cupy.ascontiguousarray(B), np.int32(k), work, coarse, indices, data
+    launch(program.orthonormalize, arguments, items=32 * count)
+    return (indptr, indices, data), coarse.astype(B.dtype, copy=False)
+
+
+def add_tentative(tentative, weights, product):
+    """P - diag(weights) A P in place of the product A P; returns whether its pattern contains that of P."""
+    program, missing = _program(tentative[2].dtype, tentative[1].dtype), cupy.zeros(1, np.uint32)
+    rows = tentative[0].size - 1
+    launch(program.subtract_product, (*tentative, weights, rows, *product, missing), items=8 * rows)
+    return not missing.item()  # stall: entries that need room
+
+
+def fill_dropped(coarse, indptr, indices, data):
+    """Fill the zeros on the diagonal of a coarse matrix, in place, where a candidate was dropped.
+
+    The row and the column of such an unknown are zeros: any number on the diagonal will do. It gets the
+    largest one of its node, so that the norms of blocks keep their size.
+    """
+    program, k = _program(data.dtype, indices.dtype), coarse.shape[1]
+    nodes = coarse.shape[0] // k
+    launch(program.fill_diagonal, (coarse, nodes, k, indptr, indices, data), items=nodes)
+
+
+def _program(dtype, index):
+    return kernels("multigrid/tentative", VALUE=dtype.type, WIDE=wide_type(dtype), INDEX=index.type)

@@ -1,0 +1,165 @@
+"""Smoothed aggregation for near-null spaces: prolongators of candidates, and adaptive candidates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+from linforest_precond.precond.multigrid.eigenvalue_estimates import SAFETY, ApplyInto
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.multigrid.prolongation import (
+    RectangularCSR,
+    adjoint,
+    galerkin_product,
+    product,
+)
+from linforest_precond.records import CSR
+
+# Candidates, and unknowns per node, at most: the lanes of a warp.
+MOST_CANDIDATES = 32
+# Steps of the Chebyshev iteration that smooths candidates, and the lower end of the interval that it damps,
+# as a share of the largest eigenvalue. After more steps, only the modes of the softest parts of a body are
+# left, which vanish elsewhere.
+SWEEPS = 20
+LOWEST_SHARE = 1 / 20
+# Steps of conjugate gradients that improve candidates.
+STEPS = 5
+
+
+def tentative(node_numbers: Array, count: int, block_size: int, B: Array) -> tuple[RectangularCSR, Array]:
+    """The tentative prolongator of aggregates of nodes with the candidates B, and B on the next level."""
+    backend = backend_of(B)
+    arrays, coarse = backend.multigrid.tentative.tentative_prolongator(node_numbers, count, block_size, B)
+    return RectangularCSR(*arrays, count * B.shape[1]), coarse
+
+
+def prolongator_weights(matrix: LevelMatrix) -> Array:
+    """The weights of the step that smooths a prolongator.
+
+    The largest eigenvalue counts without its safety factor: a step that is too long does no harm here, one
+    that is too short costs iterations.
+    """
+    weights: Array = SAFETY * matrix.damped_jacobi
+    return weights
+
+
+def smoothed_tentative(csr: CSR, P: RectangularCSR, weights: Array) -> RectangularCSR:
+    """(I - diag(weights) A) P.
+
+    A is not filtered: lumping weak entries onto the diagonal keeps constants only, no other candidates.
+    """
+    A = RectangularCSR(csr.indptr, csr.indices, csr.data, csr.n)
+    smoothed = product(A, P)
+    tentative = backend_of(P.data).multigrid.tentative
+    weights = weights.astype(P.data.dtype, copy=False)
+    if tentative.add_tentative(P.arrays, weights, smoothed.arrays):
+        return smoothed
+    return _sum(P, product(A, P), weights)
+
+
+def coarse_matrix(fine: LevelMatrix, P: RectangularCSR, B: Array) -> LevelMatrix:
+    """The Galerkin product R A P; B are the candidates on the coarse level."""
+    arrays = galerkin_product(adjoint(P), fine.csr, P)
+    fine.backend.multigrid.tentative.fill_dropped(B, *arrays)
+    return fine.galerkin(*arrays)
+
+
+def _sum(P: RectangularCSR, step: RectangularCSR, weights: Array) -> RectangularCSR:
+    """P - diag(weights) step, where the pattern of the step lacks entries of P."""
+    backend = backend_of(P.data)
+    xp, entries = backend.xp, backend.matrix.entries
+    rows = [entries.rows_of(each.indptr, each.indices.size) for each in (P, step)]
+    indptr, indices, data = entries.canonical(
+        xp.concatenate(rows),
+        xp.concatenate([P.indices, step.indices]),
+        xp.concatenate([P.data, -weights[rows[1]] * step.data]),
+        max(P.n, P.width),
+        P.indices.dtype,
+    )
+    return RectangularCSR(indptr[: P.n + 1].copy(), indices, data, P.width)
+
+
+def adaptive_candidates(matrix: LevelMatrix, k: int, seed: int, sweeps: int = SWEEPS) -> Array:
+    """Orthonormal near-null space candidates (n, k): pseudorandom vectors, smoothed by `sweeps` steps.
+
+    The first stage of Brezina, Falgout, MacLachlan, Manteuffel, McCormick & Ruge, "Adaptive smoothed
+    aggregation (alpha SA) multigrid" (2005), doi:10.1137/050626272, with a Chebyshev iteration for A x = 0.
+    """
+    xp, ops, csr = matrix.backend.xp, matrix.backend.multigrid.vector_ops, matrix.csr
+    scale = xp.sqrt(abs(matrix.inverse_diagonal))
+    x = (pseudorandom_vectors(csr.n, k, seed, xp) * scale[:, None]).astype(csr.data.dtype)
+    b, y = xp.zeros_like(x), xp.zeros_like(x)
+    prepared = ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+    for momentum, factor in chebyshev_steps(matrix.largest_eigenvalue, LOWEST_SHARE, sweeps):
+        ops.relax(prepared, matrix.inverse_diagonal, b, x, y, momentum, factor)
+        x, y = y, x
+    return orthonormal(x, scale, xp)
+
+
+def improved_candidates(matrix: LevelMatrix, B: Array, cycle: ApplyInto, steps: int = STEPS) -> Array:
+    """Candidates after a step of inverse iteration, D^-1 A x = B, by preconditioned conjugate gradients.
+
+    ``cycle(r, z)`` is a V-cycle of the hierarchy that B gave, A Hermitian positive definite. All columns
+    iterate at once, and no number is read back.
+    """
+    xp, ops, csr = matrix.backend.xp, matrix.backend.multigrid.vector_ops, matrix.csr
+    prepared = ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+    r = B / matrix.inverse_diagonal[:, None]
+    x, z, q = xp.zeros_like(r), xp.empty_like(r), xp.empty_like(r)
+    cycle(r, z)
+    p, rho = z.copy(), _dots(r, z)
+    for _ in range(steps):
+        ops.multiply(prepared, p, q)
+        alpha = _ratios(rho, _dots(p, q), xp)
+        x, r = x + alpha * p, r - alpha * q
+        cycle(r, z)
+        previous, rho = rho, _dots(r, z)
+        p = z + _ratios(rho, previous, xp) * p
+    return orthonormal(x, xp.sqrt(abs(matrix.inverse_diagonal)), xp)
+
+
+def _dots(u: Array, v: Array) -> Array:
+    """The real parts of the columns' inner products."""
+    products: Array = (u.conj() * v).real.sum(axis=0)
+    return products
+
+
+def _ratios(numbers: Array, divisors: Array, xp: Any) -> Array:
+    """0 where a column has converged."""
+    positive = divisors > 0
+    ratios: Array = xp.where(positive, numbers / xp.where(positive, divisors, 1), 0)
+    return ratios
+
+
+def orthonormal(x: Array, scale: Array, xp: Any) -> Array:
+    """A basis of the columns of x, orthonormal in the inner product of the diagonal, 1 / scale^2."""
+    wide = np.result_type(x.dtype, np.float64)
+    basis, _ = xp.linalg.qr(x.astype(wide) / scale[:, None])
+    return xp.ascontiguousarray((basis * scale[:, None]).astype(x.dtype))
+
+
+def pseudorandom_vectors(n: int, k: int, seed: int, xp: Any) -> Array:
+    """(n, k) numbers between -1/2 and 1/2 by the finalizer of splitmix64, the same on every device."""
+    bits = xp.arange(1, n * k + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    bits += np.uint64(seed % 2**64)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((bits >> np.uint64(11)).astype(np.float64) / 2.0**53 - 0.5).reshape(n, k)
+
+
+def chebyshev_steps(largest: float, lowest_share: float, degree: int) -> list[tuple[float, float]]:
+    """Momentum and factor of each step of the Chebyshev iteration on [lowest_share largest, largest].
+
+    Algorithm 12.1 of Saad, "Iterative methods for sparse linear systems" (2003).
+    """
+    lowest = lowest_share * largest
+    center, half_width = (largest + lowest) / 2, (largest - lowest) / 2
+    steps, rho = [(0.0, 1 / center)], half_width / center
+    for _ in range(degree - 1):
+        new = 1 / (2 * center / half_width - rho)
+        steps.append((new * rho, 2 * new / half_width))
+        rho = new
+    return steps
