@@ -409,11 +409,8 @@ class MultigridRoom(Protocol):
     galerkin: GalerkinModule
     node_graph: NodeGraphModule
     path_interpolation: PathInterpolationModule
-<<<<<<< HEAD
     smoothed_aggregation: SmoothedAggregationModule
-=======
     tentative: TentativeModule
->>>>>>> wt-nullspace
     transfers: TransfersModule
     vector_ops: VectorOpsModule
 
