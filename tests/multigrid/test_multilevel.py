@@ -123,7 +123,7 @@ class TestLevels:
             ml = lf.multilevel(backend.csr(A), max_coarse=10)
             sizes = [level.A.shape[0] for level in ml.levels]
             assert not ml.stalled and sizes[-1] <= 10
-            assert all(coarse < 0.4 * fine for fine, coarse in zip(sizes, sizes[1:]))
+            assert all(coarse < 0.5 * fine for fine, coarse in zip(sizes, sizes[1:]))
 
     def test_weak_couplings_pair_nothing(self, backend):
         A = lf.matrices.anisotropic_diffusion((16, 16), theta=0, epsilon=1e-3, scheme="differences")

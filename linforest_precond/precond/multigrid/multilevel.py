@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import DType, MatrixLike
+from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small, is_stalled
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy
@@ -22,6 +22,8 @@ from linforest_precond.precond.stored import stored_dtype
 from linforest_precond.records import CSR
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
+# Aggregates by couplings of one sign are many if they exceed this share of the unknowns.
+MOST_SIGNED = 0.5
 # Smaller matrices are kept in double precision: their cycles are bound by latency.
 LEAST_NARROW = 2**16
 # Diagonals that differ by more are kept in double precision, too.
@@ -190,18 +192,28 @@ def coarsen_level(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[Grid
             return found
     aggregates = aggregate_pairwise(matrix, options.matchings, *connection)
     if options.smooth_prolongation and not is_stalled(matrix.n, aggregates.count):
-        smoothed = Interpolation.smoothed_from(aggregates, matrix)
+        smoothed = Interpolation.smoothed_from(aggregates, aggregates.smoothed(matrix))
         return smoothed, smoothed.coarse_matrix(matrix)
     return aggregates, aggregates.coarse_matrix(matrix)
 
 
 def smoothed_aggregation(matrix: LevelMatrix, options: MultilevelOptions) -> Interpolation | None:
-    """The smoothed prolongator of aggregates around roots; None where too few unknowns are coupled strongly.
+    """The smoothed prolongator of aggregates around roots; None where too few unknowns are coupled."""
+    aggregates, strong = root_aggregates(matrix, options)
+    if is_stalled(matrix.n, aggregates.count):
+        return None
+    return Interpolation.smoothed_from(aggregates, aggregates.smoothed(matrix, strong))
 
-    Couplings of both signs count where those of the opposite sign of the diagonal are too few.
+
+def root_aggregates(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[RootAggregates, Array]:
+    """The aggregates by couplings of the opposite sign of the diagonal, and the strong couplings.
+
+    Where these aggregates are many, those by couplings of any sign are taken, if they are fewer.
     """
-    for signed in (True, False)[options.weights == "magnitude" :]:
-        aggregates = RootAggregates.of(matrix, options.strength, options.seed, signed)
-        if not (is_stalled(matrix.n, aggregates.count) or aggregates.leaves_too_many_out(matrix)):
-            return Interpolation.smoothed_from(aggregates, matrix)
-    return None
+    connection = matrix, options.strength, options.seed
+    if options.weights == "magnitude":
+        return RootAggregates.of(*connection, signed=False)
+    found = RootAggregates.of(*connection, signed=True)
+    if found[0].count <= MOST_SIGNED * matrix.n:
+        return found
+    return min(found, RootAggregates.of(*connection, signed=False), key=lambda each: each[0].count)
