@@ -228,7 +228,7 @@ def test_backends_agree(cuda, dtype):
             csr, functions = functions_of(backend, graphs.with_types(A, dtype, np.int32))
             numbers, count, strong = functions.aggregate(csr, STRENGTH, 0)
             arrays = numbers, *functions.smoothed_prolongator(csr, STRENGTH, numbers, count, strong=strong)
-            arrays = *arrays, functions.l1_weights(csr, 4 / 3)
+            arrays = *arrays, functions.l1_weights(csr, 4 / 3, csr.data.dtype)
             found.append([backend.host(array).tobytes() for array in arrays])
         assert found[0] == found[1]
 
@@ -240,7 +240,7 @@ def test_l1_weights(backend, dtype, index_dtype):
     A.data[A.indptr[5] : A.indptr[7]] = 0
     A.data[A.indptr[9] : A.indptr[10]] = np.finfo(dtype).smallest_subnormal
     csr, functions = functions_of(backend, A)
-    weights = functions.l1_weights(csr, 4 / 3)
+    weights = functions.l1_weights(csr, 4 / 3, csr.data.dtype)
     assert weights.dtype == dtype
     sums = np.array([sum(float(abs(a)) for a in row.values()) for row in Oracle(A, 0.4).rows])
     sums[sums < np.finfo(dtype).tiny] = 1

@@ -97,15 +97,15 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
     return indptr.astype(csr.indices.dtype), indices, data
 
 
-def l1_weights(csr, factor):
-    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal.
+def l1_weights(csr, factor, stored):
+    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal, in the type `stored`.
 
     Sums whose reciprocals overflow count as 1.
     """
     matrix, weights = _entries_of(csr), np.zeros(csr.n, csr.data.dtype)
-    tiny = float(np.finfo(csr.data.dtype).tiny)
+    tiny = float(np.finfo(stored).tiny)
     weigh_rows(matrix[0], matrix[2], matrix[5], float(factor), tiny, _parts_of(weights))
-    return weights
+    return weights.astype(stored, copy=False)
 
 
 def _entries_of(csr):

@@ -90,16 +90,16 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
     return indptr, indices, data
 
 
-def l1_weights(csr, factor):
-    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal.
+def l1_weights(csr, factor, stored):
+    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal, in the type `stored`.
 
     Sums whose reciprocals overflow count as 1.
     """
     weights = cupy.empty(csr.n, csr.data.dtype)
-    tiny = float(np.finfo(csr.data.dtype).tiny)
+    tiny = float(np.finfo(stored).tiny)
     matrix = MATRIX(indptr=csr.indptr, indices=csr.indices, data=csr.data, diagonal=csr.diagonal, n=csr.n)
     _launch(csr, "weigh_rows", (matrix, float(factor), tiny, weights))
-    return weights
+    return weights.astype(stored, copy=False)
 
 
 def _lanes(csr):
