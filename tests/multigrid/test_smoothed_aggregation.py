@@ -1,5 +1,7 @@
 """Aggregates, smoothed prolongators and l1 weights against an oracle in plain Python; invariants."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.cuda.multigrid import smoothed_aggregation as cuda_functions
 from linforest_precond.gate import as_csr
 
 STRENGTH = 0.4
@@ -218,11 +221,12 @@ def test_runs_repeat(backend):
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", graphs.DTYPES)
 def test_backends_agree(cuda, dtype):
-    """On a matrix of many blocks; also where a row is too long for a team of lanes."""
+    """On matrices of many blocks, by teams of each size; also where a row is too long for a team."""
     rotated = lf.matrices.anisotropic_diffusion((300, 280), 0.5, 1e-2)
     leaves = np.arange(1, 5001)
     star = laplacian(0 * leaves, leaves, 1.0 + leaves % 7, 5001)
-    for A in (rotated, lf.matrices.poisson((40, 41, 42)), star):
+    squared = sp.csr_array(lf.matrices.poisson((90, 80))) @ lf.matrices.poisson((90, 80))
+    for A in (rotated, lf.matrices.poisson((40, 41, 42)), squared, star):
         found = []
         for backend in (CPU, cuda):
             csr, functions = functions_of(backend, graphs.with_types(A, dtype, np.int32))
@@ -231,6 +235,23 @@ def test_backends_agree(cuda, dtype):
             arrays = *arrays, functions.l1_weights(csr, 4 / 3, csr.data.dtype)
             found.append([backend.host(array).tobytes() for array in arrays])
         assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("n", "nnz", "longest_row", "lanes"),
+    [
+        (1, 0, 0, 1),
+        (9, 81, 9, 1),
+        (9, 63, 15, 1),
+        (9, 63, 16, 4),
+        (9, 117, 13, 4),
+        (99, 700, 64, 8),
+        (9, 243, 27, 8),
+    ],
+)
+def test_team_merges_the_longest_row(n, nnz, longest_row, lanes):
+    assert cuda_functions._lanes(SimpleNamespace(n=n, nnz=nnz, longest_row=longest_row)) == lanes
+    assert longest_row < cuda_functions.TERMS_PER_LANE * lanes
 
 
 @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))

@@ -3,28 +3,19 @@
 P. Vanek, J. Mandel, M. Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order
 elliptic problems" (Computing 56, 1996, doi:10.1007/BF02238511); roots by MIS(2) as in N. Bell, S. Dalton,
 L. Olson, "Exposing fine-grained parallelism in algebraic multigrid methods" (2012, doi:10.1137/110838844).
-
-Complex values are handled by their real and imaginary parts, so that they share the kernels of real ones.
 """
 
 import numba
 import numpy as np
 from numba import prange
 
-from linforest_precond.backends.returns import StrongGraph
-
 from ..csgraph.independent_set import independent_set
-from ..matrix.entries import magnitudes, modulus, rows_of, symmetrized
+from ..matrix.entries import modulus
 from ..runtime.arrays import readonly
-from ..runtime.hashing import symmetry_hash
 from ..runtime.jit import helper, kernel
 from ..runtime.sorting import shell_sort
+from .strong_couplings import entries_of, parts_of, row_coupling, row_strengths, strong_graph, with_mirrors
 
-# A row is dominant if its diagonal is this many times the sum of its other magnitudes.
-DOMINANCE = 5.0
-# Couplings of a row that are less than `strength` of the largest by rounding errors only are strong in the
-# row, lest the precision decides: coarse matrices of uniform stencils have many ratios of 2/5.
-ROUNDING = 1.0 - 2.0**-12
 # A coupling by which an unknown without strong ones joins a neighbour has this share of its diagonal.
 JOINING_SHARE = 0.25
 # The damping of the prolongator's l1-Jacobi step, and the least share of its diagonal that a row may keep.
@@ -35,7 +26,6 @@ TINY = float(np.finfo(np.float64).tiny)
 # Parts at most: each has a dense array with a place for every aggregate.
 MOST_PARTS = 16
 NO_AGGREGATE = -1
-NO_BITS = np.uint64(0)
 
 
 def aggregate(csr, strength, seed, signed=True):
@@ -52,11 +42,11 @@ def aggregate(csr, strength, seed, signed=True):
 
     The third result is for `smoothed_prolongator`: the least magnitudes of each row's strong couplings.
     """
-    matrix = _entries_of(csr)
-    scales, strongest = _row_strengths(csr, matrix, signed)
-    graph, least, balance = _strong_graph(csr, matrix, scales, strongest, strength, signed)
+    matrix = entries_of(csr)
+    scales, strongest = row_strengths(csr, matrix, signed)
+    graph, least, balance = strong_graph(csr, matrix, scales, strongest, strength, signed)
     if not csr.symmetric or balance:
-        graph = _with_mirrors(csr, graph)
+        graph = with_mirrors(csr, graph)
     pattern, scales, roots = (
         tuple(map(readonly, graph[:3])),
         readonly(scales),
@@ -82,9 +72,9 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
 
     `strong` is the third result of `aggregate` for the same matrix, if there is one.
     """
-    matrix = _entries_of(csr)
+    matrix = entries_of(csr)
     if strong is None:
-        _, strong, _ = _strong_graph(csr, matrix, *_row_strengths(csr, matrix, signed), strength, signed)
+        _, strong, _ = strong_graph(csr, matrix, *row_strengths(csr, matrix, signed), strength, signed)
     parts = max(1, min(numba.get_num_threads(), MOST_PARTS, csr.n))
     starts = np.searchsorted(csr.indptr, np.arange(parts + 1) * csr.nnz // parts)
     starts[0], starts[-1] = 0, csr.n
@@ -93,7 +83,7 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
     count_columns(*arguments, counts)
     indptr = np.cumsum(counts)
     indices, data = np.empty(indptr[-1], csr.indices.dtype), np.empty(indptr[-1], csr.data.dtype)
-    fill_columns(*arguments, readonly(indptr), indices, _parts_of(data))
+    fill_columns(*arguments, readonly(indptr), indices, parts_of(data))
     return indptr.astype(csr.indices.dtype), indices, data
 
 
@@ -102,156 +92,10 @@ def l1_weights(csr, factor, stored):
 
     Sums whose reciprocals overflow count as 1.
     """
-    matrix, weights = _entries_of(csr), np.zeros(csr.n, csr.data.dtype)
+    matrix, weights = entries_of(csr), np.zeros(csr.n, csr.data.dtype)
     tiny = float(np.finfo(stored).tiny)
-    weigh_rows(matrix[0], matrix[2], matrix[5], float(factor), tiny, _parts_of(weights))
+    weigh_rows(matrix[0], matrix[2], matrix[5], float(factor), tiny, parts_of(weights))
     return weights.astype(stored, copy=False)
-
-
-def _entries_of(csr):
-    """Pointers, columns, magnitudes and parts of the entries, magnitudes and parts of the diagonal."""
-    arrays = csr.indptr, csr.indices, *_sized(csr.data), *_sized(csr.diagonal)
-    return tuple(map(readonly, arrays))
-
-
-def _sized(values):
-    """Numbers with the magnitudes of `values`, and their parts."""
-    return magnitudes(values) if values.dtype.kind == "c" else values, _parts_of(values)
-
-
-def _parts_of(values):
-    """A view of real or complex numbers as rows of one or two real ones."""
-    return values.view(values.real.dtype).reshape(values.size, 2 if values.dtype.kind == "c" else 1)
-
-
-def _row_strengths(csr, matrix, signed):
-    """The scale of each row's couplings, 0 for rows without any, and the strongest of them."""
-    scales, strongest = np.empty(csr.n), np.empty(csr.n)
-    scale_rows(*matrix[:3], *matrix[4:], signed, scales)
-    find_strongest(*matrix[:4], readonly(scales), signed, strongest)
-    return scales, strongest
-
-
-def _strong_graph(csr, matrix, scales, strongest, strength, signed):
-    """The strong couplings of each row, what `aggregate` gives `smoothed_prolongator`, and a hash sum.
-
-    The sum is 0 if the mirror images of strong couplings are strong, too.
-    """
-    columns, degrees, least = np.empty(csr.nnz, np.int32), np.empty(csr.n, np.int32), np.empty(csr.n)
-    couplings = *matrix, readonly(scales), readonly(strongest), signed
-    balance = find_strong(*couplings, float(strength), columns, degrees, least)
-    return StrongGraph(csr.indptr, columns, degrees, csr.longest_row), least, balance
-
-
-def _with_mirrors(csr, graph):
-    """The union of a graph and its mirror image."""
-    strong = (graph.indices != rows_of(csr.indptr, csr.nnz)).astype(np.float32)
-    indptr, indices, found, _ = symmetrized(csr.indptr, csr.indices, strong)
-    columns, degrees = np.empty(indices.size, np.int32), np.empty(csr.n, np.int32)
-    mask_columns(*map(readonly, (indptr, indices, found)), columns, degrees)
-    return StrongGraph(indptr, columns, degrees, int(np.diff(indptr).max(initial=0)))
-
-
-# The magnitude of the diagonal, with its sign, by which a row's couplings are divided. It is 0 for a dominant
-# row. For a diagonal without a sign it is infinite, so that nothing is coupled; without signs, the row's sum
-# replaces a zero.
-@kernel(parallel=True)
-def scale_rows(indptr, indices, sizes, diagonal_sizes, diagonal, signed, scales):
-    for v in prange(scales.size):
-        row = np.int64(v)
-        others = 0.0
-        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-            if indices[slot] != row:
-                others += np.float64(abs(sizes[slot]))
-        own, sign = np.float64(abs(diagonal_sizes[row])), np.float64(diagonal[row, 0])
-        scale = 0.0
-        if not own >= DOMINANCE * others:
-            if not signed:
-                scale = own if own > 0.0 else others
-            else:
-                scale = own if sign > 0.0 else -own if sign < 0.0 else np.inf
-        scales[row] = scale
-
-
-@helper
-def is_opposite(real, sign):
-    return real < 0.0 if sign > 0.0 else sign < 0.0 and real > 0.0
-
-
-# The strength of a coupling; by two divisions, because a square may overflow.
-@helper
-def coupling(size, real, scale, other, signed):
-    if scale == 0.0 or other == 0.0 or (signed and not is_opposite(real, scale)):
-        return 0.0
-    found = (size / abs(scale)) * (size / abs(other))
-    return found if found > 0.0 else 0.0
-
-
-@helper
-def coupling_at(indices, sizes, values, scales, signed, row, slot):
-    column = np.int64(indices[slot])
-    if column == row:
-        return 0.0
-    size, real = np.float64(abs(sizes[slot])), np.float64(values[slot, 0])
-    return coupling(size, real, scales[row], scales[column], signed)
-
-
-# The magnitude of an entry, 0 where it couples nothing: the measure of strength within a row.
-@helper
-def row_coupling(indices, sizes, values, diagonal, signed, row, slot):
-    if indices[slot] == row:
-        return 0.0
-    if signed and not is_opposite(np.float64(values[slot, 0]), np.float64(diagonal[row, 0])):
-        return 0.0
-    return np.float64(abs(sizes[slot]))
-
-
-@kernel(parallel=True)
-def find_strongest(indptr, indices, sizes, values, scales, signed, strongest):
-    for v in prange(strongest.size):
-        row = np.int64(v)
-        best = 0.0
-        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-            best = max(best, coupling_at(indices, sizes, values, scales, signed, row, slot))
-        strongest[row] = best
-
-
-# Copies the columns of strong couplings; in place of others, the row's own number is stored. `least` are the
-# least magnitudes that are strong within each row, infinite if it has no strong couplings.
-@kernel(parallel=True)
-def find_strong(
-    indptr, indices, sizes, values, diagonal_sizes, diagonal, scales, strongest, signed, strength, columns,
-    degrees, least,
-):  # fmt: skip
-    balance = np.int64(0)
-    for v in prange(degrees.size):
-        row = np.int64(v)
-        degree, largest = 0, 0.0
-        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-            column = np.int64(indices[slot])
-            largest = max(largest, row_coupling(indices, sizes, values, diagonal, signed, row, slot))
-            found = coupling_at(indices, sizes, values, scales, signed, row, slot)
-            best = max(strongest[row], strongest[column])
-            strong = found > 0.0 and found >= strength * strength * best
-            columns[slot] = column if strong else row
-            if strong:
-                degree += 1
-                word = np.int64(symmetry_hash(row, column, NO_BITS))
-                balance += word if column > row else -word
-        degrees[row] = degree
-        least[row] = strength * ROUNDING * largest if degree > 0 else np.inf
-    return balance
-
-
-@kernel(parallel=True)
-def mask_columns(indptr, indices, strong, columns, degrees):
-    for v in prange(degrees.size):
-        row = np.int64(v)
-        degree = 0
-        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-            columns[slot] = indices[slot] if strong[slot] > 0 else row
-            degree += strong[slot] > 0
-        degrees[row] = degree
 
 
 # The column of a row's largest coupling, the first of equal ones, if the row, without strong couplings, joins

@@ -24,8 +24,9 @@ _FILE = "multigrid/smoothed_aggregation.cu"
 MATRIX_FIELD = "PPPPq"
 MATRIX = Struct("Matrix", "multigrid/row_teams.cuh", indptr="P", indices="P", data="P", diagonal="P", n="q")
 COUPLINGS = Struct(
-    "Couplings", _FILE, matrix=MATRIX_FIELD, scales="P", strongest="P", strength="d", is_signed="q"
-)
+    "Couplings", "multigrid/strong_couplings.cuh",
+    matrix=MATRIX_FIELD, scales="P", strongest="P", strength="d", is_signed="q",
+)  # fmt: skip
 FILTER = Struct("Filter", _FILE, matrix=MATRIX_FIELD, least="P", is_signed="q")
 STRONG_GRAPH = Struct("StrongGraph", _FILE, indptr="P", columns="P", degrees="P")
 # The words that the host reads, and the barriers of both cooperative launches; those of `count_columns`.
