@@ -23,7 +23,7 @@ CLASSES = {
 # Of one case; the first ones of a process may compile.
 LIMIT_SECONDS = 120.0
 
-SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", "tridiagonal", "block_tridiagonal"
+SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", "block_tridiagonal"
 SOLVERS = lf.solvers.cg, lf.solvers.bicgstab, lf.solvers.fcg
 OTHER_TYPES = np.float32, np.complex64, np.complex128
 # Products must be finite where rows and columns are scaled by at most this power of two.

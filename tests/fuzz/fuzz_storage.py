@@ -83,6 +83,7 @@ SEEDS = {
     "F-cycle": (nonsymmetric, lambda A: hierarchy(A, "F", smoother="l1_jacobi")),
     "smoothed prolongators": (grid, lambda A: hierarchy(A, "K", smooth_prolongation=True)),
     "coarsening along paths": (nonsymmetric, lambda A: hierarchy(A, coarsening="paths")),
+    "candidates": (grid, lambda A: lf.multilevel(A, max_coarse=5, block_size=2).aspreconditioner()),
     "lines": (grid, lambda A: hierarchy(A, smoother="tridiagonal", coarsening="matching")),
     "lines of blocks": (grid, lambda A: hierarchy(A, smoother="block_tridiagonal")),
 }

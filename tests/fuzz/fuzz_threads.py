@@ -22,7 +22,7 @@ MOST_CALLS = 8
 UPDATES = 3
 COLUMNS = 1, 1, 2, 5
 CYCLES = "V", "W", "F", "K"
-SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", "tridiagonal", "block_tridiagonal"
+SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", "block_tridiagonal"
 
 
 def prepare(folder):

@@ -1,19 +1,24 @@
-"""Near-null spaces: node graphs, tentative prolongators, their smoothing, and candidates."""
+"""Near-null spaces: node graphs, tentative prolongators, candidates, and hierarchies that keep them."""
+
+import pickle
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import load_real, matrices_folder, require_pyamg, skip_or_fail
-from near_null_space_driver import adaptive_hierarchy, hierarchy, iterations, nodes_of, scipy_matrix
+from multilevel_oracles import cycle, dense_levels, smoothing_matrices
+from operator_cases import assert_close
 from strategies import make_csr
 
 import linforest_precond as lf
+from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
+from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
+from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.near_null_space import (
     adaptive_candidates,
-    coarse_matrix,
-    prolongator_weights,
     smoothed_tentative,
     tentative,
 )
@@ -36,6 +41,18 @@ def random_matrix(n, density, dtype, index):
     pattern = sp.random_array((n, n), density=density, rng=1, format="csr")
     data = random_values(pattern.nnz, dtype)
     return make_csr(data, pattern.indices.astype(index), pattern.indptr.astype(index), n)
+
+
+def scipy_matrix(backend, arrays, width=None):
+    indptr, indices, data = map(backend.host, arrays)
+    rows = indptr.size - 1
+    return sp.csr_array((data, indices, indptr), shape=(rows, rows if width is None else width))
+
+
+def nodes_of(backend, csr, block_size):
+    """The matrix of nodes as a SciPy matrix."""
+    node_graph = backend_of(csr.data).multigrid.node_graph
+    return scipy_matrix(backend, node_graph.node_matrix(csr.indptr, csr.indices, csr.data, block_size))
 
 
 def on_host(backend, P):
@@ -168,12 +185,14 @@ def test_dropped_candidates_leave_a_definite_coarse_matrix(backend):
     matrix = LevelMatrix(as_csr(backend.csr(A)))
     numbers = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3, 3], np.int32)
     B = backend.array(lf.rigid_body_modes(coordinates))
-    P, coarse = tentative(backend.array(numbers), 4, 2, B)
-    smoothed = smoothed_tentative(matrix.csr, P, prolongator_weights(matrix))
-    csr = coarse_matrix(matrix, smoothed, coarse).csr
+    aggregates, smoothed = CandidateAggregates.of(matrix, backend.array(numbers), 4, 2, B)
+    transfer = Interpolation.smoothed_from(aggregates, matrix)
+    np.testing.assert_array_equal(*(backend.host(P.data) for P in (smoothed, transfer.prolongator)))
+    csr = transfer.coarse_matrix(matrix).csr
     found = scipy_matrix(backend, (csr.indptr, csr.indices, csr.data)).toarray()
     dense = on_host(backend, smoothed).toarray()
-    dropped = backend.host(coarse).reshape(4, 3, 3).diagonal(axis1=1, axis2=2).ravel() == 0
+    coarse = backend.host(aggregates.coarse_candidates)
+    dropped = coarse.reshape(4, 3, 3).diagonal(axis1=1, axis2=2).ravel() == 0
     assert dropped.sum() == 1
     largest = (dense.T @ A @ dense)[:3, :3].diagonal().max()
     np.testing.assert_allclose(found, dense.T @ A @ dense + np.diag(dropped * largest), atol=1e-12)
@@ -202,14 +221,200 @@ def test_adaptive_candidates_agree_with_the_cpu(cuda):
     np.testing.assert_allclose(projected, there, atol=1e-6)
 
 
-def beam_iterations(backend, shape, **options):
+def beam(shape, dtype=np.float64):
+    """The stiffness matrix of a beam and its rigid body modes; Hermitian for complex types."""
     A, coordinates = lf.matrices.elasticity(shape)
-    return iterations(A, *hierarchy(backend, A, lf.rigid_body_modes(coordinates), len(shape), **options))
+    B = lf.rigid_body_modes(coordinates)
+    if np.dtype(dtype).kind == "c":
+        phases = np.exp(1j * np.arange(A.shape[0]))
+        scale = sp.diags_array(phases)
+        A, B = sp.csr_array(scale @ A @ scale.conj()), phases[:, None] * B
+        A.data[A.indices == np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))] = A.diagonal().real
+        A = sp.csr_array((A + A.conj().T) / 2)
+    return sp.csr_array(A.astype(dtype)), B
 
 
-def test_iterations_of_beams_are_bounded(backend):
-    counts = [beam_iterations(backend, shape) for shape in ((16, 4), (64, 16))]
-    assert counts[1] <= 1.3 * counts[0] + 2 and max(counts) < 20
+def iterations(backend, A, **options):
+    """Iterations of cg to 1e-8."""
+    ml = lf.multilevel(A, **options)
+    b = np.random.default_rng(1).standard_normal(A.shape[0])
+    residuals = []
+    _, info = ml.solve(backend.array(b), tol=1e-8, maxiter=500, residuals=residuals, return_info=True)
+    assert info == 0
+    return len(residuals) - 1
+
+
+def beam_iterations(backend, shape, **options):
+    A, B = beam(shape)
+    return iterations(backend, backend.csr(A), B=backend.array(B), block_size=len(shape), **options)
+
+
+class TestHierarchies:
+    @pytest.mark.parametrize(
+        "dtype", [np.float64, *(pytest.param(each, marks=pytest.mark.slow) for each in "fDF")]
+    )
+    def test_prolongators_keep_the_candidates(self, backend, dtype):
+        """Tentative ones do; smoothed by a step, A's image of the candidates alone is subtracted."""
+        A, B = beam((24, 6), dtype)
+        ml = lf.multilevel(backend.csr(A), B=backend.array(B), block_size=2, max_coarse=20)
+        assert len(ml.levels) == 3 and not ml.stalled and ml.cycle == "V"
+        eps = np.finfo(dtype).eps
+        for level, (fine, P, R), (coarse, *_) in zip(
+            ml._part.levels, dense_levels(backend, ml), dense_levels(backend, ml)[1:]
+        ):
+            aggregates, matrix = level.transfer.smoothed, LevelMatrix(level.csr)
+            B, coarse_B = map(backend.host, (aggregates.candidates, aggregates.coarse_candidates))
+            step = backend.host(1.1 * matrix.damped_jacobi)[:, None] * (fine @ B)
+            assert_close(P @ coarse_B, B - step, 1000 * eps)
+            dropped = np.diag(coarse_B.reshape(-1, 3, 3).diagonal(axis1=1, axis2=2).ravel() == 0)
+            assert_close(coarse * ~dropped, (R @ fine @ P) * ~dropped, 1000 * eps)
+            np.testing.assert_array_equal(coarse, coarse.conj().T)
+            assert (coarse.diagonal().real > 0).all()
+
+    def test_one_cycle_is_the_dense_one(self, backend):
+        A, B = beam((24, 6))
+        ml = lf.multilevel(backend.csr(A), B=backend.array(B), block_size=2, max_coarse=20)
+        identity = np.eye(A.shape[0])
+        wanted = cycle(
+            dense_levels(backend, ml), smoothing_matrices(backend, ml._part), "V", (1, 1), identity
+        )
+        found = backend.host(ml.aspreconditioner() @ backend.array(identity))
+        assert_close(found, wanted, 1e-10)
+        for text in ("candidates  3 of the near-null space", "block size  2 unknowns", "chebyshev3"):
+            assert text in str(ml)
+
+    def test_iterations_of_beams_are_bounded(self, backend):
+        counts = [beam_iterations(backend, shape, max_coarse=100) for shape in ((16, 4), (64, 16))]
+        assert counts[1] <= 1.3 * counts[0] + 2 and max(counts) < 16
+
+    def test_constants_are_as_good_as_none(self, backend):
+        """For a scalar problem, and much better with a node's components for several at once."""
+        A = lf.matrices.poisson((50, 50))
+        ones, options = backend.array(np.ones(2500)), {"max_coarse": 50, "smoother": "l1_jacobi"}
+        plain, given = (iterations(backend, backend.csr(A), B=B, **options) for B in (None, ones))
+        assert abs(plain - given) <= 2
+        several = sp.csr_array(sp.kron(A, np.array([[2, 1], [1, 2]])))
+        assert iterations(backend, backend.csr(several), block_size=2, max_coarse=50) <= plain
+
+    def test_blocks_of_bsr_are_nodes(self):
+        A, B = beam((16, 4))
+        nodes = sp.bsr_array(A, blocksize=(2, 2))
+        options = {"max_coarse": 20}
+        for own in ({}, {"B": B}):
+            one = lf.multilevel(nodes, **own, **options)
+            other = lf.multilevel(A, block_size=2, **own, **options)
+            np.testing.assert_array_equal(*(ml.aspreconditioner() @ np.ones(128) for ml in (one, other)))
+        assert "block size" not in str(lf.multilevel(nodes, coarsening="matching", **options))
+        assert "block size" not in str(lf.multilevel(nodes, block_size=1, **options))
+
+    def test_storage_in_single_precision(self, backend):
+        A, B = beam((24, 6))
+        A, B = backend.csr(A), backend.array(B)
+        ml = lf.multilevel(A, B=B, block_size=2, max_coarse=20, dtype=np.float32)
+        assert ml._part.stored == np.float32
+        assert ml._part.levels[0].transfer.smoothed.candidates.dtype == np.float64
+        own = iterations(backend, A, B=B, block_size=2, max_coarse=20)
+        assert iterations(backend, A, B=B, block_size=2, max_coarse=20, dtype=np.float32) <= own + 1
+        again = pickle.loads(pickle.dumps(ml))
+        again.update(2 * A)
+        ml.update(2 * A)
+        b = backend.array(np.ones(A.shape[0]))
+        np.testing.assert_array_equal(*(backend.host(each.aspreconditioner() @ b) for each in (ml, again)))
+
+    @pytest.mark.parametrize("options", [{}, {"B": "adaptive"}], ids=["given", "adaptive"])
+    def test_update_keeps_aggregates_and_candidates(self, backend, options, tmp_path):
+        A, B = beam((24, 6))
+        options = {"B": backend.array(B), "block_size": 2, "max_coarse": 40, **options}
+        ml = lf.multilevel(backend.csr(A), **options)
+        M, b = ml.aspreconditioner(), backend.array(np.ones(A.shape[0]))
+        before = backend.host(M @ b)
+        lf.save_preconditioner(M, tmp_path / "M.npz")
+        again = lf.load_preconditioner(tmp_path / "M.npz")
+        np.testing.assert_array_equal(backend.host(again @ b), before)
+        scale, rows = 1 + np.random.default_rng(3).random(288), np.repeat(np.arange(288), np.diff(A.indptr))
+        scaled = make_csr(scale[rows] * A.data * scale[A.indices], A.indices, A.indptr, 288)
+        other = backend.csr(scaled)
+        for operator in (ml, again):
+            operator.update(other)
+        changed = backend.host(ml.aspreconditioner() @ b)
+        assert abs(changed - before).max() > 1e-3 * abs(before).max()
+        np.testing.assert_array_equal(backend.host(again @ b), changed)
+        ml.update(backend.csr(A))
+        np.testing.assert_array_equal(backend.host(ml.aspreconditioner() @ b), before)
+
+    def test_to_pyamg(self):
+        require_pyamg()
+        A, B = beam((24, 6))
+        ml, b, residuals, wanted = lf.multilevel(A, B=B, block_size=2, max_coarse=40), np.ones(288), [], []
+        ml.solve(b, tol=1e-6, accel=None, residuals=residuals)
+        ml.to_pyamg().solve(b, tol=1e-6, residuals=wanted)
+        np.testing.assert_allclose(residuals, wanted, rtol=1e-4)
+
+    @pytest.mark.parametrize("given", ["B", "adaptive", "components"])
+    def test_matrices_without_a_hierarchy(self, backend, given):
+        """Diagonal, small, and of nodes that are not coupled: the smoother or the inverse solves them."""
+        for n in (1, 2, 40):
+            options = {
+                "B": {"B": backend.array(np.ones(n))},
+                "adaptive": {"B": "adaptive"},
+                "components": {"block_size": 2 - n % 2},
+            }[given]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # stalled
+                ml = lf.multilevel(backend.csr(sp.csr_array(2 * np.eye(n))), max_coarse=1, **options)
+            x = backend.host(ml.solve(backend.array(np.ones(n)), tol=1e-8))
+            np.testing.assert_allclose(x, 0.5)
+
+    def test_nonsymmetric_matrices(self, backend):
+        A = lf.matrices.poisson((20, 20)) + sp.diags_array(np.full(399, 0.3), offsets=1)
+        ml = lf.multilevel(backend.csr(sp.csr_array(A)), B=backend.array(np.ones(400)), max_coarse=20)
+        M, b = ml.aspreconditioner(), np.random.default_rng(0).standard_normal((2, 400))
+        products = [backend.host(P @ backend.array(v)) for P, v in ((M, b[0]), (M.T, b[1]))]
+        assert b[1] @ products[0] == pytest.approx(b[0] @ products[1])
+        assert ml.solve(backend.array(b[0]), tol=1e-8, maxiter=30, return_info=True)[1] == 0
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        "options, error, words",
+        [
+            ({"B": np.ones(11)}, ValueError, "B must have shape .*n=12"),
+            ({"B": np.ones((12, 2, 2))}, ValueError, "B must have shape"),
+            ({"B": np.ones((12, 13))}, ValueError, "from 1 to 12 candidates .*got 13"),
+            ({"B": np.ones((12, 0))}, ValueError, "candidates"),
+            ({"B": np.full(12, np.nan)}, ValueError, "B must be finite"),
+            ({"B": np.full(12, 1j)}, TypeError, "B must be real"),
+            ({"B": np.full(12, "x")}, TypeError, "B must hold"),
+            ({"B": sp.eye_array(12)}, TypeError, "toarray"),
+            ({"B": "adapted"}, ValueError, "adaptive"),
+            ({"B": ("adaptive", 13)}, ValueError, "candidates"),
+            ({"B": ("adaptive", 1.5)}, TypeError, "k of B"),
+            ({"B": ("adaptive", 2, 3)}, ValueError, "adaptive"),
+            ({"block_size": 5}, ValueError, "block_size must divide the 12 rows"),
+            ({"block_size": 0}, ValueError, "block_size"),
+            ({"block_size": 33}, ValueError, "block_size"),
+            ({"block_size": 2.0}, TypeError, "block_size"),
+            ({"block_size": 2, "coarsening": "paths"}, ValueError, "block_size is for coarsening"),
+            ({"B": np.ones(12), "smooth_prolongation": True}, ValueError, "B is for coarsening"),
+        ],
+    )
+    def test_errors_name_them(self, options, error, words):
+        with pytest.raises(error, match=words):
+            lf.multilevel(lf.matrices.poisson(12), **options)
+
+    def test_candidates_that_overflow_in_single_precision(self):
+        with pytest.raises(ValueError, match="B must be finite in A's type float32"):
+            lf.multilevel(lf.matrices.poisson(12).astype(np.float32), B=np.full(12, 1e300))
+
+    def test_adaptive_candidates_need_a_definite_matrix(self):
+        for A in (-lf.matrices.poisson(12), np.triu(np.ones((12, 12)))):
+            with pytest.raises(ValueError, match="Hermitian positive definite"):
+                lf.multilevel(A, B="adaptive")
+
+    @pytest.mark.gpu
+    def test_candidates_on_another_device(self, cuda):
+        with pytest.raises(TypeError, match="B must be on A's device"):
+            lf.multilevel(cuda.csr(lf.matrices.poisson(12)), B=np.ones(12))
 
 
 @pytest.mark.slow
@@ -218,8 +423,7 @@ def test_iterations_beside_pyamg(backend, shape):
     require_pyamg()
     from pyamg import smoothed_aggregation_solver
 
-    A, coordinates = lf.matrices.elasticity(shape)
-    B, residuals = lf.rigid_body_modes(coordinates), []
+    (A, B), residuals = beam(shape), []
     ml = smoothed_aggregation_solver(sp.bsr_matrix(A, blocksize=(len(shape),) * 2), B=B)
     b = np.random.default_rng(1).standard_normal(A.shape[0])
     ml.solve(b, tol=1e-8, accel="cg", residuals=residuals)
@@ -234,6 +438,4 @@ def test_iterations_with_adaptive_candidates(backend, name, most):
     """At most half of those of pairwise aggregation with a Chebyshev smoother."""
     if matrices_folder() is None:
         skip_or_fail("matrices", "LINFOREST_MATRICES names no folder with a MANIFEST.tsv")
-    A = load_real(name)
-    built = adaptive_hierarchy(backend, A, 3, block_size=1, thetas=(0.4, 0.25, 0.1))
-    assert iterations(A, *built) <= most
+    assert iterations(backend, backend.csr(load_real(name)), B="adaptive", max_coarse=100) <= most

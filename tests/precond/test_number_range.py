@@ -24,6 +24,7 @@ KINDS = {
         for smoother in SMOOTHERS
     },
     "smoothed": lambda A: one_cycle(A, smooth_prolongation=True),
+    "candidates": lambda A: one_cycle(A, B="adaptive"),
 }
 SOLVERS = {solver.__name__: solver for solver in (lf.solvers.cg, lf.solvers.bicgstab, lf.solvers.fcg)}
 NARROW = np.dtype(np.float64), np.dtype(np.float32)

@@ -24,6 +24,7 @@ HIERARCHIES = {
     "aggregates": hierarchy,
     "smoothed": lambda A: hierarchy(A, smooth_prolongation=True),
     "lines": lambda A: hierarchy(A, smoother="tridiagonal"),
+    "candidates": lambda A: lf.multilevel(A, max_coarse=25, block_size=2).aspreconditioner(),
 }
 KINDS = {
     name: KINDS[name] for name in ("forest", "permutation", "blocks of 2", "block jacobi 3")

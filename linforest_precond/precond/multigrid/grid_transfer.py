@@ -11,6 +11,8 @@ import numpy as np
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.precond.multigrid.candidate_aggregates import SCHEMA as CANDIDATES_SCHEMA
+from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.prolongation import SCHEMA as RECTANGLE
@@ -122,10 +124,14 @@ INTERPOLATION_SCHEMA = Table(
     {
         "prolongator": Record("Rectangle", RECTANGLE, n="n", width="coarse", value="value"),
         "restrictor": Record("Rectangle", RECTANGLE, n="coarse", width="n", value="value"),
-        "smoothed": Optional(OneOf(AGGREGATES_SCHEMA, ROOT_AGGREGATES_SCHEMA)),
+        "smoothed": Optional(OneOf(AGGREGATES_SCHEMA, ROOT_AGGREGATES_SCHEMA, CANDIDATES_SCHEMA)),
     },
     restrictor_is_adjoint,
 )
+
+
+# What has a tentative prolongator that can be smoothed.
+Smoothable = Aggregates | RootAggregates | CandidateAggregates
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,16 +141,14 @@ class Interpolation:
     prolongator: RectangularCSR
     restrictor: RectangularCSR
     # Whose tentative prolongator was smoothed; kept for other values.
-    smoothed: Aggregates | RootAggregates | None = None
+    smoothed: Smoothable | None = None
 
     @classmethod
     def of(cls, prolongator: RectangularCSR) -> Interpolation:
         return cls(prolongator, adjoint(prolongator))
 
     @classmethod
-    def smoothed_from(
-        cls, aggregates: Aggregates | RootAggregates, prolongator: RectangularCSR
-    ) -> Interpolation:
+    def smoothed_from(cls, aggregates: Smoothable, prolongator: RectangularCSR) -> Interpolation:
         """The smoothed tentative prolongator of aggregates, which are kept for other values."""
         return replace(cls.of(prolongator), smoothed=aggregates)
 
@@ -166,7 +170,10 @@ class Interpolation:
 
     def coarse_matrix(self, fine: LevelMatrix) -> LevelMatrix:
         """The Galerkin product R A P."""
-        return fine.galerkin(*galerkin_product(self.restrictor, fine.csr, self.prolongator))
+        arrays = galerkin_product(self.restrictor, fine.csr, self.prolongator)
+        if isinstance(self.smoothed, CandidateAggregates):
+            self.smoothed.fill_dropped(*arrays)
+        return fine.galerkin(*arrays)
 
     def prolongator_csr(self, dtype: DType) -> RectangularCSR:
         return self.prolongator
@@ -216,7 +223,9 @@ def transfer_from_state(state: dict[str, Any]) -> GridTransfer:
     return Interpolation(state["prolongator"], state["restrictor"], _aggregates_from_state(state["smoothed"]))
 
 
-def _aggregates_from_state(state: dict[str, Any] | None) -> Aggregates | RootAggregates | None:
+def _aggregates_from_state(state: dict[str, Any] | None) -> Smoothable | None:
     if state is None:
         return None
+    if "candidates" in state:
+        return CandidateAggregates(**state)
     return RootAggregates(**state) if "strength" in state else Aggregates(**state)

@@ -209,8 +209,8 @@ class Hierarchy:
     def update(self, A: Any) -> None:
         """Take the values of another matrix of the same pattern.
 
-        As `Preconditioner.update`: aggregates, interpolation weights and lines stay. Preconditioners from
-        `aspreconditioner` keep their values.
+        As `Preconditioner.update`: aggregates, near-null space candidates, interpolation weights along paths
+        and lines stay. Preconditioners from `aspreconditioner` keep their values.
 
         Examples
         --------

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType, MatrixLike
-from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small, is_stalled
+from linforest_precond.graph.matching.repeated_coarsening import is_stalled
+from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy
-from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.multigrid.level_setup import part_of_levels
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
-from linforest_precond.precond.multigrid.multilevel_part import with_coarsest_level
+from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
 from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_pairwise
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
-from linforest_precond.precond.multigrid.smoothers import smoother_of
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import stored_dtype
 from linforest_precond.records import CSR
@@ -45,6 +48,8 @@ def multilevel(
     postsmooth: int = 1,
     weights: str = "coupling",
     strength: float | None = None,
+    B: Any = None,
+    block_size: int | None = None,
     seed: int = 0,
     dtype: npt.DTypeLike | None = AUTO,
 ) -> Hierarchy:
@@ -91,14 +96,14 @@ def multilevel(
     matchings : int, optional
         Matchings for each level, or coarsenings along paths: the coarsening ratio is about ``2**matchings``.
         2 by default.
-    smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "tridiagonal", "block_tridiagonal"}
+    smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", "block_tridiagonal"}
         The iteration on each level: Jacobi's, damped by an estimate of the largest eigenvalue; l1-Jacobi,
         which divides by the rows' sums of magnitudes and needs no estimate; a Chebyshev polynomial of degree
-        2; or line relaxation along the paths of a linear forest, for strong couplings in few directions,
+        2 or 3; or line relaxation along the paths of a linear forest, for strong couplings in few directions,
         whatever these are (Jacobi's on levels where line relaxation would have to be damped too much).
-        "auto" is "l1_jacobi" for smoothed aggregation, "chebyshev" if rows sum to more than 2.5 times the
-        diagonal on average, as those of elasticity do; "tridiagonal" for paths of nonsymmetric matrices;
-        else "jacobi".
+        "auto" is "chebyshev3" with `B` or `block_size`; "l1_jacobi" for other smoothed aggregation,
+        "chebyshev" if rows sum to more than 2.5 times the diagonal on average; "tridiagonal" for paths of
+        nonsymmetric matrices; else "jacobi".
     cycle : {"auto", "V", "W", "F", "K"}
         The default of `solve` and `aspreconditioner`. "auto" is "K" for plain prolongators of Hermitian
         matrices, else "V".
@@ -114,8 +119,19 @@ def multilevel(
     strength : float, optional
         Couplings below this share of the strongest of both unknowns are weak: 0.4 by default for smoothed
         aggregation, else 0.5; of "coupling".
+    B : (n, k) or (n,) array, "adaptive" or ("adaptive", k), optional
+        Near-null space candidates for smoothed aggregation, on A's device, as PyAMG's: vectors that A maps to
+        almost zero, at most 32. Coarse levels represent them exactly. For elasticity they are the
+        `rigid_body_modes`; without any, constants are kept, of each component where `block_size` is given.
+        Adaptive candidates, 3 by default, come from the matrix alone, for a longer setup: random vectors are
+        smoothed, then improved by a first hierarchy (Brezina et al., "Adaptive smoothed aggregation (alpha
+        SA) multigrid", 2005, doi:10.1137/050626272). A must then be Hermitian positive definite.
+    block_size : int, optional
+        Unknowns of each node of a system, one after the other, at most 32: whole nodes are aggregated. By
+        default that of a BSR matrix with square blocks, else 1.
     seed : int
-        Of the order among equal weights, of the roots, and of the forests of line smoothers.
+        Of the order among equal weights, of the roots, of adaptive candidates, and of the forests of line
+        smoothers.
     dtype : dtype, "auto" or None
         The precision that cycles store and work in. None is A's own. "auto" is single precision for matrices
         of double precision with at least 65,536 rows, unless their diagonals differ too much in size.
@@ -138,6 +154,14 @@ def multilevel(
     >>> x, info = lf.solvers.cg(A, np.ones(10000), rtol=1e-8, M=ml.aspreconditioner(), history=history)
     >>> info, len(history) < 25
     (0, True)
+
+    Linear elasticity, with the rigid body modes as candidates:
+
+    >>> A, coordinates = lf.matrices.elasticity((60, 15))
+    >>> ml = lf.multilevel(A, B=lf.rigid_body_modes(coordinates), block_size=2)
+    >>> x, info = ml.solve(np.ones(A.shape[0]), tol=1e-8, maxiter=20, return_info=True)
+    >>> info
+    0
     """
     options = MultilevelOptions.checked(
         coarsening=coarsening, matchings=matchings, smoother=smoother, cycle=cycle,
@@ -145,23 +169,19 @@ def multilevel(
         presmooth=presmooth, postsmooth=postsmooth, weights=weights, strength=strength, seed=seed,
     )  # fmt: skip
     setup = Setup(A, dtype, choose=precision_of)
-    stored, finest = setup.stored, LevelMatrix(setup.csr)
-    options = options.for_matrix(finest)
-    fine_levels, last, stall = coarsen_until_small(
-        finest,
-        lambda matrix: coarsen_level(matrix, options),
-        options.max_coarse,
-        options.max_levels,
-        options.stall_cause,
-    )
-    smoothers = [smoother_of(matrix, stored, options.smoother, options.seed) for matrix, _ in fine_levels]
-    levels = [
-        Level(matrix.csr, smoother, transfer).stored_in(stored)
-        for (matrix, transfer), smoother in zip(fine_levels, smoothers)
-    ]
+    finest = LevelMatrix(setup.csr)
+    space = NearNullSpace.requested(A, B, block_size, finest, options)
+    if space is None:
+        options = options.for_matrix(finest)
+        part, stall = part_of_levels(
+            finest, setup.stored, options, lambda matrix: coarsen_level(matrix, options), options.stall_cause
+        )
+    else:
+        options = space.options_for(finest, options)
+        keeping = coarsening_of(space, finest, options)
+        part, stall = part_of_levels(finest, setup.stored, options, keeping, keeping.stall_cause)
     if stall:
         warn_user(stall)
-    part = with_coarsest_level(levels, last, stored, options.cycle, options, bool(stall), setup.csr)
     return Hierarchy(setup.operator(part), A)
 
 
@@ -179,17 +199,33 @@ def precision_of(csr: CSR, dtype: npt.DTypeLike | None) -> DType:
 
 
 def coarsen_level(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[GridTransfer, LevelMatrix]:
-    """The grid transfer to the next level, and that level's matrix."""
-    connection = options.weights, options.strength, options.seed
+    """The grid transfer to the next level, and that level's matrix.
+
+    Where aggregation around roots stalls, pairs are matched by magnitude; where paths or pairs stall,
+    aggregates around roots are tried, which leave dominant rows to the smoother.
+    """
     if options.coarsening == "smoothed_aggregation":
         transfer = smoothed_aggregation(matrix, options)
         if transfer is not None:
             return transfer, transfer.coarse_matrix(matrix)
-        connection = "magnitude", options.strength, options.seed
+        return pairwise(matrix, replace(options, weights="magnitude"))
+    found: tuple[GridTransfer, LevelMatrix] | None = None
     if options.coarsening == "paths":
-        found = coarsen_along_paths(matrix, options.matchings, *connection)
-        if found is not None:
-            return found
+        found = coarsen_along_paths(
+            matrix, options.matchings, options.weights, options.strength, options.seed
+        )
+    if found is None:
+        found = pairwise(matrix, options)
+    if is_stalled(matrix.n, found[1].n):
+        transfer = smoothed_aggregation(matrix, options)
+        if transfer is not None:
+            return transfer, transfer.coarse_matrix(matrix)
+    return found
+
+
+def pairwise(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[GridTransfer, LevelMatrix]:
+    """The transfer by aggregates of pairs, smoothed on request, and the next level's matrix."""
+    connection = options.weights, options.strength, options.seed
     aggregates = aggregate_pairwise(matrix, options.matchings, *connection)
     if options.smooth_prolongation and not is_stalled(matrix.n, aggregates.count):
         smoothed = Interpolation.smoothed_from(aggregates, aggregates.smoothed(matrix))

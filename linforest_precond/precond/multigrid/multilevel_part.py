@@ -10,6 +10,7 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.own_matrix import described_csr
+from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
@@ -159,6 +160,7 @@ class MultilevelPart:
             *lines,
             ("complexity", f"{of_entries:.2f} x the entries, {of_unknowns:.2f} x the unknowns"),
             ("coarsening", self._coarsening()),
+            *self._candidates(),
             ("smoother", self._smoothing()),
             ("coarsest", how + (", stalled" if self.stalled else "")),
             ("null space", "the constants, left out" if self.centered else "none known"),
@@ -168,6 +170,17 @@ class MultilevelPart:
         """How levels were made, and why."""
         reasons = f" ({'; '.join(self.options.reasons)})" if self.options.reasons else ""
         return self.options.coarsening.replace("_", " ") + reasons
+
+    def _candidates(self) -> list[tuple[str, str]]:
+        """The near-null space candidates and unknowns per node, where prolongators keep any."""
+        aggregates = getattr(self.levels[0].transfer, "smoothed", None)
+        if not isinstance(aggregates, CandidateAggregates):
+            return []
+        count, size = aggregates.candidates.shape[1], aggregates.block_size
+        return [
+            ("candidates", f"{count} of the near-null space"),
+            ("block size", f"{size} unknowns per node"),
+        ]
 
     def _smoothing(self) -> str:
         """The smoother in words."""

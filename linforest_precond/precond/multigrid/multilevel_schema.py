@@ -30,7 +30,8 @@ COARSENINGS = "smoothed_aggregation", "matching", "paths"
 # What `multilevel` says about its choices.
 NOT_DOMINANT = "neither Hermitian nor diagonally dominant: along paths"
 LONG_ROWS = "rows sum to many times the diagonal: Chebyshev"
-REASONS = NOT_DOMINANT, LONG_ROWS
+ADAPTIVE = "adaptive candidates"
+REASONS = NOT_DOMINANT, LONG_ROWS, ADAPTIVE
 # More would hardly end.
 MOST_SWEEPS = 1000
 # In files: of the coarsest level in one cycle; and a bound on the depth of recursion.

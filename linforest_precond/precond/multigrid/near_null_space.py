@@ -8,12 +8,11 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import SAFETY, ApplyInto
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.prolongation import (
     RectangularCSR,
-    adjoint,
-    galerkin_product,
     product,
 )
 from linforest_precond.records import CSR
@@ -58,13 +57,6 @@ def smoothed_tentative(csr: CSR, P: RectangularCSR, weights: Array) -> Rectangul
     if tentative.add_tentative(P.arrays, weights, smoothed.arrays):
         return smoothed
     return _sum(P, product(A, P), weights)
-
-
-def coarse_matrix(fine: LevelMatrix, P: RectangularCSR, B: Array) -> LevelMatrix:
-    """The Galerkin product R A P; B are the candidates on the coarse level."""
-    arrays = galerkin_product(adjoint(P), fine.csr, P)
-    fine.backend.multigrid.tentative.fill_dropped(B, *arrays)
-    return fine.galerkin(*arrays)
 
 
 def _sum(P: RectangularCSR, step: RectangularCSR, weights: Array) -> RectangularCSR:
@@ -148,18 +140,3 @@ def pseudorandom_vectors(n: int, k: int, seed: int, xp: Any) -> Array:
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return ((bits >> np.uint64(11)).astype(np.float64) / 2.0**53 - 0.5).reshape(n, k)
-
-
-def chebyshev_steps(largest: float, lowest_share: float, degree: int) -> list[tuple[float, float]]:
-    """Momentum and factor of each step of the Chebyshev iteration on [lowest_share largest, largest].
-
-    Algorithm 12.1 of Saad, "Iterative methods for sparse linear systems" (2003).
-    """
-    lowest = lowest_share * largest
-    center, half_width = (largest + lowest) / 2, (largest - lowest) / 2
-    steps, rho = [(0.0, 1 / center)], half_width / center
-    for _ in range(degree - 1):
-        new = 1 / (2 * center / half_width - rho)
-        steps.append((new * rho, 2 * new / half_width))
-        rho = new
-    return steps

@@ -9,6 +9,7 @@ from typing import Any
 from linforest_precond.annotations import Array, DType
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
+from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
@@ -31,13 +32,13 @@ from linforest_precond.precond.tridiagonal.operators import TridiagonalPart, blo
 from linforest_precond.records import Bands
 
 LINES = "tridiagonal", "block_tridiagonal"
-SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", *LINES
+# The degrees of Chebyshev polynomials, and the lower ends of the intervals they are small on, as shares of
+# the largest eigenvalue.
+CHEBYSHEV = {"chebyshev": (2, 1 / 4), "chebyshev3": (3, 1 / 8)}
+DIAGONAL = "jacobi", "l1_jacobi", *CHEBYSHEV
+SMOOTHERS = *DIAGONAL, *LINES
 # Line relaxation with a larger eigenvalue is damped so much that Jacobi's iteration does better.
 LARGEST_LINE_EIGENVALUE = 10.0
-# The degree of the Chebyshev polynomial, and the lower end of the interval it is small on, as a share of the
-# largest eigenvalue.
-DEGREE = 2
-LOWEST_SHARE = 1 / 4
 # The options of the forests of line relaxation: the defaults of `tridiagonal` and `block_tridiagonal`.
 FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": 5, "k_m": 0, "p": 0.5}
 BLOCK_FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": "auto", "k_m": 0, "p": 0.5}
@@ -45,9 +46,9 @@ BLOCK_FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": "auto", "k_m"
 
 DIAGONAL_SCHEMA = Table(
     {
-        "kind": Choice("jacobi", "l1_jacobi", "chebyshev"),
+        "kind": Choice(*DIAGONAL),
         "weights": Numbers("n"),
-        "steps": ListOf(Items(Real(), Real()), 1, DEGREE),
+        "steps": ListOf(Items(Real(), Real()), 1, max(degree for degree, _ in CHEBYSHEV.values())),
     }
 )
 
@@ -72,8 +73,9 @@ class DiagonalSmoother:
 
     @classmethod
     def of(cls, matrix: LevelMatrix, stored: DType, kind: str) -> DiagonalSmoother:
-        if kind == "chebyshev":
-            steps = _chebyshev_steps(matrix.largest_eigenvalue)
+        if kind in CHEBYSHEV:
+            degree, lowest_share = CHEBYSHEV[kind]
+            steps = chebyshev_steps(matrix.largest_eigenvalue, lowest_share, degree)
             return cls(kind, stored_array(matrix.inverse_diagonal, stored), steps)
         if kind == "l1_jacobi":
             return cls(kind, _l1_weights(matrix, stored), ((0.0, 1.0),))
@@ -236,20 +238,3 @@ def _l1_weights(matrix: LevelMatrix, stored: DType) -> Array:
     Kolev & Yang, "Multigrid smoothers for ultraparallel computing" (2011), doi:10.1137/100798806.
     """
     return matrix.backend.multigrid.smoothed_aggregation.l1_weights(matrix.csr, DAMPING, stored)
-
-
-def _chebyshev_steps(largest: float) -> tuple[tuple[float, float], ...]:
-    """Momentum and factor of each step of the Chebyshev iteration on the upper part of the spectrum.
-
-    Algorithm 12.1 of Saad, "Iterative methods for sparse linear systems" (2003); as a smoother: Adams,
-    Brezina, Hu & Tuminaro, "Parallel multigrid smoothing: polynomial versus Gauss-Seidel" (2003),
-    doi:10.1016/S0021-9991(03)00194-3.
-    """
-    lowest = LOWEST_SHARE * largest
-    center, half_width = (largest + lowest) / 2, (largest - lowest) / 2
-    steps, rho = [(0.0, 1 / center)], half_width / center
-    for _ in range(DEGREE - 1):
-        new = 1 / (2 * center / half_width - rho)
-        steps.append((new * rho, 2 * new / half_width))
-        rho = new
-    return tuple(steps)

@@ -1,0 +1,107 @@
+"""Aggregates of nodes with near-null space candidates, and their smoothed prolongator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import backend_of
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.multigrid.near_null_space import (
+    MOST_CANDIDATES,
+    prolongator_weights,
+    smoothed_tentative,
+    tentative,
+)
+from linforest_precond.precond.multigrid.prolongation import RectangularCSR
+from linforest_precond.precond.schema import Complaint, Fields, Integer, Names, Size, Table
+from linforest_precond.precond.schema_arrays import Indices, OwnNumbers
+
+
+def sizes_agree(fields: Fields, names: Names) -> Complaint:
+    """Each node has as many unknowns, and each aggregate a coarse unknown for each candidate."""
+    k = fields["candidates"].shape[1]
+    if fields["numbers"].size * fields["block_size"] != names["n"]:
+        return "block_size", f"divide the {names['n']} unknowns into nodes"
+    if not 1 <= k <= MOST_CANDIDATES or fields["count"] * k != names["coarse"]:
+        return "candidates", f"have columns for the {names['coarse']} unknowns of the next level"
+    return None
+
+
+def candidates_are_of_the_matrix(fields: Fields, names: Names) -> Complaint:
+    kinds = {fields[name].dtype.kind for name in ("candidates", "coarse_candidates")}
+    return None if kinds == {names["value"].kind} else ("candidates", "be real for real matrices")
+
+
+SCHEMA = Table(
+    {
+        "count": Size("aggregates"),
+        "numbers": Indices("nodes", least=-1, below="aggregates"),
+        "block_size": Integer(1, MOST_CANDIDATES),
+        "candidates": OwnNumbers("n", "candidates"),
+        "coarse_candidates": OwnNumbers("coarse", "candidates"),
+    },
+    sizes_agree,
+    candidates_are_of_the_matrix,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateAggregates:
+    """Aggregates of nodes, and near-null space candidates that their prolongator reproduces.
+
+    Attributes
+    ----------
+    numbers
+        Each node's aggregate; -1 for none.
+    count
+        How many aggregates there are.
+    block_size
+        Unknowns of a node.
+    candidates, coarse_candidates
+        On this level (n, k), and on the next one (k count, k), in the precision of A.
+    """
+
+    numbers: Array
+    count: int
+    block_size: int
+    candidates: Array
+    coarse_candidates: Array
+
+    @classmethod
+    def of(
+        cls, fine: LevelMatrix, numbers: Array, count: int, block_size: int, candidates: Array
+    ) -> tuple[CandidateAggregates, RectangularCSR]:
+        """The aggregates with the candidates on both levels, and the smoothed prolongator."""
+        numbers = numbers.astype(fine.csr.indices.dtype, copy=False)
+        P, coarse = tentative(numbers, count, block_size, candidates)
+        smoothed = smoothed_tentative(fine.csr, P, prolongator_weights(fine))
+        return cls(numbers, count, block_size, candidates, coarse), smoothed
+
+    @property
+    def held(self) -> list[Any]:
+        """What has arrays that last."""
+        return [self.numbers, self.candidates, self.coarse_candidates]
+
+    def smoothed(self, fine: LevelMatrix) -> RectangularCSR:
+        """The prolongator smoothed by a damped Jacobi step; the candidates do not depend on the matrix."""
+        return self.of(fine, self.numbers, self.count, self.block_size, self.candidates)[1]
+
+    def fill_dropped(self, indptr: Array, indices: Array, data: Array) -> None:
+        """Fill the diagonal of the Galerkin product where an aggregate has too few rows for a candidate."""
+        backend_of(data).multigrid.tentative.fill_dropped(self.coarse_candidates, indptr, indices, data)
+
+    def refreshed(self, fine: LevelMatrix) -> CandidateAggregates:
+        """For the values of another matrix, which may have another index type."""
+        return self.indexed_by(fine.csr.indices.dtype).stored_in(fine.csr.data.dtype)
+
+    def indexed_by(self, index: DType) -> CandidateAggregates:
+        return replace(self, numbers=self.numbers.astype(index, copy=False))
+
+    def stored_in(self, dtype: DType) -> CandidateAggregates:
+        own, coarse = (each.astype(dtype, copy=False) for each in (self.candidates, self.coarse_candidates))
+        return replace(self, candidates=own, coarse_candidates=coarse)
+
+    def state(self) -> dict[str, Any]:
+        return dict(vars(self))
