@@ -367,11 +367,17 @@ class PathInterpolationModule(Protocol):
 class SmoothedAggregationModule(Protocol):
     def aggregate(
         self, csr: CSRRecord, strength: float, seed: int, signed: bool = True
-    ) -> tuple[Array, int]: ...
+    ) -> tuple[Array, int, Array]: ...
     def smoothed_prolongator(
-        self, csr: CSRRecord, strength: float, numbers: Array, count: int, signed: bool = True
+        self,
+        csr: CSRRecord,
+        strength: float,
+        numbers: Array,
+        count: int,
+        signed: bool = True,
+        strong: Array | None = None,
     ) -> CSRArrays: ...
-    def l1_weights(self, csr: CSRRecord, factor: float) -> Array: ...
+    def l1_weights(self, csr: CSRRecord, factor: float, stored: DType) -> Array: ...
 
 
 class TransfersModule(Protocol):

@@ -1,5 +1,7 @@
 """Aggregates, smoothed prolongators and l1 weights against an oracle in plain Python; invariants."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.cuda.multigrid import smoothed_aggregation as cuda_functions
 from linforest_precond.gate import as_csr
 
 STRENGTH = 0.4
@@ -67,7 +70,7 @@ def hermitian(dtype=np.complex128):
 
 
 def weak_chain():
-    """Vertices 0 and 4 have couplings, but no strong ones; 5 is dominant."""
+    """Vertex 0 joins 1 by a coupling that is not strong, 4 joins 3; 5 is dominant."""
     lo, hi = np.array([0, 1, 2, 3, 4]), np.array([1, 2, 3, 4, 5])
     A = laplacian(lo, hi, np.array([0.01, 1.0, 1.0, 0.01, 1e-4]), 6, ground=0.01).tolil()
     A[4, 4], A[5, 5] = 0.02, 1.0
@@ -110,7 +113,7 @@ def functions_of(backend, A):
 def assert_aggregates(backend, A, signed=True, seed=0, strength=STRENGTH):
     """The numbers and their count against the oracle, and what aggregates are; returns the numbers."""
     csr, functions = functions_of(backend, A)
-    numbers, count = functions.aggregate(csr, strength, seed, signed)
+    numbers, count, strong = functions.aggregate(csr, strength, seed, signed)
     assert numbers.dtype == csr.indices.dtype and type(count) is int
     found, oracle = backend.host(numbers).tolist(), Oracle(A, strength, signed)
     expected, roots = oracle.aggregate(seed)
@@ -120,12 +123,12 @@ def assert_aggregates(backend, A, signed=True, seed=0, strength=STRENGTH):
         if oracle.around[v]:
             near = oracle.around[v] | {v}
             assert roots[number] in near.union(*(oracle.around[u] for u in near))
-    return numbers, count
+    return numbers, count, strong
 
 
-def assert_prolongator(backend, A, numbers, count, signed=True, strength=STRENGTH):
+def assert_prolongator(backend, A, numbers, count, strong=None, signed=True, strength=STRENGTH):
     csr, functions = functions_of(backend, A)
-    indptr, indices, data = functions.smoothed_prolongator(csr, strength, numbers, count, signed)
+    indptr, indices, data = functions.smoothed_prolongator(csr, strength, numbers, count, signed, strong)
     assert indptr.dtype == indices.dtype == csr.indices.dtype and data.dtype == csr.data.dtype
     rows = Oracle(A, strength, signed).prolongator(backend.host(numbers).tolist())
     indptr, indices, data = map(backend.host, (indptr, indices, data))
@@ -140,9 +143,9 @@ def assert_prolongator(backend, A, numbers, count, signed=True, strength=STRENGT
 
 
 def assert_both(backend, A, **options):
-    numbers, count = assert_aggregates(backend, A, **options)
+    found = assert_aggregates(backend, A, **options)
     options.pop("seed", None)
-    return assert_prolongator(backend, A, numbers, count, **options)
+    return assert_prolongator(backend, A, *found, **options)
 
 
 @pytest.mark.parametrize("signed", [True, False])
@@ -195,7 +198,7 @@ def test_constants_are_kept(backend, name):
 def test_numbers_of_another_matrix(backend):
     """An update: the pattern is the same, the strong couplings are not, and some numbers are -1."""
     A = sp.csr_array(lf.matrices.anisotropic_diffusion((9, 12), 0.3, 1e-2))
-    numbers, count = assert_aggregates(backend, A)
+    numbers, count, _ = assert_aggregates(backend, A)
     changed = backend.host(numbers).copy()
     changed[::5] = -1
     B = A.copy()
@@ -208,8 +211,8 @@ def test_runs_repeat(backend):
     csr, functions = functions_of(backend, A)
 
     def run():
-        numbers, count = functions.aggregate(csr, STRENGTH, 3)
-        arrays = numbers, *functions.smoothed_prolongator(csr, STRENGTH, numbers, count)
+        numbers, count, strong = functions.aggregate(csr, STRENGTH, 3)
+        arrays = numbers, *functions.smoothed_prolongator(csr, STRENGTH, numbers, count, strong=strong)
         return [backend.host(array).tobytes() for array in arrays]
 
     assert run() == run()
@@ -218,19 +221,37 @@ def test_runs_repeat(backend):
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", graphs.DTYPES)
 def test_backends_agree(cuda, dtype):
-    """On a matrix of many blocks; also where a row is too long for a team of lanes."""
+    """On matrices of many blocks, by teams of each size; also where a row is too long for a team."""
     rotated = lf.matrices.anisotropic_diffusion((300, 280), 0.5, 1e-2)
     leaves = np.arange(1, 5001)
     star = laplacian(0 * leaves, leaves, 1.0 + leaves % 7, 5001)
-    for A in (rotated, lf.matrices.poisson((40, 41, 42)), star):
+    squared = sp.csr_array(lf.matrices.poisson((90, 80))) @ lf.matrices.poisson((90, 80))
+    for A in (rotated, lf.matrices.poisson((40, 41, 42)), squared, star):
         found = []
         for backend in (CPU, cuda):
             csr, functions = functions_of(backend, graphs.with_types(A, dtype, np.int32))
-            numbers, count = functions.aggregate(csr, STRENGTH, 0)
-            arrays = numbers, *functions.smoothed_prolongator(csr, STRENGTH, numbers, count)
-            arrays = *arrays, functions.l1_weights(csr, 4 / 3)
+            numbers, count, strong = functions.aggregate(csr, STRENGTH, 0)
+            arrays = numbers, *functions.smoothed_prolongator(csr, STRENGTH, numbers, count, strong=strong)
+            arrays = *arrays, functions.l1_weights(csr, 4 / 3, csr.data.dtype)
             found.append([backend.host(array).tobytes() for array in arrays])
         assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("n", "nnz", "longest_row", "lanes"),
+    [
+        (1, 0, 0, 1),
+        (9, 81, 9, 1),
+        (9, 63, 15, 1),
+        (9, 63, 16, 4),
+        (9, 117, 13, 4),
+        (99, 700, 64, 8),
+        (9, 243, 27, 8),
+    ],
+)
+def test_team_merges_the_longest_row(n, nnz, longest_row, lanes):
+    assert cuda_functions._lanes(SimpleNamespace(n=n, nnz=nnz, longest_row=longest_row)) == lanes
+    assert longest_row < cuda_functions.TERMS_PER_LANE * lanes
 
 
 @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
@@ -240,7 +261,7 @@ def test_l1_weights(backend, dtype, index_dtype):
     A.data[A.indptr[5] : A.indptr[7]] = 0
     A.data[A.indptr[9] : A.indptr[10]] = np.finfo(dtype).smallest_subnormal
     csr, functions = functions_of(backend, A)
-    weights = functions.l1_weights(csr, 4 / 3)
+    weights = functions.l1_weights(csr, 4 / 3, csr.data.dtype)
     assert weights.dtype == dtype
     sums = np.array([sum(float(abs(a)) for a in row.values()) for row in Oracle(A, 0.4).rows])
     sums[sums < np.finfo(dtype).tiny] = 1

@@ -82,7 +82,9 @@ def test_program_compiles(name):
     assert_compiles(name, some_cases(name), "compute_90")
 
 
-@pytest.mark.parametrize("macro", ["WEIGHT", "INDEX", "DEGREE", "BLOCK", "KIND", "TEAMS", "WIDTH", "PIECE"])
+@pytest.mark.parametrize(
+    "macro", ["WEIGHT", "INDEX", "DEGREE", "BLOCK", "KIND", "TEAM", "TEAMS", "WIDTH", "PIECE"]
+)
 def test_every_choice_is_compiled(macro):
     for name, cases in PROGRAMS.items():
         if macro in cases[0]:

@@ -10,6 +10,7 @@ import numpy as np
 from .forest import factor
 from .matching import best_edges
 from .matrix.long_row_split import PIECE, SUMMED_PIECE
+from .multigrid import smoothed_aggregation
 from .runtime.loader import wide_type
 from .tridiagonal import tiles
 
@@ -25,6 +26,8 @@ _INDICES = (np.int32, np.int64)
 _BLOCKS = (1, 2, 4)
 # Lanes per row of neighbours.
 _WIDTHS = (4, 8, 16, 32)
+# Lanes per row of a matrix.
+_TEAMS = (*smoothed_aggregation.TEAMS, smoothed_aggregation.MOST_LANES)
 _KINDS = (tiles.PLAIN, tiles.SYMMETRIC, tiles.TRANSPOSED)
 # The stored precision and that of the vectors: the same, or double.
 _APPLIED = [
@@ -62,7 +65,7 @@ PROGRAMS = {
         for value, index in itertools.product(_VALUES, _INDICES)
     ],
     "multigrid/path_interpolation": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
-    "multigrid/smoothed_aggregation": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "multigrid/smoothed_aggregation": _every(VALUE=_VALUES, INDEX=_INDICES, TEAM=_TEAMS),
     "multigrid/transfers": _every(VALUE=_VALUES, INDEX=_INDICES),
     "forest/block_bands": _every(VALUE=_VALUES, INDEX=_INDICES),
     "matrix/diagonal_blocks": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],

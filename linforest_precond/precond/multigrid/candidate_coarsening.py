@@ -54,10 +54,8 @@ class CandidateCoarsening:
         """Aggregates of nodes; None where all would leave too many unknowns."""
         nodes, share = self._nodes(matrix), ADAPTIVE_SHARE if self.adaptive else STALLED_SHARE
         for strength, signed in self._attempts():
-            found = RootAggregates.of(nodes, strength, self.options.seed, signed)
-            if found.count * self.B.shape[1] > share * matrix.n:
-                continue
-            if found.count if self.adaptive else not found.leaves_too_many_out(nodes):
+            found, _ = RootAggregates.of(nodes, strength, self.options.seed, signed)
+            if found.count * self.B.shape[1] <= share * matrix.n and (found.count or not self.adaptive):
                 return found
         return None
 

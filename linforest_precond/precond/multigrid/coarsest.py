@@ -18,6 +18,8 @@ from linforest_precond.records import CSR
 # Matrices with more rows are smoothed instead, by this many sweeps.
 LARGEST_DENSE = 4000
 SWEEPS = 8
+# The largest entry of A X - I for an inverse X of a matrix that is not singular.
+LARGEST_ERROR = 1e-6
 
 
 SCHEMA = Table({"inverse": Numbers("n", "n"), "rank": Integer()})
@@ -48,6 +50,9 @@ class Coarsest:
         if inverse is not None:
             return cls(inverse / 2 if half else inverse, csr.n)
         dense = backend.multigrid.dense.dense_matrix(csr) if half else dense
+        inverse = None if hermitian else _regular_inverse(dense, xp)
+        if inverse is not None:
+            return cls(xp.ascontiguousarray(stored_array(inverse, stored)), csr.n)
         inverse, rank = _pseudo_inverse(dense, hermitian, np.finfo(csr.data.dtype).eps, xp)
         return cls(xp.ascontiguousarray(stored_array(inverse, stored)), rank)
 
@@ -57,6 +62,17 @@ class Coarsest:
     def transposed(self) -> Coarsest:
         xp = backend_of(self.inverse).xp
         return Coarsest(xp.ascontiguousarray(self.inverse.T), self.rank)
+
+
+def _regular_inverse(dense: Array, xp: Any) -> Array | None:
+    """The inverse by LU factorization; None where A X differs from the identity."""
+    try:
+        with np.errstate(all="ignore"):
+            inverse: Array = xp.linalg.inv(dense)
+            error = abs(dense @ inverse - xp.eye(dense.shape[0])).max()
+    except np.linalg.LinAlgError:
+        return None
+    return inverse if float(error) <= LARGEST_ERROR else None  # stall: decides how to invert
 
 
 def _pseudo_inverse(dense: Array, hermitian: bool, eps: float, xp: Any) -> tuple[Array, int]:

@@ -148,9 +148,9 @@ class Interpolation:
         return cls(prolongator, adjoint(prolongator))
 
     @classmethod
-    def smoothed_from(cls, aggregates: Smoothable, fine: LevelMatrix) -> Interpolation:
-        """The smoothed tentative prolongator of aggregates."""
-        return replace(cls.of(aggregates.smoothed(fine)), smoothed=aggregates)
+    def smoothed_from(cls, aggregates: Smoothable, prolongator: RectangularCSR) -> Interpolation:
+        """The smoothed tentative prolongator of aggregates, which are kept for other values."""
+        return replace(cls.of(prolongator), smoothed=aggregates)
 
     @cached_property
     def _matrices(self) -> tuple[Any, Any]:
@@ -183,7 +183,8 @@ class Interpolation:
 
     def refreshed(self, fine: LevelMatrix) -> Interpolation:
         if self.smoothed is not None:
-            return self.smoothed_from(self.smoothed.refreshed(fine), fine)
+            aggregates = self.smoothed.refreshed(fine)
+            return self.smoothed_from(aggregates, aggregates.smoothed(fine))
         return self.indexed_by(fine.csr.indices.dtype).stored_in(fine.csr.data.dtype)
 
     def indexed_by(self, index: DType) -> Interpolation:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import DType, MatrixLike
+from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
@@ -24,6 +25,8 @@ from linforest_precond.precond.stored import stored_dtype
 from linforest_precond.records import CSR
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
+# Aggregates by couplings of one sign are many if they exceed this share of the unknowns.
+MOST_SIGNED = 0.5
 # Smaller matrices are kept in double precision: their cycles are bound by latency.
 LEAST_NARROW = 2**16
 # Diagonals that differ by more are kept in double precision, too.
@@ -196,31 +199,57 @@ def precision_of(csr: CSR, dtype: npt.DTypeLike | None) -> DType:
 
 
 def coarsen_level(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[GridTransfer, LevelMatrix]:
-    """The grid transfer to the next level, and that level's matrix."""
-    connection = options.weights, options.strength, options.seed
+    """The grid transfer to the next level, and that level's matrix.
+
+    Where aggregation around roots stalls, pairs are matched by magnitude; where paths or pairs stall,
+    aggregates around roots are tried, which leave dominant rows to the smoother.
+    """
     if options.coarsening == "smoothed_aggregation":
         transfer = smoothed_aggregation(matrix, options)
         if transfer is not None:
             return transfer, transfer.coarse_matrix(matrix)
-        connection = "magnitude", options.strength, options.seed
+        return pairwise(matrix, replace(options, weights="magnitude"))
+    found: tuple[GridTransfer, LevelMatrix] | None = None
     if options.coarsening == "paths":
-        found = coarsen_along_paths(matrix, options.matchings, *connection)
-        if found is not None:
-            return found
+        found = coarsen_along_paths(
+            matrix, options.matchings, options.weights, options.strength, options.seed
+        )
+    if found is None:
+        found = pairwise(matrix, options)
+    if is_stalled(matrix.n, found[1].n):
+        transfer = smoothed_aggregation(matrix, options)
+        if transfer is not None:
+            return transfer, transfer.coarse_matrix(matrix)
+    return found
+
+
+def pairwise(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[GridTransfer, LevelMatrix]:
+    """The transfer by aggregates of pairs, smoothed on request, and the next level's matrix."""
+    connection = options.weights, options.strength, options.seed
     aggregates = aggregate_pairwise(matrix, options.matchings, *connection)
     if options.smooth_prolongation and not is_stalled(matrix.n, aggregates.count):
-        smoothed = Interpolation.smoothed_from(aggregates, matrix)
+        smoothed = Interpolation.smoothed_from(aggregates, aggregates.smoothed(matrix))
         return smoothed, smoothed.coarse_matrix(matrix)
     return aggregates, aggregates.coarse_matrix(matrix)
 
 
 def smoothed_aggregation(matrix: LevelMatrix, options: MultilevelOptions) -> Interpolation | None:
-    """The smoothed prolongator of aggregates around roots; None where too few unknowns are coupled strongly.
+    """The smoothed prolongator of aggregates around roots; None where too few unknowns are coupled."""
+    aggregates, strong = root_aggregates(matrix, options)
+    if is_stalled(matrix.n, aggregates.count):
+        return None
+    return Interpolation.smoothed_from(aggregates, aggregates.smoothed(matrix, strong))
 
-    Couplings of both signs count where those of the opposite sign of the diagonal are too few.
+
+def root_aggregates(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[RootAggregates, Array]:
+    """The aggregates by couplings of the opposite sign of the diagonal, and the strong couplings.
+
+    Where these aggregates are many, those by couplings of any sign are taken, if they are fewer.
     """
-    for signed in (True, False)[options.weights == "magnitude" :]:
-        aggregates = RootAggregates.of(matrix, options.strength, options.seed, signed)
-        if not (is_stalled(matrix.n, aggregates.count) or aggregates.leaves_too_many_out(matrix)):
-            return Interpolation.smoothed_from(aggregates, matrix)
-    return None
+    connection = matrix, options.strength, options.seed
+    if options.weights == "magnitude":
+        return RootAggregates.of(*connection, signed=False)
+    found = RootAggregates.of(*connection, signed=True)
+    if found[0].count <= MOST_SIGNED * matrix.n:
+        return found
+    return min(found, RootAggregates.of(*connection, signed=False), key=lambda each: each[0].count)

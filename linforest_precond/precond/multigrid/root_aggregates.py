@@ -13,11 +13,6 @@ from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 from linforest_precond.precond.schema import Complaint, Fields, Flag, Names, Real, Size, Table
 from linforest_precond.precond.schema_arrays import Indices
 
-# A row whose diagonal is this many times the sum of the other magnitudes is left to the smoother.
-DOMINANCE = 5.0
-# More unknowns than this share that are left out, and not dominant, are too many for a coarse level.
-MOST_LEFT_OUT = 0.1
-
 
 def no_aggregate_is_empty(fields: Fields, names: Names) -> Complaint:
     met = np.zeros(fields["count"], bool)
@@ -43,11 +38,12 @@ class RootAggregates:
     Attributes
     ----------
     numbers
-        Each unknown's aggregate; -1 for those that the smoother solves alone.
+        Each unknown's aggregate; -1 for those whose rows are dominant, which the smoother solves alone.
     count
         How many aggregates there are.
     strength
-        A coupling is strong if it has at least this share of the strongest one of both unknowns.
+        A coupling is strong if it has at least this share of the strongest one of both unknowns; for the
+        prolongator, of its row alone.
     signed
         Whether only couplings with the opposite sign of the diagonal are strong.
     """
@@ -58,33 +54,26 @@ class RootAggregates:
     signed: bool
 
     @classmethod
-    def of(cls, fine: LevelMatrix, strength: float, seed: int, signed: bool) -> RootAggregates:
+    def of(cls, fine: LevelMatrix, strength: float, seed: int, signed: bool) -> tuple[RootAggregates, Array]:
+        """The aggregates of a matrix, and its strong couplings, for `smoothed`."""
         aggregate = fine.backend.multigrid.smoothed_aggregation.aggregate
-        return cls(*aggregate(fine.csr, strength, seed, signed=signed), strength, signed)
+        numbers, count, strong = aggregate(fine.csr, strength, seed, signed=signed)
+        return cls(numbers, count, strength, signed), strong
 
     @property
     def held(self) -> list[Any]:
         """What has arrays that last."""
         return [self.numbers]
 
-    def smoothed(self, fine: LevelMatrix) -> RectangularCSR:
+    def smoothed(self, fine: LevelMatrix, strong: Array | None = None) -> RectangularCSR:
         """The tentative prolongator smoothed by a Jacobi step with the strong couplings alone.
 
         Vanek, Mandel & Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order
         elliptic problems" (1996), doi:10.1007/BF02238511.
         """
         smooth = fine.backend.multigrid.smoothed_aggregation.smoothed_prolongator
-        arrays = smooth(fine.csr, self.strength, self.numbers, self.count, signed=self.signed)
+        arrays = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
         return RectangularCSR(*arrays, self.count)
-
-    def leaves_too_many_out(self, fine: LevelMatrix) -> bool:
-        """Whether many unknowns are in no aggregate although the smoother alone does not solve for them."""
-        left_out = self.numbers < 0
-        if int(left_out.sum()) <= MOST_LEFT_OUT * fine.n:  # stall: is the coarsening good enough?
-            return False
-        diagonal = abs(fine.csr.diagonal)
-        dominant = diagonal >= DOMINANCE * (fine.row_magnitudes - diagonal)
-        return int((left_out & ~dominant).sum()) > MOST_LEFT_OUT * fine.n  # stall: the same
 
     def refreshed(self, fine: LevelMatrix) -> RootAggregates:
         """For the values of another matrix, which may have another index type."""

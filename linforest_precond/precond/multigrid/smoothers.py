@@ -77,8 +77,9 @@ class DiagonalSmoother:
             degree, lowest_share = CHEBYSHEV[kind]
             steps = chebyshev_steps(matrix.largest_eigenvalue, lowest_share, degree)
             return cls(kind, stored_array(matrix.inverse_diagonal, stored), steps)
-        weights = _l1_weights(matrix) if kind == "l1_jacobi" else matrix.damped_jacobi
-        return cls(kind, stored_array(weights, stored), ((0.0, 1.0),))
+        if kind == "l1_jacobi":
+            return cls(kind, _l1_weights(matrix, stored), ((0.0, 1.0),))
+        return cls(kind, stored_array(matrix.damped_jacobi, stored), ((0.0, 1.0),))
 
     @classmethod
     def from_state(cls, **fields: Any) -> DiagonalSmoother:
@@ -230,10 +231,10 @@ def smoother_from_state(state: dict[str, Any]) -> Smoother:
     return LineSmoother.from_state(**state) if "part" in state else DiagonalSmoother.from_state(**state)
 
 
-def _l1_weights(matrix: LevelMatrix) -> Array:
+def _l1_weights(matrix: LevelMatrix, stored: DType) -> Array:
     """4/3 over the sums of the rows' magnitudes, with the sign of the diagonal.
 
     The eigenvalues of D^-1 A are at most 1 for the sums D, so that no estimate is needed: Baker, Falgout,
     Kolev & Yang, "Multigrid smoothers for ultraparallel computing" (2011), doi:10.1137/100798806.
     """
-    return matrix.backend.multigrid.smoothed_aggregation.l1_weights(matrix.csr, DAMPING)
+    return matrix.backend.multigrid.smoothed_aggregation.l1_weights(matrix.csr, DAMPING, stored)

@@ -3,25 +3,21 @@
 P. Vanek, J. Mandel, M. Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order
 elliptic problems" (Computing 56, 1996, doi:10.1007/BF02238511); roots by MIS(2) as in N. Bell, S. Dalton,
 L. Olson, "Exposing fine-grained parallelism in algebraic multigrid methods" (2012, doi:10.1137/110838844).
-
-Complex values are handled by their real and imaginary parts, so that they share the kernels of real ones.
 """
 
 import numba
 import numpy as np
 from numba import prange
 
-from linforest_precond.backends.returns import StrongGraph
-
 from ..csgraph.independent_set import independent_set
-from ..matrix.entries import magnitudes, modulus, rows_of, symmetrized
+from ..matrix.entries import modulus
 from ..runtime.arrays import readonly
-from ..runtime.hashing import symmetry_hash
 from ..runtime.jit import helper, kernel
 from ..runtime.sorting import shell_sort
+from .strong_couplings import entries_of, parts_of, row_coupling, row_strengths, strong_graph, with_mirrors
 
-# A row is dominant if its diagonal is this many times the sum of its other magnitudes.
-DOMINANCE = 5.0
+# A coupling by which an unknown without strong ones joins a neighbour has this share of its diagonal.
+JOINING_SHARE = 0.25
 # The damping of the prolongator's l1-Jacobi step, and the least share of its diagonal that a row may keep.
 DAMPING = 4.0 / 3.0
 LEAST_SHARE = 0.1
@@ -30,189 +26,104 @@ TINY = float(np.finfo(np.float64).tiny)
 # Parts at most: each has a dense array with a place for every aggregate.
 MOST_PARTS = 16
 NO_AGGREGATE = -1
-NO_BITS = np.uint64(0)
 
 
 def aggregate(csr, strength, seed, signed=True):
-    """The number of each unknown's aggregate, -1 where it is in none, and the count of aggregates.
+    """The number of each unknown's aggregate, the count of aggregates, and what the prolongator needs.
 
     The strength of a coupling is |a_ij|^2 / (|a_ii| |a_jj|) where a_ij has the opposite sign of a_ii (with
     `signed`; of real parts), and 0 where row i or j is dominant. A coupling is strong if it is at least
     `strength` squared times the strongest of either row.
 
-    Roots are a MIS(2) of the graph of strong couplings, numbered in ascending order. Their neighbours join
-    them, others with strong couplings the first neighbour that did. An unknown without strong couplings joins
-    its strongest neighbour, if that has strong ones.
+    Roots are a MIS(2) of the graph of strong couplings. Their neighbours join them, others with strong
+    couplings the first neighbour that did. An unknown without strong couplings has the number -1 if its row
+    is dominant. Else it joins the neighbour of its largest coupling, if that has strong ones and the coupling
+    is a quarter of the diagonal; otherwise it is a root, too. Roots are numbered in ascending order.
+
+    The third result is for `smoothed_prolongator`: the least magnitudes of each row's strong couplings.
     """
-    matrix = _entries_of(csr)
-    scales, strongest = _row_strengths(csr, matrix, signed)
-    graph, balance = _strong_graph(csr, matrix, scales, strongest, strength, signed)
+    matrix = entries_of(csr)
+    scales, strongest = row_strengths(csr, matrix, signed)
+    graph, least, balance = strong_graph(csr, matrix, scales, strongest, strength, signed)
     if not csr.symmetric or balance:
-        graph = _with_mirrors(csr, graph)
-    roots = np.minimum(independent_set(graph, 2, seed), graph.degrees)
+        graph = with_mirrors(csr, graph)
+    pattern, scales, roots = (
+        tuple(map(readonly, graph[:3])),
+        readonly(scales),
+        independent_set(graph, 2, seed),
+    )
+    mark_roots(*matrix, scales, signed, pattern[2], roots)
     numbers = np.where(roots, np.cumsum(roots) - 1, NO_AGGREGATE).astype(csr.indices.dtype)
-    count = int(roots.sum())
-    pattern = tuple(map(readonly, graph[:3]))
     near = numbers.copy()
     join_roots(*pattern[:2], readonly(numbers), near)
-    join_neighbors(
-        *matrix[:4], readonly(scales), readonly(strongest), signed, *pattern, readonly(near), numbers
-    )
-    return numbers, count
+    join_neighbors(*matrix, scales, signed, *pattern, readonly(near), numbers)
+    return numbers, int(roots.sum()), least
 
 
-def smoothed_prolongator(csr, strength, numbers, count, signed=True):
+def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None):
     """The CSR arrays of P = (I - W F) T, columns ascending, for the tentative prolongator T of aggregates.
 
     F is A without its weak couplings, which are added to the diagonal in column order, unless that would
-    leave at most a tenth of it. W is 4/3 divided by the sums of the magnitudes of F's rows. Each entry of P
-    is a sum in double precision: the diagonal's term first, then those of strong couplings in column order.
+    leave at most a tenth of it. Here a coupling is weak if it is below `strength` times the largest of its
+    row, whatever those of the other row are: rows next to a jump of the coefficients keep all that matters to
+    them. W is 4/3 divided by the sums of the magnitudes of F's rows, and 0 for rows without strong couplings
+    in the sense of `aggregate`. Each entry of P is a sum in double precision: the diagonal's term first, then
+    those of strong couplings in column order.
+
+    `strong` is the third result of `aggregate` for the same matrix, if there is one.
     """
-    matrix = _entries_of(csr)
-    graph, _ = _strong_graph(csr, matrix, *_row_strengths(csr, matrix, signed), strength, signed)
-    pattern = readonly(csr.indptr), readonly(graph.indices), readonly(graph.degrees), readonly(numbers)
+    matrix = entries_of(csr)
+    if strong is None:
+        _, strong, _ = strong_graph(csr, matrix, *row_strengths(csr, matrix, signed), strength, signed)
     parts = max(1, min(numba.get_num_threads(), MOST_PARTS, csr.n))
     starts = np.searchsorted(csr.indptr, np.arange(parts + 1) * csr.nnz // parts)
     starts[0], starts[-1] = 0, csr.n
+    arguments = *matrix, readonly(strong), signed, readonly(numbers), readonly(starts), count
     counts = np.zeros(csr.n + 1, np.int64)
-    count_columns(*pattern, readonly(starts), count, counts)
+    count_columns(*arguments, counts)
     indptr = np.cumsum(counts)
     indices, data = np.empty(indptr[-1], csr.indices.dtype), np.empty(indptr[-1], csr.data.dtype)
-    fill_columns(*pattern, readonly(starts), count, *matrix[1:], readonly(indptr), indices, _parts_of(data))
+    fill_columns(*arguments, readonly(indptr), indices, parts_of(data))
     return indptr.astype(csr.indices.dtype), indices, data
 
 
-def l1_weights(csr, factor):
-    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal.
+def l1_weights(csr, factor, stored):
+    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal, in the type `stored`.
 
     Sums whose reciprocals overflow count as 1.
     """
-    matrix, weights = _entries_of(csr), np.zeros(csr.n, csr.data.dtype)
-    tiny = float(np.finfo(csr.data.dtype).tiny)
-    weigh_rows(matrix[0], matrix[2], matrix[5], float(factor), tiny, _parts_of(weights))
-    return weights
+    matrix, weights = entries_of(csr), np.zeros(csr.n, csr.data.dtype)
+    tiny = float(np.finfo(stored).tiny)
+    weigh_rows(matrix[0], matrix[2], matrix[5], float(factor), tiny, parts_of(weights))
+    return weights.astype(stored, copy=False)
 
 
-def _entries_of(csr):
-    """Pointers, columns, magnitudes and parts of the entries, magnitudes and parts of the diagonal."""
-    arrays = csr.indptr, csr.indices, *_sized(csr.data), *_sized(csr.diagonal)
-    return tuple(map(readonly, arrays))
-
-
-def _sized(values):
-    """Numbers with the magnitudes of `values`, and their parts."""
-    return magnitudes(values) if values.dtype.kind == "c" else values, _parts_of(values)
-
-
-def _parts_of(values):
-    """A view of real or complex numbers as rows of one or two real ones."""
-    return values.view(values.real.dtype).reshape(values.size, 2 if values.dtype.kind == "c" else 1)
-
-
-def _row_strengths(csr, matrix, signed):
-    """The scale of each row's couplings, 0 for rows without any, and the strongest of them."""
-    scales, strongest = np.empty(csr.n), np.empty(csr.n)
-    scale_rows(*matrix[:3], *matrix[4:], signed, scales)
-    find_strongest(*matrix[:4], readonly(scales), signed, strongest)
-    return scales, strongest
-
-
-def _strong_graph(csr, matrix, scales, strongest, strength, signed):
-    """The strong couplings of each row, and a hash sum that is 0 if their mirror images are strong too."""
-    columns, degrees = np.empty(csr.nnz, np.int32), np.empty(csr.n, np.int32)
-    threshold = float(strength) * float(strength)
-    balance = find_strong(
-        *matrix[:4], readonly(scales), readonly(strongest), signed, threshold, columns, degrees
-    )
-    return StrongGraph(csr.indptr, columns, degrees, csr.longest_row), balance
-
-
-def _with_mirrors(csr, graph):
-    """The union of a graph and its mirror image."""
-    strong = (graph.indices != rows_of(csr.indptr, csr.nnz)).astype(np.float32)
-    indptr, indices, found, _ = symmetrized(csr.indptr, csr.indices, strong)
-    columns, degrees = np.empty(indices.size, np.int32), np.empty(csr.n, np.int32)
-    mask_columns(*map(readonly, (indptr, indices, found)), columns, degrees)
-    return StrongGraph(indptr, columns, degrees, int(np.diff(indptr).max(initial=0)))
-
-
-# The magnitude of the diagonal, with its sign, by which a row's couplings are divided. It is 0 for a dominant
-# row, and with signs for one whose diagonal has none; without signs, the row's sum replaces a zero.
-@kernel(parallel=True)
-def scale_rows(indptr, indices, sizes, diagonal_sizes, diagonal, signed, scales):
-    for v in prange(scales.size):
-        row = np.int64(v)
-        others = 0.0
-        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-            if indices[slot] != row:
-                others += np.float64(abs(sizes[slot]))
-        own, sign = np.float64(abs(diagonal_sizes[row])), np.float64(diagonal[row, 0])
-        scale = 0.0
-        if not own >= DOMINANCE * others:
-            if not signed:
-                scale = own if own > 0.0 else others
-            elif sign != 0.0:
-                scale = own if sign > 0.0 else -own
-        scales[row] = scale
-
-
-# The strength of a coupling; by two divisions, because a square may overflow.
+# The column of a row's largest coupling, the first of equal ones, if the row, without strong couplings, joins
+# it; else -1.
 @helper
-def coupling(size, real, scale, other, signed):
-    if scale == 0.0 or other == 0.0 or (signed and not (real < 0.0 if scale > 0.0 else real > 0.0)):
-        return 0.0
-    found = (size / abs(scale)) * (size / abs(other))
-    return found if found > 0.0 else 0.0
+def joined_column(indptr, indices, sizes, values, diagonal_sizes, diagonal, signed, degrees, row):
+    best, column = 0.0, np.int64(NO_AGGREGATE)
+    for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
+        found = row_coupling(indices, sizes, values, diagonal, signed, row, slot)
+        if found > best:
+            best, column = found, np.int64(indices[slot])
+    if column < 0 or degrees[column] == 0:
+        return np.int64(NO_AGGREGATE)
+    return column if best >= JOINING_SHARE * np.float64(abs(diagonal_sizes[row])) else np.int64(NO_AGGREGATE)
 
 
-@helper
-def coupling_at(indices, sizes, values, scales, signed, row, slot):
-    column = np.int64(indices[slot])
-    if column == row:
-        return 0.0
-    size, real = np.float64(abs(sizes[slot])), np.float64(values[slot, 0])
-    return coupling(size, real, scales[row], scales[column], signed)
-
-
+# Of unknowns without strong couplings, which are all in the independent set, those that join none are roots.
 @kernel(parallel=True)
-def find_strongest(indptr, indices, sizes, values, scales, signed, strongest):
-    for v in prange(strongest.size):
+def mark_roots(
+    indptr, indices, sizes, values, diagonal_sizes, diagonal, scales, signed, degrees, roots
+):  # fmt: skip
+    for v in prange(roots.size):
         row = np.int64(v)
-        best = 0.0
-        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-            best = max(best, coupling_at(indices, sizes, values, scales, signed, row, slot))
-        strongest[row] = best
-
-
-# Copies the columns of strong couplings; in place of others, the row's own number is stored.
-@kernel(parallel=True)
-def find_strong(indptr, indices, sizes, values, scales, strongest, signed, threshold, columns, degrees):
-    balance = np.int64(0)
-    for v in prange(degrees.size):
-        row = np.int64(v)
-        degree = 0
-        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-            column = np.int64(indices[slot])
-            found = coupling_at(indices, sizes, values, scales, signed, row, slot)
-            strong = found > 0.0 and found >= threshold * max(strongest[row], strongest[column])
-            columns[slot] = column if strong else row
-            if strong:
-                degree += 1
-                word = np.int64(symmetry_hash(row, column, NO_BITS))
-                balance += word if column > row else -word
-        degrees[row] = degree
-    return balance
-
-
-@kernel(parallel=True)
-def mask_columns(indptr, indices, strong, columns, degrees):
-    for v in prange(degrees.size):
-        row = np.int64(v)
-        degree = 0
-        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-            columns[slot] = indices[slot] if strong[slot] > 0 else row
-            degree += strong[slot] > 0
-        degrees[row] = degree
+        if degrees[row] == 0:
+            column = joined_column(
+                indptr, indices, sizes, values, diagonal_sizes, diagonal, signed, degrees, row
+            )
+            roots[row] = scales[row] != 0.0 and column < 0
 
 
 # The first number among a vertex's neighbours.
@@ -235,22 +146,24 @@ def join_roots(indptr, columns, roots, near):
 # `near` are the numbers of roots and their neighbours; `columns` may have other row pointers than the matrix.
 @kernel(parallel=True)
 def join_neighbors(
-    indptr, indices, sizes, values, scales, strongest, signed, begins, columns, degrees, near, numbers
+    indptr, indices, sizes, values, diagonal_sizes, diagonal, scales, signed, begins, columns, degrees, near,
+    numbers,
 ):  # fmt: skip
     for v in prange(numbers.size):
         row = np.int64(v)
-        if degrees[row] == 0 and strongest[row] > 0.0:
-            for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-                if coupling_at(indices, sizes, values, scales, signed, row, slot) == strongest[row]:
-                    row = np.int64(indices[slot])
-                    break
+        if near[row] < 0 and degrees[row] == 0 and scales[row] != 0.0:
+            row = joined_column(
+                indptr, indices, sizes, values, diagonal_sizes, diagonal, signed, degrees, row
+            )
         number = np.int64(near[row])
         numbers[v] = number if number >= 0 else first_number(begins, columns, near, row)
 
 
 # Counts the aggregates of a row and its strong neighbours, for each row i at place i + 1.
 @kernel(parallel=True)
-def count_columns(indptr, columns, degrees, numbers, starts, width, counts):
+def count_columns(
+    indptr, indices, sizes, values, diagonal_sizes, diagonal, least, signed, numbers, starts, width, counts
+):  # fmt: skip
     for part in prange(starts.size - 1):
         met = np.full(width, -1, np.int64)  # the last row in which each aggregate occurred
         for row in range(starts[part], starts[part + 1]):
@@ -259,18 +172,25 @@ def count_columns(indptr, columns, degrees, numbers, starts, width, counts):
                 met[own] = row
                 counts[row + 1] = 1
             for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-                number = np.int64(numbers[columns[slot]])
-                if columns[slot] != row and number >= 0 and met[number] != row:
+                number = np.int64(numbers[indices[slot]])
+                if number < 0 or met[number] == row:
+                    continue
+                if is_strong(row_coupling(indices, sizes, values, diagonal, signed, row, slot), least[row]):
                     met[number] = row
                     counts[row + 1] += 1
 
 
-# The diagonal of F, and the weight of a row's step: 0 where it has no strong couplings.
 @helper
-def filtered_row(indptr, columns, row, indices, sizes, values, diagonal_sizes, diagonal):
+def is_strong(found, least):
+    return found > 0.0 and found >= least
+
+
+# The diagonal of F, and the weight of the row's step.
+@helper
+def filtered_row(indptr, indices, sizes, values, diagonal_sizes, diagonal, least, signed, row):
     real, imaginary, total = np.float64(diagonal[row, 0]), np.float64(diagonal[row, -1]), 0.0
     for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-        if columns[slot] != row:
+        if is_strong(row_coupling(indices, sizes, values, diagonal, signed, row, slot), least[row]):
             total += np.float64(abs(sizes[slot]))
         elif indices[slot] != row:
             real += np.float64(values[slot, 0])
@@ -287,13 +207,13 @@ def filtered_row(indptr, columns, row, indices, sizes, values, diagonal_sizes, d
 
 @kernel(parallel=True)
 def fill_columns(
-    pattern_indptr, columns, degrees, numbers, starts, width, indices, sizes, values, diagonal_sizes,
-    diagonal, indptr, out_indices, out_values,
+    indptr, indices, sizes, values, diagonal_sizes, diagonal, least, signed, numbers, starts, width,
+    out_indptr, out_indices, out_values,
 ):  # fmt: skip
     for part in prange(starts.size - 1):
         fill_rows(
-            starts[part], starts[part + 1], pattern_indptr, columns, degrees, numbers, width, indices, sizes,
-            values, diagonal_sizes, diagonal, indptr, out_indices, out_values,
+            starts[part], starts[part + 1], indptr, indices, sizes, values, diagonal_sizes, diagonal, least,
+            signed, numbers, width, out_indptr, out_indices, out_values,
         )  # fmt: skip
 
 
@@ -301,29 +221,31 @@ def fill_columns(
 # valid where `met` is the row.
 @helper
 def fill_rows(
-    first, last, pattern_indptr, columns, degrees, numbers, width, indices, sizes, values, diagonal_sizes,
-    diagonal, indptr, out_indices, out_values,
+    first, last, indptr, indices, sizes, values, diagonal_sizes, diagonal, least, signed, numbers, width,
+    out_indptr, out_indices, out_values,
 ):  # fmt: skip
     places, met = np.empty(width, np.int64), np.full(width, -1, np.int64)
     longest = np.int64(0)
     for row in range(first, last):
-        longest = max(longest, indptr[row + 1] - indptr[row])
+        longest = max(longest, out_indptr[row + 1] - out_indptr[row])
     sums, order = np.empty((longest, out_values.shape[1])), np.empty(longest, np.int64)
     for row in range(first, last):
         real, imaginary, weight = 0.0, 0.0, 0.0
-        if degrees[row] > 0:
+        if least[row] < np.inf:
             real, imaginary, weight = filtered_row(
-                pattern_indptr, columns, row, indices, sizes, values, diagonal_sizes, diagonal
+                indptr, indices, sizes, values, diagonal_sizes, diagonal, least, signed, row
             )
-        begin, count, own = indptr[row], 0, np.int64(numbers[row])
+        begin, count, own = out_indptr[row], 0, np.int64(numbers[row])
         if own >= 0:
             count = place(own, row, out_indices, begin, count, met, places, sums)
             sums[0, 0] = 1.0 - weight * real
             if sums.shape[1] == 2:
                 sums[0, 1] = 0.0 - weight * imaginary
-        for slot in range(np.int64(pattern_indptr[row]), np.int64(pattern_indptr[row + 1])):
-            number = np.int64(numbers[columns[slot]])
-            if columns[slot] != row and number >= 0:
+        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
+            number = np.int64(numbers[indices[slot]])
+            if number < 0:
+                continue
+            if is_strong(row_coupling(indices, sizes, values, diagonal, signed, row, slot), least[row]):
                 count = place(number, row, out_indices, begin, count, met, places, sums)
                 for i in range(sums.shape[1]):
                     sums[places[number], i] -= weight * np.float64(values[slot, i])

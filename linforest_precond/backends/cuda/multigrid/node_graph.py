@@ -23,5 +23,6 @@ def node_matrix(indptr, indices, data, block_size):
     starts = cupy.cumsum(counts, dtype=index)
     blocks = int(starts[-1])  # stall: how many
     columns, norms = cupy.empty(blocks, index), cupy.empty(blocks, np.float64)
-    launch(program.find_norms, (indptr, indices, data, *shape, starts, columns, norms), items=nodes * width)
+    arguments = indptr, indices, data, *shape, starts, columns, norms
+    launch(program.find_block_norms, arguments, items=nodes * width)
     return starts, columns, norms

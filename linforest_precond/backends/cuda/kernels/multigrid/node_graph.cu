@@ -59,9 +59,9 @@ extern "C" __global__ void count_blocks(const INDEX* __restrict__ indptr, const 
 }
 
 // The Frobenius norm of each block, negative off the diagonal.
-extern "C" __global__ void find_norms(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                      const VALUE* __restrict__ data, i64 nodes, int b, int width,
-                                      const INDEX* __restrict__ starts, INDEX* __restrict__ columns,
-                                      double* __restrict__ norms) {
+extern "C" __global__ void find_block_norms(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                            const VALUE* __restrict__ data, i64 nodes, int b, int width,
+                                            const INDEX* __restrict__ starts, INDEX* __restrict__ columns,
+                                            double* __restrict__ norms) {
     merge_rows<true>(indptr, indices, data, nodes, b, width, starts, nullptr, columns, norms);
 }

@@ -1,5 +1,5 @@
-// Teams of lanes that take a row of a matrix each, and values in double precision.
-#define TEAM 8
+// Teams of TEAM lanes that take a row of a matrix each, and values in double precision. A team of one is for short rows:
+// the loads of a warp fall into the same few cache lines, and votes and shuffles vanish at compile time.
 #define THREADS 128
 #define TEAMS (THREADS / TEAM)
 #define IS_COMPLEX (sizeof(VALUE) != sizeof(WEIGHT))
@@ -31,11 +31,29 @@ struct Team {
 
     __device__ __forceinline__ Team()
         : lane(threadIdx.x % TEAM), shift(threadIdx.x % 32 / TEAM * TEAM), mask(((1u << TEAM) - 1) << shift) {}
+    // Makes writes to shared memory visible to the team.
+    __device__ __forceinline__ void sync() const {
+        if (TEAM > 1) __syncwarp(mask);
+    }
     // The lanes for which `flag` holds, lane 0 in the lowest bit.
-    __device__ __forceinline__ u32 vote(bool flag) const { return (__ballot_sync(mask, flag) & mask) >> shift; }
+    __device__ __forceinline__ u32 vote(bool flag) const {
+        return TEAM == 1 ? flag : (__ballot_sync(mask, flag) & mask) >> shift;
+    }
     template <typename T>
     __device__ __forceinline__ T from(T value, int other) const {
-        return __shfl_sync(mask, value, other, TEAM);
+        return TEAM == 1 ? value : __shfl_sync(mask, value, other, TEAM);
+    }
+    template <typename T>
+    __device__ __forceinline__ T across(T value, int distance) const {
+        return __shfl_xor_sync(mask, value, distance);
+    }
+    __device__ __forceinline__ double largest(double value) const {
+        for (int half = TEAM / 2; half > 0; half /= 2) value = fmax(value, across(value, half));
+        return value;
+    }
+    __device__ __forceinline__ int sum(int value) const {
+        for (int half = TEAM / 2; half > 0; half /= 2) value += across(value, half);
+        return value;
     }
     // Adds the values of the lanes in `wanted` to a sum, in the order of the lanes; every lane gets the result.
     __device__ __forceinline__ double add_in_order(double sum, double own, u32 wanted) const {
@@ -55,6 +73,10 @@ struct Team {
 // Calls take(slot, valid) for TEAM slots of a row at a time, by all lanes of the team.
 template <typename Take>
 __device__ __forceinline__ void each_slot(const INDEX* __restrict__ indptr, i64 row, const Team& team, Take take) {
-    const i64 end = indptr[row + 1];
+    const INDEX end = indptr[row + 1];
+#if TEAM == 1
+    for (INDEX slot = indptr[row]; slot < end; ++slot) take(slot, true);
+#else
     for (i64 base = indptr[row]; base < end; base += TEAM) take(base + team.lane, base + team.lane < end);
+#endif
 }

@@ -3,25 +3,25 @@
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
 #include "multigrid/row_teams.cuh"
+#include "multigrid/strong_couplings.cuh"
 
 // Smoothed aggregation: the strong couplings of a matrix, aggregates of unknowns, and the smoothed prolongator. Sums run
 // in column order, as on the CPU.
 
-// Terms of a row of the prolongator that a team merges in shared memory.
-#define MOST_TERMS 128
+// Terms of a row of the prolongator that a team merges in shared memory; padding keeps teams in different banks.
+#define MOST_TERMS (16 * TEAM)
+#define PADDED_TERMS (MOST_TERMS + TEAM)
 
-#define DOMINANCE 5.0
+#define JOINING_SHARE 0.25
 #define DAMPING (4.0 / 3.0)
 #define LEAST_SHARE 0.1
 #define DOUBLE_TINY 2.2250738585072014e-308
 
-// The couplings of a matrix: the scale of each row, 0 where it has none, and its strongest one. With signs, only
-// entries of the opposite sign of the diagonal couple.
-struct Couplings {
+// The couplings that the prolongator smoother keeps: those of at least `least` of each row, which is infinite for a row
+// without strong couplings.
+struct Filter {
     Matrix matrix;
-    double* scales;
-    double* strongest;
-    double threshold;
+    const double* __restrict__ least;
     i64 is_signed;
 };
 
@@ -36,92 +36,16 @@ struct StrongGraph {
 // first, as is the grid barrier.
 enum Word { COUNT, BALANCE, BARRIER };
 
-// The magnitude of the diagonal, with its sign, by which a row's couplings are divided. It is 0 for a dominant row, and
-// with signs for one whose diagonal has none; without signs, the row's sum replaces a zero.
-__device__ __forceinline__ double scale_of(const Couplings& c, i64 row, double others) {
-    const VALUE diagonal = c.matrix.diagonal[row];
-    const double own = wide_magnitude(diagonal), sign = wide_real(diagonal);
-    if (own >= DOMINANCE * others) return 0;
-    if (!c.is_signed) return own > 0 ? own : others;
-    return sign > 0 ? own : sign < 0 ? -own : 0.0;
-}
-
-__device__ void scale_rows(const Couplings& c) {
-    const Team team;
-    const Matrix& A = c.matrix;
-    EACH_ROW(row, A.n) {
-        double others = 0;
-        each_slot(A.indptr, row, team, [&](i64 slot, bool valid) {
-            const bool wanted = valid && A.indices[slot] != row;
-            others = team.add_in_order(others, wanted ? wide_magnitude(A.data[slot]) : 0.0, team.vote(wanted));
-        });
-        if (team.lane == 0) c.scales[row] = scale_of(c, row, others);
-    }
-}
-
-// The strength of a coupling; by two divisions, because a square may overflow.
-__device__ __forceinline__ double coupling_at(const Couplings& c, i64 row, double scale, i64 slot) {
-    const i64 column = clamped(c.matrix.indices[slot], c.matrix.n);
-    if (column == row || scale == 0) return 0;
-    const VALUE value = c.matrix.data[slot];
-    const double real = wide_real(value), other = __ldcg(c.scales + column);
-    if (other == 0 || (c.is_signed && !(scale > 0 ? real < 0 : real > 0))) return 0;
-    const double size = wide_magnitude(value), found = (size / fabs(scale)) * (size / fabs(other));
-    return found > 0 ? found : 0.0;
-}
-
-__device__ void find_strongest(const Couplings& c) {
-    const Team team;
-    EACH_ROW(row, c.matrix.n) {
-        const double scale = __ldcg(c.scales + row);
-        double best = 0;
-        each_slot(c.matrix.indptr, row, team, [&](i64 slot, bool valid) {
-            if (valid) best = fmax(best, coupling_at(c, row, scale, slot));
-        });
-        for (int half = TEAM / 2; half > 0; half /= 2) best = fmax(best, __shfl_xor_sync(team.mask, best, half));
-        if (team.lane == 0) c.strongest[row] = best;
-    }
-}
-
-// The summand of a coupling in the symmetry check: mirror images cancel.
-__device__ __forceinline__ u64 balance_of(i64 row, i64 column) {
-    const u64 word = mix64((u64)min(row, column) << 32 | (u64)max(row, column));
-    return column > row ? word : 0 - word;
-}
-
-// Copies the columns of strong couplings; in place of others, the row's own number is stored.
-__device__ u64 copy_strong(const Couplings& c, int* columns, int* degrees) {
-    const Team team;
-    u64 balance = 0;
-    EACH_ROW(row, c.matrix.n) {
-        const double scale = __ldcg(c.scales + row), own_best = __ldcg(c.strongest + row);
-        int degree = 0;
-        each_slot(c.matrix.indptr, row, team, [&](i64 slot, bool valid) {
-            bool strong = false;
-            if (valid) {
-                const i64 column = clamped(c.matrix.indices[slot], c.matrix.n);
-                const double found = coupling_at(c, row, scale, slot);
-                strong = found > 0 && found >= c.threshold * fmax(own_best, __ldcg(c.strongest + column));
-                columns[slot] = (int)(strong ? column : row);
-                if (strong) balance += balance_of(row, column);
-            }
-            degree += __popc(team.vote(strong));
-        });
-        if (team.lane == 0) degrees[row] = degree;
-    }
-    return balance;
-}
-
 // The strong couplings of all rows, in one cooperative launch.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    find_strong(Couplings couplings, int* columns, int* degrees, u64* words) {
+    find_strong(Couplings couplings, int* columns, int* degrees, double* least, u64* words) {
     u32 generation = 0;
     u32* const barrier = (u32*)(words + BARRIER);
     scale_rows(couplings);
     grid_barrier(barrier, generation);
     find_strongest(couplings);
     grid_barrier(barrier, generation);
-    const u64 balance = warp_sum(copy_strong(couplings, columns, degrees));
+    const u64 balance = warp_sum(copy_strong(couplings, columns, degrees, least));
     if (threadIdx.x % 32 == 0 && balance) atomicAdd(words + BALANCE, balance);
 }
 
@@ -153,21 +77,43 @@ __device__ __forceinline__ int first_number(const StrongGraph& graph, i64 vertex
     return -1;
 }
 
-// The column of a row's strongest coupling, the first of equal ones.
-__device__ __forceinline__ i64 strongest_neighbor(const Couplings& c, i64 row, double best, const Team& team) {
-    const double scale = c.scales[row];
-    const i64 end = c.matrix.indptr[row + 1];
-    for (i64 base = c.matrix.indptr[row]; base < end; base += TEAM) {
-        const i64 slot = base + team.lane;
-        const u32 found = team.vote(slot < end && coupling_at(c, row, scale, slot) == best);
-        if (found) return clamped(c.matrix.indices[base + __ffs(found) - 1], c.matrix.n);
+// The column of a row's largest coupling, the first of equal ones, if the row without strong couplings joins it; else -1.
+__device__ __forceinline__ i64 joined_column(const Couplings& c, const int* __restrict__ degrees, i64 row,
+                                             const Team& team) {
+    const Matrix& A = c.matrix;
+    const double sign = wide_real(A.diagonal[row]);
+    double best = 0;
+    i64 column = -1;
+    each_slot(A.indptr, row, team, [&](i64 slot, bool valid) {
+        const double found = valid ? row_coupling(A, c.is_signed, row, sign, slot) : 0.0;
+        if (!(found > best)) return;
+        best = found;
+        column = clamped(A.indices[slot], A.n);
+    });
+    for (int half = TEAM / 2; half > 0; half /= 2) {
+        const double other = team.across(best, half);
+        const i64 other_column = team.across(column, half);
+        if (!(other > best || (other == best && other_column < column))) continue;
+        best = other;
+        column = other_column;
     }
-    return row;
+    if (column < 0 || degrees[column] == 0) return -1;
+    return best >= JOINING_SHARE * wide_magnitude(A.diagonal[row]) ? column : -1;
+}
+
+// Of unknowns without strong couplings, which are all in the independent set, those that join none are roots.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    mark_roots(Couplings couplings, const int* __restrict__ degrees, int* __restrict__ roots) {
+    const Team team;
+    EACH_ROW(row, couplings.matrix.n) {
+        if (degrees[row]) continue;
+        const bool root = couplings.scales[row] != 0 && joined_column(couplings, degrees, row, team) < 0;
+        if (team.lane == 0) roots[row] = root;
+    }
 }
 
 // Numbers of the aggregates, in one cooperative launch: the neighbours of a root join it, others the first neighbour
-// that did; a vertex without strong couplings joins its strongest neighbour. `ranks` is the inclusive prefix sum of
-// `roots`; `near` are the numbers of roots and their neighbours.
+// that did. `ranks` is the inclusive prefix sum of `roots`; `near` are the numbers of roots and their neighbours.
 extern "C" __global__ void __launch_bounds__(THREADS)
     join_aggregates(Couplings couplings, StrongGraph graph, const int* __restrict__ roots,
                     const int* __restrict__ ranks, int* near, INDEX* __restrict__ numbers, u64* words, u32* barrier) {
@@ -183,12 +129,21 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (blockIdx.x == 0 && threadIdx.x == 0) words[COUNT] = ranks[n - 1];
     grid_barrier(barrier, generation);
     EACH_ROW(row, n) {
-        const double best = couplings.strongest[row];
-        const i64 vertex = graph.degrees[row] == 0 && best > 0 ? strongest_neighbor(couplings, row, best, team) : row;
-        int number = __ldcg(near + vertex);
-        if (number < 0) number = first_number(graph, vertex, team, [&](i64 v) { return __ldcg(near + v); });
+        int number = near[row];
+        if (number < 0) {
+            const bool joins = graph.degrees[row] == 0 && couplings.scales[row] != 0;
+            const i64 vertex = joins ? max(joined_column(couplings, graph.degrees, row, team), (i64)0) : row;
+            number = near[vertex];
+            if (number < 0) number = first_number(graph, vertex, team, [&](i64 v) { return near[v]; });
+        }
         if (team.lane == 0) numbers[row] = number;
     }
+}
+
+// Whether an entry is kept by the filter; `sign` and `least` are the row's.
+__device__ __forceinline__ bool is_kept(const Filter& filter, i64 row, double sign, double least, i64 slot) {
+    const double found = row_coupling(filter.matrix, filter.is_signed, row, sign, slot);
+    return found > 0 && found >= least;
 }
 
 // A row of the prolongator smoother I - W F: the diagonal of F, and the weight, 0 where the row has no strong couplings.
@@ -197,17 +152,20 @@ struct FilteredRow {
 };
 
 // A row of F: weak couplings are added to the diagonal, unless that would leave at most LEAST_SHARE of it.
-__device__ __forceinline__ FilteredRow filtered_row(const Matrix& A, const int* __restrict__ columns, i64 row,
-                                                    const Team& team) {
+__device__ __forceinline__ FilteredRow filtered_row(const Filter& filter, i64 row, const Team& team) {
+    const Matrix& A = filter.matrix;
+    const double least = filter.least[row];
+    if (least == DOUBLE_INFINITY) return {};
     const VALUE diagonal = A.diagonal[row];
     const double own = wide_magnitude(diagonal), own_real = wide_real(diagonal),
                  own_imaginary = wide_imaginary(diagonal);
     double real = own_real, imaginary = own_imaginary, total = 0;
     each_slot(A.indptr, row, team, [&](i64 slot, bool valid) {
-        const bool strong = valid && columns[slot] != row, weak = valid && !strong && A.indices[slot] != row;
-        const VALUE value = strong || weak ? A.data[slot] : VALUE{};
+        const bool kept = valid && is_kept(filter, row, own_real, least, slot);
+        const bool weak = valid && !kept && A.indices[slot] != row;
+        const VALUE value = kept || weak ? A.data[slot] : VALUE{};
         const u32 weak_lanes = team.vote(weak);
-        total = team.add_in_order(total, wide_magnitude(value), team.vote(strong));
+        total = team.add_in_order(total, wide_magnitude(value), team.vote(kept));
         if (!weak_lanes) return;
         real = team.add_in_order(real, wide_real(value), weak_lanes);
         if (IS_COMPLEX) imaginary = team.add_in_order(imaginary, wide_imaginary(value), weak_lanes);
@@ -226,13 +184,16 @@ __device__ __forceinline__ FilteredRow filtered_row(const Matrix& A, const int* 
 // row's own, whose slot is -1, then those of strong couplings in column order. Terms without an aggregate are left out.
 // Returns the number of terms to all lanes.
 template <typename Take>
-__device__ __forceinline__ int each_term(const Matrix& A, const int* __restrict__ columns,
-                                         const INDEX* __restrict__ numbers, i64 row, const Team& team, Take take) {
+__device__ __forceinline__ int each_term(const Filter& filter, const INDEX* __restrict__ numbers, i64 row,
+                                         const Team& team, Take take) {
+    const Matrix& A = filter.matrix;
+    const double least = filter.least[row], sign = wide_real(A.diagonal[row]);
     int count = numbers[row] >= 0;
     if (count && team.lane == 0) take(0, (i64)-1, (int)numbers[row]);
+    if (least == DOUBLE_INFINITY) return count;
     each_slot(A.indptr, row, team, [&](i64 slot, bool valid) {
-        const int column = valid ? columns[slot] : (int)row;
-        const int number = column != row ? (int)numbers[column] : -1;
+        const bool kept = valid && is_kept(filter, row, sign, least, slot);
+        const int number = kept ? (int)numbers[clamped(A.indices[slot], A.n)] : -1;
         const u32 found = team.vote(number >= 0);
         if (number >= 0) take(count + __popc(found & ((1u << team.lane) - 1)), slot, number);
         count += __popc(found);
@@ -253,29 +214,30 @@ enum Size { MOST, ENTRIES };
 // Counts the columns of each row of the prolongator at place row + 1, or all its terms where `distinct` is 0 or they are
 // more than MOST_TERMS.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    count_columns(Matrix A, const int* __restrict__ columns, const INDEX* __restrict__ numbers, i64 distinct,
-                  INDEX* __restrict__ counts, u64* sizes) {
-    __shared__ int staged[TEAMS][MOST_TERMS];
+    count_columns(Filter filter, const INDEX* __restrict__ numbers, i64 distinct, INDEX* __restrict__ counts,
+                  u64* sizes) {
+    __shared__ int staged[TEAMS][PADDED_TERMS];
     const Team team;
     int* const keys = staged[threadIdx.x / TEAM];
     u64 most = 0, entries = 0;
-    EACH_ROW(row, A.n) {
-        const int terms = each_term(A, columns, numbers, row, team, [&](int place, i64, int number) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) counts[0] = 0;
+    EACH_ROW(row, filter.matrix.n) {
+        const int terms = each_term(filter, numbers, row, team, [&](int place, i64, int number) {
             if (place < MOST_TERMS) keys[place] = number;
         });
-        __syncwarp(team.mask);
+        team.sync();
         int count = terms;
         if (distinct && terms <= MOST_TERMS) {
             count = 0;
             for (int i = team.lane; i < terms; i += TEAM) count += is_first(keys, i);
-            for (int half = TEAM / 2; half > 0; half /= 2) count += __shfl_xor_sync(team.mask, count, half);
+            count = team.sum(count);
         }
         most = max(most, (u64)terms);
         if (team.lane == 0) {
             counts[row + 1] = count;
             entries += count;
         }
-        __syncwarp(team.mask);
+        team.sync();
     }
     most = warp_max(most);
     entries = warp_sum(entries);
@@ -284,14 +246,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     atomicAdd(sizes + ENTRIES, entries);
 }
 
-#define NO_HEAD 0x7fffffff
-
-// The terms of a row in shared memory: their aggregates, and the row's entries that they are of.
+// The terms of a row in shared memory, of which little is used so that rows stay in L1: their aggregates, and the row's
+// entries that they are of, counted from 1; 0 is the row's own term. A flag marks the first terms of aggregates.
 struct Terms {
-    int keys[MOST_TERMS];
-    int slots[MOST_TERMS];  // from the row's first entry; -1 for the row's own term
-    int heads[MOST_TERMS];  // the keys of first terms of aggregates, NO_HEAD for the others
+    int keys[PADDED_TERMS];
+    u16 entries[PADDED_TERMS];
 };
+#define IS_FIRST 0x8000
 
 // The value of an aggregate's column: its terms from the first one on, added up in order.
 __device__ __forceinline__ VALUE column_value(const Terms& terms, int first, int count,
@@ -300,11 +261,12 @@ __device__ __forceinline__ VALUE column_value(const Terms& terms, int first, int
     double real = 0, imaginary = 0;
     for (int j = first; j < count; ++j) {
         if (terms.keys[j] != terms.keys[first]) continue;
-        if (terms.slots[j] < 0) {
+        const int entry = terms.entries[j] & ~IS_FIRST;
+        if (entry == 0) {
             real = 1.0 - weight * filtered.real;
             imaginary = 0.0 - weight * filtered.imaginary;
         } else {
-            const VALUE value = values[terms.slots[j]];
+            const VALUE value = values[entry - 1];
             real -= weight * wide_real(value);
             if (IS_COMPLEX) imaginary -= weight * wide_imaginary(value);
         }
@@ -317,47 +279,45 @@ __device__ __forceinline__ VALUE column_value(const Terms& terms, int first, int
 // Fills the rows of the prolongator, none of which has more than MOST_TERMS terms. The first term of each aggregate adds
 // up the others; its place is the number of lower aggregates.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    fill_columns(Matrix A, const int* __restrict__ columns, const int* __restrict__ degrees,
-                 const INDEX* __restrict__ numbers, const INDEX* __restrict__ indptr, INDEX* __restrict__ indices,
-                 VALUE* __restrict__ data) {
+    fill_columns(Filter filter, const INDEX* __restrict__ numbers, const INDEX* __restrict__ indptr,
+                 INDEX* __restrict__ indices, VALUE* __restrict__ data) {
     __shared__ Terms staged[TEAMS];
     const Team team;
     Terms& terms = staged[threadIdx.x / TEAM];
+    const Matrix& A = filter.matrix;
     EACH_ROW(row, A.n) {
         const i64 begin = A.indptr[row];
-        FilteredRow filtered = {};
-        if (degrees[row]) filtered = filtered_row(A, columns, row, team);
-        const int count = each_term(A, columns, numbers, row, team, [&](int place, i64 slot, int number) {
+        const FilteredRow filtered = filtered_row(filter, row, team);
+        const int count = each_term(filter, numbers, row, team, [&](int place, i64 slot, int number) {
             terms.keys[place] = number;
-            terms.slots[place] = slot < 0 ? -1 : (int)(slot - begin);
+            terms.entries[place] = (u16)(slot < 0 ? 0 : slot - begin + 1);
         });
-        __syncwarp(team.mask);
+        team.sync();
         for (int i = team.lane; i < count; i += TEAM)
-            terms.heads[i] = is_first(terms.keys, i) ? terms.keys[i] : NO_HEAD;
-        __syncwarp(team.mask);
+            if (is_first(terms.keys, i)) terms.entries[i] |= IS_FIRST;
+        team.sync();
         for (int i = team.lane; i < count; i += TEAM) {
-            const int key = terms.heads[i];
-            if (key == NO_HEAD) continue;
+            if (!(terms.entries[i] & IS_FIRST)) continue;
+            const int key = terms.keys[i];
             int lower = 0;
-            for (int j = 0; j < count; ++j) lower += terms.heads[j] < key;
+            for (int j = 0; j < count; ++j) lower += terms.keys[j] < key && terms.entries[j] & IS_FIRST;
             indices[indptr[row] + lower] = key;
             data[indptr[row] + lower] = column_value(terms, i, count, A.data + begin, filtered);
         }
-        __syncwarp(team.mask);
+        team.sync();
     }
 }
 
 // The terms of all rows as triplets, in order, for matrices with rows of more than MOST_TERMS terms. `begins` says where
 // those of each row begin; values are in double precision, with their imaginary parts where there are any.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    write_terms(Matrix A, const int* __restrict__ columns, const int* __restrict__ degrees,
-                const INDEX* __restrict__ numbers, const INDEX* __restrict__ begins, INDEX* __restrict__ rows,
-                INDEX* __restrict__ aggregates, double* __restrict__ values) {
+    write_terms(Filter filter, const INDEX* __restrict__ numbers, const INDEX* __restrict__ begins,
+                INDEX* __restrict__ rows, INDEX* __restrict__ aggregates, double* __restrict__ values) {
     const Team team;
+    const Matrix& A = filter.matrix;
     EACH_ROW(row, A.n) {
-        FilteredRow filtered = {};
-        if (degrees[row]) filtered = filtered_row(A, columns, row, team);
-        each_term(A, columns, numbers, row, team, [&](int place, i64 slot, int number) {
+        const FilteredRow filtered = filtered_row(filter, row, team);
+        each_term(filter, numbers, row, team, [&](int place, i64 slot, int number) {
             const i64 at = begins[row] + place;
             double real = 1.0 - filtered.weight * filtered.real, imaginary = 0.0 - filtered.weight * filtered.imaginary;
             if (slot >= 0) {
