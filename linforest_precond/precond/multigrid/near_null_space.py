@@ -81,7 +81,7 @@ def adaptive_candidates(matrix: LevelMatrix, k: int, seed: int, sweeps: int = SW
     aggregation (alpha SA) multigrid" (2005), doi:10.1137/050626272, with a Chebyshev iteration for A x = 0.
     """
     xp, ops, csr = matrix.backend.xp, matrix.backend.multigrid.vector_ops, matrix.csr
-    scale = xp.sqrt(abs(matrix.inverse_diagonal))
+    scale = _inverse_root(matrix)
     x = (pseudorandom_vectors(csr.n, k, seed, xp) * scale[:, None]).astype(csr.data.dtype)
     b, y = xp.zeros_like(x), xp.zeros_like(x)
     prepared = ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
@@ -110,7 +110,17 @@ def improved_candidates(matrix: LevelMatrix, B: Array, cycle: ApplyInto, steps: 
         cycle(r, z)
         previous, rho = rho, _dots(r, z)
         p = z + _ratios(rho, previous, xp) * p
-    return orthonormal(x, xp.sqrt(abs(matrix.inverse_diagonal)), xp)
+    return orthonormal(x, _inverse_root(matrix), xp)
+
+
+def _inverse_root(matrix: LevelMatrix) -> Array:
+    """D^-1/2 for the diagonal D of A, divided by the power of two next to A's largest entry.
+
+    So candidates have the same bits for all A 2**k.
+    """
+    power = 2.0 ** (matrix.csr.exponent or 0)
+    root: Array = matrix.backend.xp.sqrt(abs(matrix.inverse_diagonal) * power)
+    return root
 
 
 def _dots(u: Array, v: Array) -> Array:
