@@ -388,6 +388,8 @@ class TransfersModule(Protocol):
 class VectorOpsModule(Protocol):
     """The vector work of multigrid cycles; `matrix` is a `Matrix` of the same module."""
 
+    MOST_COLUMNS: int
+
     def Matrix(  # noqa: N802
         self, indptr: Array, indices: Array, data: Array, longest_row: int | None
     ) -> Any: ...

@@ -196,6 +196,16 @@ class TestCycles:
             assert max(abs(np.linalg.eigvals(error))) < 1
 
 
+@pytest.mark.parametrize("kind", ["V", "K"])
+def test_more_columns_than_a_block_has_threads(backend, kind):
+    A = small((30, 20))
+    M = lf.multilevel(backend.csr(A), max_coarse=30).aspreconditioner(kind)
+    b = vectors(float, 600, 300)
+    found = backend.host(M @ backend.array(b))
+    for column in (0, 255, 256, 299):
+        assert_close(found[:, column], backend.host(M @ backend.array(b[:, column])), 1e-13)
+
+
 @pytest.mark.parametrize("smoother", graphs.quick(SMOOTHERS))
 def test_hermitian(backend, smoother):
     A = dominant(60, np.complex128)

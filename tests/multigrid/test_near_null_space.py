@@ -186,8 +186,9 @@ def test_dropped_candidates_leave_a_definite_coarse_matrix(backend):
     numbers = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3, 3], np.int32)
     B = backend.array(lf.rigid_body_modes(coordinates))
     aggregates, smoothed = CandidateAggregates.of(matrix, backend.array(numbers), 4, 2, B)
-    transfer = Interpolation.smoothed_from(aggregates, matrix)
-    np.testing.assert_array_equal(*(backend.host(P.data) for P in (smoothed, transfer.prolongator)))
+    again = aggregates.smoothed(matrix)
+    np.testing.assert_array_equal(*(backend.host(P.data) for P in (smoothed, again)))
+    transfer = Interpolation.smoothed_from(aggregates, smoothed)
     csr = transfer.coarse_matrix(matrix).csr
     found = scipy_matrix(backend, (csr.indptr, csr.indices, csr.data)).toarray()
     dense = on_host(backend, smoothed).toarray()

@@ -117,6 +117,11 @@ class MultilevelPart:
         return self.levels[0].csr.data.dtype
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        most = self._backend.multigrid.vector_ops.MOST_COLUMNS
+        for first in range(0, b.shape[1], most):
+            self._solve_columns(b[:, first : first + most], x[:, first : first + most], transpose)
+
+    def _solve_columns(self, b: Array, x: Array, transpose: bool) -> None:
         part = self.transposed if transpose else self
         columns = b.shape[1]
         key = columns, self._backend.runtime.streams.current()

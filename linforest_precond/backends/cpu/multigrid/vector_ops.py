@@ -11,6 +11,7 @@ from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel, serial_version
 
 ROWS_AT_ONCE = 4096  # rows of a chunk
+MOST_COLUMNS = 256  # of a vector, as on the GPU; more would only need more work space
 
 # The scalars of `KrylovSteps` for each column: the factors of both directions, and the first one's curvature.
 FIRST, SECOND, CURVATURE = range(3)
