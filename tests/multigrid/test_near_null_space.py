@@ -15,6 +15,7 @@ import linforest_precond as lf
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
+from linforest_precond.precond.multigrid.candidate_coarsening import without_single_nodes
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.near_null_space import (
@@ -22,6 +23,7 @@ from linforest_precond.precond.multigrid.near_null_space import (
     smoothed_tentative,
     tentative,
 )
+from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 
 TYPES = [
     (np.float64, np.int32),
@@ -249,6 +251,17 @@ def iterations(backend, A, **options):
 def beam_iterations(backend, shape, **options):
     A, B = beam(shape)
     return iterations(backend, backend.csr(A), B=backend.array(B), block_size=len(shape), **options)
+
+
+@pytest.mark.parametrize("numbers", [[0, -1, 1, 1, 2, -1, 3, 3, 3], [0, 1], [-1, -1, -1]])
+def test_aggregates_of_single_nodes_are_left_out(backend, numbers):
+    numbers, count = np.array(numbers, np.int32), max(numbers) + 1
+    found = without_single_nodes(RootAggregates(backend.array(numbers), count, 0.4, True))
+    sizes = np.bincount(numbers[numbers >= 0], minlength=count)
+    kept = np.flatnonzero(sizes > 1)
+    wanted = [list(kept).index(number) if number in kept else -1 for number in numbers]
+    np.testing.assert_array_equal(backend.host(found.numbers), wanted)
+    assert found.count == kept.size and found.numbers.dtype == np.int32
 
 
 class TestHierarchies:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
 from linforest_precond.graph.matching.repeated_coarsening import STALLED_SHARE
 from linforest_precond.own_matrix import described_csr
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
@@ -46,16 +47,19 @@ class CandidateCoarsening:
         if roots is None:
             return None, matrix
         aggregates, P = CandidateAggregates.of(matrix, roots.numbers, roots.count, self.block_size, self.B)
-        transfer = replace(Interpolation.of(P), smoothed=aggregates)
+        transfer = Interpolation.smoothed_from(aggregates, P)
         self.B, self.block_size = aggregates.coarse_candidates, self.B.shape[1]
         return transfer, transfer.coarse_matrix(matrix)
 
     def _roots(self, matrix: LevelMatrix) -> RootAggregates | None:
-        """Aggregates of nodes; None where all would leave too many unknowns."""
-        nodes, share = self._nodes(matrix), ADAPTIVE_SHARE if self.adaptive else STALLED_SHARE
+        """Aggregates of nodes; None where there are none, or all would leave too many unknowns."""
+        nodes, k = self._nodes(matrix), self.B.shape[1]
+        most = (ADAPTIVE_SHARE if self.adaptive else STALLED_SHARE) * matrix.n
         for strength, signed in self._attempts():
             found, _ = RootAggregates.of(nodes, strength, self.options.seed, signed)
-            if found.count * self.B.shape[1] <= share * matrix.n and (found.count or not self.adaptive):
+            if self.block_size < k:
+                found = without_single_nodes(found)
+            if 0 < found.count * k <= most:
                 return found
         return None
 
@@ -73,6 +77,19 @@ class CandidateCoarsening:
             return matrix
         csr, node_matrix = matrix.csr, matrix.backend.multigrid.node_graph.node_matrix
         return LevelMatrix(described_csr(*node_matrix(csr.indptr, csr.indices, csr.data, self.block_size)))
+
+
+def without_single_nodes(aggregates: RootAggregates) -> RootAggregates:
+    """The aggregates of at least two nodes; others are too small for their candidates.
+
+    Smoothing interpolates the nodes that are left out from the aggregates next to them.
+    """
+    numbers, xp = aggregates.numbers, backend_of(aggregates.numbers).xp
+    several = xp.bincount(numbers + 1, minlength=aggregates.count + 1)[1:] > 1
+    places = xp.cumsum(several)
+    renumbered = xp.append(xp.where(several, places - 1, -1), -1)  # the last one for nodes without aggregate
+    count = int(several.sum())  # stall: the size of the next level
+    return replace(aggregates, numbers=renumbered[numbers].astype(numbers.dtype), count=count)
 
 
 def coarsening_of(

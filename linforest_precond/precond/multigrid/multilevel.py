@@ -149,7 +149,7 @@ def multilevel(
     >>> A = lf.matrices.poisson((100, 100))
     >>> ml = lf.multilevel(A)
     >>> [level.A.shape[0] for level in ml.levels]
-    [10000, 1412, 161]
+    [10000, 1412, 163]
     >>> history = lf.solvers.History()
     >>> x, info = lf.solvers.cg(A, np.ones(10000), rtol=1e-8, M=ml.aspreconditioner(), history=history)
     >>> info, len(history) < 25
