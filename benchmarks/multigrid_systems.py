@@ -1,6 +1,6 @@
 """Multigrid on the GPU: ten systems from the matrix to the solution, and cubes of growing size.
 
-    python benchmarks/multigrid_systems.py [--quick] [--only NAME ...]
+    python benchmarks/run.py --only multigrid_systems
 
 Times of `lf.multilevel(A)` with its default options and of cg, or bicgstab where A is not symmetric, with
 random right-hand sides. The breakdown of a setup groups its launches by the files of their kernels.
@@ -8,10 +8,8 @@ random right-hand sides. The breakdown of a setup groups its launches by the fil
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
-import sys
 from functools import partial
 
 import cases
@@ -28,13 +26,15 @@ MULTILEVEL = "lf.multilevel(A)"
 # The parts of a setup, by the names of the files that define its kernels: the first match counts. Kernels of
 # other files are input checks, transposes and conversions; the rest is CuPy's kernels, memory and latency.
 PARTS = {
-    "strength and aggregation": ("strength", "aggregat", "independent_set", "matching/", "long_row_split"),
-    "prolongator": ("prolong", "interpolation", "transfers"),
+    "aggregates and prolongator": ("strength", "aggregat", "independent_set", "matching/", "interpolation"),
+    "transpose of the prolongator": ("transposition",),
     "Galerkin product": ("galerkin", "product", "row_merging"),
-    "smoother": ("smoother", "vector_ops", "tridiagonal/"),
+    "smoother": ("vector_ops", "tridiagonal/"),
     "coarsest": ("dense_",),
     "other kernels": ("",),
 }
+# Launches of a cycle on every level but the coarsest, half of them before that one's.
+LAUNCHES_OF_LEVEL = 4
 
 
 class System:
@@ -92,6 +92,7 @@ def system_rows(plan, name, case, solver):
     yield from part_rows(plan, name, system, setup, [sample / count for sample in solve])
     yield update_row(plan, system, hierarchy, setup)
     yield from breakdown_rows(plan, system)
+    yield from cycle_rows(plan, system, hierarchy, M)
 
 
 def part_rows(plan, name, system, setup, iteration):
@@ -125,6 +126,23 @@ def breakdown_rows(plan, system):
         yield Row("system setups by kernels", part, system.title, [run[part] for run in runs])
 
 
+def cycle_rows(plan, system, hierarchy, M):
+    """The kernels of a cycle by level: two on the way to the coarsest one, and two on the way back."""
+    coarsest, runs = len(hierarchy.levels) - 1, []
+    for _ in range(plan.solver_repeats):
+        times = [time for _, time in launches.read(launches.recorded(lambda: M @ system.b))[:-1]]
+        if len(times) != LAUNCHES_OF_LEVEL * coarsest + 1:
+            return  # of a smoother with more steps
+        runs.append(times)
+    half = LAUNCHES_OF_LEVEL // 2
+    for level in range(coarsest + 1):
+        ends = [(half * level, half), (-half * (level + 1), half)]
+        if level == coarsest:
+            ends = [(half * coarsest, 1)]
+        samples = [sum(sum(run[at:][:count]) for at, count in ends) for run in runs]
+        yield Row("cycles by level", f"level {level}", system.title, samples)
+
+
 def breakdown(entries, total, files):
     """Milliseconds of every part of a setup that took `total`; `files` gives each kernel's file."""
     parts = dict.fromkeys(PARTS, 0.0)
@@ -147,29 +165,3 @@ def size_rows(plan, side):
     scale = 1e6 / A.shape[0]
     per_unknown, note = [scale * sample for sample in samples], f"{A.shape[0]:,} unknowns, {count} iterations"
     yield Row("systems by size", f"{MULTILEVEL} and cg", title, per_unknown, unit="ns per unknown", note=note)
-
-
-def main(arguments=None) -> int:
-    import run
-    import table
-
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, as a test")
-    parser.add_argument(
-        "--only", nargs="+", metavar="NAME", help="measurements whose titles contain one of these"
-    )
-    options = parser.parse_args(arguments)
-    chosen = [
-        (title, measurement)
-        for title, measurement in measurements(cases.QUICK if options.quick else cases.FULL)
-        if not options.only or any(name in title for name in options.only)
-    ]
-    if not chosen:
-        parser.error("--only names no measurement")
-    *_, (rows, failures) = run.collect(chosen)
-    print("\n" + table.plain({"rows": [row.as_dict() for row in rows], "failures": failures}))
-    return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,6 +1,7 @@
 """Run all benchmarks beside their peers and print a table of the ratios.
 
     python benchmarks/run.py [--device cuda|cpu] [--out benchmarks/results/NAME.json] [--quick]
+        [--only MODULE ...]
 
 Times are medians of many calls after warm-up; on the GPU between CUDA events. The results, with raw samples,
 machine, versions and hashes of the code, are written to a JSON file; `python benchmarks/table.py --write`
@@ -35,8 +36,8 @@ def main(arguments=None) -> int:
         print(f"--device cuda needs a usable GPU: {reason}", file=sys.stderr)
         return 2
     document = {"schema": results.SCHEMA, "quick": options.quick, **machine.surroundings(device)}
-    path = Path(options.out) if options.out else None if options.quick else default_path(document)
-    for rows, failures in measure(device, cases.QUICK if options.quick else cases.FULL):
+    path = Path(options.out) if options.out else default_path(document, options)
+    for rows, failures in measure(device, cases.QUICK if options.quick else cases.FULL, options.only):
         document |= {"failures": failures, "rows": [row.as_dict() for row in rows]}
         if path:
             results.write(unfinished(path), document)
@@ -54,12 +55,18 @@ def parse(arguments):
     )
     parser.add_argument("--out", help="results file (default: benchmarks/results/DEVICE.json)")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, as a test; written with --out only")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="MODULE",
+        help="modules of benchmarks, such as multigrid_systems; written to a file of their own",
+    )
     return parser.parse_args(arguments)
 
 
-def measure(device, plan):
+def measure(device, plan, only=None):
     """Yield all rows so far and all failures; a failed measurement does not stop the others."""
-    yield from collect(measurements(device, plan))
+    yield from collect(measurements(device, plan, only))
 
 
 def collect(chosen):
@@ -77,7 +84,9 @@ def collect(chosen):
         yield rows, failures
 
 
-def measurements(device, plan):
+def measurements(device, plan, only=None):
+    """All pairs of a title and a function that yields rows, or those of the modules named in `only`."""
+    modules = {}
     if device == "cuda":
         import coarsening
         import forest_setup
@@ -87,11 +96,18 @@ def measurements(device, plan):
         import tridiagonal_solves
 
         on_gpu = forest_setup, tridiagonal_solves, preconditioners, krylov, coarsening, multigrid_systems
-        for module in on_gpu:
-            yield from module.measurements(plan)
-    yield from orderings.measurements(plan, device)
-    yield from graph_kernels.measurements(plan, device)
-    yield from cpu.measurements(plan)
+        modules |= {module.__name__: module.measurements(plan) for module in on_gpu}
+    modules |= {
+        "orderings": orderings.measurements(plan, device),
+        "graph_kernels": graph_kernels.measurements(plan, device),
+        "cpu": cpu.measurements(plan),
+    }
+    unknown = set(only or ()) - set(modules)
+    if unknown:
+        names = ", ".join(modules)
+        raise SystemExit(f"--only must name modules among {names}, got {', '.join(sorted(unknown))}")
+    for name in only or modules:
+        yield from modules[name]
 
 
 def unfinished(path):
@@ -99,10 +115,13 @@ def unfinished(path):
     return path.with_suffix(".unfinished")
 
 
-def default_path(document):
-    """One file per kind of machine; a new run replaces the last one."""
+def default_path(document, options):
+    """One file per kind of machine and choice of modules; a new run replaces the last one."""
+    if options.quick:
+        return None
     where = document["machine"]
     name = where.get("gpu") or f"{where['cpu']} {where['cores']} cores"
+    name = " ".join([name, *(options.only or ())])
     return results.FOLDER / f"{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
 
 

@@ -69,6 +69,7 @@ SECTIONS = {
     "systems in milliseconds": "The same in milliseconds",
     "system updates": "`update` of the hierarchy with new values, in units of its setup",
     "system setups by kernels": "Breakdown of the setup by kernels",
+    "cycles by level": "Breakdown of one cycle by level, each kernel timed alone",
     "systems by size": "Multigrid on the GPU on cubes of growing size: setup and solve, per unknown",
     "graphs": "Graph algorithms on the GPU, whole calls from an idle device: speed relative to SciPy's "
     "csgraph, or PyAMG, on the CPU of the same machine",
@@ -99,6 +100,7 @@ BY_TYPE = (
     "systems in milliseconds",
     "system updates",
     "system setups by kernels",
+    "cycles by level",
     "systems by size",
 )
 # Sections that show the rows' notes.
