@@ -36,3 +36,19 @@ def test_rooms_import_their_modules(backend):
     assert {"name", "max_rows", "checks_shared_indices"} <= set(vars(found)) and found.name == backend
     for room, module, _, _ in functions():
         assert hasattr(getattr(found, room), module)
+
+
+def constants():
+    """(room, module, name) of the constants that the protocols name."""
+    for room, room_type in typing.get_type_hints(Backend).items():
+        if room not in NOT_ROOMS:
+            for module, module_type in typing.get_type_hints(room_type).items():
+                for name in typing.get_type_hints(module_type):
+                    yield room, module, name
+
+
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+@pytest.mark.parametrize(("room", "module", "name"), list(constants()))
+def test_constants_are_there(backend, room, module, name):
+    found = importlib.import_module(f"{protocol.__package__}.{backend}.{room}.{module}")
+    assert isinstance(getattr(found, name), int)

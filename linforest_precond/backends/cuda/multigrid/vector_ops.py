@@ -19,6 +19,8 @@ from ..runtime.structs import Struct
 # The constants and the structs of vector_ops.cu.
 SCALARS = 3
 SUMS_AT_ONCE = 3
+# The most columns of a vector: a thread keeps to one column.
+MOST_COLUMNS = THREADS
 MATRIX = Struct("Matrix", "multigrid/vector_ops.cu", indptr="P", indices="P", data="P", rows="q", lanes="q")
 # CSR-Stream multiplies MANY_ROWS rows (they fill the device) of at most MEDIUM_ROWS entries on average.
 MANY_ROWS, MEDIUM_ROWS = 2**17, 16
