@@ -51,4 +51,4 @@ def constants():
 @pytest.mark.parametrize(("room", "module", "name"), list(constants()))
 def test_constants_are_there(backend, room, module, name):
     found = importlib.import_module(f"{protocol.__package__}.{backend}.{room}.{module}")
-    assert isinstance(getattr(found, name), int)
+    assert hasattr(found, name)
