@@ -192,7 +192,7 @@ def main(arguments=None) -> int:
     )
     options = parser.parse_args(arguments)
     numba.set_num_threads(1)
-    measured(lf.matrices.poisson((40, 40)), SOLVERS)  # compiles
+    measured(lf.matrices.poisson((100, 100)), SOLVERS)  # compiles
     measured(lf.matrices.poisson((256, 256)), ["default"])  # compiles for single precision
     results = {}
     for name, make in grids(options.quick).items():
