@@ -126,7 +126,8 @@ def hierarchy(backend, A, **options):
     return lf.multilevel(backend.csr(sp.csr_matrix(A)), **options)
 
 
-@pytest.mark.parametrize("columns", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [1, 3])
 def test_double_vectors_of_a_single_precision_cycle_are_converted_in_its_kernels(backend, columns):
     A = lf.matrices.poisson((30, 30))
     M = hierarchy(
