@@ -98,7 +98,7 @@ class TestLevels:
         assert not hasattr(last, "P") and not hasattr(last, "R")
 
     @pytest.mark.parametrize(("cycle", "weights"), [("V", "magnitude"), graphs.slow("K", "coupling")])
-    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 4))
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 2))
     def test_types(self, backend, dtype, index_dtype, cycle, weights):
         A, options = small((20, 20)), {"cycle": cycle, "weights": weights, "max_coarse": 20}
         ml = lf.multilevel(backend.csr(graphs.with_types(A, dtype, index_dtype)), **options)
