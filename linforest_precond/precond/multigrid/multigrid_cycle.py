@@ -64,11 +64,19 @@ class MultigridCycle:
         centered: bool,
     ):
         self.levels, self.coarsest, self.kind, self.sweeps = levels, coarsest, kind, sweeps
-        self.vectors = [
-            LevelVectors(level.csr, level.matrix, columns, dtype, transpose=transpose) for level in levels
-        ]
         self.last = len(levels) - 1
         self.deepest = deepest_second_visit(kind, self.last)
+        self.vectors = [
+            LevelVectors(
+                level.csr,
+                level.matrix,
+                columns,
+                dtype,
+                transpose=transpose,
+                further=self._visiting_vectors(i),
+            )
+            for i, level in enumerate(levels)
+        ]
         # Right-hand sides and solutions of the visits to each level; Krylov steps, and A x for the second.
         self.first_visit: dict[int, tuple[Array, Array]] = {}
         self.second_visit: dict[int, tuple[Array, Array]] = {}
@@ -85,6 +93,11 @@ class MultigridCycle:
         self.dtype, smoother = dtype, levels[0].smoother
         self.center = self.vectors[0].ops.Center(levels[0].csr.n, columns, dtype) if centered else None
         self.converts = self.last > 0 and smoother is not None and smoother.converts(sweeps)
+
+    def _visiting_vectors(self, i: int) -> int:
+        """The vectors that visits of a level need."""
+        first, second = 2 * (i > 0), 2 * (0 < i <= self.deepest)
+        return first + second + (second > 0 and self.kind == "K")
 
     @cached_property
     def own_b(self) -> Array:
