@@ -13,7 +13,7 @@ from multilevel_oracles import cycle, dense_levels, smoothing_matrices
 from operator_cases import assert_close, assert_operator, dominant, other_values, vectors
 
 import linforest_precond as lf
-from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES, deepest_second_visit
+from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES, twice_visited
 from linforest_precond.precond.multigrid.smoothers import SMOOTHERS
 
 POSITIVE_DEFINITE = (
@@ -241,9 +241,10 @@ def sweep_matrix(A, steps):
 
 
 def test_levels_that_are_visited_twice():
-    assert [deepest_second_visit("K", last) for last in range(11)] == [0, 0, 1, 2, 3, 3, 3, 3, 4, 5, 6]
-    assert [deepest_second_visit("W", last) for last in range(4)] == [0, 0, 1, 2]
-    assert {deepest_second_visit("V", last) for last in range(11)} == {0}
+    short, deep = [[], [], [1], [1]], [1, 3]
+    assert [twice_visited("K", last) for last in range(11)] == short + 5 * [deep] + 2 * [[*deep, 5]]
+    assert [twice_visited("W", last) for last in range(4)] == [[], [], [1], [1, 2]]
+    assert not any(twice_visited("V", last) for last in range(11))
 
 
 class TestConvergence:

@@ -12,7 +12,7 @@ from linforest_precond import solvers
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.number_range import shifted
-from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, deepest_second_visit
+from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, twice_visited
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
 from linforest_precond.precond.operators import Applied, Preconditioner, operator_of
@@ -240,10 +240,10 @@ class Hierarchy:
         kind = self._checked_cycle(cycle)
         entries = [level.csr.nnz for level in self._part.levels]
         last = len(entries) - 1
-        deepest = deepest_second_visit(kind, last)
+        twice = twice_visited(kind, last)
 
         def visits(i: int) -> int:
-            return {"V": 1, "F": i + 1}.get(kind, 2 ** min(i, deepest))
+            return i + 1 if kind == "F" else 2 ** sum(level <= i for level in twice)
 
         work = sum(2 * visits(i) * nnz for i, nnz in enumerate(entries[:-1]))
         work += visits(max(last - 1, 0)) * entries[last]  # once per visit of the level above

@@ -79,10 +79,11 @@ def multilevel(
     The coarsest level is solved by the dense (pseudo-)inverse.
 
     For a Hermitian positive definite A every cycle but K is a fixed positive definite operator, for `cg`.
-    The K-cycle solves each coarse system by two steps of flexible conjugate gradients (Notay & Vassilevski,
-    "Recursive Krylov-based multigrid cycles", 2008, doi:10.1002/nla.542), but for the last four levels of
-    deep hierarchies, so that the number of iterations hardly grows with A; it is to be used with `fcg`. For
-    other matrices all cycles work, and K's steps minimize the residual, but convergence is not guaranteed.
+    The K-cycle solves the systems of every second level by two steps of flexible conjugate gradients (Notay &
+    Vassilevski, "Recursive Krylov-based multigrid cycles", 2008, doi:10.1002/nla.542), but for the last four
+    levels of deep hierarchies, so that the number of iterations hardly grows with A; it is to be used with
+    `fcg`. For other matrices all cycles work, and K's steps minimize the residual, but convergence is not
+    guaranteed.
 
     Parameters
     ----------

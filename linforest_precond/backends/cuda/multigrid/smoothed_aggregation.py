@@ -35,7 +35,7 @@ FILTER = Struct("Filter", _FILE, matrix=MATRIX_FIELD, least="P", is_signed="q")
 STRONG_GRAPH = Struct("StrongGraph", _FILE, indptr="P", columns="P", degrees="P")
 ADJOINT = Struct(
     "Adjoint", _FILE,
-    indptr="P", indices="P", data="P", columns="P", slots="P", rows="P", count="q", lanes="q",
+    indptr="P", indices="P", data="P", columns="P", slots="P", rows="P", count="q", entries="q", lanes="q",
 )  # fmt: skip
 # The words of a setup before the totals, in the order of `Word`; the host reads the first READ.
 COUNT, BALANCE, MOST, ENTRIES, LONGEST, READ, TOTALS = *range(5), 5, 9
@@ -117,7 +117,7 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
     R = cupy.empty(count + 1, index), indices, cupy.empty(strong.entries, csr.data.dtype)
     adjoint = ADJOINT(
         indptr=R[0], indices=R[1], data=R[2], columns=strong.columns, slots=slots, rows=rows, count=count,
-        lanes=lanes_for(strong.entries, count),
+        entries=strong.entries, lanes=lanes_for(strong.entries, count),
     )  # fmt: skip
     _launch(csr, "fill_columns", (filtered, numbers, *P, adjoint, strong.words))
     return P, R

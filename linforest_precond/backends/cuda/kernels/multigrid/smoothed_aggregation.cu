@@ -299,7 +299,8 @@ __device__ __forceinline__ VALUE column_value(const Terms& terms, int first, int
 
 // The conjugate transpose of the prolongator by counting sort; `indptr` is null where it is not wanted. `columns` has the
 // number of entries of each column, then the place of its next one. Entries are scattered by column in any order: `slots`
-// are those of the prolongator, `rows` their rows.
+// are those of the prolongator, `rows` their rows. A's values may change after the columns were counted: slots and rows
+// are clamped.
 struct Adjoint {
     INDEX* indptr;
     INDEX* indices;
@@ -308,6 +309,7 @@ struct Adjoint {
     INDEX* slots;
     INDEX* rows;
     i64 count;
+    i64 entries;
     i64 lanes;
 };
 
@@ -324,12 +326,13 @@ __device__ __forceinline__ void point_to_columns(const Adjoint& adjoint, u64* to
 
 __device__ __forceinline__ void scatter(const Adjoint& adjoint, int column, i64 slot, i64 row) {
     const u32 place = atomicAdd(adjoint.columns + column, 1u);
+    if (place >= adjoint.entries) return;
     adjoint.slots[place] = (INDEX)slot;
     adjoint.rows[place] = (INDEX)row;
 }
 
 // Sorts the entries of each column by rank, which is the number of lower slots, by `lanes` per column.
-__device__ __forceinline__ void sort_columns(const Adjoint& adjoint, const VALUE* data) {
+__device__ __forceinline__ void sort_columns(const Adjoint& adjoint, const VALUE* data, i64 rows) {
     const i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / adjoint.lanes;
     for (i64 column = first; column < adjoint.count; column += (i64)gridDim.x * blockDim.x / adjoint.lanes) {
         const i64 begin = adjoint.indptr[column], end = adjoint.indptr[column + 1];
@@ -338,8 +341,8 @@ __device__ __forceinline__ void sort_columns(const Adjoint& adjoint, const VALUE
             i64 place = begin;
 #pragma unroll 4
             for (i64 j = begin; j < end; ++j) place += adjoint.slots[j] < slot;
-            adjoint.indices[place] = adjoint.rows[i];
-            adjoint.data[place] = conjugate(data[slot]);
+            adjoint.indices[place] = (INDEX)clamped(adjoint.rows[i], rows);
+            adjoint.data[place] = conjugate(data[clamped(slot, adjoint.entries)]);
         }
     }
 }
@@ -381,7 +384,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
     if (!adjoint.indptr) return;
     grid_barrier(barrier, generation);
-    sort_columns(adjoint, data);
+    sort_columns(adjoint, data, A.n);
 }
 
 // The terms of all rows as triplets, in order, for matrices with rows of more than MOST_TERMS terms. `begins` says where
