@@ -19,7 +19,7 @@ MATRICES = {
     "empty rows": lambda: sp.csr_array(np.diag([3.0, 0.0, -2.0])),
     "many blocks": lambda: sp.csr_array(lf.matrices.poisson((150, 170))),
 }
-TYPES = [np.float64, *(pytest.param(dtype, marks=pytest.mark.slow) for dtype in graphs.DTYPES)]
+TYPES = [np.float64, *map(graphs.slow, (np.float32, np.complex64, np.complex128))]
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -35,7 +35,8 @@ def test_against_dense_arrays(backend, name, dtype):
     assert facts.positive == bool((diagonal.real > 0).all())
     assert facts.centered == bool((sums <= 16 * limits.eps * sizes).all())
     assert facts.dominant_share == pytest.approx((own * 1.001 >= sizes - own).mean(), abs=1e-12)
-    assert facts.mean_ratio == pytest.approx((sizes / np.maximum(own, limits.tiny)).mean(), rel=1e-5)
+    with np.errstate(over="ignore"):
+        assert facts.mean_ratio == pytest.approx((sizes / np.maximum(own, limits.tiny)).mean(), rel=1e-5)
     np.testing.assert_allclose([facts.smallest_diagonal, facts.largest_diagonal], [own.min(), own.max()])
 
 

@@ -18,12 +18,14 @@ def row_facts(csr, tolerance, tiny):
     sizes, sums = row_sums(csr)
     own = magnitudes(csr.diagonal).astype(np.float64)
     rows = max(csr.n, 1)
+    with np.errstate(over="ignore"):  # of zeros on the diagonal
+        mean_ratio = float((sizes / np.maximum(own, tiny)).sum()) / rows
     return RowFacts(
         hermitian=csr.symmetric and bool(find_mirrors(*map(readonly, (csr.indptr, csr.indices, csr.data)))),
         positive=bool((csr.diagonal.real > 0).all()),
         centered=bool((sums <= tolerance * sizes).all()),
         dominant_share=np.count_nonzero(DOMINANCE * own >= sizes - own) / rows,
-        mean_ratio=float((sizes / np.maximum(own, tiny)).sum()) / rows,
+        mean_ratio=mean_ratio,
         smallest_diagonal=float(own.min(initial=np.inf)),
         largest_diagonal=float(own.max(initial=0.0)),
     )
