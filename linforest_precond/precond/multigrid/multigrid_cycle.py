@@ -19,8 +19,8 @@ CYCLES = "V", "W", "F", "K"
 # The cycle of the second visit to the next level; None where there is one visit alone.
 SECOND_VISIT = {"V": None, "W": "W", "F": "V", "K": "K"}
 # A K-cycle takes two Krylov steps on every second level from level 1 on, to level 3 or the last but
-# PLAIN_LEVELS. So up to nine levels, none is visited more than four times. Steps on all of these levels save at
-# most four iterations for twice the visits; with one such level alone, iterations grow with the matrix.
+# PLAIN_LEVELS. So up to nine levels, none is visited more than four times. Steps on all of these levels save
+# at most four iterations for twice the visits; with one such level alone, iterations grow with the matrix.
 KRYLOV_LEVELS = 3
 PLAIN_LEVELS = 4
 
