@@ -19,6 +19,7 @@ MAX_COARSE = 100
 BEAMS = ((142, 35), (450, 112), (40, 9, 9), (80, 20, 20))
 LARGEST_BEAM = (1414, 354)
 PECLET = (0.1, 1, 10, 100, 1000)
+LINES = {"smoother": "tridiagonal", "cycle": "V"}
 
 
 def table(head, lines) -> str:
@@ -58,16 +59,19 @@ def positive_definite() -> str:
 
 
 def _definite_line(name, A):
+    (default, _, adaptive), counts = _compared(A, "cg", {}, LINES, {"B": "adaptive"})
+    complexities = [f"{each.operator_complexity():.2f}" for each in (default, adaptive)]
+    return [name, f"{A.shape[0]:,}", complexities[0], *map(shown, counts), complexities[1]]
+
+
+def _compared(A, solver, *options):
+    """The hierarchies with each of several options; the iterations with Jacobi's and with all of these."""
     b = right_side(A)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        default = lf.multilevel(A, max_coarse=MAX_COARSE)
-        lines = lf.multilevel(A, max_coarse=MAX_COARSE, smoother="tridiagonal", cycle="V")
-        adaptive = lf.multilevel(A, max_coarse=MAX_COARSE, B="adaptive")
-        operators = [lf.jacobi(A), *(each.aspreconditioner() for each in (default, lines, adaptive))]
-        counts = [count_of(A, b, M) for M in operators]
-    complexities = [f"{each.operator_complexity():.2f}" for each in (default, adaptive)]
-    return [name, f"{A.shape[0]:,}", complexities[0], *map(shown, counts), complexities[1]]
+        hierarchies = [lf.multilevel(A, max_coarse=MAX_COARSE, **each) for each in options]
+        operators = lf.jacobi(A), *(each.aspreconditioner() for each in hierarchies)
+        return hierarchies, [count_of(A, b, M, solver) for M in operators]
 
 
 def elasticity(quick=False) -> str:
@@ -114,13 +118,7 @@ def _nonsymmetric_systems():
 
 
 def _nonsymmetric_line(name, A):
-    b = right_side(A)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        default = lf.multilevel(A, max_coarse=MAX_COARSE)
-        lines = lf.multilevel(A, max_coarse=MAX_COARSE, smoother="tridiagonal", cycle="V")
-        operators = lf.jacobi(A), default.aspreconditioner(), lines.aspreconditioner()
-        counts = [count_of(A, b, M, "bicgstab") for M in operators]
+    (default, _), counts = _compared(A, "bicgstab", {}, LINES)
     coarsening = default._part.options.coarsening.replace("_", " ")
     line = [name, f"{A.shape[0]:,}", *map(shown, counts), coarsening]
     print(line, file=sys.stderr, flush=True)

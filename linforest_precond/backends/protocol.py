@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from linforest_precond.annotations import Array, DType
-from linforest_precond.backends.returns import EntryScan, ForestArrays, PatternScan
+from linforest_precond.backends.returns import EntryScan, ForestArrays, PatternScan, RowFacts
 
 CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
 
@@ -111,6 +111,10 @@ class SparseProductsModule(Protocol):
     def multiply(self, left: CSRArrays, right: CSRArrays, width: int) -> CSRArrays: ...
 
 
+class ConversionModule(Protocol):
+    def converted(self, arrays: Sequence[Array], dtype: DType) -> list[Array]: ...
+
+
 class DiagonalBlocksModule(Protocol):
     def gather(self, csr: CSRRecord, block_size: int) -> Array: ...
     def invert(self, blocks: Array) -> tuple[Array, Array]: ...
@@ -118,6 +122,7 @@ class DiagonalBlocksModule(Protocol):
 
 
 class MatrixRoom(Protocol):
+    conversion: ConversionModule
     entries: EntriesModule
     pattern_scan: PatternScanModule
     pattern_digest: PatternDigestModule
@@ -336,7 +341,7 @@ class DenseModule(Protocol):
 class StrengthModule(Protocol):
     def weigh(self, csr: CSRRecord, strength: float) -> Array: ...
     def row_sums(self, csr: CSRRecord) -> tuple[Array, Array]: ...
-    def is_hermitian(self, csr: CSRRecord) -> bool: ...
+    def row_facts(self, csr: CSRRecord, tolerance: float, tiny: float) -> RowFacts: ...
 
 
 class GalerkinModule(Protocol):
@@ -367,7 +372,7 @@ class PathInterpolationModule(Protocol):
 class SmoothedAggregationModule(Protocol):
     def aggregate(
         self, csr: CSRRecord, strength: float, seed: int, signed: bool = True
-    ) -> tuple[Array, int, Array]: ...
+    ) -> tuple[Array, int, Any]: ...
     def smoothed_prolongator(
         self,
         csr: CSRRecord,
@@ -375,8 +380,8 @@ class SmoothedAggregationModule(Protocol):
         numbers: Array,
         count: int,
         signed: bool = True,
-        strong: Array | None = None,
-    ) -> CSRArrays: ...
+        strong: Any = None,
+    ) -> tuple[CSRArrays, CSRArrays]: ...
     def l1_weights(self, csr: CSRRecord, factor: float, stored: DType) -> Array: ...
 
 

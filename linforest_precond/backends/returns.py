@@ -62,6 +62,18 @@ class PatternScan(NamedTuple):
     degrees: Array  # off-diagonal entries of each row, 32-bit
 
 
+class RowFacts(NamedTuple):
+    """What the rows of a matrix show, for the options of multigrid."""
+
+    hermitian: bool
+    positive: bool  # the diagonal, of real parts
+    centered: bool  # all rows sum to zero, up to a tolerance
+    dominant_share: float  # of rows whose diagonal is at least the sum of the others, up to a thousandth
+    mean_ratio: float  # of the rows' sums of magnitudes to the diagonal
+    smallest_diagonal: float  # magnitudes
+    largest_diagonal: float
+
+
 class ForestArrays(NamedTuple):
     """A linear forest, as in `records.Forest`, before its vertices are ordered."""
 

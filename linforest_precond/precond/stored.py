@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,14 @@ def stored_array(array: Array, dtype: DType, exponent: int | None = None) -> Arr
             f"A's entries differ too much in size for dtype {dtype}; scale A or leave dtype at {array.dtype}"
         )
     return stored
+
+
+def stored_arrays(arrays: Sequence[Array], dtype: DType, exponents: Sequence[int | None]) -> list[Array]:
+    """`stored_array` of several arrays: at once, where none needs to be looked at."""
+    largest = np.finfo(dtype).maxexp - 1
+    if all(exponent is not None and exponent <= largest for exponent in exponents):
+        return backend_of(arrays[0]).matrix.conversion.converted(arrays, dtype)
+    return [stored_array(array, dtype, exponent) for array, exponent in zip(arrays, exponents, strict=True)]
 
 
 def held_bytes(*things: Any) -> int:

@@ -58,7 +58,7 @@ def solved(levels, smoothers, kind, sweeps, b, i, definite):
         return cycle(levels, smoothers, kind, sweeps, b, i, definite)
 
     c, last = visit(kind, b), len(levels) - 1
-    if kind == "V" or i == last or (kind == "K" and i > 3 and i > last - 4):
+    if kind == "V" or i == last or (kind == "K" and (i % 2 == 0 or (i > 3 and i > last - 4))):
         return c
     A = levels[i][0]
     if kind in "WF":

@@ -18,11 +18,8 @@ from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAg
 from linforest_precond.precond.multigrid.candidate_coarsening import without_single_nodes
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.near_null_space import (
-    adaptive_candidates,
-    smoothed_tentative,
-    tentative,
-)
+from linforest_precond.precond.multigrid.near_null_space import adaptive_candidates, tentative
+from linforest_precond.precond.multigrid.prolongation import smoothed_tentative
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 
 TYPES = [
@@ -187,10 +184,10 @@ def test_dropped_candidates_leave_a_definite_coarse_matrix(backend):
     matrix = LevelMatrix(as_csr(backend.csr(A)))
     numbers = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3, 3], np.int32)
     B = backend.array(lf.rigid_body_modes(coordinates))
-    aggregates, smoothed = CandidateAggregates.of(matrix, backend.array(numbers), 4, 2, B)
-    again = aggregates.smoothed(matrix)
+    aggregates, matrices = CandidateAggregates.of(matrix, backend.array(numbers), 4, 2, B)
+    smoothed, (again, _) = matrices[0], aggregates.smoothed(matrix)
     np.testing.assert_array_equal(*(backend.host(P.data) for P in (smoothed, again)))
-    transfer = Interpolation.smoothed_from(aggregates, smoothed)
+    transfer = Interpolation.smoothed_from(aggregates, matrices)
     csr = transfer.coarse_matrix(matrix).csr
     found = scipy_matrix(backend, (csr.indptr, csr.indices, csr.data)).toarray()
     dense = on_host(backend, smoothed).toarray()

@@ -128,7 +128,7 @@ def assert_aggregates(backend, A, signed=True, seed=0, strength=STRENGTH):
 
 def assert_prolongator(backend, A, numbers, count, strong=None, signed=True, strength=STRENGTH):
     csr, functions = functions_of(backend, A)
-    indptr, indices, data = functions.smoothed_prolongator(csr, strength, numbers, count, signed, strong)
+    (indptr, indices, data), R = functions.smoothed_prolongator(csr, strength, numbers, count, signed, strong)
     assert indptr.dtype == indices.dtype == csr.indices.dtype and data.dtype == csr.data.dtype
     rows = Oracle(A, strength, signed).prolongator(backend.host(numbers).tolist())
     indptr, indices, data = map(backend.host, (indptr, indices, data))
@@ -139,7 +139,15 @@ def assert_prolongator(backend, A, numbers, count, strong=None, signed=True, str
     parts = np.stack([data.real, data.imag], axis=1)
     wanted = np.stack([real, imag if data.dtype.kind == "c" else 0 * imag], axis=1)
     assert (parts + 0.0).tobytes() == (wanted.astype(parts.dtype) + 0.0).tobytes()
-    return sp.csr_array((data, indices, indptr), shape=(csr.n, count))
+    P = sp.csr_array((data, indices, indptr), shape=(csr.n, count))
+    for found, wanted in zip(map(backend.host, R), matrix_arrays(P.conj().T.tocsr()), strict=True):
+        assert found.tolist() == wanted.tolist()
+    return P
+
+
+def matrix_arrays(A):
+    A.sort_indices()
+    return A.indptr, A.indices, A.data
 
 
 def assert_both(backend, A, **options):
@@ -212,7 +220,8 @@ def test_runs_repeat(backend):
 
     def run():
         numbers, count, strong = functions.aggregate(csr, STRENGTH, 3)
-        arrays = numbers, *functions.smoothed_prolongator(csr, STRENGTH, numbers, count, strong=strong)
+        P, R = functions.smoothed_prolongator(csr, STRENGTH, numbers, count, strong=strong)
+        arrays = numbers, *P, *R
         return [backend.host(array).tobytes() for array in arrays]
 
     assert run() == run()
@@ -231,8 +240,8 @@ def test_backends_agree(cuda, dtype):
         for backend in (CPU, cuda):
             csr, functions = functions_of(backend, graphs.with_types(A, dtype, np.int32))
             numbers, count, strong = functions.aggregate(csr, STRENGTH, 0)
-            arrays = numbers, *functions.smoothed_prolongator(csr, STRENGTH, numbers, count, strong=strong)
-            arrays = *arrays, functions.l1_weights(csr, 4 / 3, csr.data.dtype)
+            P, R = functions.smoothed_prolongator(csr, STRENGTH, numbers, count, strong=strong)
+            arrays = numbers, *P, *R, functions.l1_weights(csr, 4 / 3, csr.data.dtype)
             found.append([backend.host(array).tobytes() for array in arrays])
         assert found[0] == found[1]
 

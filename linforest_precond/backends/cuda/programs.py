@@ -42,6 +42,7 @@ _SCALAR = [{"VALUE": value, "WIDE": wide_type(value), "BLOCK": 1} for value in _
 
 PROGRAMS = {
     "runtime/prefix_sum": _every(INDEX=_INDICES),
+    "matrix/conversion": _every(INDEX=(np.int32,)),
     "matrix/entries": _every(VALUE=_VALUES, INDEX=_INDICES),
     "forest/factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4), PIECE=(factor.PIECE,)),
     "matching/locally_dominant": _SEARCHES,

@@ -11,10 +11,9 @@ from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.near_null_space import (
     MOST_CANDIDATES,
     prolongator_weights,
-    smoothed_tentative,
     tentative,
 )
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR
+from linforest_precond.precond.multigrid.prolongation import RectangularCSR, adjoint, smoothed_tentative
 from linforest_precond.precond.schema import Complaint, Fields, Integer, Names, Size, Table
 from linforest_precond.precond.schema_arrays import Indices, OwnNumbers
 
@@ -72,20 +71,23 @@ class CandidateAggregates:
     @classmethod
     def of(
         cls, fine: LevelMatrix, numbers: Array, count: int, block_size: int, candidates: Array
-    ) -> tuple[CandidateAggregates, RectangularCSR]:
-        """The aggregates with the candidates on both levels, and the smoothed prolongator."""
+    ) -> tuple[CandidateAggregates, tuple[RectangularCSR, RectangularCSR]]:
+        """The aggregates with the candidates on both levels; the smoothed prolongator and its adjoint."""
         numbers = numbers.astype(fine.csr.indices.dtype, copy=False)
         P, coarse = tentative(numbers, count, block_size, candidates)
         smoothed = smoothed_tentative(fine.csr, P, prolongator_weights(fine))
-        return cls(numbers, count, block_size, candidates, coarse), smoothed
+        return cls(numbers, count, block_size, candidates, coarse), (smoothed, adjoint(smoothed))
 
     @property
     def held(self) -> list[Any]:
         """What has arrays that last."""
         return [self.numbers, self.candidates, self.coarse_candidates]
 
-    def smoothed(self, fine: LevelMatrix) -> RectangularCSR:
-        """The prolongator smoothed by a damped Jacobi step; the candidates do not depend on the matrix."""
+    def smoothed(self, fine: LevelMatrix) -> tuple[RectangularCSR, RectangularCSR]:
+        """The prolongator smoothed by a damped Jacobi step, and its adjoint.
+
+        The candidates do not depend on the matrix.
+        """
         return self.of(fine, self.numbers, self.count, self.block_size, self.candidates)[1]
 
     def fill_dropped(self, indptr: Array, indices: Array, data: Array) -> None:

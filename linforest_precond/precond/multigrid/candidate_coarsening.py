@@ -46,8 +46,10 @@ class CandidateCoarsening:
         roots = self._roots(matrix)
         if roots is None:
             return None, matrix
-        aggregates, P = CandidateAggregates.of(matrix, roots.numbers, roots.count, self.block_size, self.B)
-        transfer = Interpolation.smoothed_from(aggregates, P)
+        aggregates, matrices = CandidateAggregates.of(
+            matrix, roots.numbers, roots.count, self.block_size, self.B
+        )
+        transfer = Interpolation.smoothed_from(aggregates, matrices)
         self.B, self.block_size = aggregates.coarse_candidates, self.B.shape[1]
         return transfer, transfer.coarse_matrix(matrix)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +19,7 @@ from linforest_precond.precond.multigrid.prolongation import (
     RectangularCSR,
     adjoint,
     galerkin_product,
-    smoothed_prolongator,
+    smoothed_tentative,
 )
 from linforest_precond.precond.multigrid.root_aggregates import SCHEMA as ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
@@ -80,9 +79,17 @@ class Aggregates:
         galerkin = fine.backend.multigrid.galerkin
         return fine.galerkin(*galerkin.coarse_matrix(fine.csr, self.numbers, *self.members))
 
-    def smoothed(self, fine: LevelMatrix) -> RectangularCSR:
-        """The tentative prolongator smoothed by a damped Jacobi step."""
-        return smoothed_prolongator(fine.csr, self.numbers, self.count, fine.damped_jacobi)
+    @property
+    def values(self) -> list[Array]:
+        """The arrays of the prolongator and the restriction that are not all ones."""
+        return []
+
+    exponent = None
+
+    def smoothed(self, fine: LevelMatrix) -> tuple[RectangularCSR, RectangularCSR]:
+        """The tentative prolongator smoothed by a damped Jacobi step, and its adjoint."""
+        P = smoothed_tentative(fine.csr, self.prolongator_csr(fine.csr.data.dtype), fine.damped_jacobi)
+        return P, adjoint(P)
 
     def prolongator_csr(self, dtype: DType) -> RectangularCSR:
         xp, rows = backend_of(self.numbers).xp, self.numbers.size
@@ -103,7 +110,7 @@ class Aggregates:
             return self
         return Aggregates(self.numbers.astype(index), self.count)
 
-    def stored_in(self, dtype: DType) -> Aggregates:
+    def with_values(self, values: list[Array]) -> Aggregates:
         return self
 
     def conjugated(self) -> Aggregates:
@@ -148,9 +155,11 @@ class Interpolation:
         return cls(prolongator, adjoint(prolongator))
 
     @classmethod
-    def smoothed_from(cls, aggregates: Smoothable, prolongator: RectangularCSR) -> Interpolation:
-        """The smoothed tentative prolongator of aggregates, which are kept for other values."""
-        return replace(cls.of(prolongator), smoothed=aggregates)
+    def smoothed_from(
+        cls, aggregates: Smoothable, matrices: tuple[RectangularCSR, RectangularCSR]
+    ) -> Interpolation:
+        """The smoothed tentative prolongator of aggregates, which are kept for other values; its adjoint."""
+        return cls(*matrices, aggregates)
 
     @cached_property
     def _matrices(self) -> tuple[Any, Any]:
@@ -191,17 +200,26 @@ class Interpolation:
         P, R = (each.indexed_by(index) for each in (self.prolongator, self.restrictor))
         return replace(self, prolongator=P, restrictor=R)
 
+    @property
+    def values(self) -> list[Array]:
+        return [self.prolongator.data, self.restrictor.data]
+
+    @property
+    def exponent(self) -> int | None:
+        """Of two, a power that is larger than all values; None if not known."""
+        return LARGEST_WEIGHT_EXPONENT if isinstance(self.smoothed, RootAggregates) else None
+
+    def with_values(self, values: list[Array]) -> Interpolation:
+        """The same with other numbers."""
+        P, R = (replace(each, data=data) for each, data in zip((self.prolongator, self.restrictor), values))
+        return Interpolation(P, R, self.smoothed)
+
     def stored_in(self, dtype: DType) -> Interpolation:
         """The same with numbers of another precision."""
-        exponent = LARGEST_WEIGHT_EXPONENT if isinstance(self.smoothed, RootAggregates) else None
-        return self._with(lambda data: stored_array(data, dtype, exponent))
+        return self.with_values([stored_array(data, dtype, self.exponent) for data in self.values])
 
     def conjugated(self) -> Interpolation:
-        return self._with(lambda data: data.conj())
-
-    def _with(self, change: Callable[[Array], Array]) -> Interpolation:
-        P, R = (replace(each, data=change(each.data)) for each in (self.prolongator, self.restrictor))
-        return Interpolation(P, R, self.smoothed)
+        return self.with_values([data.conj() for data in self.values])
 
     def state(self) -> dict[str, Any]:
         smoothed = None if self.smoothed is None else self.smoothed.state()

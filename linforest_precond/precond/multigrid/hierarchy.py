@@ -12,7 +12,7 @@ from linforest_precond import solvers
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.number_range import shifted
-from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, deepest_second_visit
+from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, twice_visited
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
 from linforest_precond.precond.operators import Applied, Preconditioner, operator_of
@@ -22,6 +22,7 @@ from linforest_precond.sparse_output import sparse_like
 from linforest_precond.vectors import norms_of
 
 ACCELERATORS = "auto", "cg", "fcg", "bicgstab"
+DENSE = "dense"  # instead of a format's name
 
 
 class HierarchyLevel:
@@ -79,8 +80,8 @@ class Hierarchy:
 
     def __init__(self, operator: Preconditioner, like: Any):
         self._operator = operator
-        # The matrices of all levels are of this one's kind; sparse arrays for a dense A.
-        self._like = _empty_like(like, operator._backend)
+        # A's class, or the name of a format; A itself is not kept.
+        self._kind = like if isinstance(like, str) else type(like) if hasattr(like, "tocoo") else DENSE
         self._known_levels: tuple[Applied | None, list[HierarchyLevel]] = None, []
 
     cycle = property(lambda self: self._part.cycle)
@@ -89,6 +90,11 @@ class Hierarchy:
     shape = property(lambda self: self._operator.shape)
     nbytes = property(lambda self: self._operator.nbytes)
     _part = property(lambda self: self._operator._part)
+
+    @cached_property
+    def _like(self) -> Any:
+        """A 1 x 1 matrix or array; those of all levels are of its kind, sparse arrays for a dense A."""
+        return _empty_like(self._kind, self._operator._backend)
 
     @property
     def levels(self) -> list[HierarchyLevel]:
@@ -234,10 +240,10 @@ class Hierarchy:
         kind = self._checked_cycle(cycle)
         entries = [level.csr.nnz for level in self._part.levels]
         last = len(entries) - 1
-        deepest = deepest_second_visit(kind, last)
+        twice = twice_visited(kind, last)
 
         def visits(i: int) -> int:
-            return {"V": 1, "F": i + 1}.get(kind, 2 ** min(i, deepest))
+            return i + 1 if kind == "F" else 2 ** sum(level <= i for level in twice)
 
         work = sum(2 * visits(i) * nnz for i, nnz in enumerate(entries[:-1]))
         work += visits(max(last - 1, 0)) * entries[last]  # once per visit of the level above
@@ -253,7 +259,7 @@ class Hierarchy:
     def __reduce__(self) -> Any:
         like = self._like
         if self._operator._backend.name == "cuda":  # it may be restored without a GPU
-            like = getattr(like, "format", "dense")
+            like = getattr(like, "format", DENSE)
         return Hierarchy, (self._operator, like)
 
     def __str__(self) -> str:
@@ -275,12 +281,10 @@ class Hierarchy:
         return np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()
 
 
-def _empty_like(A: Any, backend: Any) -> Any:
-    """A 1 x 1 matrix of A's kind and format, or array; of the backend's kind where A is a format's name."""
-    if isinstance(A, str):
-        array = backend.xp.zeros((1, 1))
-        arrays = array[0], backend.xp.zeros(1, np.int32), backend.xp.zeros(2, np.int32)
-        return array if A == "dense" else sparse_like(array, *arrays, (1, 1)).asformat(A)
-    if not hasattr(A, "tocoo"):
-        return backend_of(A).xp.zeros((1, 1))
-    return type(A)((1, 1))
+def _empty_like(kind: Any, backend: Any) -> Any:
+    """A 1 x 1 matrix of a class, or of the backend's kind with a format's name; or array."""
+    if not isinstance(kind, str):
+        return kind((1, 1))
+    array = backend.xp.zeros((1, 1))
+    arrays = array[0], backend.xp.zeros(1, np.int32), backend.xp.zeros(2, np.int32)
+    return array if kind == DENSE else sparse_like(array, *arrays, (1, 1)).asformat(kind)

@@ -17,7 +17,7 @@ from linforest_precond.precond.multigrid.grid_transfer import (
 from linforest_precond.precond.multigrid.smoothers import SMOOTHER_SCHEMA, Smoother, smoother_from_state
 from linforest_precond.precond.record_schemas import CSR as CSR_SCHEMA
 from linforest_precond.precond.schema import Optional, Record, Table
-from linforest_precond.precond.stored import stored_array
+from linforest_precond.precond.stored import stored_arrays
 from linforest_precond.records import CSR
 
 SCHEMA = Table(
@@ -64,9 +64,13 @@ class Level:
         """The same with numbers of another precision."""
         if self.csr.data.dtype == dtype:
             return self
-        csr = self.csr
-        data, diagonal = (stored_array(array, dtype, csr.exponent) for array in (csr.data, csr.diagonal))
-        transfer = None if self.transfer is None else self.transfer.stored_in(dtype)
+        csr, transfer = self.csr, self.transfer
+        arrays, exponents = [csr.data, csr.diagonal], [csr.exponent] * 2
+        if transfer is not None:
+            arrays += transfer.values
+            exponents += [transfer.exponent] * len(transfer.values)
+        data, diagonal, *values = stored_arrays(arrays, dtype, exponents)
+        transfer = None if transfer is None else transfer.with_values(values)
         return replace(self, csr=replace(csr, data=data, diagonal=diagonal), transfer=transfer)
 
     def state(self) -> dict[str, Any]:

@@ -8,12 +8,15 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.returns import RowFacts
 from linforest_precond.own_matrix import described_csr
 from linforest_precond.precond.multigrid.eigenvalue_estimates import gershgorin_bound, largest_eigenvalue
 from linforest_precond.records import CSR
 
 # A damped Jacobi step annihilates the error at three quarters of the largest eigenvalue.
 DAMPING = 4 / 3
+# A row sums to zero if its sum is at most this multiple of the sum of its magnitudes' rounding error.
+ZERO_SUM = 16
 
 
 class LevelMatrix:
@@ -38,53 +41,28 @@ class LevelMatrix:
         return LevelMatrix(described_csr(indptr, indices, data), self.finest)
 
     @cached_property
-    def hermitian(self) -> bool:
-        if self.finest is not self:
-            return self.finest.hermitian
-        return self.csr.symmetric and self.backend.multigrid.strength.is_hermitian(self.csr)
-
-    @cached_property
-    def definite(self) -> bool:
-        """Whether A may be positive definite: Hermitian with a positive diagonal."""
-        if self.finest is not self:
-            return self.finest.definite
-        # stall: chooses the inner products of K-cycles
-        return self.hermitian and self.n > 0 and bool((self.csr.diagonal.real > 0).all())
-
-    @cached_property
-    def centered(self) -> bool:
-        """Whether A is Hermitian and maps constants to 0, up to rounding."""
-        if self.finest is not self:
-            return self.finest.centered
-        if not self.hermitian or self.n < 2:
-            return False
-        magnitudes, sums = self._row_sums
-        tolerance = 16 * np.finfo(self.csr.data.dtype).eps
-        return bool((sums <= tolerance * magnitudes).all())  # stall: decides whether means are subtracted
-
-    @cached_property
-    def _row_sums(self) -> tuple[Array, Array]:
-        return self.backend.multigrid.strength.row_sums(self.csr)
+    def facts(self) -> RowFacts:
+        """Of the finest matrix."""
+        return facts_of(self.csr) if self.finest is self else self.finest.facts
 
     @property
+    def hermitian(self) -> bool:
+        return self.facts.hermitian
+
+    @property
+    def definite(self) -> bool:
+        """Whether A may be positive definite: Hermitian with a positive diagonal."""
+        return self.hermitian and self.finest.n > 0 and self.facts.positive
+
+    @property
+    def centered(self) -> bool:
+        """Whether A is Hermitian and maps constants to 0, up to rounding."""
+        return self.hermitian and self.finest.n > 1 and self.facts.centered
+
+    @cached_property
     def row_magnitudes(self) -> Array:
         """The sum of the magnitudes of each row, in double precision."""
-        return self._row_sums[0]
-
-    @cached_property
-    def dominant_share(self) -> float:
-        """The share of rows whose diagonal is at least the sum of the others, up to a thousandth."""
-        diagonal = abs(self.csr.diagonal)
-        others = self.row_magnitudes - diagonal
-        return float((diagonal * (1 + 1e-3) >= others).mean()) if self.n else 1.0  # stall: chooses options
-
-    @cached_property
-    def mean_row_ratio(self) -> float:
-        """The mean over the rows of the sum of magnitudes, in units of the diagonal."""
-        diagonal = abs(self.csr.diagonal)
-        tiny = np.finfo(diagonal.dtype).tiny
-        ratios = self.row_magnitudes / self.backend.xp.maximum(diagonal, tiny)
-        return float(ratios.mean()) if self.n else 1.0  # stall: chooses options
+        return self.backend.multigrid.strength.row_sums(self.csr)[0]
 
     @cached_property
     def inverse_diagonal(self) -> Array:
@@ -121,3 +99,10 @@ class LevelMatrix:
     def damped_jacobi(self) -> Array:
         """The weights of a damped Jacobi step: omega D^-1."""
         return min(1.0, DAMPING / self.largest_eigenvalue) * self.inverse_diagonal
+
+
+def facts_of(csr: CSR) -> RowFacts:
+    """What the rows of a matrix show; rows that sum to zero do so up to rounding."""
+    limits = np.finfo(csr.data.dtype)
+    strength = backend_of(csr.data).multigrid.strength
+    return strength.row_facts(csr, ZERO_SUM * float(limits.eps), float(limits.tiny))

@@ -29,5 +29,5 @@ def part_of_levels(
         Level(matrix.csr, smoother, transfer).stored_in(stored)
         for (matrix, transfer), smoother in zip(fine_levels, smoothers)
     ]
-    part = with_coarsest_level(levels, last, stored, options.cycle, options, bool(stall), finest.csr)
+    part = with_coarsest_level(levels, last, stored, options, bool(stall), finest.csr)
     return part, stall

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.records import CSR
+
+# Of the vectors in bytes, as an allocation on the GPU has it.
+ALIGNMENT = 256
 
 
 class LevelVectors:
@@ -18,14 +22,24 @@ class LevelVectors:
         The level's matrix as the vector operations take it.
     residual, other
         Work space; `other` is what smoothers write in turn with x.
+
+    The first `further` vectors are allocated together with these two.
     """
 
-    def __init__(self, csr: CSR, matrix: Any, columns: int, dtype: DType, *, transpose: bool):
+    def __init__(
+        self, csr: CSR, matrix: Any, columns: int, dtype: DType, *, transpose: bool, further: int = 0
+    ):
         backend = backend_of(csr.data)
         self.ops, self.transfers = backend.multigrid.vector_ops, backend.multigrid.transfers
         self.matrix, self.transpose = matrix, transpose
         self._shape, self._dtype, self._xp = (csr.n, columns), dtype, backend.xp
-        self.residual, self.other = self.vector(), self.vector()
+        self.residual, self.other, *self._further = self._vectors(2 + further)
 
     def vector(self) -> Array:
-        return self._xp.zeros(self._shape, self._dtype)
+        return self._further.pop() if self._further else self._vectors(1)[0]
+
+    def _vectors(self, count: int) -> list[Array]:
+        """Zeroed vectors from one allocation."""
+        size, unit = math.prod(self._shape), ALIGNMENT // self._dtype.itemsize
+        space = self._xp.zeros((count, -(-size // unit) * unit), self._dtype)
+        return [space[i, :size].reshape(self._shape) for i in range(count)]

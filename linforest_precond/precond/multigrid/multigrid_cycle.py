@@ -18,18 +18,19 @@ from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 CYCLES = "V", "W", "F", "K"
 # The cycle of the second visit to the next level; None where there is one visit alone.
 SECOND_VISIT = {"V": None, "W": "W", "F": "V", "K": "K"}
-# A K-cycle takes two Krylov steps on at least KRYLOV_LEVELS levels below the finest. On up to PLAIN_LEVELS of
-# the coarsest levels it is a V-cycle: two steps gain little there.
+# A K-cycle takes two Krylov steps on every second level from level 1 on, to level 3 or the last but
+# PLAIN_LEVELS. So up to nine levels, none is visited more than four times. Steps on all of these levels save
+# at most four iterations for twice the visits; with one such level alone, iterations grow with the matrix.
 KRYLOV_LEVELS = 3
 PLAIN_LEVELS = 4
 
 
-def deepest_second_visit(kind: str, last: int) -> int:
-    """The last level that is visited twice for each visit of the level above; the coarsest never is."""
+def twice_visited(kind: str, last: int) -> list[int]:
+    """The levels with two visits for each visit of the level above; the finest and the coarsest never are."""
     if SECOND_VISIT[kind] is None:
-        return 0
-    most = max(last - 1, 0)
-    return min(most, max(KRYLOV_LEVELS, last - PLAIN_LEVELS)) if kind == "K" else most
+        return []
+    krylov = range(1, max(KRYLOV_LEVELS, last - PLAIN_LEVELS) + 1, 2)
+    return [i for i in (krylov if kind == "K" else range(1, last)) if i < last]
 
 
 def check_cycle(cycle: Any) -> None:
@@ -64,11 +65,19 @@ class MultigridCycle:
         centered: bool,
     ):
         self.levels, self.coarsest, self.kind, self.sweeps = levels, coarsest, kind, sweeps
-        self.vectors = [
-            LevelVectors(level.csr, level.matrix, columns, dtype, transpose=transpose) for level in levels
-        ]
         self.last = len(levels) - 1
-        self.deepest = deepest_second_visit(kind, self.last)
+        self.twice = twice_visited(kind, self.last)
+        self.vectors = [
+            LevelVectors(
+                level.csr,
+                level.matrix,
+                columns,
+                dtype,
+                transpose=transpose,
+                further=self._visiting_vectors(i),
+            )
+            for i, level in enumerate(levels)
+        ]
         # Right-hand sides and solutions of the visits to each level; Krylov steps, and A x for the second.
         self.first_visit: dict[int, tuple[Array, Array]] = {}
         self.second_visit: dict[int, tuple[Array, Array]] = {}
@@ -77,7 +86,7 @@ class MultigridCycle:
         for i, own in enumerate(self.vectors):
             if i > 0:
                 self.first_visit[i] = own.vector(), own.vector()
-            if 0 < i <= self.deepest:
+            if i in self.twice:
                 self.second_visit[i] = own.vector(), own.vector()
                 if kind == "K":
                     self.krylov[i] = own.ops.KrylovSteps(levels[i].csr.n, columns, dtype, definite)
@@ -85,6 +94,11 @@ class MultigridCycle:
         self.dtype, smoother = dtype, levels[0].smoother
         self.center = self.vectors[0].ops.Center(levels[0].csr.n, columns, dtype) if centered else None
         self.converts = self.last > 0 and smoother is not None and smoother.converts(sweeps)
+
+    def _visiting_vectors(self, i: int) -> int:
+        """The vectors that visits of a level need."""
+        first, second = 2 * (i > 0), 2 * (i in self.twice)
+        return first + second + (second > 0 and self.kind == "K")
 
     @cached_property
     def own_b(self) -> Array:
@@ -141,7 +155,7 @@ class MultigridCycle:
         """The coarse-grid problem of level i: one visit, or two as the kind of cycle demands."""
         self._visit(i, kind, b, x)
         again = SECOND_VISIT[kind]
-        if again is None or i > self.deepest:
+        if again is None or i not in self.twice:
             return
         vectors, (residual, d) = self.vectors[i], self.second_visit[i]
         if kind == "K":

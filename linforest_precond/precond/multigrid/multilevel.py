@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType, MatrixLike
+from linforest_precond.annotations import DType, MatrixLike
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
@@ -79,10 +79,11 @@ def multilevel(
     The coarsest level is solved by the dense (pseudo-)inverse.
 
     For a Hermitian positive definite A every cycle but K is a fixed positive definite operator, for `cg`.
-    The K-cycle solves each coarse system by two steps of flexible conjugate gradients (Notay & Vassilevski,
-    "Recursive Krylov-based multigrid cycles", 2008, doi:10.1002/nla.542), but for the last four levels of
-    deep hierarchies, so that the number of iterations hardly grows with A; it is to be used with `fcg`. For
-    other matrices all cycles work, and K's steps minimize the residual, but convergence is not guaranteed.
+    The K-cycle solves the systems of every second level by two steps of flexible conjugate gradients (Notay &
+    Vassilevski, "Recursive Krylov-based multigrid cycles", 2008, doi:10.1002/nla.542), but for the last four
+    levels of deep hierarchies, so that the number of iterations hardly grows with A; it is to be used with
+    `fcg`. For other matrices all cycles work, and K's steps minimize the residual, but convergence is not
+    guaranteed.
 
     Parameters
     ----------
@@ -168,8 +169,7 @@ def multilevel(
         max_coarse=max_coarse, max_levels=max_levels, smooth_prolongation=smooth_prolongation,
         presmooth=presmooth, postsmooth=postsmooth, weights=weights, strength=strength, seed=seed,
     )  # fmt: skip
-    setup = Setup(A, dtype, choose=precision_of)
-    finest = LevelMatrix(setup.csr)
+    finest, setup = checked_matrix(A, dtype)
     space = NearNullSpace.requested(A, B, block_size, finest, options)
     if space is None:
         options = options.for_matrix(finest)
@@ -185,16 +185,28 @@ def multilevel(
     return Hierarchy(setup.operator(part), A)
 
 
-def precision_of(csr: CSR, dtype: npt.DTypeLike | None) -> DType:
+def checked_matrix(A: MatrixLike, dtype: npt.DTypeLike | None) -> tuple[LevelMatrix, Setup]:
+    """The finest matrix and its setup; what its rows show, of which the precision depends, is found once."""
+    given: list[LevelMatrix] = []
+
+    def choose(csr: CSR, dtype: npt.DTypeLike | None) -> DType:
+        given.append(LevelMatrix(csr))
+        return precision_of(given[0], dtype)
+
+    setup = Setup(A, dtype, choose=choose)
+    finest = given[0] if setup.csr is given[0].csr else LevelMatrix(setup.csr)
+    return finest, setup
+
+
+def precision_of(matrix: LevelMatrix, dtype: npt.DTypeLike | None) -> DType:
     """The type to store numbers in; for "auto", single precision where that saves time and loses nothing."""
-    own = csr.data.dtype
+    own = matrix.csr.data.dtype
     narrow = {"d": np.dtype(np.float32), "D": np.dtype(np.complex64)}.get(own.char)
     if not (isinstance(dtype, str) and dtype == AUTO):
         return stored_dtype(dtype, own)
-    if narrow is None or csr.n < LEAST_NARROW:
+    if narrow is None or matrix.n < LEAST_NARROW:
         return own
-    diagonal = abs(csr.diagonal)
-    smallest, largest = float(diagonal.min()), float(diagonal.max())  # stall: decides the precision
+    smallest, largest = matrix.facts.smallest_diagonal, matrix.facts.largest_diagonal
     return narrow if largest <= MOST_DIAGONAL_RATIO * smallest else own
 
 
@@ -241,7 +253,7 @@ def smoothed_aggregation(matrix: LevelMatrix, options: MultilevelOptions) -> Int
     return Interpolation.smoothed_from(aggregates, aggregates.smoothed(matrix, strong))
 
 
-def root_aggregates(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[RootAggregates, Array]:
+def root_aggregates(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[RootAggregates, Any]:
     """The aggregates by couplings of the opposite sign of the diagonal, and the strong couplings.
 
     Where these aggregates are many, those by couplings of any sign are taken, if they are fewer.

@@ -42,7 +42,7 @@ STRENGTHS = {"smoothed_aggregation": 0.4, "matching": 0.5, "paths": 0.5}
 class MultilevelOptions:
     """The checked options of `multilevel`; their names are keys in files.
 
-    `coarsening`, `smoother`, `cycle` and `strength` may be "auto" until `for_matrix` has chosen.
+    Until `for_matrix` has chosen, `coarsening`, `smoother` and `cycle` may be "auto", and `strength` NaN.
     """
 
     coarsening: str
@@ -79,7 +79,7 @@ class MultilevelOptions:
         """The same with all choices made, by the symmetry of the matrix and the sizes of its rows."""
         chosen, reasons = self, list[str]()
         if chosen.coarsening == AUTO:
-            aggregates = matrix.hermitian or matrix.dominant_share >= LEAST_DOMINANT_SHARE
+            aggregates = matrix.hermitian or matrix.facts.dominant_share >= LEAST_DOMINANT_SHARE
             chosen = replace(chosen, coarsening="smoothed_aggregation" if aggregates else "paths")
             if not aggregates:
                 reasons.append(NOT_DOMINANT)
@@ -99,7 +99,7 @@ class MultilevelOptions:
             return "tridiagonal"
         if self.coarsening != "smoothed_aggregation":
             return "jacobi"
-        definite = matrix.definite and matrix.mean_row_ratio > LARGEST_ROW_RATIO
+        definite = matrix.definite and matrix.facts.mean_ratio > LARGEST_ROW_RATIO
         return "chebyshev" if definite else "l1_jacobi"
 
     def _cycle_for(self, matrix: LevelMatrix) -> str:

@@ -26,12 +26,11 @@ from linforest_precond.records import CSR, ratio_to_finest
 @part_of_kind(multilevel=SCHEMA)
 @dataclass(frozen=True, eq=False)
 class MultilevelPart:
-    """The levels of a hierarchy, and the cycle that the operator applies."""
+    """The levels of a hierarchy, and the options of the cycle that the operator applies."""
 
     n: int
     levels: tuple[Level, ...]
     coarsest: Coarsest | None
-    cycle: str
     options: MultilevelOptions
     own_data: Array | None  # A's entries, where the levels are of lower precision
     hermitian: bool
@@ -45,11 +44,14 @@ class MultilevelPart:
     coverage = 1.0
 
     @classmethod
-    def from_state(cls, levels: Any, coarsest: Any, options: dict[str, Any], **fields: Any) -> MultilevelPart:
+    def from_state(
+        cls, levels: Any, coarsest: Any, options: dict[str, Any], cycle: str, **fields: Any
+    ) -> MultilevelPart:
         levels = tuple(Level.from_state(**level) for level in levels)
         for level in levels:
             _ = level.held  # makes the members of aggregates now, and not on one of several streams later
-        return cls(levels=levels, coarsest=coarsest, options=MultilevelOptions(**options), **fields)
+        chosen = MultilevelOptions(**{**options, "cycle": cycle})
+        return cls(levels=levels, coarsest=coarsest, options=chosen, **fields)
 
     def state(self) -> dict[str, Any]:
         names = "hermitian", "definite", "centered", "stalled"
@@ -72,7 +74,7 @@ class MultilevelPart:
             transfer, smoother = level.transfer.refreshed(matrix), level.smoother.refreshed(matrix)
             levels.append(Level(matrix.csr, smoother, transfer).stored_in(self.stored))
             matrix = transfer.coarse_matrix(matrix)
-        return with_coarsest_level(levels, matrix, self.stored, self.cycle, self.options, self.stalled, csr)
+        return with_coarsest_level(levels, matrix, self.stored, self.options, self.stalled, csr)
 
     @cached_property
     def finest(self) -> Level:
@@ -82,6 +84,11 @@ class MultilevelPart:
             csr = described_csr(csr.indptr, csr.indices, self.own_data)
         return Level(csr, None)
 
+    @property
+    def cycle(self) -> str:
+        """That the operator applies."""
+        return self.options.cycle
+
     def accelerator(self, cycle: str) -> str:
         """The Krylov method that fits the matrix and a cycle."""
         if not self.definite:
@@ -90,7 +97,9 @@ class MultilevelPart:
 
     def with_cycle(self, cycle: str) -> MultilevelPart:
         """The same hierarchy with another cycle."""
-        return self if cycle == self.cycle else replace(self, cycle=cycle, _cycles=Workspaces())
+        if cycle == self.cycle:
+            return self
+        return replace(self, options=replace(self.options, cycle=cycle), _cycles=Workspaces())
 
     @cached_property
     def transposed(self) -> MultilevelPart:
@@ -201,7 +210,6 @@ def with_coarsest_level(
     levels: list[Level],
     last: LevelMatrix,
     stored: DType,
-    cycle: str,
     options: MultilevelOptions,
     stalled: bool,
     finest: CSR,
@@ -214,7 +222,7 @@ def with_coarsest_level(
     smoother = None if coarsest else smoother_of(last, stored, options.smoother, options.seed)
     levels = [*levels, Level(last.csr, smoother).stored_in(stored)]
     return MultilevelPart(
-        finest.n, tuple(levels), coarsest, cycle, options,
+        finest.n, tuple(levels), coarsest, options,
         own_data=None if finest.data.dtype == stored else finest.data,
         hermitian=last.hermitian, definite=last.definite, centered=last.centered, stalled=stalled,
     )  # fmt: skip

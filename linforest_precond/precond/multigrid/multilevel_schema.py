@@ -6,7 +6,7 @@ from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.precond.multigrid.coarsest import SCHEMA as COARSEST
 from linforest_precond.precond.multigrid.grid_transfer import columns_of
 from linforest_precond.precond.multigrid.hierarchy_level import SCHEMA as LEVEL
-from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES, deepest_second_visit
+from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES, twice_visited
 from linforest_precond.precond.multigrid.pairwise_aggregation import WEIGHTS
 from linforest_precond.precond.multigrid.smoothers import SMOOTHERS
 from linforest_precond.precond.schema import (
@@ -85,7 +85,7 @@ def own_data_is_of_the_finest_level(fields: Fields, names: Names) -> Complaint:
 
 
 def cycle_ends(fields: Fields, names: Names) -> Complaint:
-    visits = 2 ** deepest_second_visit(fields["cycle"], len(fields["levels"]) - 1)
+    visits = 2 ** len(twice_visited(fields["cycle"], len(fields["levels"]) - 1))
     return None if visits <= MOST_VISITS else ("levels", f"be fewer for {fields['cycle']}-cycles")
 
 

@@ -11,11 +11,7 @@ from linforest_precond.backends import backend_of
 from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import SAFETY, ApplyInto
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.prolongation import (
-    RectangularCSR,
-    product,
-)
-from linforest_precond.records import CSR
+from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 
 # Candidates, and unknowns per node, at most: the lanes of a warp.
 MOST_CANDIDATES = 32
@@ -43,35 +39,6 @@ def prolongator_weights(matrix: LevelMatrix) -> Array:
     """
     weights: Array = SAFETY * matrix.damped_jacobi
     return weights
-
-
-def smoothed_tentative(csr: CSR, P: RectangularCSR, weights: Array) -> RectangularCSR:
-    """(I - diag(weights) A) P.
-
-    A is not filtered: lumping weak entries onto the diagonal keeps constants only, no other candidates.
-    """
-    A = RectangularCSR(csr.indptr, csr.indices, csr.data, csr.n)
-    smoothed = product(A, P)
-    tentative = backend_of(P.data).multigrid.tentative
-    weights = weights.astype(P.data.dtype, copy=False)
-    if tentative.add_tentative(P.arrays, weights, smoothed.arrays):
-        return smoothed
-    return _sum(P, product(A, P), weights)
-
-
-def _sum(P: RectangularCSR, step: RectangularCSR, weights: Array) -> RectangularCSR:
-    """P - diag(weights) step, where the pattern of the step lacks entries of P."""
-    backend = backend_of(P.data)
-    xp, entries = backend.xp, backend.matrix.entries
-    rows = [entries.rows_of(each.indptr, each.indices.size) for each in (P, step)]
-    indptr, indices, data = entries.canonical(
-        xp.concatenate(rows),
-        xp.concatenate([P.indices, step.indices]),
-        xp.concatenate([P.data, -weights[rows[1]] * step.data]),
-        max(P.n, P.width),
-        P.indices.dtype,
-    )
-    return RectangularCSR(indptr[: P.n + 1].copy(), indices, data, P.width)
 
 
 def adaptive_candidates(matrix: LevelMatrix, k: int, seed: int, sweeps: int = SWEEPS) -> Array:

@@ -47,22 +47,35 @@ class RectangularCSR:
         return RectangularCSR(indptr, indices, self.data, self.width)
 
 
-def smoothed_prolongator(csr: CSR, aggregates: Array, count: int, weights: Array) -> RectangularCSR:
-    """(I - diag(weights) A) P for the tentative prolongator P of aggregates.
+def smoothed_tentative(csr: CSR, P: RectangularCSR, weights: Array) -> RectangularCSR:
+    """(I - diag(weights) A) P for a tentative prolongator P.
 
     Smoothed aggregation: Vanek, Mandel & Brezina, "Algebraic multigrid by smoothed aggregation for second and
-    fourth order elliptic problems" (1996), doi:10.1007/BF02238511.
+    fourth order elliptic problems" (1996), doi:10.1007/BF02238511. A is not filtered: lumping weak entries
+    onto the diagonal keeps constants only, no other candidates.
     """
-    backend = backend_of(csr.data)
-    xp = backend.xp
-    rows = backend.matrix.entries.rows_of(csr.indptr, csr.nnz)
-    unknowns = xp.arange(csr.n, dtype=rows.dtype)
-    return _from_triplets(
-        xp.concatenate([unknowns, rows]),
-        xp.concatenate([aggregates, aggregates[csr.indices]]),
-        xp.concatenate([xp.ones(csr.n, csr.data.dtype), -weights[rows] * csr.data]),
-        (csr.n, count),
+    A = RectangularCSR(csr.indptr, csr.indices, csr.data, csr.n)
+    smoothed = product(A, P)
+    tentative = backend_of(P.data).multigrid.tentative
+    weights = weights.astype(P.data.dtype, copy=False)
+    if tentative.add_tentative(P.arrays, weights, smoothed.arrays):
+        return smoothed
+    return _sum(P, product(A, P), weights)
+
+
+def _sum(P: RectangularCSR, step: RectangularCSR, weights: Array) -> RectangularCSR:
+    """P - diag(weights) step, where the pattern of the step lacks entries of P."""
+    backend = backend_of(P.data)
+    xp, entries = backend.xp, backend.matrix.entries
+    rows = [entries.rows_of(each.indptr, each.indices.size) for each in (P, step)]
+    indptr, indices, data = entries.canonical(
+        xp.concatenate(rows),
+        xp.concatenate([P.indices, step.indices]),
+        xp.concatenate([P.data, -weights[rows[1]] * step.data]),
+        max(P.n, P.width),
+        P.indices.dtype,
     )
+    return RectangularCSR(indptr[: P.n + 1].copy(), indices, data, P.width)
 
 
 def adjoint(P: RectangularCSR) -> RectangularCSR:
@@ -81,10 +94,3 @@ def product(left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:
     multiply = backend_of(left.data).matrix.sparse_products.multiply
     indptr, indices, data = multiply(left.arrays, right.arrays, right.width)
     return RectangularCSR(indptr, indices, data, right.width)
-
-
-def _from_triplets(rows: Array, columns: Array, values: Array, shape: tuple[int, int]) -> RectangularCSR:
-    """The matrix of triplets, duplicates summed."""
-    canonical = backend_of(values).matrix.entries.canonical
-    indptr, indices, data = canonical(rows, columns, values, max(shape), columns.dtype)
-    return RectangularCSR(indptr[: shape[0] + 1].copy(), indices, data, shape[1])

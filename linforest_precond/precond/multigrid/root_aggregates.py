@@ -54,8 +54,8 @@ class RootAggregates:
     signed: bool
 
     @classmethod
-    def of(cls, fine: LevelMatrix, strength: float, seed: int, signed: bool) -> tuple[RootAggregates, Array]:
-        """The aggregates of a matrix, and its strong couplings, for `smoothed`."""
+    def of(cls, fine: LevelMatrix, strength: float, seed: int, signed: bool) -> tuple[RootAggregates, Any]:
+        """The aggregates of a matrix, and its strong couplings, for one call of `smoothed`."""
         aggregate = fine.backend.multigrid.smoothed_aggregation.aggregate
         numbers, count, strong = aggregate(fine.csr, strength, seed, signed=signed)
         return cls(numbers, count, strength, signed), strong
@@ -65,15 +65,15 @@ class RootAggregates:
         """What has arrays that last."""
         return [self.numbers]
 
-    def smoothed(self, fine: LevelMatrix, strong: Array | None = None) -> RectangularCSR:
-        """The tentative prolongator smoothed by a Jacobi step with the strong couplings alone.
+    def smoothed(self, fine: LevelMatrix, strong: Any = None) -> tuple[RectangularCSR, RectangularCSR]:
+        """The tentative prolongator smoothed by a Jacobi step with the strong couplings alone; its adjoint.
 
         Vanek, Mandel & Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order
         elliptic problems" (1996), doi:10.1007/BF02238511.
         """
         smooth = fine.backend.multigrid.smoothed_aggregation.smoothed_prolongator
-        arrays = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
-        return RectangularCSR(*arrays, self.count)
+        P, R = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
+        return RectangularCSR(*P, self.count), RectangularCSR(*R, fine.n)
 
     def refreshed(self, fine: LevelMatrix) -> RootAggregates:
         """For the values of another matrix, which may have another index type."""

@@ -10,7 +10,7 @@ import numpy as np
 from numba import prange
 
 from ..csgraph.independent_set import independent_set
-from ..matrix.entries import modulus
+from ..matrix.entries import modulus, transposed
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 from ..runtime.sorting import shell_sort
@@ -61,16 +61,16 @@ def aggregate(csr, strength, seed, signed=True):
 
 
 def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None):
-    """The CSR arrays of P = (I - W F) T, columns ascending, for the tentative prolongator T of aggregates.
+    """The CSR arrays of P = (I - W F) T, for the tentative prolongator T of aggregates, and those of P^H.
 
     F is A without its weak couplings, which are added to the diagonal in column order, unless that would
     leave at most a tenth of it. Here a coupling is weak if it is below `strength` times the largest of its
     row, whatever those of the other row are: rows next to a jump of the coefficients keep all that matters to
     them. W is 4/3 divided by the sums of the magnitudes of F's rows, and 0 for rows without strong couplings
     in the sense of `aggregate`. Each entry of P is a sum in double precision: the diagonal's term first, then
-    those of strong couplings in column order.
+    those of strong couplings in column order. Columns ascend.
 
-    `strong` is the third result of `aggregate` for the same matrix, if there is one.
+    `strong` is the third result of `aggregate` for the same matrix, if there is one; it serves once.
     """
     matrix = entries_of(csr)
     if strong is None:
@@ -84,7 +84,8 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
     indptr = np.cumsum(counts)
     indices, data = np.empty(indptr[-1], csr.indices.dtype), np.empty(indptr[-1], csr.data.dtype)
     fill_columns(*arguments, readonly(indptr), indices, parts_of(data))
-    return indptr.astype(csr.indices.dtype), indices, data
+    indptr = indptr.astype(csr.indices.dtype)
+    return (indptr, indices, data), transposed(indptr, indices, data.conj(), count)
 
 
 def l1_weights(csr, factor, stored):

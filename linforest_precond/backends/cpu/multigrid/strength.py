@@ -1,15 +1,34 @@
-"""Strength of connection between unknowns, Hermitian symmetry, and sums of rows."""
+"""Strength of connection between unknowns, facts of a matrix's rows, and their sums."""
 
 import numpy as np
 from numba import prange
 
+from linforest_precond.backends.returns import RowFacts
+
+from ..matrix.entries import magnitudes
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 
+# A diagonal is dominant if it is at least the sum of the others, up to a thousandth.
+DOMINANCE = 1 + 1e-3
 
-def is_hermitian(csr):
-    """Whether A equals its conjugate transpose; the magnitudes are known to be symmetric."""
-    return bool(find_mirrors(*map(readonly, (csr.indptr, csr.indices, csr.data))))
+
+def row_facts(csr, tolerance, tiny):
+    """What all rows show; see `RowFacts`."""
+    sizes, sums = row_sums(csr)
+    own = magnitudes(csr.diagonal).astype(np.float64)
+    rows = max(csr.n, 1)
+    with np.errstate(over="ignore"):  # of zeros on the diagonal
+        mean_ratio = float((sizes / np.maximum(own, tiny)).sum()) / rows
+    return RowFacts(
+        hermitian=csr.symmetric and bool(find_mirrors(*map(readonly, (csr.indptr, csr.indices, csr.data)))),
+        positive=bool((csr.diagonal.real > 0).all()),
+        centered=bool((sums <= tolerance * sizes).all()),
+        dominant_share=np.count_nonzero(DOMINANCE * own >= sizes - own) / rows,
+        mean_ratio=mean_ratio,
+        smallest_diagonal=float(own.min(initial=np.inf)),
+        largest_diagonal=float(own.max(initial=0.0)),
+    )
 
 
 def row_sums(csr):

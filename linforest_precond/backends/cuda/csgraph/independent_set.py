@@ -38,5 +38,5 @@ def independent_set(pattern, k, seed):
         process_worklist(program.select_distance_1, selection, items)
     else:
         # The last word is the barrier.
-        launch(program.select_distance_k, (selection, words[2:]))
+        launch(program.select_distance_k, (selection, words[2:]), items=items)
     return members

@@ -1,5 +1,6 @@
 """Matrices in CSR: scans of entries and patterns, digests, fixed-order sums, sparse products."""
 
+from . import conversion as conversion
 from . import diagonal_blocks as diagonal_blocks
 from . import entries as entries
 from . import long_row_split as long_row_split

@@ -4,7 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import EntryScan
 
-from ..runtime.launch import launch
+from ..runtime.launch import BLOCK, launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.prefix_sum import add_up
@@ -14,22 +14,16 @@ from .sums import CHUNK, tree_sum_on_device
 SHORT_COLUMN = 512
 # The words of a report, in the order of `Report` in entry_tiles.cuh.
 BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, LARGEST, WORDS = range(8)
+# The sums of weights after it.
+SUMS = 2
 
 
 def scan(indptr, indices, data, scale=1.0):
     """One pass over the entries: in range, finite, sorted, symmetric? Also the diagonal and the weights."""
-    rows, nnz = indptr.size - 1, indices.size
-    program = kernels("matrix/entries", VALUE=data.dtype.type, INDEX=indices.dtype.type)
-    chunks = -(-nnz // CHUNK)
-    report = cupy.zeros(WORDS + 2, np.uint64)
-    chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((2, chunks))
-    launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, report))
-    diagonal = cupy.zeros(rows, data.dtype)
-    arguments = indptr, indices, data, rows, nnz, float(scale), chunk_row, chunk_sums, diagonal, report
-    launch(program.scan_entries, arguments)
-    tree_sum_on_device(chunk_sums, report[WORDS:].view(np.float64))
+    chunks = -(-indices.size // CHUNK)
+    report, diagonal = (_described if chunks <= CHUNK else _scanned)(indptr, indices, data, float(scale))
     words = report.get()  # stall: indices must be valid before they are used
-    total, adjacent = map(float, words[WORDS:].view(np.float64))
+    total, adjacent = words[WORDS : WORDS + SUMS].view(np.float64).tolist()
     return EntryScan(
         first_bad_row=first_place(words[BAD_ROW]),
         first_out_of_range=first_place(words[OUT_OF_RANGE]),
@@ -43,6 +37,33 @@ def scan(indptr, indices, data, scale=1.0):
         biased_exponent=int(words[LARGEST]) >> np.finfo(data.dtype).nmant % 32,
         diagonal=diagonal,
     )
+
+
+def _described(indptr, indices, data, scale):
+    """The report and the diagonal of a matrix of few chunks, in one launch."""
+    rows, nnz, index = indptr.size - 1, indices.size, indices.dtype
+    program = kernels("matrix/entries", cooperative=True, VALUE=data.dtype.type, INDEX=index.type)
+    chunks = -(-nnz // CHUNK)
+    # The last word is the barrier.
+    report, diagonal = cupy.zeros(WORDS + SUMS + 1, np.uint64), cupy.empty(rows, data.dtype)
+    chunk_row, chunk_sums = cupy.empty(chunks, index), cupy.empty(2 * chunks)
+    arguments = indptr, indices, data, rows, nnz, scale, chunk_row, chunk_sums, diagonal, report
+    launch(program.describe_entries, arguments, items=max(rows, chunks * BLOCK))
+    return report, diagonal
+
+
+def _scanned(indptr, indices, data, scale):
+    """The same of a matrix of any size."""
+    rows, nnz = indptr.size - 1, indices.size
+    program = kernels("matrix/entries", VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    chunks = -(-nnz // CHUNK)
+    report, diagonal = cupy.zeros(WORDS + SUMS, np.uint64), cupy.zeros(rows, data.dtype)
+    chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((2, chunks))
+    launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, report))
+    arguments = indptr, indices, data, rows, nnz, scale, chunk_row, chunk_sums, diagonal, report
+    launch(program.scan_entries, arguments)
+    tree_sum_on_device(chunk_sums, report[WORDS:].view(np.float64))
+    return report, diagonal
 
 
 def first_place(word):

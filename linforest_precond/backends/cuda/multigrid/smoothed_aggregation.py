@@ -1,11 +1,13 @@
-"""Smoothed aggregation: aggregates of strongly coupled unknowns, and the smoothed prolongator."""
+"""Smoothed aggregation: aggregates of strongly coupled unknowns, the smoothed prolongator, its adjoint."""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linforest_precond.backends.returns import StrongGraph
 
 from ..csgraph.independent_set import independent_set
-from ..matrix.entries import canonical, rows_of, symmetrized
+from ..matrix.entries import SHORT_COLUMN, canonical, lanes_for, rows_of, symmetrized, transposed
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
@@ -17,8 +19,10 @@ TEAMS, MOST_LANES = {1: 10, 4: 24}, 8
 THREADS = 128
 # As in smoothed_aggregation.cu: terms of a row that a team merges, for each of its lanes.
 TERMS_PER_LANE = 16
-# Entries of a row that are numbered from 1 in 15 bits.
-MOST_ENTRIES = 2**15 - 1
+# Entries of a row that are numbered from 1 in 15 bits, and of a prolongator whose places have 32 bits.
+MOST_ENTRIES, MOST_PLACES = 2**15 - 1, 2**32 - 1
+# Blocks of a grid, each of which has a total in grid_scan.
+MOST_BLOCKS = 4096
 
 _FILE = "multigrid/smoothed_aggregation.cu"
 MATRIX_FIELD = "PPPPq"
@@ -29,9 +33,24 @@ COUPLINGS = Struct(
 )  # fmt: skip
 FILTER = Struct("Filter", _FILE, matrix=MATRIX_FIELD, least="P", is_signed="q")
 STRONG_GRAPH = Struct("StrongGraph", _FILE, indptr="P", columns="P", degrees="P")
-# The words that the host reads, and the barriers of both cooperative launches; those of `count_columns`.
-COUNT, BALANCE, BARRIER, SECOND_BARRIER, WORDS = range(5)
-SIZES = 2
+ADJOINT = Struct(
+    "Adjoint", _FILE,
+    indptr="P", indices="P", data="P", columns="P", slots="P", rows="P", count="q", entries="q", lanes="q",
+)  # fmt: skip
+# The words of a setup before the totals, in the order of `Word`; the host reads the first READ.
+COUNT, BALANCE, MOST, ENTRIES, LONGEST, READ, TOTALS = *range(5), 5, 9
+
+
+class Measured(NamedTuple):
+    """The strong couplings of a matrix, and what is known of the prolongator before it is filled."""
+
+    least: Any  # the least magnitude of each row's strong couplings
+    indptr: Any
+    columns: Any  # the number of entries of each column, and room for more
+    most: int  # terms of a row
+    entries: int
+    longest: int  # entries of a column
+    words: Any
 
 
 def aggregate(csr, strength, seed, signed=True):
@@ -46,49 +65,62 @@ def aggregate(csr, strength, seed, signed=True):
     is dominant. Else it joins the neighbour of its largest coupling, if that has strong ones and the coupling
     is a quarter of the diagonal; otherwise it is a root, too. Roots are numbered in ascending order.
 
-    The third result is for `smoothed_prolongator`: the least magnitudes of each row's strong couplings.
+    The third result is for `smoothed_prolongator`.
     """
     if not csr.n:
-        return cupy.empty(0, csr.indices.dtype), 0, cupy.empty(0)
-    words = cupy.zeros(WORDS, np.uint64)
+        return cupy.empty(0, csr.indices.dtype), 0, None
+    words = _new_words(csr)
     graph, least, couplings, kept = _strong_graph(csr, strength, signed, words)
     if not csr.symmetric:
         graph = _with_mirrors(csr, graph)
-    numbers = _join(csr, couplings, graph, seed, words)
+    found = _joined_and_measured(csr, couplings, graph, least, signed, seed, words)
     # Strong couplings of a matrix with symmetric magnitudes are symmetric unless signs differ.
-    count, balance = words[:BARRIER].tolist()  # stall: the size of the prolongator
-    if csr.symmetric and balance:
-        words[SECOND_BARRIER] = 0
-        numbers = _join(csr, couplings, _with_mirrors(csr, graph), seed, words)
-        count = words[COUNT].item()  # stall: the size of the prolongator
-    return numbers, count, least
+    if csr.symmetric and found[1]:
+        graph = _with_mirrors(csr, graph)
+        found = _joined_and_measured(csr, couplings, graph, least, signed, seed, _new_words(csr))
+    numbers, _, count, measured = found
+    return numbers, count, measured
 
 
 def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None):
-    """The CSR arrays of P = (I - W F) T, columns ascending, for the tentative prolongator T of aggregates.
+    """The CSR arrays of P = (I - W F) T, for the tentative prolongator T of aggregates, and those of P^H.
 
     F is A without its weak couplings, which are added to the diagonal in column order, unless that would
     leave at most a tenth of it. Here a coupling is weak if it is below `strength` times the largest of its
     row, whatever those of the other row are: rows next to a jump of the coefficients keep all that matters to
     them. W is 4/3 divided by the sums of the magnitudes of F's rows, and 0 for rows without strong couplings
     in the sense of `aggregate`. Each entry of P is a sum in double precision: the diagonal's term first, then
-    those of strong couplings in column order.
+    those of strong couplings in column order. Columns ascend.
 
-    `strong` is the third result of `aggregate` for the same matrix, if there is one.
+    `strong` is the third result of `aggregate` for the same matrix, if there is one; it serves once.
     """
     index = csr.indices.dtype
     if not csr.n:
-        return cupy.zeros(1, index), cupy.empty(0, index), cupy.empty(0, csr.data.dtype)
+        empty = cupy.zeros(1, index), cupy.empty(0, index), cupy.empty(0, csr.data.dtype)
+        return empty, empty
     if strong is None:
-        _, strong, *_ = _strong_graph(csr, strength, signed, cupy.zeros(WORDS, np.uint64))
-    filtered = FILTER(matrix=_matrix_field(csr), least=strong, is_signed=bool(signed))
-    indptr, sizes = _row_pointers(csr, filtered, numbers, True)
-    most, entries = sizes.tolist()  # stall: the size of P
-    if most > TERMS_PER_LANE * _lanes(csr) or csr.longest_row > MOST_ENTRIES:
-        return _merged_terms(csr, filtered, numbers)
-    indices, data = cupy.empty(entries, index), cupy.empty(entries, csr.data.dtype)
-    _launch(csr, "fill_columns", (filtered, numbers, indptr, indices, data))
-    return indptr, indices, data
+        words = _new_words(csr)
+        _, least, *_ = _strong_graph(csr, strength, signed, words)
+        indptr, columns = _measure(csr, _filter(csr, least, signed), numbers, True, count, words)
+        sizes = words[:READ].tolist()  # stall: the size of P
+        strong = Measured(least, indptr, columns, *sizes[MOST:], words)
+    filtered = _filter(csr, strong.least, signed)
+    if strong.most > TERMS_PER_LANE * _lanes(csr) or csr.longest_row > MOST_ENTRIES:
+        P = _merged_terms(csr, filtered, numbers)
+        return P, _adjoint(P, count)
+    P = strong.indptr, cupy.empty(strong.entries, index), cupy.empty(strong.entries, csr.data.dtype)
+    if strong.longest > SHORT_COLUMN or strong.entries > MOST_PLACES:
+        absent = dict.fromkeys(ADJOINT.fields, 0)
+        _launch(csr, "fill_columns", (filtered, numbers, *P, ADJOINT(**absent), strong.words))
+        return P, _adjoint(P, count)
+    slots, rows, indices = (cupy.empty(strong.entries, index) for _ in range(3))
+    R = cupy.empty(count + 1, index), indices, cupy.empty(strong.entries, csr.data.dtype)
+    adjoint = ADJOINT(
+        indptr=R[0], indices=R[1], data=R[2], columns=strong.columns, slots=slots, rows=rows, count=count,
+        entries=strong.entries, lanes=lanes_for(strong.entries, count),
+    )  # fmt: skip
+    _launch(csr, "fill_columns", (filtered, numbers, *P, adjoint, strong.words))
+    return P, R
 
 
 def l1_weights(csr, factor, stored):
@@ -96,10 +128,11 @@ def l1_weights(csr, factor, stored):
 
     Sums whose reciprocals overflow count as 1.
     """
-    weights = cupy.empty(csr.n, csr.data.dtype)
+    narrow = stored.itemsize < csr.data.dtype.itemsize
+    weights = cupy.empty(csr.n, stored if narrow else csr.data.dtype)
     tiny = float(np.finfo(stored).tiny)
     matrix = MATRIX(indptr=csr.indptr, indices=csr.indices, data=csr.data, diagonal=csr.diagonal, n=csr.n)
-    _launch(csr, "weigh_rows", (matrix, float(factor), tiny, weights))
+    _launch(csr, "weigh_rows", (matrix, float(factor), tiny, int(narrow), weights))
     return weights.astype(stored, copy=False)
 
 
@@ -120,7 +153,16 @@ def _launch(csr, name, arguments):
         INDEX=csr.indices.dtype.type,
         TEAM=lanes,
     )
-    launch(getattr(program, name), arguments, block=THREADS, items=csr.n * lanes)
+    launch(getattr(program, name), arguments, block=THREADS, items=_items(csr, lanes))
+
+
+def _items(csr, lanes):
+    return min(csr.n * lanes, MOST_BLOCKS * THREADS)
+
+
+def _new_words(csr):
+    """The zeroed words of a setup: as many totals as a grid has blocks."""
+    return cupy.zeros(TOTALS + -(-_items(csr, _lanes(csr)) // THREADS), np.uint64)
 
 
 def _matrix_field(csr):
@@ -151,30 +193,48 @@ def _with_mirrors(csr, graph):
     return StrongGraph(indptr, columns, degrees, longest_row)
 
 
+def _joined_and_measured(csr, couplings, graph, least, signed, seed, words):
+    """The numbers of the aggregates, the asymmetry of the couplings, the count, and `Measured`."""
+    numbers = _join(csr, couplings, graph, seed, words)
+    indptr, columns = _measure(csr, _filter(csr, least, signed), numbers, True, csr.n, words)
+    count, balance, *sizes = words[:READ].tolist()  # stall: the sizes of the aggregates and the prolongator
+    return numbers, balance, count, Measured(least, indptr, columns, *sizes, words)
+
+
 def _join(csr, couplings, graph, seed, words):
     """The numbers of the aggregates; their count is written to `words`."""
-    roots = independent_set(graph, 2, seed)
-    _launch(csr, "mark_roots", (couplings, graph.degrees, roots))
-    ranks, near = cupy.cumsum(roots, dtype=np.int32), cupy.empty(csr.n, np.int32)
-    numbers = cupy.empty(csr.n, csr.indices.dtype)
+    members = independent_set(graph, 2, seed)
+    ranks, near, numbers = *cupy.empty((2, csr.n), np.int32), cupy.empty(csr.n, csr.indices.dtype)
     pattern = STRONG_GRAPH(indptr=graph.indptr, columns=graph.indices, degrees=graph.degrees)
-    arguments = couplings, pattern, roots, ranks, near, numbers, words, words[SECOND_BARRIER:]
-    _launch(csr, "join_aggregates", arguments)
+    _launch(csr, "join_aggregates", (couplings, pattern, members, ranks, near, numbers, words))
     return numbers
 
 
-def _row_pointers(csr, filtered, numbers, distinct):
-    """Where the rows of the prolongator begin; where their terms do, if they are not `distinct`."""
-    counts, sizes = cupy.empty(csr.n + 1, csr.indices.dtype), cupy.zeros(SIZES, np.uint64)
-    _launch(csr, "count_columns", (filtered, numbers, int(distinct), counts, sizes))
-    return cupy.cumsum(counts, dtype=counts.dtype), sizes
+def _filter(csr, least, signed):
+    return FILTER(matrix=_matrix_field(csr), least=least, is_signed=bool(signed))
+
+
+def _measure(csr, filtered, numbers, distinct, width, words):
+    """Where the rows of the prolongator begin, and the entries of its columns, `width` at most.
+
+    Where the rows' terms begin, if they are not `distinct`.
+    """
+    indptr, columns = cupy.empty(csr.n + 1, csr.indices.dtype), cupy.empty(width, np.uint32)
+    _launch(csr, "count_columns", (filtered, numbers, int(distinct), indptr, columns, width, words))
+    return indptr, columns
+
+
+def _adjoint(P, count):
+    indptr, indices, data = P
+    return transposed(indptr, indices, data.conj(), count)
 
 
 def _merged_terms(csr, filtered, numbers):
     """The prolongator of a matrix with rows of many strong couplings: all terms are sorted and added up."""
     index, wide = csr.indices.dtype, np.dtype(wide_type(csr.data.dtype))
-    begins, sizes = _row_pointers(csr, filtered, numbers, False)
-    _, terms = sizes.tolist()  # stall: how many
+    words = _new_words(csr)
+    begins, _ = _measure(csr, filtered, numbers, False, 0, words)
+    terms = words[ENTRIES].item()  # stall: how many
     rows, columns = cupy.empty((2, terms), index)
     values = cupy.empty(terms, wide)
     _launch(csr, "write_terms", (filtered, numbers, begins, rows, columns, values))

@@ -1,17 +1,37 @@
-"""Strength of connection between unknowns, Hermitian symmetry, and sums of rows."""
+"""Strength of connection between unknowns, facts of a matrix's rows, and their sums."""
 
 import numpy as np
 
-from ..runtime.launch import launch
+from linforest_precond.backends.returns import RowFacts
+
+from ..runtime.launch import BLOCK, launch, launch_blocks, resident_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 
+# As in strength.cu: lanes per row, and the words before the blocks' sums.
+WIDTH = 8
+NOT_HERMITIAN, NOT_POSITIVE, NOT_CENTERED, DOMINANT, LARGEST, SMALLEST, RATIOS = range(7)
 
-def is_hermitian(csr):
-    """Whether A equals its conjugate transpose; the magnitudes are known to be symmetric."""
-    different = cupy.zeros(1, np.uint32)
-    launch(_program(csr).find_mirrors, (csr.indptr, csr.indices, csr.data, csr.n, different))
-    return not different.item()  # stall: decides on cycles
+
+def row_facts(csr, tolerance, tiny):
+    """What all rows show, in one launch and one stall; see `RowFacts`."""
+    kernel = _program(csr).find_facts
+    blocks = max(1, min(resident_blocks(kernel), -(-csr.n * WIDTH // BLOCK)))
+    facts = cupy.zeros(RATIOS + blocks, np.uint64)
+    matrix = csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n
+    launch_blocks(kernel, blocks, (*matrix, int(csr.symmetric), float(tolerance), float(tiny), facts))
+    words = facts.get()  # stall: chooses options
+    smallest, largest = np.array([~words[SMALLEST], words[LARGEST]]).view(np.float64).tolist()
+    rows = max(csr.n, 1)
+    return RowFacts(
+        hermitian=bool(csr.symmetric and not words[NOT_HERMITIAN]),
+        positive=not words[NOT_POSITIVE],
+        centered=not words[NOT_CENTERED],
+        dominant_share=int(words[DOMINANT]) / rows,
+        mean_ratio=float(words[RATIOS:].view(np.float64).sum()) / rows,
+        smallest_diagonal=smallest,
+        largest_diagonal=largest,
+    )
 
 
 def row_sums(csr):

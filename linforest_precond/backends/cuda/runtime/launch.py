@@ -35,12 +35,14 @@ def launch(kernel, arguments, *, shared_memory=0, block=BLOCK, items=None):
 def launch_blocks(kernel, blocks, arguments, *, shared_memory=0, block=BLOCK):
     """Launch a kernel on a given number of blocks."""
     if shared_memory > DEFAULT_SHARED_MEMORY:
-        _allow_shared_memory(kernel, shared_memory, cupy.cuda.Device().id)
-    before = _mark()
+        _allow_shared_memory(kernel, shared_memory, cupy.cuda.runtime.getDevice())
     _count.launches += 1
+    if _recording is None:
+        kernel((blocks,), (block,), arguments, shared_mem=shared_memory)
+        return
+    before = _mark()
     kernel((blocks,), (block,), arguments, shared_mem=shared_memory)
-    if before is not None:
-        _recording.append((kernel.name, before, _mark()))
+    _recording.append((kernel.name, before, _mark()))
 
 
 def launches_of(function):
@@ -68,8 +70,6 @@ def recording():
 
 
 def _mark():
-    if _recording is None:
-        return None
     event = cupy.cuda.Event()
     event.record()
     return event
@@ -77,7 +77,7 @@ def _mark():
 
 def resident_blocks(kernel, shared_memory=0, block=BLOCK):
     """The number of blocks of the kernel that are resident on the current device at once (occupancy)."""
-    return _resident_blocks(kernel, shared_memory, block, cupy.cuda.Device().id)
+    return _resident_blocks(kernel, shared_memory, block, cupy.cuda.runtime.getDevice())
 
 
 @functools.cache

@@ -26,16 +26,22 @@ class Struct:
         widest = max(letters, key=struct.calcsize)
         self._layout = struct.Struct(f"{letters}0{widest}")  # with trailing padding
         self.size = self._layout.size
+        # CuPy passes a NumPy array of one void item by value.
+        self._dtype = np.dtype((np.void, self.size))
+        self._several = {name for name, own in fields.items() if len(own) > 1}
+        self._pointers = {name for name, own in fields.items() if own == "P"}
         MIRRORS.setdefault(file, []).append(self)
 
     def __call__(self, **values):
         """Pack the values of all fields: arrays as addresses, a list for a field of several characters."""
-        flat = []
-        for name, letters in self.fields.items():
+        flat, several, pointers = [], self._several, self._pointers  # every launch packs: few steps a field
+        for name in self.fields:
             value = values[name]
-            flat += value if len(letters) > 1 else [address(value) if letters == "P" else value]
-        # CuPy passes a NumPy array of one void item by value.
-        return np.frombuffer(self._layout.pack(*flat), np.dtype((np.void, self.size)))
+            if name in several:
+                flat += value
+            else:
+                flat.append(address(value) if name in pointers else value)
+        return np.frombuffer(self._layout.pack(*flat), self._dtype)
 
     def checks(self):
         """`static_assert`s of the struct's size, and of the offset and size of every field.

@@ -113,17 +113,15 @@ __device__ __forceinline__ bool stage(const Chunk& chunk, const INDEX* __restric
     return bad;
 }
 
-// One pass over all entries: finite, in range, sorted, symmetric? Also their weights, and the diagonal (zero at
-// first). A block stages a chunk of entries at a time, checks each entry, scans the rows, then sums the weights by
-// the fixed tree: of all entries, and of those on the sub- and superdiagonal.
-extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
-    scan_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
-                 i64 rows, i64 entries, double scale, const INDEX* __restrict__ chunk_row,
-                 double* __restrict__ chunk_sums, VALUE* __restrict__ diagonal, u64* report) {
+// Scans all entries: a block stages a chunk at a time, checks each entry, scans the rows, then sums the weights by the
+// fixed tree: of all entries, and of those on the sub- and superdiagonal. The diagonal is zero at first.
+__device__ __forceinline__ void scan_chunks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                            const VALUE* __restrict__ data, i64 rows, i64 entries, double scale,
+                                            const INDEX* chunk_row, double* chunk_sums, VALUE* __restrict__ diagonal,
+                                            u64* report) {
     __shared__ WEIGHT weights[CHUNK];
     __shared__ INDEX columns[CHUNK];
     __shared__ double lanes[2 * LANES];
-    if (report[BAD_ROW]) return;
     const i64 chunks = (entries + CHUNK - 1) / CHUNK;
     const int t = threadIdx.x;
     Findings found = {0, 0, 1, 0};
@@ -153,6 +151,51 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
     if (found.least_step <= 0) report[UNSORTED] = 1;
     const u32 largest = warp_max(found.largest);
     if (t % 32 == 0 && largest > report[LARGEST]) atomicMax(report + LARGEST, (u64)largest);
+}
+
+#define SCAN_BOUNDS __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
+
+// One pass over all entries: finite, in range, sorted, symmetric? Also their weights, and the diagonal.
+extern "C" __global__ void SCAN_BOUNDS scan_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                                    const VALUE* __restrict__ data, i64 rows, i64 entries, double scale,
+                                                    const INDEX* __restrict__ chunk_row,
+                                                    double* __restrict__ chunk_sums, VALUE* __restrict__ diagonal,
+                                                    u64* report) {
+    if (!report[BAD_ROW])
+        scan_chunks(indptr, indices, data, rows, entries, scale, chunk_row, chunk_sums, diagonal, report);
+}
+
+// The sums of both rows of at most CHUNK values by the fixed tree, as tree_level in sums.cu.
+__device__ __forceinline__ void add_chunks(const double* chunk_sums, i64 chunks, u64* totals) {
+    __shared__ double lanes[2 * LANES];
+    const int t = threadIdx.x;
+    double sums[2] = {0.0, 0.0};
+    for (int j = t; j < CHUNK; j += LANES) {
+        if (j >= chunks) break;
+        sums[0] += fabs(chunk_sums[j]);
+        sums[1] += fabs(chunk_sums[chunks + j]);
+    }
+    const double sum = fold_lanes(sums, lanes);
+    if (t % 32 == 0 && t < 64) totals[t / 32] = (u64)__double_as_longlong(sum);
+}
+
+// The same with all that comes before and after it, in one cooperative launch, for at most CHUNK chunks: the rows of the
+// chunks, a diagonal of zeros, and the sums of the weights. The report is followed by the two sums and the barrier.
+extern "C" __global__ void SCAN_BOUNDS describe_entries(const INDEX* __restrict__ indptr,
+                                                        const INDEX* __restrict__ indices,
+                                                        const VALUE* __restrict__ data, i64 rows, i64 entries,
+                                                        double scale, INDEX* chunk_row, double* chunk_sums,
+                                                        VALUE* diagonal, u64* report) {
+    u32* const barrier = (u32*)(report + WORDS + 2);
+    u32 generation = 0;
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x)
+        diagonal[row] = VALUE{};
+    find_chunk_rows(indptr, rows, entries, chunk_row, nullptr, report);
+    grid_barrier(barrier, generation);
+    if (!report[BAD_ROW])
+        scan_chunks(indptr, indices, data, rows, entries, scale, chunk_row, chunk_sums, diagonal, report);
+    grid_barrier(barrier, generation);
+    if (blockIdx.x == 0 && !report[BAD_ROW]) add_chunks(chunk_sums, (entries + CHUNK - 1) / CHUNK, report + WORDS);
 }
 
 // The row of every entry, `width` lanes per row.

@@ -24,6 +24,20 @@ __device__ __forceinline__ void set_parts(double& a, double re, double) { a = re
 __device__ __forceinline__ void set_parts(Complex64& a, double re, double im) { a = {narrowed(re), narrowed(im)}; }
 __device__ __forceinline__ void set_parts(Complex128& a, double re, double im) { a = {re, im}; }
 
+// The type of single precision.
+template <typename Value>
+struct Narrow {
+    typedef float Type;
+};
+template <>
+struct Narrow<Complex64> {
+    typedef Complex64 Type;
+};
+template <>
+struct Narrow<Complex128> {
+    typedef Complex64 Type;
+};
+
 // The lanes of a team: their mask, and votes and shuffles among them.
 struct Team {
     int lane, shift;

@@ -2,6 +2,7 @@
 // Scalars instead of blocks.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
+#include "runtime/grid_scan.cuh"
 #include "multigrid/row_teams.cuh"
 #include "multigrid/strong_couplings.cuh"
 
@@ -32,15 +33,18 @@ struct StrongGraph {
     const int* __restrict__ degrees;
 };
 
-// What the host reads: the count of aggregates, and a hash sum that is 0 if the strong couplings are symmetric; zero at
-// first, as is the grid barrier.
-enum Word { COUNT, BALANCE, BARRIER };
+// The words of a setup, zero at first: what the host reads, the grid barrier of each cooperative launch, and the totals
+// of grid_scan. BALANCE is a hash sum that is 0 if the strong couplings are symmetric; MOST are the terms of a row of the
+// prolongator at most, LONGEST the entries of its longest column.
+enum Word { COUNT, BALANCE, MOST, ENTRIES, LONGEST, STRONG_BARRIER, JOIN_BARRIER, COUNT_BARRIER, FILL_BARRIER, TOTALS };
+
+__device__ __forceinline__ u32* barrier_at(u64* words, Word word) { return (u32*)(words + word); }
 
 // The strong couplings of all rows, in one cooperative launch.
 extern "C" __global__ void __launch_bounds__(THREADS)
     find_strong(Couplings couplings, int* columns, int* degrees, double* least, u64* words) {
     u32 generation = 0;
-    u32* const barrier = (u32*)(words + BARRIER);
+    u32* const barrier = barrier_at(words, STRONG_BARRIER);
     scale_rows(couplings);
     grid_barrier(barrier, generation);
     find_strongest(couplings);
@@ -101,32 +105,34 @@ __device__ __forceinline__ i64 joined_column(const Couplings& c, const int* __re
     return best >= JOINING_SHARE * wide_magnitude(A.diagonal[row]) ? column : -1;
 }
 
-// Of unknowns without strong couplings, which are all in the independent set, those that join none are roots.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    mark_roots(Couplings couplings, const int* __restrict__ degrees, int* __restrict__ roots) {
-    const Team team;
-    EACH_ROW(row, couplings.matrix.n) {
-        if (degrees[row]) continue;
-        const bool root = couplings.scales[row] != 0 && joined_column(couplings, degrees, row, team) < 0;
-        if (team.lane == 0) roots[row] = root;
-    }
-}
-
 // Numbers of the aggregates, in one cooperative launch: the neighbours of a root join it, others the first neighbour
-// that did. `ranks` is the inclusive prefix sum of `roots`; `near` are the numbers of roots and their neighbours.
+// that did. Roots are the members of the independent set; of unknowns without strong couplings, which are all members,
+// those that join none. `ranks` are the numbers of roots, -1 elsewhere, `near` those of roots and their neighbours.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    join_aggregates(Couplings couplings, StrongGraph graph, const int* __restrict__ roots,
-                    const int* __restrict__ ranks, int* near, INDEX* __restrict__ numbers, u64* words, u32* barrier) {
+    join_aggregates(Couplings couplings, StrongGraph graph, const int* __restrict__ members, int* ranks, int* near,
+                    INDEX* __restrict__ numbers, u64* words) {
     const Team team;
     const i64 n = couplings.matrix.n;
+    u32* const barrier = barrier_at(words, JOIN_BARRIER);
     u32 generation = 0;
     EACH_ROW(row, n) {
-        const auto number_of_root = [&](i64 v) { return roots[v] ? ranks[v] - 1 : -1; };
-        int number = number_of_root(row);
-        if (number < 0) number = first_number(graph, row, team, number_of_root);
+        bool root = members[row];
+        if (graph.degrees[row] == 0)
+            root = couplings.scales[row] != 0 && joined_column(couplings, graph.degrees, row, team) < 0;
+        if (team.lane == 0) ranks[row] = root;
+    }
+    grid_barrier(barrier, generation);
+    const auto is_root = [&](i64 v) { return (u64)ranks[v]; };
+    grid_scan(n, words + TOTALS, barrier, generation, is_root, [&](i64 v, u64 before, u64 own) {
+        ranks[v] = own ? (int)before : -1;
+        if (v == n - 1) words[COUNT] = before + own;
+    });
+    grid_barrier(barrier, generation);
+    EACH_ROW(row, n) {
+        int number = ranks[row];
+        if (number < 0) number = first_number(graph, row, team, [&](i64 v) { return ranks[v]; });
         if (team.lane == 0) near[row] = number;
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) words[COUNT] = ranks[n - 1];
     grid_barrier(barrier, generation);
     EACH_ROW(row, n) {
         int number = near[row];
@@ -208,20 +214,24 @@ __device__ __forceinline__ bool is_first(const int* keys, int i) {
     return j == i;
 }
 
-// What all rows of the prolongator came to: the most terms of one, and all entries; zero at first.
-enum Size { MOST, ENTRIES };
-
-// Counts the columns of each row of the prolongator at place row + 1, or all its terms where `distinct` is 0 or they are
-// more than MOST_TERMS.
+// The row pointers of the prolongator, in one cooperative launch: counts the columns of each row, or all its terms where
+// `distinct` is 0 or they are more than MOST_TERMS. `columns` become the numbers of entries of all columns, of which
+// there are at most `width`; they are of no use where a row has more than MOST_TERMS terms.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    count_columns(Filter filter, const INDEX* __restrict__ numbers, i64 distinct, INDEX* __restrict__ counts,
-                  u64* sizes) {
+    count_columns(Filter filter, const INDEX* __restrict__ numbers, i64 distinct, INDEX* indptr, u32* columns,
+                  i64 width, u64* words) {
     __shared__ int staged[TEAMS][PADDED_TERMS];
     const Team team;
+    const i64 n = filter.matrix.n;
     int* const keys = staged[threadIdx.x / TEAM];
-    u64 most = 0, entries = 0;
-    if (blockIdx.x == 0 && threadIdx.x == 0) counts[0] = 0;
-    EACH_ROW(row, filter.matrix.n) {
+    u32* const barrier = barrier_at(words, COUNT_BARRIER);
+    u32 generation = 0;
+    u64 most = 0, entries = 0, longest = 0;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < width; i += (i64)gridDim.x * blockDim.x)
+        columns[i] = 0;
+    if (blockIdx.x == 0 && threadIdx.x == 0) indptr[0] = 0;
+    grid_barrier(barrier, generation);
+    EACH_ROW(row, n) {
         const int terms = each_term(filter, numbers, row, team, [&](int place, i64, int number) {
             if (place < MOST_TERMS) keys[place] = number;
         });
@@ -229,21 +239,32 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         int count = terms;
         if (distinct && terms <= MOST_TERMS) {
             count = 0;
-            for (int i = team.lane; i < terms; i += TEAM) count += is_first(keys, i);
+            for (int i = team.lane; i < terms; i += TEAM) {
+                if (!is_first(keys, i)) continue;
+                ++count;
+                longest = max(longest, (u64)atomicAdd(columns + keys[i], 1u) + 1);
+            }
             count = team.sum(count);
         }
         most = max(most, (u64)terms);
         if (team.lane == 0) {
-            counts[row + 1] = count;
+            indptr[row + 1] = count;
             entries += count;
         }
         team.sync();
     }
     most = warp_max(most);
+    longest = warp_max(longest);
     entries = warp_sum(entries);
-    if (threadIdx.x % 32) return;
-    atomicMax(sizes + MOST, most);
-    atomicAdd(sizes + ENTRIES, entries);
+    if (threadIdx.x % 32 == 0) {
+        atomicMax(words + MOST, most);
+        atomicMax(words + LONGEST, longest);
+        atomicAdd(words + ENTRIES, entries);
+    }
+    grid_barrier(barrier, generation);
+    const auto count_of = [&](i64 row) { return (u64)indptr[row + 1]; };
+    grid_scan(n, words + TOTALS, barrier, generation, count_of,
+              [&](i64 row, u64 before, u64 own) { indptr[row + 1] = (INDEX)(before + own); });
 }
 
 // The terms of a row in shared memory, of which little is used so that rows stay in L1: their aggregates, and the row's
@@ -276,15 +297,68 @@ __device__ __forceinline__ VALUE column_value(const Terms& terms, int first, int
     return sum;
 }
 
-// Fills the rows of the prolongator, none of which has more than MOST_TERMS terms. The first term of each aggregate adds
-// up the others; its place is the number of lower aggregates.
+// The conjugate transpose of the prolongator by counting sort; `indptr` is null where it is not wanted. `columns` has the
+// number of entries of each column, then the place of its next one. Entries are scattered by column in any order: `slots`
+// are those of the prolongator, `rows` their rows. A's values may change after the columns were counted: slots and rows
+// are clamped.
+struct Adjoint {
+    INDEX* indptr;
+    INDEX* indices;
+    VALUE* data;
+    u32* columns;
+    INDEX* slots;
+    INDEX* rows;
+    i64 count;
+    i64 entries;
+    i64 lanes;
+};
+
+// Where the entries of all columns begin.
+__device__ __forceinline__ void point_to_columns(const Adjoint& adjoint, u64* totals, u32* barrier, u32& generation) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) adjoint.indptr[0] = 0;
+    const auto count_of = [&](i64 column) { return (u64)adjoint.columns[column]; };
+    grid_scan(adjoint.count, totals, barrier, generation, count_of, [&](i64 column, u64 before, u64 own) {
+        adjoint.columns[column] = (u32)before;
+        adjoint.indptr[column + 1] = (INDEX)(before + own);
+    });
+    grid_barrier(barrier, generation);
+}
+
+__device__ __forceinline__ void scatter(const Adjoint& adjoint, int column, i64 slot, i64 row) {
+    const u32 place = atomicAdd(adjoint.columns + column, 1u);
+    if (place >= adjoint.entries) return;
+    adjoint.slots[place] = (INDEX)slot;
+    adjoint.rows[place] = (INDEX)row;
+}
+
+// Sorts the entries of each column by rank, which is the number of lower slots, by `lanes` per column.
+__device__ __forceinline__ void sort_columns(const Adjoint& adjoint, const VALUE* data, i64 rows) {
+    const i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / adjoint.lanes;
+    for (i64 column = first; column < adjoint.count; column += (i64)gridDim.x * blockDim.x / adjoint.lanes) {
+        const i64 begin = adjoint.indptr[column], end = adjoint.indptr[column + 1];
+        for (i64 i = begin + threadIdx.x % adjoint.lanes; i < end; i += adjoint.lanes) {
+            const INDEX slot = adjoint.slots[i];
+            i64 place = begin;
+#pragma unroll 4
+            for (i64 j = begin; j < end; ++j) place += adjoint.slots[j] < slot;
+            adjoint.indices[place] = (INDEX)clamped(adjoint.rows[i], rows);
+            adjoint.data[place] = conjugate(data[clamped(slot, adjoint.entries)]);
+        }
+    }
+}
+
+// Fills the rows of the prolongator, none of which has more than MOST_TERMS terms, and those of its adjoint, in one
+// cooperative launch. The first term of each aggregate adds up the others; its place is the number of lower aggregates.
 extern "C" __global__ void __launch_bounds__(THREADS)
     fill_columns(Filter filter, const INDEX* __restrict__ numbers, const INDEX* __restrict__ indptr,
-                 INDEX* __restrict__ indices, VALUE* __restrict__ data) {
+                 INDEX* __restrict__ indices, VALUE* data, Adjoint adjoint, u64* words) {
     __shared__ Terms staged[TEAMS];
     const Team team;
     Terms& terms = staged[threadIdx.x / TEAM];
     const Matrix& A = filter.matrix;
+    u32* const barrier = barrier_at(words, FILL_BARRIER);
+    u32 generation = 0;
+    if (adjoint.indptr) point_to_columns(adjoint, words + TOTALS, barrier, generation);
     EACH_ROW(row, A.n) {
         const i64 begin = A.indptr[row];
         const FilteredRow filtered = filtered_row(filter, row, team);
@@ -301,11 +375,16 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             const int key = terms.keys[i];
             int lower = 0;
             for (int j = 0; j < count; ++j) lower += terms.keys[j] < key && terms.entries[j] & IS_FIRST;
-            indices[indptr[row] + lower] = key;
-            data[indptr[row] + lower] = column_value(terms, i, count, A.data + begin, filtered);
+            const i64 slot = indptr[row] + lower;
+            indices[slot] = key;
+            data[slot] = column_value(terms, i, count, A.data + begin, filtered);
+            if (adjoint.indptr) scatter(adjoint, key, slot, row);
         }
         team.sync();
     }
+    if (!adjoint.indptr) return;
+    grid_barrier(barrier, generation);
+    sort_columns(adjoint, data, A.n);
 }
 
 // The terms of all rows as triplets, in order, for matrices with rows of more than MOST_TERMS terms. `begins` says where
@@ -332,9 +411,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The weights of l1-Jacobi: `factor` over the sum of each row's magnitudes, with the sign of the diagonal.
+// The weights of l1-Jacobi: `factor` over the sum of each row's magnitudes, with the sign of the diagonal; of single
+// precision where they are `narrow`.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    weigh_rows(Matrix A, double factor, double tiny, VALUE* __restrict__ weights) {
+    weigh_rows(Matrix A, double factor, double tiny, i64 narrow, void* __restrict__ weights) {
     const Team team;
     EACH_ROW(row, A.n) {
         double total = 0;
@@ -342,6 +422,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             total = team.add_in_order(total, valid ? wide_magnitude(A.data[slot]) : 0.0, team.vote(valid));
         });
         total = total >= tiny ? total : 1.0;
-        if (team.lane == 0) set_parts(weights[row], factor / (wide_real(A.diagonal[row]) < 0 ? -total : total), 0);
+        const double weight = factor / (wide_real(A.diagonal[row]) < 0 ? -total : total);
+        if (team.lane) continue;
+        if (narrow) set_parts(((Narrow<VALUE>::Type*)weights)[row], weight, 0);
+        else set_parts(((VALUE*)weights)[row], weight, 0);
     }
 }

@@ -28,41 +28,89 @@ __device__ __forceinline__ double coupling(VALUE value, VALUE here, VALUE there)
     return pull > 0 && size > 0 ? 2.0 * pull / size : 0.0;
 }
 
-// Flags a matrix that is not Hermitian: some entry is not the conjugate of its mirror image.
-extern "C" __global__ void find_mirrors(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                        const VALUE* __restrict__ data, i64 rows, u32* different) {
-    bool found = false;
-    EACH_ROW(row, rows) {
-        EACH_SLOT(slot, row, rows) {
-            const INDEX column = indices[slot];
-            const VALUE mirror = stored_value(indptr, indices, data, column, (INDEX)row);
-            found |= !(data[slot] == conjugate(mirror));
-        }
+// The sum of the magnitudes of a row, and the magnitude of its sum; to all lanes of the row.
+struct RowSums {
+    double size, sum;
+};
+
+__device__ __forceinline__ RowSums add_row(const INDEX* __restrict__ indptr, const VALUE* __restrict__ data, i64 row,
+                                           i64 rows) {
+    double size = 0, real = 0, imaginary = 0;
+    EACH_SLOT(slot, row, rows) {
+        const VALUE value = data[slot];
+        size += widened(magnitude(value));
+        real += widened(real_part(value));
+        imaginary += widened(imaginary_part(value));
     }
-    if (found) *different = 1;
+    for (int half = WIDTH / 2; half > 0; half /= 2) {
+        size += __shfl_xor_sync(FULL_WARP, size, half);
+        real += __shfl_xor_sync(FULL_WARP, real, half);
+        imaginary += __shfl_xor_sync(FULL_WARP, imaginary, half);
+    }
+    return {size, sqrt(real * real + imaginary * imaginary)};
 }
 
-// The sum of the magnitudes of each row, and the magnitude of its sum.
 extern "C" __global__ void add_rows(const INDEX* __restrict__ indptr, const VALUE* __restrict__ data, i64 rows,
                                     double* __restrict__ sizes, double* __restrict__ sums) {
     EACH_ROW(row, rows) {
-        double size = 0, real = 0, imaginary = 0;
-        EACH_SLOT(slot, row, rows) {
-            const VALUE value = data[slot];
-            size += widened(magnitude(value));
-            real += widened(real_part(value));
-            imaginary += widened(imaginary_part(value));
-        }
-        for (int half = WIDTH / 2; half > 0; half /= 2) {
-            size += __shfl_xor_sync(FULL_WARP, size, half);
-            real += __shfl_xor_sync(FULL_WARP, real, half);
-            imaginary += __shfl_xor_sync(FULL_WARP, imaginary, half);
-        }
-        if (row < rows && threadIdx.x % WIDTH == 0) {
-            sizes[row] = size;
-            sums[row] = sqrt(real * real + imaginary * imaginary);
-        }
+        const RowSums found = add_row(indptr, data, row, rows);
+        if (row >= rows || threadIdx.x % WIDTH) continue;
+        sizes[row] = found.size;
+        sums[row] = found.sum;
     }
+}
+
+// What all rows show, one 64-bit word each, zero at first: three flags; the number of rows whose diagonal is at least
+// the sum of the others, up to a thousandth; the bits of the largest magnitude on the diagonal, and the complement of
+// those of the smallest; then for each block the sum of its rows' magnitudes, each in units of the diagonal.
+enum Fact { NOT_HERMITIAN, NOT_POSITIVE, NOT_CENTERED, DOMINANT, LARGEST, SMALLEST, RATIOS };
+
+#define DOMINANCE (1.0 + 1e-3)
+#define BLOCK_WARPS 8
+
+// The facts of a matrix in one launch. Mirror images are looked up only with `mirrors`. A row counts as one of zero sum
+// up to `tolerance`; diagonals below `tiny` count as that.
+extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS)
+    find_facts(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
+               const VALUE* __restrict__ diagonal, i64 rows, i64 mirrors, double tolerance, double tiny, u64* facts) {
+    __shared__ double warp_ratios[BLOCK_WARPS];
+    bool hermitian = true, positive = true, centered = true;
+    u64 dominant = 0, largest = 0, smallest = 0;
+    double ratios = 0;
+    EACH_ROW(row, rows) {
+        if (mirrors) EACH_SLOT(slot, row, rows) {
+                const VALUE mirror = stored_value(indptr, indices, data, indices[slot], (INDEX)row);
+                hermitian &= data[slot] == conjugate(mirror);
+            }
+        const RowSums found = add_row(indptr, data, row, rows);
+        if (row >= rows || threadIdx.x % WIDTH) continue;
+        const double own = widened(magnitude(diagonal[row]));
+        const u64 bits = (u64)__double_as_longlong(own);
+        positive &= widened(real_part(diagonal[row])) > 0;
+        centered &= found.sum <= tolerance * found.size;
+        dominant += own * DOMINANCE >= found.size - own;
+        largest = max(largest, bits);
+        smallest = max(smallest, ~bits);
+        ratios += found.size / fmax(own, tiny);
+    }
+    if (!hermitian) facts[NOT_HERMITIAN] = 1;
+    if (!positive) facts[NOT_POSITIVE] = 1;
+    if (!centered) facts[NOT_CENTERED] = 1;
+    dominant = warp_sum(dominant);
+    largest = warp_max(largest);
+    smallest = warp_max(smallest);
+    for (int half = 16; half > 0; half /= 2) ratios += __shfl_xor_sync(FULL_WARP, ratios, half);
+    if (threadIdx.x % 32 == 0) {
+        atomicAdd(facts + DOMINANT, dominant);
+        atomicMax(facts + LARGEST, largest);
+        atomicMax(facts + SMALLEST, smallest);
+        warp_ratios[threadIdx.x / 32] = ratios;
+    }
+    __syncthreads();
+    if (threadIdx.x) return;
+    double sum = 0;
+    for (int warp = 0; warp < BLOCK_WARPS; ++warp) sum += warp_ratios[warp];
+    facts[RATIOS + blockIdx.x] = (u64)__double_as_longlong(sum);
 }
 
 // The strongest connection of each row.

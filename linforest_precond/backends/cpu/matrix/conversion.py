@@ -1,0 +1,6 @@
+"""Numbers in another precision."""
+
+
+def converted(arrays, dtype):
+    """Arrays in another type."""
+    return [array.astype(dtype, copy=False) for array in arrays]

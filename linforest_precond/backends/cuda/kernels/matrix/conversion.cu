@@ -1,0 +1,20 @@
+#include "runtime/common.cuh"
+
+#define MOST_ARRAYS 8
+
+// Arrays of double precision, and where they go in single precision; `ends` are the numbers of all up to each one.
+struct Conversion {
+    const double* from[MOST_ARRAYS];
+    float* to[MOST_ARRAYS];
+    i64 ends[MOST_ARRAYS];
+};
+
+// Rounds the numbers of several arrays to single precision.
+extern "C" __global__ void narrow_arrays(Conversion arrays, i64 count) {
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+        int own = 0;
+        while (i >= arrays.ends[own]) ++own;
+        const i64 place = own ? i - arrays.ends[own - 1] : i;
+        arrays.to[own][place] = narrowed(arrays.from[own][place]);
+    }
+}

@@ -1,0 +1,64 @@
+"""What the rows of a matrix show, against dense arrays."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import strategies as graphs
+
+import linforest_precond as lf
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_csr
+from linforest_precond.precond.multigrid.level_matrix import facts_of
+
+MATRICES = {
+    "definite": lambda: sp.csr_array(lf.matrices.poisson((7, 9))),
+    "centered": lambda: sp.csr_array(sp.csgraph.laplacian(abs(graphs.random_graph(60)))),
+    "indefinite": lambda: graphs.random_graph(80) - 7 * sp.eye_array(80, format="csr"),
+    "nonsymmetric": lambda: sp.csr_array(graphs.random_graph(90, symmetric=False)),
+    "signs differ": lambda: sp.csr_array(np.array([[2.0, 1.0], [-1.0, 2.0]])),
+    "empty rows": lambda: sp.csr_array(np.diag([3.0, 0.0, -2.0])),
+    "many blocks": lambda: sp.csr_array(lf.matrices.poisson((150, 170))),
+}
+TYPES = [np.float64, *map(graphs.slow, (np.float32, np.complex64, np.complex128))]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", MATRICES)
+def test_against_dense_arrays(backend, name, dtype):
+    A = graphs.with_types(MATRICES[name](), dtype)
+    if np.dtype(dtype).kind == "c":
+        A.data *= np.where(np.random.default_rng(0).random(A.nnz) < 0.5, 1, np.exp(0.3j)).astype(dtype)
+    facts = facts_of(as_csr(backend.csr(A)))
+    diagonal, sizes, sums = A.diagonal(), abs(A).sum(axis=1), abs(A.sum(axis=1))
+    own, limits = abs(diagonal), np.finfo(dtype)
+    assert facts.hermitian == ((A - A.conj().T).count_nonzero() == 0)
+    assert facts.positive == bool((diagonal.real > 0).all())
+    assert facts.centered == bool((sums <= 16 * limits.eps * sizes).all())
+    assert facts.dominant_share == pytest.approx((own * 1.001 >= sizes - own).mean(), abs=1e-12)
+    with np.errstate(over="ignore"):
+        assert facts.mean_ratio == pytest.approx((sizes / np.maximum(own, limits.tiny)).mean(), rel=1e-5)
+    np.testing.assert_allclose([facts.smallest_diagonal, facts.largest_diagonal], [own.min(), own.max()])
+
+
+def test_runs_repeat(backend):
+    A = backend.csr(sp.csr_array(lf.matrices.anisotropic_diffusion((170, 160), 0.4, 1e-2)))
+    assert facts_of(as_csr(A)) == facts_of(as_csr(A))
+
+
+def test_of_no_rows(backend):
+    facts = facts_of(as_csr(backend.csr(sp.csr_array((0, 0)))))
+    assert facts.hermitian and facts.dominant_share == 0
+
+
+@pytest.mark.parametrize(("wide", "narrow"), [(np.float64, np.float32), (np.complex128, np.complex64)])
+def test_conversion_of_several_arrays(backend, wide, narrow):
+    rng = np.random.default_rng(0)
+    arrays = [
+        rng.standard_normal(size).astype(wide) * 10.0**power for size, power in ((5, 0), (0, 0), (700, -42))
+    ]
+    arrays = [arrays[i % 3] + (1j if np.dtype(wide).kind == "c" else 0) for i in range(11)]
+    convert = backend_of(backend.array(arrays[0])).matrix.conversion.converted
+    found = convert([backend.array(array) for array in arrays], np.dtype(narrow))
+    for own, array in zip(found, arrays, strict=True):
+        assert own.dtype == narrow
+        np.testing.assert_array_equal(backend.host(own), array.astype(narrow))
