@@ -65,9 +65,9 @@ class TestSet:
         """A vertex within k steps of a member is excluded without further rounds."""
         module, launches = cuda_backend.csgraph.independent_set, []
 
-        def watched(kernel, arguments):
-            launch.launch(kernel, arguments)
-            launches.append((launch.resident_blocks(kernel), arguments[-1]))
+        def watched(kernel, arguments, items):
+            launch.launch(kernel, arguments, items=items)
+            launches.append((launch.blocks_for(kernel, items), arguments[-1]))
 
         monkeypatch.setattr(module, "PIECE", piece)
         monkeypatch.setattr(module, "launch", watched)

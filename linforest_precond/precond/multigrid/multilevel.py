@@ -96,7 +96,8 @@ def multilevel(
         unknowns, couplings of any sign count, and then pairs are matched.
     matchings : int, optional
         Matchings for each level, or coarsenings along paths: the coarsening ratio is about ``2**matchings``.
-        2 by default.
+        2 by default, 3 with `smooth_prolongation`: on grids of three dimensions the coarse matrices fill up
+        with 2.
     smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", "block_tridiagonal"}
         The iteration on each level: Jacobi's, damped by an estimate of the largest eigenvalue; l1-Jacobi,
         which divides by the rows' sums of magnitudes and needs no estimate; a Chebyshev polynomial of degree

@@ -33,8 +33,10 @@ MOST = {"presmooth": MOST_SWEEPS, "postsmooth": MOST_SWEEPS}
 LEAST_DOMINANT_SHARE = 0.9
 # A mean of the rows' sums of magnitudes, in units of the diagonal, from which on eigenvalues are estimated.
 LARGEST_ROW_RATIO = 2.5
-# The matchings of a level, and the share of the strongest coupling from which on one is strong.
+# The matchings of a level; of smoothed prolongators, whose products fill up unless aggregates are large.
 MATCHINGS = 2
+SMOOTHED_MATCHINGS = 3
+# The share of the strongest coupling from which on a coupling is strong.
 STRENGTHS = {"smoothed_aggregation": 0.4, "matching": 0.5, "paths": 0.5}
 
 
@@ -65,7 +67,7 @@ class MultilevelOptions:
         _check_choices(given)
         options["coarsening"] = _coarsening_of(given)
         if given["matchings"] is None:
-            options["matchings"] = MATCHINGS
+            options["matchings"] = SMOOTHED_MATCHINGS if given["smooth_prolongation"] else MATCHINGS
         for name in LEAST:
             options[name] = _checked_number(name, options[name])
         if not options["presmooth"] + options["postsmooth"]:

@@ -27,9 +27,14 @@ def launch(kernel, arguments, *, shared_memory=0, block=BLOCK, items=None):
 
     With `items`, on no more blocks than one thread per item needs.
     """
-    blocks = resident_blocks(kernel, shared_memory, block)
-    blocks = blocks if items is None else max(1, min(blocks, -(-items // block)))
+    blocks = blocks_for(kernel, items, shared_memory, block)
     launch_blocks(kernel, blocks, arguments, shared_memory=shared_memory, block=block)
+
+
+def blocks_for(kernel, items, shared_memory=0, block=BLOCK):
+    """As many blocks as are resident at once, but no more than one thread per item needs."""
+    blocks = resident_blocks(kernel, shared_memory, block)
+    return blocks if items is None else max(1, min(blocks, -(-items // block)))
 
 
 def launch_blocks(kernel, blocks, arguments, *, shared_memory=0, block=BLOCK):
