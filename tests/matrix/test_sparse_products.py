@@ -95,7 +95,13 @@ def test_terms_are_added_in_order(backend, case, dtype, index):
     left = csr_of_lengths(lengths, middle, dtype, index, rng)
     right = csr_of_lengths(rng.integers(shortest, longest + 1, middle), width, dtype, index, rng)
     factors = [tuple(map(backend.array, arrays)) for arrays in (left, right)]
-    found = backend_of(factors[0][2]).matrix.sparse_products.multiply(*factors, width)
+    products = backend_of(factors[0][2]).matrix.sparse_products
+    found, plan = products.multiply_and_plan(*factors, width)
+    for one, other in zip(product_in_order(left, right), map(backend.host, found)):
+        assert one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    left, right = ((*pattern, values[::-1].copy()) for *pattern, values in (left, right))
+    factors = [tuple(map(backend.array, arrays)) for arrays in (left, right)]
+    found = products.multiply_again(plan, *factors, width)
     for one, other in zip(product_in_order(left, right), map(backend.host, found)):
         assert one.dtype == other.dtype and one.tobytes() == other.tobytes()
 
@@ -160,6 +166,8 @@ def test_transposed(backend, rows, columns, longest, dtype, index):
     found = backend_of(arrays[2]).matrix.entries.transposed(*arrays, columns)
     for one, other in zip((expected.indptr, expected.indices, expected.data), map(backend.host, found)):
         np.testing.assert_array_equal(one, other)
+    values = backend_of(arrays[2]).matrix.entries.transposed_values(*arrays, columns, found[:2])
+    np.testing.assert_array_equal(backend.host(values), expected.data)
     assert found[0].dtype == found[1].dtype == index and found[2].dtype == dtype
     if rows == columns:
         for one, other in zip(found, backend_of(arrays[2]).matrix.entries.transposed(*arrays)):

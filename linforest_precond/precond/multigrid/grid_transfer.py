@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +17,10 @@ from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.prolongation import SCHEMA as RECTANGLE
 from linforest_precond.precond.multigrid.prolongation import (
+    ProductPlans,
     RectangularCSR,
     adjoint,
+    adjoint_on,
     galerkin_product,
     smoothed_prolongator,
 )
@@ -142,6 +144,8 @@ class Interpolation:
     restrictor: RectangularCSR
     # Whose tentative prolongator was smoothed; kept for other values.
     smoothed: Smoothable | None = None
+    # Of the Galerkin product: shared by prolongators of one pattern.
+    plans: ProductPlans = field(default_factory=ProductPlans, repr=False)
 
     @classmethod
     def of(cls, prolongator: RectangularCSR) -> Interpolation:
@@ -160,7 +164,7 @@ class Interpolation:
     @property
     def held(self) -> list[Any]:
         smoothed = [] if self.smoothed is None else self.smoothed.held
-        return [self.prolongator, self.restrictor, *smoothed]
+        return [self.prolongator, self.restrictor, *smoothed, *self.plans.held]
 
     def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
         vectors.ops.multiply(self._matrices[0], r, coarse)
@@ -170,7 +174,7 @@ class Interpolation:
 
     def coarse_matrix(self, fine: LevelMatrix) -> LevelMatrix:
         """The Galerkin product R A P."""
-        arrays = galerkin_product(self.restrictor, fine.csr, self.prolongator)
+        arrays = galerkin_product(self.restrictor, fine.csr, self.prolongator, self.plans)
         if isinstance(self.smoothed, CandidateAggregates):
             self.smoothed.fill_dropped(*arrays)
         return fine.galerkin(*arrays)
@@ -182,14 +186,24 @@ class Interpolation:
         return self.restrictor
 
     def refreshed(self, fine: LevelMatrix) -> Interpolation:
-        if self.smoothed is not None:
-            aggregates = self.smoothed.refreshed(fine)
-            return self.smoothed_from(aggregates, aggregates.smoothed(fine))
-        return self.indexed_by(fine.csr.indices.dtype).stored_in(fine.csr.data.dtype)
+        if self.smoothed is None or isinstance(self.smoothed, RootAggregates):
+            return self.indexed_by(fine.csr.indices.dtype)._on_same_pattern(fine)
+        aggregates = self.smoothed.refreshed(fine)
+        return self.smoothed_from(aggregates, aggregates.smoothed(fine))
+
+    def _on_same_pattern(self, fine: LevelMatrix) -> Interpolation:
+        """For other values of the matrix: only those of the prolongator change, if they depend on it."""
+        if not isinstance(self.smoothed, RootAggregates):
+            return self.stored_in(fine.csr.data.dtype)
+        P = self.smoothed.smoothed_on(self.prolongator, fine)
+        return replace(self, prolongator=P, restrictor=adjoint_on(self.restrictor, P))
 
     def indexed_by(self, index: DType) -> Interpolation:
+        smoothed = None if self.smoothed is None else self.smoothed.indexed_by(index)
+        if self.prolongator.indices.dtype == index:
+            return replace(self, smoothed=smoothed)
         P, R = (each.indexed_by(index) for each in (self.prolongator, self.restrictor))
-        return replace(self, prolongator=P, restrictor=R)
+        return Interpolation(P, R, smoothed)
 
     def stored_in(self, dtype: DType) -> Interpolation:
         """The same with numbers of another precision."""
@@ -201,7 +215,7 @@ class Interpolation:
 
     def _with(self, change: Callable[[Array], Array]) -> Interpolation:
         P, R = (replace(each, data=change(each.data)) for each in (self.prolongator, self.restrictor))
-        return Interpolation(P, R, self.smoothed)
+        return replace(self, prolongator=P, restrictor=R)
 
     def state(self) -> dict[str, Any]:
         smoothed = None if self.smoothed is None else self.smoothed.state()

@@ -11,7 +11,7 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 from linforest_precond.precond.schema import Complaint, Fields, Flag, Names, Real, Size, Table
-from linforest_precond.precond.schema_arrays import Indices
+from linforest_precond.precond.schema_arrays import Indices, Marks
 
 
 def no_aggregate_is_empty(fields: Fields, names: Names) -> Complaint:
@@ -26,6 +26,7 @@ SCHEMA = Table(
         "numbers": Indices("n", least=-1, below="coarse"),
         "strength": Real(0.0, 1.0),
         "signed": Flag(),
+        "kept": Marks("couplings"),
     },
     no_aggregate_is_empty,
 )
@@ -46,12 +47,16 @@ class RootAggregates:
         prolongator, of its row alone.
     signed
         Whether only couplings with the opposite sign of the diagonal are strong.
+    kept
+        1 for the couplings that the prolongator smoother keeps, 0 for all other entries of the matrix; None
+        before there is a prolongator.
     """
 
     numbers: Array
     count: int
     strength: float
     signed: bool
+    kept: Array | None = None
 
     @classmethod
     def of(cls, fine: LevelMatrix, strength: float, seed: int, signed: bool) -> tuple[RootAggregates, Array]:
@@ -63,21 +68,28 @@ class RootAggregates:
     @property
     def held(self) -> list[Any]:
         """What has arrays that last."""
-        return [self.numbers]
+        return [self.numbers, self.kept]
 
-    def smoothed(self, fine: LevelMatrix, strong: Array | None = None) -> RectangularCSR:
+    def smoothed(
+        self, fine: LevelMatrix, strong: Array | None = None
+    ) -> tuple[RootAggregates, RectangularCSR]:
         """The tentative prolongator smoothed by a Jacobi step with the strong couplings alone.
+
+        The aggregates are returned with these couplings.
 
         Vanek, Mandel & Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order
         elliptic problems" (1996), doi:10.1007/BF02238511.
         """
         smooth = fine.backend.multigrid.smoothed_aggregation.smoothed_prolongator
-        arrays = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
-        return RectangularCSR(*arrays, self.count)
+        *arrays, kept = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
+        return replace(self, kept=kept), RectangularCSR(*arrays, self.count)
 
-    def refreshed(self, fine: LevelMatrix) -> RootAggregates:
-        """For the values of another matrix, which may have another index type."""
-        return self.indexed_by(fine.csr.indices.dtype)
+    def smoothed_on(self, P: RectangularCSR, fine: LevelMatrix) -> RectangularCSR:
+        """The smoothed prolongator on the pattern of P, for the values of another matrix."""
+        assert self.kept is not None
+        values_of = fine.backend.multigrid.smoothed_aggregation.prolongator_values
+        data = values_of(fine.csr, self.numbers, self.count, self.kept, P.indptr, P.indices)
+        return RectangularCSR(P.indptr, P.indices, data, self.count)
 
     def indexed_by(self, index: DType) -> RootAggregates:
         return replace(self, numbers=self.numbers.astype(index, copy=False))

@@ -27,7 +27,7 @@ COUPLINGS = Struct(
     "Couplings", "multigrid/strong_couplings.cuh",
     matrix=MATRIX_FIELD, scales="P", strongest="P", strength="d", is_signed="q",
 )  # fmt: skip
-FILTER = Struct("Filter", _FILE, matrix=MATRIX_FIELD, least="P", is_signed="q")
+FILTER = Struct("Filter", _FILE, matrix=MATRIX_FIELD, least="P", known="P", marks="P", is_signed="q")
 STRONG_GRAPH = Struct("StrongGraph", _FILE, indptr="P", columns="P", degrees="P")
 # The words that the host reads, and the barriers of both cooperative launches; those of `count_columns`.
 COUNT, BALANCE, BARRIER, SECOND_BARRIER, WORDS = range(5)
@@ -74,21 +74,45 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
     in the sense of `aggregate`. Each entry of P is a sum in double precision: the diagonal's term first, then
     those of strong couplings in column order.
 
-    `strong` is the third result of `aggregate` for the same matrix, if there is one.
+    `strong` is the third result of `aggregate` for the same matrix, if there is one. The fourth result is 1
+    for the couplings that F keeps, 0 for all other entries of A: see `prolongator_values`.
     """
-    index = csr.indices.dtype
+    index, marks = csr.indices.dtype, cupy.zeros(csr.nnz, np.uint8)
     if not csr.n:
-        return cupy.zeros(1, index), cupy.empty(0, index), cupy.empty(0, csr.data.dtype)
+        return cupy.zeros(1, index), cupy.empty(0, index), cupy.empty(0, csr.data.dtype), marks
     if strong is None:
         _, strong, *_ = _strong_graph(csr, strength, signed, cupy.zeros(WORDS, np.uint64))
-    filtered = FILTER(matrix=_matrix_field(csr), least=strong, is_signed=bool(signed))
+    filtered = FILTER(
+        matrix=_matrix_field(csr), least=strong, known=None, marks=marks, is_signed=bool(signed)
+    )
     indptr, sizes = _row_pointers(csr, filtered, numbers, True)
     most, entries = sizes.tolist()  # stall: the size of P
     if most > TERMS_PER_LANE * _lanes(csr) or csr.longest_row > MOST_ENTRIES:
-        return _merged_terms(csr, filtered, numbers)
+        return *_merged_terms(csr, filtered, numbers), marks
     indices, data = cupy.empty(entries, index), cupy.empty(entries, csr.data.dtype)
     _launch(csr, "fill_columns", (filtered, numbers, indptr, indices, data))
-    return indptr, indices, data
+    return indptr, indices, data, marks
+
+
+def prolongator_values(csr, numbers, count, kept, indptr, indices):
+    """The values of P = (I - W F) T on its known pattern, for other values of A: F keeps the same couplings.
+
+    Raises
+    ------
+    ValueError
+        If the pattern is not that of P; where it is not noticed, other entries of it are 0.
+    """
+    if not csr.n:
+        return cupy.empty(0, csr.data.dtype)
+    filtered = FILTER(matrix=_matrix_field(csr), least=None, known=kept, marks=None, is_signed=False)
+    if csr.longest_row > TERMS_PER_LANE * _lanes(csr):
+        *_, data = _merged_terms(csr, filtered, numbers)
+        if data.size != indices.size:
+            raise ValueError("the prolongator's pattern is not that of its aggregates")
+        return data
+    data = cupy.empty(indices.size, csr.data.dtype)
+    _launch(csr, "fill_values", (filtered, numbers, indptr, indices, data))
+    return data
 
 
 def l1_weights(csr, factor, stored):
