@@ -10,9 +10,10 @@
 #define FEW_TERMS 512
 #define MANY_TERMS 4096
 #define MOST_TERMS 8192
-// Entries of a row at most, of three classes of short rows with at most MANY_TERMS terms, and of one whose entries fit
-// into a block's table.
+// Entries of a row at most, of four classes of short rows with at most MANY_TERMS terms, and of one whose entries fit
+// into a block's table. Those of the first two fit into a thread's list.
 #define FEWEST_ENTRIES 16
+#define LISTED_ENTRIES 24
 #define FEWER_ENTRIES 64
 #define FEW_ENTRIES 256
 #define MOST_ENTRIES (sizeof(VALUE) > 8 ? 512 : 1024)
@@ -23,9 +24,11 @@ __device__ __forceinline__ int class_of_terms(i64 terms) {
            (terms > MOST_TERMS);
 }
 __device__ __forceinline__ int class_of_entries(i64 entries, bool many_terms) {
-    if (many_terms || entries > FEW_ENTRIES) return 3 + (entries > MOST_ENTRIES);
-    return (entries > FEWEST_ENTRIES) + (entries > FEWER_ENTRIES);
+    if (many_terms || entries > FEW_ENTRIES) return 4 + (entries > MOST_ENTRIES);
+    return (entries > FEWEST_ENTRIES) + (entries > LISTED_ENTRIES) + (entries > FEWER_ENTRIES);
 }
+// The class by terms of a row whose columns have been counted already.
+#define COUNTED 255
 
 // The two matrices; the columns of each row of the right one are distinct.
 struct Factors {
