@@ -50,6 +50,16 @@ class TestSet:
             np.testing.assert_array_equal(backend.host(mis(backend.csr(A))), expected)
 
     @pytest.mark.gpu
+    def test_scans_of_two_steps_agree_with_minima(self, cuda, monkeypatch):
+        """Both ways for k = 2, on graphs of many blocks."""
+        for A in (graphs.grid_graph(300, 280), graphs.shuffled(graphs.grid_graph(30, 35, 40))):
+            found = cuda.host(mis(cuda.csr(A), 2))
+            with monkeypatch.context() as patched:
+                patched.setattr(cuda_backend.csgraph.independent_set, "SHORT_ROW", 0)
+                np.testing.assert_array_equal(cuda.host(mis(cuda.csr(A), 2)), found)
+            np.testing.assert_array_equal(mis(A, 2), found)
+
+    @pytest.mark.gpu
     @pytest.mark.parametrize("k", [1, 2, 3])
     @pytest.mark.parametrize("name", cases.LONG_ROWS)
     def test_rows_in_many_pieces(self, cuda, name, k, monkeypatch):

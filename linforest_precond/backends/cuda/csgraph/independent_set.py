@@ -9,6 +9,9 @@ from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 from .worklist import process_worklist
 
+# Rows up to this length are scanned by one thread for k = 2; at most 255.
+SHORT_ROW = 128
+
 SELECTION = Struct(
     "Selection", "csgraph/independent_set.cu",
     indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", offsets="P", unfinished="P",
@@ -25,9 +28,11 @@ def independent_set(pattern, k, seed):
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces
     members, states = cupy.empty(n, np.int32), cupy.empty(n, np.uint8)
-    offsets = cupy.empty(items if k == 1 else 0, np.uint16)
+    short = k == 2 and pattern.longest_row <= min(SHORT_ROW, piece)
+    offsets = cupy.empty(items if k == 1 or short else 0, np.uint16)
     unfinished, arrived = cupy.empty((2, long_rows.most_rows), np.uint32)
-    row_minima, minima = cupy.empty(long_rows.most_rows, np.uint64), cupy.empty((k - 1, n), np.uint64)
+    row_minima = cupy.empty(long_rows.most_rows, np.uint64)
+    minima = cupy.empty((0 if short else k - 1, n), np.uint64)
     words = cupy.zeros(3 if k > 1 else 0, np.uint32)
     selection = SELECTION(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, long_rows=long_rows.field,
@@ -36,6 +41,8 @@ def independent_set(pattern, k, seed):
     )  # fmt: skip
     if k == 1:
         process_worklist(program.select_distance_1, selection, items)
+    elif short:
+        process_worklist(program.select_distance_2, selection, n)
     else:
         # The last word is the barrier.
         launch(program.select_distance_k, (selection, words[2:]))

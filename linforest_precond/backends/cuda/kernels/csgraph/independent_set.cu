@@ -127,6 +127,82 @@ extern "C" __global__ void __launch_bounds__(256, 5) select_distance_1(Selection
     write_members(s);
 }
 
+// Scans the vertices within two steps of a vertex, whose rows have fewer than 256 entries, to the first one that decides:
+// each neighbour, then the neighbour's row. An offset has the neighbour in its upper byte, and in its lower one the place
+// in the row, counted from 1; 0 is the neighbour itself.
+__device__ __forceinline__ Outcome scan_two_steps(const Selection& s, const SelectionProblem& problem, int vertex,
+                                                  u64 own, u16& offset) {
+    const i64 begin = s.indptr[vertex];
+    const int length = (int)(s.indptr[vertex + 1] - begin);
+    int place = offset & 255;
+    for (int i = offset >> 8; i < length; ++i, place = 0) {
+        const int middle = __ldg(s.indices + begin + i);
+        if (middle == vertex) continue;
+        const i64 start = s.indptr[middle];
+        const int last = (int)(s.indptr[middle + 1] - start);
+        for (; place <= last; place += LOADS) {
+            int found[LOADS];
+            u8 states[LOADS];
+#pragma unroll
+            for (int j = 0; j < LOADS; ++j) {
+                const int at = min(place + j, last);
+                found[j] = at ? __ldg(s.indices + start + at - 1) : middle;
+            }
+#pragma unroll
+            for (int j = 0; j < LOADS; ++j) states[j] = problem.fetch(found[j]);
+#pragma unroll
+            for (int j = 0; j < LOADS; ++j) {
+                const Outcome outcome = problem.check(own, found[j], states[j]);
+                if (outcome == PASSED) continue;
+                offset = (u16)(i << 8 | min(place + j, last));
+                return outcome;
+            }
+        }
+    }
+    return PASSED;
+}
+
+// Excludes all vertices within two steps of a new member.
+__device__ __forceinline__ void exclude_two_steps(const Selection& s, int member) {
+    volatile u8* const states = s.states;
+    for (i64 i = s.indptr[member]; i < s.indptr[member + 1]; ++i) {
+        const int middle = __ldg(s.indices + i);
+        if (middle == member) continue;
+        states[middle] = EXCLUDED;
+        for (i64 j = s.indptr[middle]; j < s.indptr[middle + 1]; ++j) {
+            const int far = __ldg(s.indices + j);
+            if (far != member) states[far] = EXCLUDED;
+        }
+    }
+}
+
+// The set for k = 2 where all rows are short, in one cooperative launch: as for k = 1, with the vertices within two steps
+// as neighbours. A vertex is blocked by the first of them that is undecided and precedes it, so that most scans are
+// short.
+extern "C" __global__ void __launch_bounds__(256, 5) select_distance_2(Selection s, Worklist work, u32* barrier) {
+    u32 generation = 0;
+    initialize(s);
+    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < s.n; v += (i64)gridDim.x * blockDim.x)
+        s.offsets[v] = 0;
+    grid_barrier(barrier, generation);
+    const SelectionProblem problem = problem_of(s);
+    process_worklist(work, s.n, barrier, generation, [&](u32 item) {
+        const u8 state = item == NO_ITEM ? (u8)EXCLUDED : problem.fetch((int)item);
+        if (state == EXCLUDED || state == MEMBER) return false;
+        const int vertex = (int)item;
+        u16 offset = s.offsets[vertex];
+        const Outcome outcome = scan_two_steps(s, problem, vertex, problem.priority(vertex, state), offset);
+        if (outcome == BLOCKED) {
+            s.offsets[vertex] = offset;
+            return true;
+        }
+        *(volatile u8*)(s.states + vertex) = outcome == PASSED ? MEMBER : EXCLUDED;
+        if (outcome == PASSED) exclude_two_steps(s, vertex);
+        return false;
+    });
+    write_members(s);
+}
+
 // For every vertex for which `wanted(vertex)` holds: the minimum of `priority(v)` over the vertex and its neighbours,
 // given to `finish(vertex, minimum)`.
 template <typename Wanted, typename Priority, typename Finish>
