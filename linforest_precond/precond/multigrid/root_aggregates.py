@@ -81,8 +81,8 @@ class RootAggregates:
         elliptic problems" (1996), doi:10.1007/BF02238511.
         """
         smooth = fine.backend.multigrid.smoothed_aggregation.smoothed_prolongator
-        *arrays, kept = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
-        return replace(self, kept=kept), RectangularCSR(*arrays, self.count)
+        arrays = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
+        return replace(self, kept=arrays[3]), RectangularCSR(*arrays[:3], self.count)
 
     def smoothed_on(self, P: RectangularCSR, fine: LevelMatrix) -> RectangularCSR:
         """The smoothed prolongator on the pattern of P, for the values of another matrix."""

@@ -144,10 +144,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Whether an entry is kept by the filter; `sign` and `least` are the row's.
-__device__ __forceinline__ bool is_kept(const Filter& filter, i64 row, double sign, double least, i64 slot) {
+// Whether an entry beside the diagonal is kept by the filter; `sign` and `least` are the row's.
+__device__ __forceinline__ bool is_kept(const Filter& filter, i64 slot, VALUE value, double sign, double least) {
     if (filter.known) return filter.known[slot];
-    const double found = row_coupling(filter.matrix, filter.is_signed, row, sign, slot);
+    const double found = size_of_coupling(filter.is_signed, sign, value);
     return found > 0 && found >= least;
 }
 
@@ -166,10 +166,9 @@ __device__ __forceinline__ FilteredRow filtered_row(const Filter& filter, i64 ro
                  own_imaginary = wide_imaginary(diagonal);
     double real = own_real, imaginary = own_imaginary, total = 0;
     u32 any_kept = 0;
-    each_slot(A.indptr, row, team, [&](i64 slot, bool valid) {
-        const bool kept = valid && is_kept(filter, row, own_real, least, slot);
-        const bool weak = valid && !kept && A.indices[slot] != row;
-        const VALUE value = kept || weak ? A.data[slot] : VALUE{};
+    each_entry(A, row, team, NothingGathered(), [&](i64 slot, bool valid, i64 column, VALUE value, char) {
+        const bool beside = valid && column != row, kept = beside && is_kept(filter, slot, value, own_real, least);
+        const bool weak = beside && !kept;
         const u32 weak_lanes = team.vote(weak), kept_lanes = team.vote(kept);
         if (kept && filter.marks) filter.marks[slot] = 1;
         any_kept |= kept_lanes;
@@ -200,9 +199,9 @@ __device__ __forceinline__ int each_term(const Filter& filter, const INDEX* __re
     int count = numbers[row] >= 0;
     if (count && team.lane == 0) take(0, (i64)-1, (int)numbers[row]);
     if (least == DOUBLE_INFINITY) return count;
-    each_slot(A.indptr, row, team, [&](i64 slot, bool valid) {
-        const bool kept = valid && is_kept(filter, row, sign, least, slot);
-        const int number = kept ? (int)numbers[clamped(A.indices[slot], A.n)] : -1;
+    const auto number_at = [&](i64 column) { return (int)numbers[column]; };
+    each_entry(A, row, team, number_at, [&](i64 slot, bool valid, i64 column, VALUE value, int number) {
+        if (!valid || column == row || !is_kept(filter, slot, value, sign, least)) number = -1;
         const u32 found = team.vote(number >= 0);
         if (number >= 0) take(count + __popc(found & ((1u << team.lane) - 1)), slot, number);
         count += __popc(found);
