@@ -513,6 +513,11 @@ class TestFace:
             lf.multilevel(cuda.csr(small())).to_pyamg()
 
 
+def described(operator):
+    """What is printed but for the bytes: plans of products are made again by the first update."""
+    return [line for line in str(operator).splitlines() if "bytes held" not in line]
+
+
 @pytest.mark.parametrize("way", ["roots", "pairs", graphs.slow("smoothed")])
 @pytest.mark.parametrize("smoother", SMOOTHERS)
 class TestUpdates:
@@ -559,11 +564,11 @@ class TestUpdates:
             copy.deepcopy(M),
             lf.load_preconditioner(tmp_path / "M"),
         ):
-            assert str(again) == str(M) and again.kind == "multilevel"
+            assert described(again) == described(M) and again.kind == "multilevel"
             for one, other in ((M, again), (M.H, again.H)):
                 np.testing.assert_array_equal(backend.host(one @ r), backend.host(other @ r))
         twin = pickle.loads(pickle.dumps(ml))
-        assert str(twin) == str(ml) and type(twin.levels[0].A) is type(ml.levels[0].A)
+        assert described(twin) == described(ml) and type(twin.levels[0].A) is type(ml.levels[0].A)
         for each in (ml, twin):
             each.update(backend.csr(other_values(A)))
         one, other = (backend.host(each.aspreconditioner() @ r) for each in (ml, twin))
