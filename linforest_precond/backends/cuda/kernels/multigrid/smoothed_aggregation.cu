@@ -17,8 +17,9 @@
 #define LEAST_SHARE 0.1
 #define DOUBLE_TINY 2.2250738585072014e-308
 
-// The couplings that the prolongator smoother keeps: those that are `known`, or of at least `least` of each row, which is
-// infinite for a row without strong couplings. `marks` takes 1 for those of them that are met, where it is not null.
+// The couplings that the prolongator smoother keeps: those of at least `least` of each row, which is infinite for a row
+// without strong couplings; where `least` is null, those that are `known`. (Arrays of the entries are null, too, where
+// there are none.) `marks` takes 1 for the couplings that are kept, where it is not null.
 struct Filter {
     Matrix matrix;
     const double* __restrict__ least;
@@ -26,7 +27,7 @@ struct Filter {
     u8* __restrict__ marks;
     i64 is_signed;
 
-    __device__ __forceinline__ double least_of(i64 row) const { return known ? 0.0 : least[row]; }
+    __device__ __forceinline__ double least_of(i64 row) const { return least ? least[row] : 0.0; }
 };
 
 // A pattern whose diagonal entries are no edges.
@@ -146,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // Whether an entry beside the diagonal is kept by the filter; `sign` and `least` are the row's.
 __device__ __forceinline__ bool is_kept(const Filter& filter, i64 slot, VALUE value, double sign, double least) {
-    if (filter.known) return filter.known[slot];
+    if (!filter.least) return filter.known[slot];
     const double found = size_of_coupling(filter.is_signed, sign, value);
     return found > 0 && found >= least;
 }
