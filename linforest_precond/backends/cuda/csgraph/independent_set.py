@@ -9,13 +9,13 @@ from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 from .worklist import process_worklist
 
-# Rows up to this length are scanned by one thread for k = 2; at most 255.
-SHORT_ROW = 128
+# For k = 2: entries that a lane loads at once, as LOADS in worklist.cuh, and those that it takes of one row at most.
+LOADS, LANE_ENTRIES = 4, 64
 
 SELECTION = Struct(
     "Selection", "csgraph/independent_set.cu",
     indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", offsets="P", unfinished="P",
-    row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", n="q", seed="Q", k="q",
+    row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", n="q", seed="Q", k="q", lanes="q",
 )  # fmt: skip
 
 
@@ -28,22 +28,28 @@ def independent_set(pattern, k, seed):
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces
     members, states = cupy.empty(n, np.int32), cupy.empty(n, np.uint8)
-    short = k == 2 and pattern.longest_row <= min(SHORT_ROW, piece)
-    offsets = cupy.empty(items if k == 1 or short else 0, np.uint16)
+    lanes = lanes_per_vertex(pattern)
+    offsets = cupy.empty(items if k == 1 else 0, np.uint16)
     unfinished, arrived = cupy.empty((2, long_rows.most_rows), np.uint32)
     row_minima = cupy.empty(long_rows.most_rows, np.uint64)
-    minima = cupy.empty((0 if short else k - 1, n), np.uint64)
+    minima = cupy.empty((k - 1, n), np.uint64)
     words = cupy.zeros(3 if k > 1 else 0, np.uint32)
     selection = SELECTION(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, long_rows=long_rows.field,
         states=states, offsets=offsets, unfinished=unfinished, row_minima=row_minima, arrived=arrived,
         minima=minima, any_undecided=words, members=members, n=n, seed=seed, k=k,
+        lanes=lanes,
     )  # fmt: skip
     if k == 1:
         process_worklist(program.select_distance_1, selection, items)
-    elif short:
-        process_worklist(program.select_distance_2, selection, n)
+    elif k == 2 and pattern.longest_row <= LANE_ENTRIES * lanes:
+        process_worklist(program.select_distance_2, selection, n, threads=n * lanes)
     else:
         # The last word is the barrier.
         launch(program.select_distance_k, (selection, words[2:]))
     return members
+
+
+def lanes_per_vertex(pattern):
+    """Lanes that load a row of mean length at once."""
+    return next(lanes for lanes in (1, 2, 4, 8, 16, 32) if lanes * LOADS * pattern.n >= pattern.nnz or lanes == 32)

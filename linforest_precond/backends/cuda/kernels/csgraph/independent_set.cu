@@ -34,6 +34,8 @@ struct Selection {
     i64 n;
     u64 seed;
     i64 k;
+    // Lanes per vertex for k = 2, a power of two.
+    i64 lanes;
 };
 
 __device__ void initialize(const Selection& s) {
@@ -127,79 +129,104 @@ extern "C" __global__ void __launch_bounds__(256, 5) select_distance_1(Selection
     write_members(s);
 }
 
-// Scans the vertices within two steps of a vertex, whose rows have fewer than 256 entries, to the first one that decides:
-// each neighbour, then the neighbour's row. An offset has the neighbour in its upper byte, and in its lower one the place
-// in the row, counted from 1; 0 is the neighbour itself.
-__device__ __forceinline__ Outcome scan_two_steps(const Selection& s, const SelectionProblem& problem, int vertex,
-                                                  u64 own, u16& offset) {
-    const i64 begin = s.indptr[vertex];
-    const int length = (int)(s.indptr[vertex + 1] - begin);
-    int place = offset & 255;
-    for (int i = offset >> 8; i < length; ++i, place = 0) {
-        const int middle = __ldg(s.indices + begin + i);
-        if (middle == vertex) continue;
-        const i64 start = s.indptr[middle];
-        const int last = (int)(s.indptr[middle + 1] - start);
-        for (; place <= last; place += LOADS) {
-            int found[LOADS];
-            u8 states[LOADS];
+// The minimum of `word(u)` over the neighbours u of a vertex, by its lanes and for all of them; NO_PRIORITY where it is not
+// `wanted`, on which its lanes agree. Called by all lanes of a warp.
+template <typename Word>
+__device__ __forceinline__ u64 least_near(const Selection& s, u32 vertex, bool wanted, Word word) {
+    const int lanes = (int)s.lanes, lane = threadIdx.x & (lanes - 1);
+    u64 least = NO_PRIORITY;
+    if (wanted) {
+        const i64 begin = s.indptr[vertex];
+        const int length = (int)(s.indptr[vertex + 1] - begin);
+        for (int base = 0; base < length; base += LOADS * lanes) {
+            int neighbours[LOADS];
+            u64 words[LOADS];
 #pragma unroll
-            for (int j = 0; j < LOADS; ++j) {
-                const int at = min(place + j, last);
-                found[j] = at ? __ldg(s.indices + start + at - 1) : middle;
-            }
+            for (int i = 0; i < LOADS; ++i)
+                neighbours[i] = __ldg(s.indices + begin + min(base + i * lanes + lane, length - 1));
 #pragma unroll
-            for (int j = 0; j < LOADS; ++j) states[j] = problem.fetch(found[j]);
+            for (int i = 0; i < LOADS; ++i) words[i] = word(neighbours[i]);
 #pragma unroll
-            for (int j = 0; j < LOADS; ++j) {
-                const Outcome outcome = problem.check(own, found[j], states[j]);
-                if (outcome == PASSED) continue;
-                offset = (u16)(i << 8 | min(place + j, last));
-                return outcome;
-            }
+            for (int i = 0; i < LOADS; ++i) least = min(least, words[i]);
         }
     }
-    return PASSED;
+    for (int half = lanes / 2; half > 0; half /= 2) least = min(least, __shfl_xor_sync(FULL_WARP, least, half));
+    return least;
 }
 
-// Excludes all vertices within two steps of a new member.
-__device__ __forceinline__ void exclude_two_steps(const Selection& s, int member) {
+// Sets the states and the minima of all vertices.
+__device__ void find_first_minima(const Selection& s, const SelectionProblem& problem) {
+    const auto state_of = [&](int v) { return (u8)(32 - __clz(s.degrees[v])); };
+    const auto priority = [&](int v) { return problem.priority(v, state_of(v)); };
+    const int lanes = (int)s.lanes;
+    const i64 threads = s.n * lanes;
+    for (i64 base = (i64)blockIdx.x * blockDim.x; base < threads; base += (i64)gridDim.x * blockDim.x) {
+        const i64 thread = base + threadIdx.x;
+        const u32 vertex = (u32)(thread >> (31 - __clz(lanes)));
+        const u64 least = least_near(s, vertex, thread < threads, priority);
+        if (thread >= threads || (thread & (lanes - 1))) continue;
+        s.states[vertex] = state_of((int)vertex);
+        s.minima[vertex] = min(least, priority((int)vertex));
+    }
+}
+
+// A new member excludes its neighbours, and is their minimum for good; by the lanes of the vertex.
+__device__ __forceinline__ void join_set(const Selection& s, const SelectionProblem& problem, u32 vertex) {
+    const int lanes = (int)s.lanes, lane = threadIdx.x & (lanes - 1);
+    const u64 word = problem.priority((int)vertex, MEMBER);
     volatile u8* const states = s.states;
-    for (i64 i = s.indptr[member]; i < s.indptr[member + 1]; ++i) {
-        const int middle = __ldg(s.indices + i);
-        if (middle == member) continue;
-        states[middle] = EXCLUDED;
-        for (i64 j = s.indptr[middle]; j < s.indptr[middle + 1]; ++j) {
-            const int far = __ldg(s.indices + j);
-            if (far != member) states[far] = EXCLUDED;
-        }
+    volatile u64* const minima = s.minima;
+    if (lane == 0) {
+        states[vertex] = MEMBER;
+        minima[vertex] = word;
+    }
+    const i64 end = s.indptr[vertex + 1];
+    for (i64 i = (i64)s.indptr[vertex] + lane; i < end; i += lanes) {
+        const u32 neighbour = (u32)__ldg(s.indices + i);
+        if (neighbour == vertex) continue;
+        states[neighbour] = EXCLUDED;
+        minima[neighbour] = word;
     }
 }
 
-// The set for k = 2 where all rows are short, in one cooperative launch: as for k = 1, with the vertices within two steps
-// as neighbours. A vertex is blocked by the first of them that is undecided and precedes it, so that most scans are
-// short.
-extern "C" __global__ void __launch_bounds__(256, 5) select_distance_2(Selection s, Worklist work, u32* barrier) {
+// Brings a vertex's minimum up to date, which changes only where its holder has been excluded or joins, and decides the
+// vertex: it joins if it is the minimum of all neighbours, and is excluded if one of them has a member as its minimum.
+// Returns whether the vertex stays in the worklist: until its minimum is final. Called by all lanes of a warp.
+__device__ __forceinline__ bool settle(const Selection& s, const SelectionProblem& problem, u32 item) {
+    // One lane reads for all of its vertex: others may write at the same time.
+    const auto agreed = [&](u64 word) { return __shfl_sync(FULL_WARP, word, 0, (int)s.lanes); };
+    const auto is_final = [](u64 word) { return word == NO_PRIORITY || is_member(word); };
+    const auto priority = [&](int v) { return problem.priority(v, problem.fetch(v)); };
+    const bool exists = item != NO_ITEM, is_first_lane = (threadIdx.x & ((u32)s.lanes - 1)) == 0;
+    const u8 state = (u8)agreed(exists ? problem.fetch((int)item) : (u8)EXCLUDED);
+    const u64 own = problem.priority((int)item, state);
+
+    const u64 known = agreed(exists ? __ldcg(s.minima + item) : NO_PRIORITY);
+    const int holder = (int)(u32)known;
+    const u8 holding = (u8)agreed(is_final(known) ? (u8)MEMBER : problem.fetch(holder));
+    const bool lost = !is_final(known) && holding == EXCLUDED;
+    u64 near = min(own, least_near(s, item, lost, priority));
+    if (!lost) near = !is_final(known) && holding == MEMBER ? problem.priority(holder, MEMBER) : known;
+    if (is_first_lane && near != known) *(volatile u64*)(s.minima + item) = near;
+
+    const bool undecided = state != EXCLUDED && state != MEMBER, searches = undecided && !is_member(near);
+    const u64 least = min(near, least_near(s, item, searches, [&](int v) { return __ldcg(s.minima + v); }));
+    const bool joins = searches && least == own;
+    if (joins) join_set(s, problem, item);
+    else if (is_first_lane && undecided && is_member(least)) *(volatile u8*)(s.states + item) = EXCLUDED;
+    return !joins && !is_final(near);
+}
+
+// The set for k = 2 without very long rows, in one cooperative launch: as `select_distance_k`, by work that is linear in
+// the entries, with a worklist and one barrier per round. Minima that are read while they change do no harm: all that
+// precede the vertex of one have been excluded for good.
+extern "C" __global__ void __launch_bounds__(256, 4) select_distance_2(Selection s, Worklist work, u32* barrier) {
     u32 generation = 0;
-    initialize(s);
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < s.n; v += (i64)gridDim.x * blockDim.x)
-        s.offsets[v] = 0;
-    grid_barrier(barrier, generation);
     const SelectionProblem problem = problem_of(s);
-    process_worklist(work, s.n, barrier, generation, [&](u32 item) {
-        const u8 state = item == NO_ITEM ? (u8)EXCLUDED : problem.fetch((int)item);
-        if (state == EXCLUDED || state == MEMBER) return false;
-        const int vertex = (int)item;
-        u16 offset = s.offsets[vertex];
-        const Outcome outcome = scan_two_steps(s, problem, vertex, problem.priority(vertex, state), offset);
-        if (outcome == BLOCKED) {
-            s.offsets[vertex] = offset;
-            return true;
-        }
-        *(volatile u8*)(s.states + vertex) = outcome == PASSED ? MEMBER : EXCLUDED;
-        if (outcome == PASSED) exclude_two_steps(s, vertex);
-        return false;
-    });
+    find_first_minima(s, problem);
+    grid_barrier(barrier, generation);
+    const auto examine = [&](u32 item) { return settle(s, problem, item); };
+    process_worklist(work, s.n, barrier, generation, examine, (u32)s.lanes);
     write_members(s);
 }
 
