@@ -195,7 +195,7 @@ def _listed(rows, first, count):
 
 def short_row_bytes(entries, dtype):
     """The size of a short row's tables; as ShortRow::bytes in short_products.cuh."""
-    return entries * (dtype.itemsize + 14) + 16
+    return 2 * entries * (dtype.itemsize + 4)
 
 
 def long_row_slots(dtype):

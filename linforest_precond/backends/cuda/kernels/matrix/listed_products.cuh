@@ -30,11 +30,10 @@ struct ListedColumns {
     }
 };
 
-// The right row of a left entry, and its first entry, which is loaded ahead.
+// The right row of a left entry.
 struct RightRow {
     INDEX begin;
     int length;
-    u32 column;
 };
 
 // Calls take(slot, right row) for the left entries of a row, in order.
@@ -45,15 +44,13 @@ __device__ __forceinline__ void each_right_row(const Factors& factors, i64 row, 
         RightRow rows[LEFT_AT_ONCE];
         INDEX middles[LEFT_AT_ONCE];
 #pragma unroll
-        for (int i = 0; i < LEFT_AT_ONCE; ++i) middles[i] = first + i < end ? factors.left_indices[first + i] : 0;
+        for (int i = 0; i < LEFT_AT_ONCE; ++i)
+            middles[i] = factors.left_indices[min((INDEX)(first + i), (INDEX)(end - 1))];
 #pragma unroll
         for (int i = 0; i < LEFT_AT_ONCE; ++i) {
             rows[i].begin = factors.right_indptr[middles[i]];
             rows[i].length = (int)(factors.right_indptr[middles[i] + 1] - rows[i].begin);
         }
-#pragma unroll
-        for (int i = 0; i < LEFT_AT_ONCE; ++i)
-            rows[i].column = rows[i].length ? (u32)factors.right_indices[rows[i].begin] : 0;
 #pragma unroll
         for (int i = 0; i < LEFT_AT_ONCE; ++i)
             if (first + i < end) take(first + i, rows[i]);
@@ -68,8 +65,8 @@ __device__ __forceinline__ bool list_columns(const Factors& factors, i64 row, Co
     each_right_row(factors, row, [&](INDEX, const RightRow& right) {
         terms += right.length;
         fits = fits && terms <= LISTED_TERMS;
-        for (int i = 0; fits && i < right.length; ++i)
-            fits = columns.insert(i ? (u32)factors.right_indices[right.begin + i] : right.column);
+        if (!fits) return;
+        each_column(factors, right.begin, right.length, [&](u32 column) { fits = fits && columns.insert(column); });
     });
     return fits;
 }
@@ -80,18 +77,17 @@ __device__ __forceinline__ void list_terms(const Factors& factors, i64 row, List
                                            VALUE* values) {
     each_right_row(factors, row, [&](INDEX slot, const RightRow& right) {
         const VALUE weight = factors.left_data[slot];
-        for (int i = 0; i < right.length; ++i) {
-            const u32 column = i ? (u32)factors.right_indices[right.begin + i] : right.column;
-            const VALUE term = times(weight, factors.right_data[right.begin + i]);
+        each_right_entry(factors, right.begin, right.length, [&](u32 column, VALUE value) {
+            const VALUE term = times(weight, value);
             const int place = columns.find(column);
             VALUE& sum = values[place * LISTING_THREADS];
             if (place < columns.count) {
                 sum = plus(sum, term);
-                continue;
+                return;
             }
             columns.column(columns.count++) = column;
             sum = term;
-        }
+        });
     });
 }
 

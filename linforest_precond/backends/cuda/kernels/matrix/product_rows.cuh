@@ -40,6 +40,41 @@ struct Factors {
     const VALUE* __restrict__ right_data;
 };
 
+// Entries of a right row that a thread loads before it takes any: loads overlap, and those of one sector hit L1.
+#define RIGHT_AT_ONCE 4
+
+// Calls take(column) for the entries of a right row, by one thread.
+template <typename Take>
+__device__ __forceinline__ void each_column(const Factors& factors, INDEX begin, int length, Take take) {
+    for (int first = 0; first < length; first += RIGHT_AT_ONCE) {
+        u32 columns[RIGHT_AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < RIGHT_AT_ONCE; ++i)
+            if (first + i < length) columns[i] = (u32)factors.right_indices[begin + first + i];
+#pragma unroll
+        for (int i = 0; i < RIGHT_AT_ONCE; ++i)
+            if (first + i < length) take(columns[i]);
+    }
+}
+
+// The same with take(column, value).
+template <typename Take>
+__device__ __forceinline__ void each_right_entry(const Factors& factors, INDEX begin, int length, Take take) {
+    for (int first = 0; first < length; first += RIGHT_AT_ONCE) {
+        u32 columns[RIGHT_AT_ONCE];
+        VALUE values[RIGHT_AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < RIGHT_AT_ONCE; ++i) {
+            if (first + i >= length) continue;
+            columns[i] = (u32)factors.right_indices[begin + first + i];
+            values[i] = factors.right_data[begin + first + i];
+        }
+#pragma unroll
+        for (int i = 0; i < RIGHT_AT_ONCE; ++i)
+            if (first + i < length) take(columns[i], values[i]);
+    }
+}
+
 // The rows of a launch; `rows` is null where it takes all.
 struct RowList {
     const INDEX* __restrict__ rows;

@@ -200,7 +200,7 @@ __device__ __forceinline__ void add_short(const Factors& factors, const RowList&
     group.for_each_row(list, [&](i64 row) {
         sums.clear(group);
         add_terms(factors, row, group, sums);
-        if (row >= 0) sums.write(product, product.indptr[row], group);
+        sums.write(product, row, group);
     });
 }
 
