@@ -52,7 +52,7 @@ class TestSet:
     @pytest.mark.gpu
     @pytest.mark.parametrize("dense", [False, True])
     def test_worklists_of_two_steps(self, cuda, dense, monkeypatch):
-        """Both ways for k = 2, on graphs of many blocks; a round has one grid barrier, or none near the end."""
+        """Both ways for k = 2, on graphs of many blocks; a round has at most one grid barrier."""
         counted = []
 
         def watched(kernel, arguments, items):

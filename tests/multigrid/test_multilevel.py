@@ -575,6 +575,25 @@ class TestUpdates:
         np.testing.assert_array_equal(one, other)
 
 
+def test_a_file_from_before_couplings_were_kept(backend, tmp_path):
+    """It is loaded, and the first update finds them again."""
+    A = small()
+    ml = lf.multilevel(backend.csr(A), max_coarse=9)
+    M = ml.aspreconditioner()
+    r = backend.array(vectors(float, A.shape[0]))
+    expected = backend.host(M @ r)
+    for level in M._part.levels[:-1]:
+        object.__setattr__(level.transfer.smoothed, "kept", None)
+    lf.save_preconditioner(M, tmp_path / "M")
+    with np.load(tmp_path / "M") as file:
+        assert not any("kept" in name for name in file.files)
+    again = lf.load_preconditioner(tmp_path / "M")
+    for _ in range(2):
+        np.testing.assert_array_equal(backend.host(again @ r), expected)
+        again.update(backend.csr(A))
+        assert all(level.transfer.smoothed.kept is not None for level in again._part.levels[:-1])
+
+
 @pytest.mark.gpu
 def test_a_pickle_from_the_gpu_opens_on_the_cpu(cuda, monkeypatch):
     ml = lf.multilevel(cuda.csr(small()), max_coarse=9)

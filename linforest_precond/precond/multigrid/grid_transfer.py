@@ -24,6 +24,7 @@ from linforest_precond.precond.multigrid.prolongation import (
     galerkin_product,
     smoothed_prolongator,
 )
+from linforest_precond.precond.multigrid.root_aggregates import OLDER_SCHEMA as OLDER_ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import SCHEMA as ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 from linforest_precond.precond.schema import (
@@ -126,7 +127,9 @@ INTERPOLATION_SCHEMA = Table(
     {
         "prolongator": Record("Rectangle", RECTANGLE, n="n", width="coarse", value="value"),
         "restrictor": Record("Rectangle", RECTANGLE, n="coarse", width="n", value="value"),
-        "smoothed": Optional(OneOf(AGGREGATES_SCHEMA, ROOT_AGGREGATES_SCHEMA, CANDIDATES_SCHEMA)),
+        "smoothed": Optional(
+            OneOf(AGGREGATES_SCHEMA, ROOT_AGGREGATES_SCHEMA, OLDER_ROOT_AGGREGATES_SCHEMA, CANDIDATES_SCHEMA)
+        ),
     },
     restrictor_is_adjoint,
 )
@@ -195,6 +198,8 @@ class Interpolation:
         """For other values of the matrix: only those of the prolongator change, if they depend on it."""
         if not isinstance(self.smoothed, RootAggregates):
             return self.stored_in(fine.csr.data.dtype)
+        if not self.smoothed.keeps_couplings_of(fine):
+            return self.smoothed_from(*self.smoothed.smoothed(fine))
         P = self.smoothed.smoothed_on(self.prolongator, fine)
         return replace(self, prolongator=P, restrictor=adjoint_on(self.restrictor, P))
 

@@ -10,7 +10,7 @@ import numpy as np
 from linforest_precond.annotations import Array, DType
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR
-from linforest_precond.precond.schema import Complaint, Fields, Flag, Names, Real, Size, Table
+from linforest_precond.precond.schema import Complaint, Fields, Flag, Names, Real, Size, Spec, Table
 from linforest_precond.precond.schema_arrays import Indices, Marks
 
 
@@ -20,16 +20,15 @@ def no_aggregate_is_empty(fields: Fields, names: Names) -> Complaint:
     return None if met.all() else ("numbers", f"hold each number below {fields['count']}")
 
 
-SCHEMA = Table(
-    {
-        "count": Size("coarse"),
-        "numbers": Indices("n", least=-1, below="coarse"),
-        "strength": Real(0.0, 1.0),
-        "signed": Flag(),
-        "kept": Marks("couplings"),
-    },
-    no_aggregate_is_empty,
-)
+_FIELDS: dict[str, Spec] = {
+    "count": Size("coarse"),
+    "numbers": Indices("n", least=-1, below="coarse"),
+    "strength": Real(0.0, 1.0),
+    "signed": Flag(),
+}
+SCHEMA = Table({**_FIELDS, "kept": Marks("couplings")}, no_aggregate_is_empty)
+# Of files from before the couplings were kept.
+OLDER_SCHEMA = Table(_FIELDS, no_aggregate_is_empty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class RootAggregates:
         Whether only couplings with the opposite sign of the diagonal are strong.
     kept
         1 for the couplings that the prolongator smoother keeps, 0 for all other entries of the matrix; None
-        before there is a prolongator.
+        before there is a prolongator, and in older files.
     """
 
     numbers: Array
@@ -84,6 +83,10 @@ class RootAggregates:
         arrays = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
         return replace(self, kept=arrays[3]), RectangularCSR(*arrays[:3], self.count)
 
+    def keeps_couplings_of(self, fine: LevelMatrix) -> bool:
+        """Whether it is known which of a matrix's couplings count: not after an older file was loaded."""
+        return self.kept is not None and self.kept.size == fine.csr.nnz
+
     def smoothed_on(self, P: RectangularCSR, fine: LevelMatrix) -> RectangularCSR:
         """The smoothed prolongator on the pattern of P, for the values of another matrix."""
         assert self.kept is not None
@@ -95,4 +98,4 @@ class RootAggregates:
         return replace(self, numbers=self.numbers.astype(index, copy=False))
 
     def state(self) -> dict[str, Any]:
-        return dict(vars(self))
+        return {name: value for name, value in vars(self).items() if value is not None}

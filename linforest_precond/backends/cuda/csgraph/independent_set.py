@@ -9,13 +9,14 @@ from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 from .worklist import process_worklist
 
-# For k = 2: entries that a lane loads at once, as LOADS in worklist.cuh, and those that it takes of one row at most.
+# For k = 2: entries that a lane loads at once, as LOADS in worklist.cuh, and takes of one row at most.
 LOADS, LANE_ENTRIES = 4, 64
 
 SELECTION = Struct(
     "Selection", "csgraph/independent_set.cu",
     indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", offsets="P", unfinished="P",
-    row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", n="q", seed="Q", k="q", lanes="q",
+    row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", n="q", seed="Q", k="q",
+    lanes="q",
 )  # fmt: skip
 
 
@@ -52,4 +53,6 @@ def independent_set(pattern, k, seed):
 
 def lanes_per_vertex(pattern):
     """Lanes that load a row of mean length at once."""
-    return next(lanes for lanes in (1, 2, 4, 8, 16, 32) if lanes * LOADS * pattern.n >= pattern.nnz or lanes == 32)
+    return next(
+        lanes for lanes in (1, 2, 4, 8, 16, 32) if lanes * LOADS * pattern.n >= pattern.nnz or lanes == 32
+    )
