@@ -115,8 +115,8 @@ struct ShortRow {
         __syncwarp();
         return entries;
     }
-    // Sorts by rank: the place of an entry is the number of lower columns. Called by all lanes of a warp; without a row,
-    // nothing has been added.
+    // Sorts by rank: the place of an entry is the number of lower columns. Called by all lanes of a warp; nothing has been
+    // added where there is no row.
     __device__ __forceinline__ void write(const Product& product, i64 row, const Group& group) const {
         const int entries = compact(group);
         const i64 begin = row < 0 ? 0 : (i64)product.indptr[row];
