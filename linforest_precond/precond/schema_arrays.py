@@ -134,6 +134,17 @@ class Counts(ArrayOf):
             scope.fail("not be negative", int(array.min()))
 
 
+class Marks(ArrayOf):
+    """Zeros and ones, in bytes."""
+
+    def __init__(self, *shape: int | str):
+        super().__init__(shape, (np.dtype(np.uint8),), None)
+
+    def check_contents(self, array: Array, scope: Scope) -> None:
+        if array.size and int(array.max()) > 1:
+            scope.fail("hold zeros and ones", int(array.max()))
+
+
 class Words(ArrayOf):
     """64-bit words, of any value."""
 

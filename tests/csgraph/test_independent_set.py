@@ -50,10 +50,33 @@ class TestSet:
             np.testing.assert_array_equal(backend.host(mis(backend.csr(A))), expected)
 
     @pytest.mark.gpu
+    @pytest.mark.parametrize("dense", [False, True])
+    def test_worklists_of_two_steps(self, cuda, dense, monkeypatch):
+        """Both ways for k = 2, on graphs of many blocks; a round has at most one grid barrier."""
+        counted = []
+
+        def watched(kernel, arguments, items):
+            launch.launch(kernel, arguments, items=items)
+            blocks = min(launch.resident_blocks(kernel), -(-items // launch.BLOCK))
+            counted.append(int(arguments[-1].view(np.uint32)[0]) // blocks)
+
+        for A in (graphs.grid_graph(300, 280), graphs.shuffled(graphs.grid_graph(30, 35, 40))):
+            B = A @ A if dense else A
+            with monkeypatch.context() as patched:
+                patched.setattr(cuda_backend.csgraph.worklist, "launch", watched)
+                found = cuda.host(mis(cuda.csr(B), 2))
+            with monkeypatch.context() as patched:
+                patched.setattr(cuda_backend.csgraph.independent_set, "LANE_ENTRIES", 0)
+                np.testing.assert_array_equal(cuda.host(mis(cuda.csr(B), 2)), found)
+            np.testing.assert_array_equal(mis(B, 2), found)
+        assert len(counted) == 2 and max(counted) <= 40
+
+    @pytest.mark.gpu
     @pytest.mark.parametrize("k", [1, 2, 3])
     @pytest.mark.parametrize("name", cases.LONG_ROWS)
     def test_rows_in_many_pieces(self, cuda, name, k, monkeypatch):
         monkeypatch.setattr(cuda_backend.csgraph.independent_set, "PIECE", 32)
+        monkeypatch.setattr(cuda_backend.csgraph.independent_set, "LANE_ENTRIES", 0)
         A = cases.SMALL[name]()
         np.testing.assert_array_equal(cuda.host(mis(cuda.csr(A), k)), mis(A, k))
 
@@ -70,6 +93,7 @@ class TestSet:
             launches.append((launch.blocks_for(kernel, items), arguments[-1]))
 
         monkeypatch.setattr(module, "PIECE", piece)
+        monkeypatch.setattr(module, "LANE_ENTRIES", 0)
         monkeypatch.setattr(module, "launch", watched)
         mis(cuda.csr(cases.SMALL[name]()), k)
         ((blocks, arrivals),) = launches

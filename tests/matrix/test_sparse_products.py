@@ -95,7 +95,13 @@ def test_terms_are_added_in_order(backend, case, dtype, index):
     left = csr_of_lengths(lengths, middle, dtype, index, rng)
     right = csr_of_lengths(rng.integers(shortest, longest + 1, middle), width, dtype, index, rng)
     factors = [tuple(map(backend.array, arrays)) for arrays in (left, right)]
-    found = backend_of(factors[0][2]).matrix.sparse_products.multiply(*factors, width)
+    products = backend_of(factors[0][2]).matrix.sparse_products
+    found, plan = products.multiply_and_plan(*factors, width)
+    for one, other in zip(product_in_order(left, right), map(backend.host, found)):
+        assert one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    left, right = ((*pattern, values[::-1].copy()) for *pattern, values in (left, right))
+    factors = [tuple(map(backend.array, arrays)) for arrays in (left, right)]
+    found = products.multiply_again(plan, *factors, width)
     for one, other in zip(product_in_order(left, right), map(backend.host, found)):
         assert one.dtype == other.dtype and one.tobytes() == other.tobytes()
 
@@ -125,12 +131,14 @@ def test_one_block_has_work_space_for_all_long_rows(cuda, monkeypatch):
 
 
 def test_launches_of_the_classes_of_rows():
-    """Short rows join the next class if that has more rows; every row is in one launch."""
-    assert launch_classes([0] * 6) == []
-    assert launch_classes([7, 0, 0, 0, 0, 0]) == [(0, 0, 7)]
-    assert launch_classes([3, 7, 0, 0, 0, 0]) == [(1, 0, 10)]
-    assert launch_classes([3, 7, 20, 0, 0, 0]) == [(2, 0, 30)]
-    assert launch_classes([9, 7, 2, 30, 0, 1]) == [(0, 0, 9), (1, 9, 7), (2, 16, 2), (3, 18, 30), (5, 48, 1)]
+    """Short rows join the next class if that has enough rows; every row is in one launch."""
+    joins = 8, 1, 1, 0, 0, 0
+    assert launch_classes([0] * 6, joins) == []
+    assert launch_classes([7, 0, 0, 0, 0, 0], joins) == [(0, 0, 7)]
+    assert launch_classes([9, 1, 0, 0, 0, 0], joins) == [(0, 0, 9), (1, 9, 1)]
+    assert launch_classes([8, 1, 0, 0, 0, 0], joins) == [(1, 0, 9)]
+    assert launch_classes([3, 7, 20, 30, 0, 0], joins) == [(3, 0, 60)]
+    assert launch_classes([0, 3, 7, 2, 30, 1], joins) == [(2, 0, 10), (3, 10, 2), (4, 12, 30), (5, 42, 1)]
 
 
 def test_rows_of_many_entries_next_to_short_ones(backend):
@@ -160,6 +168,8 @@ def test_transposed(backend, rows, columns, longest, dtype, index):
     found = backend_of(arrays[2]).matrix.entries.transposed(*arrays, columns)
     for one, other in zip((expected.indptr, expected.indices, expected.data), map(backend.host, found)):
         np.testing.assert_array_equal(one, other)
+    values = backend_of(arrays[2]).matrix.entries.transposed_values(*arrays, columns, found[:2])
+    np.testing.assert_array_equal(backend.host(values), expected.data)
     assert found[0].dtype == found[1].dtype == index and found[2].dtype == dtype
     if rows == columns:
         for one, other in zip(found, backend_of(arrays[2]).matrix.entries.transposed(*arrays)):

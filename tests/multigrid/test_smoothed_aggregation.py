@@ -128,7 +128,11 @@ def assert_aggregates(backend, A, signed=True, seed=0, strength=STRENGTH):
 
 def assert_prolongator(backend, A, numbers, count, strong=None, signed=True, strength=STRENGTH):
     csr, functions = functions_of(backend, A)
-    (indptr, indices, data), R = functions.smoothed_prolongator(csr, strength, numbers, count, signed, strong)
+    (indptr, indices, data), R, kept = functions.smoothed_prolongator(
+        csr, strength, numbers, count, signed, strong
+    )
+    again = functions.prolongator_values(csr, numbers, count, kept, indptr, indices)
+    assert backend.host(again).tobytes() == backend.host(data).tobytes()
     assert indptr.dtype == indices.dtype == csr.indices.dtype and data.dtype == csr.data.dtype
     rows = Oracle(A, strength, signed).prolongator(backend.host(numbers).tolist())
     indptr, indices, data = map(backend.host, (indptr, indices, data))
@@ -214,13 +218,44 @@ def test_numbers_of_another_matrix(backend):
     assert_prolongator(backend, B, backend.array(changed), count)
 
 
+@pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
+def test_values_on_a_known_pattern(backend, dtype):
+    """Other values: the same couplings are kept, whatever their size and sign now is."""
+    A = graphs.with_types(sp.csr_array(lf.matrices.anisotropic_diffusion((9, 12), 0.3, 1e-2)), dtype)
+    csr, functions = functions_of(backend, A)
+    numbers, count, strong = functions.aggregate(csr, STRENGTH, 0)
+    (indptr, indices, _), _, kept = functions.smoothed_prolongator(
+        csr, STRENGTH, numbers, count, strong=strong
+    )
+    B = A.copy()
+    B.data = (B.data * np.random.default_rng(0).uniform(-0.2, 2, B.nnz)).astype(dtype)
+    data = functions.prolongator_values(functions_of(backend, B)[0], numbers, count, kept, indptr, indices)
+    P = sp.csr_array(tuple(map(backend.host, (data, indices, indptr))), shape=(csr.n, count))
+    tolerance = 100 * np.finfo(dtype).eps
+    np.testing.assert_allclose(
+        P.toarray(), dense_prolongator(backend, B, numbers, count, kept), tolerance, tolerance
+    )
+
+
+def dense_prolongator(backend, A, numbers, count, kept):
+    """(I - W F) T by dense matrices, for the couplings that F keeps."""
+    marks = sp.csr_array((backend.host(kept), A.indices, A.indptr), shape=A.shape).toarray() == 1
+    A = A.toarray().astype(np.result_type(A.dtype, float))
+    own = np.diag(A)
+    lumped = np.where(marks, 0, A).sum(axis=1)
+    F = np.where(marks, A, 0) + np.diag(np.where((lumped / own).real > 0.1, lumped, own))
+    steps = np.where(marks.any(axis=1), 4 / 3 / abs(F).sum(axis=1), 0)
+    T = np.equal.outer(backend.host(numbers), np.arange(count))
+    return T - steps[:, None] * (F @ T)
+
+
 def test_runs_repeat(backend):
     A = sp.csr_array(lf.matrices.anisotropic_diffusion((70, 60), 0.4, 1e-2))
     csr, functions = functions_of(backend, A)
 
     def run():
         numbers, count, strong = functions.aggregate(csr, STRENGTH, 3)
-        P, R = functions.smoothed_prolongator(csr, STRENGTH, numbers, count, strong=strong)
+        P, R, _ = functions.smoothed_prolongator(csr, STRENGTH, numbers, count, strong=strong)
         arrays = numbers, *P, *R
         return [backend.host(array).tobytes() for array in arrays]
 
@@ -240,7 +275,7 @@ def test_backends_agree(cuda, dtype):
         for backend in (CPU, cuda):
             csr, functions = functions_of(backend, graphs.with_types(A, dtype, np.int32))
             numbers, count, strong = functions.aggregate(csr, STRENGTH, 0)
-            P, R = functions.smoothed_prolongator(csr, STRENGTH, numbers, count, strong=strong)
+            P, R, _ = functions.smoothed_prolongator(csr, STRENGTH, numbers, count, strong=strong)
             arrays = numbers, *P, *R, functions.l1_weights(csr, 4 / 3, csr.data.dtype)
             found.append([backend.host(array).tobytes() for array in arrays])
         assert found[0] == found[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,11 +16,14 @@ from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.prolongation import SCHEMA as RECTANGLE
 from linforest_precond.precond.multigrid.prolongation import (
+    ProductPlans,
     RectangularCSR,
     adjoint,
+    adjoint_on,
     galerkin_product,
     smoothed_tentative,
 )
+from linforest_precond.precond.multigrid.root_aggregates import OLDER_SCHEMA as OLDER_ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import SCHEMA as ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 from linforest_precond.precond.schema import (
@@ -131,7 +134,9 @@ INTERPOLATION_SCHEMA = Table(
     {
         "prolongator": Record("Rectangle", RECTANGLE, n="n", width="coarse", value="value"),
         "restrictor": Record("Rectangle", RECTANGLE, n="coarse", width="n", value="value"),
-        "smoothed": Optional(OneOf(AGGREGATES_SCHEMA, ROOT_AGGREGATES_SCHEMA, CANDIDATES_SCHEMA)),
+        "smoothed": Optional(
+            OneOf(AGGREGATES_SCHEMA, ROOT_AGGREGATES_SCHEMA, OLDER_ROOT_AGGREGATES_SCHEMA, CANDIDATES_SCHEMA)
+        ),
     },
     restrictor_is_adjoint,
 )
@@ -149,6 +154,8 @@ class Interpolation:
     restrictor: RectangularCSR
     # Whose tentative prolongator was smoothed; kept for other values.
     smoothed: Smoothable | None = None
+    # Of the Galerkin product: shared by prolongators of one pattern.
+    plans: ProductPlans = field(default_factory=ProductPlans, repr=False)
 
     @classmethod
     def of(cls, prolongator: RectangularCSR) -> Interpolation:
@@ -169,7 +176,7 @@ class Interpolation:
     @property
     def held(self) -> list[Any]:
         smoothed = [] if self.smoothed is None else self.smoothed.held
-        return [self.prolongator, self.restrictor, *smoothed]
+        return [self.prolongator, self.restrictor, *smoothed, *self.plans.held]
 
     def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
         vectors.ops.multiply(self._matrices[0], r, coarse)
@@ -179,7 +186,7 @@ class Interpolation:
 
     def coarse_matrix(self, fine: LevelMatrix) -> LevelMatrix:
         """The Galerkin product R A P."""
-        arrays = galerkin_product(self.restrictor, fine.csr, self.prolongator)
+        arrays = galerkin_product(self.restrictor, fine.csr, self.prolongator, self.plans)
         if isinstance(self.smoothed, CandidateAggregates):
             self.smoothed.fill_dropped(*arrays)
         return fine.galerkin(*arrays)
@@ -191,14 +198,26 @@ class Interpolation:
         return self.restrictor
 
     def refreshed(self, fine: LevelMatrix) -> Interpolation:
-        if self.smoothed is not None:
-            aggregates = self.smoothed.refreshed(fine)
-            return self.smoothed_from(aggregates, aggregates.smoothed(fine))
-        return self.indexed_by(fine.csr.indices.dtype).stored_in(fine.csr.data.dtype)
+        if self.smoothed is None or isinstance(self.smoothed, RootAggregates):
+            return self.indexed_by(fine.csr.indices.dtype)._on_same_pattern(fine)
+        aggregates = self.smoothed.refreshed(fine)
+        return self.smoothed_from(aggregates, aggregates.smoothed(fine))
+
+    def _on_same_pattern(self, fine: LevelMatrix) -> Interpolation:
+        """For other values of the matrix: only those of the prolongator change, if they depend on it."""
+        if not isinstance(self.smoothed, RootAggregates):
+            return self.stored_in(fine.csr.data.dtype)
+        if not self.smoothed.keeps_couplings_of(fine):
+            return self.smoothed_from(*self.smoothed.smoothed(fine))
+        P = self.smoothed.smoothed_on(self.prolongator, fine)
+        return replace(self, prolongator=P, restrictor=adjoint_on(self.restrictor, P))
 
     def indexed_by(self, index: DType) -> Interpolation:
+        smoothed = None if self.smoothed is None else self.smoothed.indexed_by(index)
+        if self.prolongator.indices.dtype == index:
+            return replace(self, smoothed=smoothed)
         P, R = (each.indexed_by(index) for each in (self.prolongator, self.restrictor))
-        return replace(self, prolongator=P, restrictor=R)
+        return Interpolation(P, R, smoothed)
 
     @property
     def values(self) -> list[Array]:
@@ -212,7 +231,7 @@ class Interpolation:
     def with_values(self, values: list[Array]) -> Interpolation:
         """The same with other numbers."""
         P, R = (replace(each, data=data) for each, data in zip((self.prolongator, self.restrictor), values))
-        return Interpolation(P, R, self.smoothed)
+        return replace(self, prolongator=P, restrictor=R)
 
     def stored_in(self, dtype: DType) -> Interpolation:
         """The same with numbers of another precision."""

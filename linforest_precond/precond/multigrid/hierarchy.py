@@ -215,8 +215,10 @@ class Hierarchy:
     def update(self, A: Any) -> None:
         """Take the values of another matrix of the same pattern.
 
-        As `Preconditioner.update`: aggregates, near-null space candidates, interpolation weights along paths
-        and lines stay. Preconditioners from `aspreconditioner` keep their values.
+        As `Preconditioner.update`: aggregates, the couplings that count as strong, near-null space
+        candidates, interpolation weights along paths and lines stay, so that only values are computed, on
+        known patterns. For a matrix whose strong couplings are elsewhere a new setup converges faster.
+        Preconditioners from `aspreconditioner` keep their values.
 
         Examples
         --------

@@ -16,16 +16,27 @@ from linforest_precond.precond.multigrid.grid_transfer import (
 )
 from linforest_precond.precond.multigrid.smoothers import SMOOTHER_SCHEMA, Smoother, smoother_from_state
 from linforest_precond.precond.record_schemas import CSR as CSR_SCHEMA
-from linforest_precond.precond.schema import Optional, Record, Table
+from linforest_precond.precond.schema import Complaint, Fields, Names, Optional, Record, Table
 from linforest_precond.precond.stored import stored_arrays
 from linforest_precond.records import CSR
+
+
+def kept_couplings_are_entries(fields: Fields, names: Names) -> Complaint:
+    """There is a mark for each entry of the matrix."""
+    smoothed = (fields["transfer"] or {}).get("smoothed") or {}
+    entries = fields["csr"]["indices"].size
+    if "kept" not in smoothed or smoothed["kept"].size == entries:
+        return None
+    return "transfer.smoothed.kept", f"have a mark for each of the {entries} entries"
+
 
 SCHEMA = Table(
     {
         "csr": Record("CSR", CSR_SCHEMA, n="n", value="value"),
         "smoother": Optional(SMOOTHER_SCHEMA),
         "transfer": Optional(TRANSFER_SCHEMA),
-    }
+    },
+    kept_couplings_are_entries,
 )
 
 

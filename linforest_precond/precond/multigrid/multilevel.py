@@ -251,7 +251,7 @@ def smoothed_aggregation(matrix: LevelMatrix, options: MultilevelOptions) -> Int
     aggregates, strong = root_aggregates(matrix, options)
     if is_stalled(matrix.n, aggregates.count):
         return None
-    return Interpolation.smoothed_from(aggregates, aggregates.smoothed(matrix, strong))
+    return Interpolation.smoothed_from(*aggregates.smoothed(matrix, strong))
 
 
 def root_aggregates(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[RootAggregates, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
@@ -84,13 +85,42 @@ def adjoint(P: RectangularCSR) -> RectangularCSR:
     return RectangularCSR(*transposed(P.indptr, P.indices, P.data.conj(), P.width), P.n)
 
 
-def galerkin_product(R: RectangularCSR, csr: CSR, P: RectangularCSR) -> tuple[Array, Array, Array]:
+def adjoint_on(pattern: RectangularCSR, P: RectangularCSR) -> RectangularCSR:
+    """The conjugate transpose, whose pattern is known."""
+    values_of = backend_of(P.data).matrix.entries.transposed_values
+    known = pattern.indptr, pattern.indices
+    return RectangularCSR(*known, values_of(P.indptr, P.indices, P.data.conj(), P.width, known), P.n)
+
+
+class ProductPlans:
+    """Plans of products in a fixed order, made by the first ones, for factors of the same patterns."""
+
+    def __init__(self) -> None:
+        self._plans: dict[str, Any] = {}
+
+    @property
+    def held(self) -> list[Any]:
+        """What has arrays that last."""
+        return list(self._plans.values())
+
+    def product(self, name: str, left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:
+        """The product of this name; other values than before are multiplied without a symbolic phase."""
+        products, factors = backend_of(left.data).matrix.sparse_products, (left.arrays, right.arrays)
+        if name in self._plans:
+            arrays = products.multiply_again(self._plans[name], *factors, right.width)
+        else:
+            arrays, self._plans[name] = products.multiply_and_plan(*factors, right.width)
+        return RectangularCSR(*arrays, right.width)
+
+
+def galerkin_product(
+    R: RectangularCSR, csr: CSR, P: RectangularCSR, plans: ProductPlans
+) -> tuple[Array, Array, Array]:
     """The CSR arrays of R A P."""
     A = RectangularCSR(csr.indptr, csr.indices, csr.data, csr.n)
-    return product(R, product(A, P)).arrays
+    return plans.product("R A P", R, plans.product("A P", A, P)).arrays
 
 
 def product(left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:
     multiply = backend_of(left.data).matrix.sparse_products.multiply
-    indptr, indices, data = multiply(left.arrays, right.arrays, right.width)
-    return RectangularCSR(indptr, indices, data, right.width)
+    return RectangularCSR(*multiply(left.arrays, right.arrays, right.width), right.width)

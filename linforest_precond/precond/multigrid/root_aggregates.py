@@ -10,8 +10,8 @@ import numpy as np
 from linforest_precond.annotations import Array, DType
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR
-from linforest_precond.precond.schema import Complaint, Fields, Flag, Names, Real, Size, Table
-from linforest_precond.precond.schema_arrays import Indices
+from linforest_precond.precond.schema import Complaint, Fields, Flag, Names, Real, Size, Spec, Table
+from linforest_precond.precond.schema_arrays import Indices, Marks
 
 
 def no_aggregate_is_empty(fields: Fields, names: Names) -> Complaint:
@@ -20,15 +20,15 @@ def no_aggregate_is_empty(fields: Fields, names: Names) -> Complaint:
     return None if met.all() else ("numbers", f"hold each number below {fields['count']}")
 
 
-SCHEMA = Table(
-    {
-        "count": Size("coarse"),
-        "numbers": Indices("n", least=-1, below="coarse"),
-        "strength": Real(0.0, 1.0),
-        "signed": Flag(),
-    },
-    no_aggregate_is_empty,
-)
+_FIELDS: dict[str, Spec] = {
+    "count": Size("coarse"),
+    "numbers": Indices("n", least=-1, below="coarse"),
+    "strength": Real(0.0, 1.0),
+    "signed": Flag(),
+}
+SCHEMA = Table({**_FIELDS, "kept": Marks("couplings")}, no_aggregate_is_empty)
+# Of files from before the couplings were kept.
+OLDER_SCHEMA = Table(_FIELDS, no_aggregate_is_empty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +46,16 @@ class RootAggregates:
         prolongator, of its row alone.
     signed
         Whether only couplings with the opposite sign of the diagonal are strong.
+    kept
+        1 for the couplings that the prolongator smoother keeps, 0 for all other entries of the matrix; None
+        before there is a prolongator, and in older files.
     """
 
     numbers: Array
     count: int
     strength: float
     signed: bool
+    kept: Array | None = None
 
     @classmethod
     def of(cls, fine: LevelMatrix, strength: float, seed: int, signed: bool) -> tuple[RootAggregates, Any]:
@@ -63,24 +67,35 @@ class RootAggregates:
     @property
     def held(self) -> list[Any]:
         """What has arrays that last."""
-        return [self.numbers]
+        return [self.numbers, self.kept]
 
-    def smoothed(self, fine: LevelMatrix, strong: Any = None) -> tuple[RectangularCSR, RectangularCSR]:
+    def smoothed(
+        self, fine: LevelMatrix, strong: Any = None
+    ) -> tuple[RootAggregates, tuple[RectangularCSR, RectangularCSR]]:
         """The tentative prolongator smoothed by a Jacobi step with the strong couplings alone; its adjoint.
+
+        The aggregates are returned with these couplings.
 
         Vanek, Mandel & Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order
         elliptic problems" (1996), doi:10.1007/BF02238511.
         """
         smooth = fine.backend.multigrid.smoothed_aggregation.smoothed_prolongator
-        P, R = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
-        return RectangularCSR(*P, self.count), RectangularCSR(*R, fine.n)
+        P, R, kept = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
+        return replace(self, kept=kept), (RectangularCSR(*P, self.count), RectangularCSR(*R, fine.n))
 
-    def refreshed(self, fine: LevelMatrix) -> RootAggregates:
-        """For the values of another matrix, which may have another index type."""
-        return self.indexed_by(fine.csr.indices.dtype)
+    def keeps_couplings_of(self, fine: LevelMatrix) -> bool:
+        """Whether it is known which of a matrix's couplings count: not after an older file was loaded."""
+        return self.kept is not None and self.kept.size == fine.csr.nnz
+
+    def smoothed_on(self, P: RectangularCSR, fine: LevelMatrix) -> RectangularCSR:
+        """The smoothed prolongator on the pattern of P, for the values of another matrix."""
+        assert self.kept is not None
+        values_of = fine.backend.multigrid.smoothed_aggregation.prolongator_values
+        data = values_of(fine.csr, self.numbers, self.count, self.kept, P.indptr, P.indices)
+        return RectangularCSR(P.indptr, P.indices, data, self.count)
 
     def indexed_by(self, index: DType) -> RootAggregates:
         return replace(self, numbers=self.numbers.astype(index, copy=False))
 
     def state(self) -> dict[str, Any]:
-        return dict(vars(self))
+        return {name: value for name, value in vars(self).items() if value is not None}

@@ -93,6 +93,11 @@ def transposed(indptr, indices, data, width=None):
     return columns.indptr.astype(indptr.dtype), columns.indices.astype(indices.dtype), columns.data
 
 
+def transposed_values(indptr, indices, data, width, pattern):
+    """The values of `transposed`, whose pointers and indices are known."""
+    return transposed(indptr, indices, data, width)[2]
+
+
 def magnitudes(data):
     """Magnitudes by one explicit IEEE formula on every backend; those of finite entries are finite."""
     if data.dtype.kind != "c":

@@ -19,6 +19,11 @@ def multiply(left, right, width):
 
     Terms are added in the order of the first matrix's entries. Entries that sum to zero stay stored.
     """
+    return multiply_and_plan(left, right, width)[0]
+
+
+def multiply_and_plan(left, right, width):
+    """The CSR arrays of a product, and what `multiply_again` needs for other values: its row pointers."""
     rows = left[0].size - 1
     factors = tuple(readonly(array) for array in (*left, *right))
     counts = np.zeros(rows + 1, np.int64)
@@ -30,7 +35,30 @@ def multiply(left, right, width):
     for cut in zip(cuts, cuts[1:]):
         pieces += _rows_of_product(factors, bounds, *cut, width, counts)
     indices, data = map(np.concatenate, zip(*pieces))
-    return np.cumsum(counts).astype(left[1].dtype), indices, data
+    indptr = np.cumsum(counts).astype(left[1].dtype)
+    return (indptr, indices, data), indptr
+
+
+def multiply_again(plan, left, right, width):
+    """`multiply` for factors with the patterns of those that a plan was made for."""
+    factors = tuple(readonly(array) for array in (*left, *right))
+    indptr, rows = plan, plan.size - 1
+    starts = _balanced_parts(indptr, 0, rows)
+    indices, data = np.empty(indptr[-1], left[1].dtype), np.empty(indptr[-1], left[2].dtype)
+    counts = np.empty(rows + 1, np.int64)
+    add_entries(
+        *factors, readonly(starts), width, counts, indices, data, indptr[starts[:-1]].astype(np.int64)
+    )
+    return indptr, indices, data
+
+
+def _balanced_parts(bounds, first, last):
+    """Where the parts of some rows begin, each of about as many entries."""
+    parts = max(1, min(numba.get_num_threads(), MOST_PARTS, last - first))
+    shares = bounds[first] + np.arange(parts + 1) * (bounds[last] - bounds[first]) // parts
+    starts = np.searchsorted(bounds, shares).clip(first, last)
+    starts[0], starts[-1] = first, last
+    return starts
 
 
 def _rows_of_product(factors, bounds, first, last, width, counts):
@@ -39,10 +67,7 @@ def _rows_of_product(factors, bounds, first, last, width, counts):
     The numbers of entries are known only afterwards. So each part has space for as many as there can be, of
     which it uses the first; memory that is not written to costs nothing.
     """
-    parts = max(1, min(numba.get_num_threads(), MOST_PARTS, last - first))
-    shares = bounds[first] + np.arange(parts + 1) * (bounds[last] - bounds[first]) // parts
-    starts = np.searchsorted(bounds, shares).clip(first, last)
-    starts[0], starts[-1] = first, last
+    starts = _balanced_parts(bounds, first, last)
     places = bounds[starts] - bounds[first]
     indices, data = np.empty(places[-1], factors[1].dtype), np.empty(places[-1], factors[2].dtype)
     ends = places[:-1].copy()

@@ -70,22 +70,44 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
     in the sense of `aggregate`. Each entry of P is a sum in double precision: the diagonal's term first, then
     those of strong couplings in column order. Columns ascend.
 
-    `strong` is the third result of `aggregate` for the same matrix, if there is one; it serves once.
+    `strong` is the third result of `aggregate` for the same matrix, if there is one; it serves once. The
+    third result is 1 for the couplings that F keeps, 0 for all other entries of A: see `prolongator_values`.
     """
     matrix = entries_of(csr)
     if strong is None:
         _, strong, _ = strong_graph(csr, matrix, *row_strengths(csr, matrix, signed), strength, signed)
+    kept = np.empty(csr.nnz, np.uint8)
+    mark_kept(*matrix[:4], matrix[5], readonly(strong), signed, kept)
+    P = _from_kept(csr, matrix, numbers, count, kept)
+    return P, transposed(*P[:2], P[2].conj(), count), kept
+
+
+def prolongator_values(csr, numbers, count, kept, indptr, indices):
+    """The values of P = (I - W F) T on its known pattern, for other values of A: F keeps the same couplings.
+
+    Raises
+    ------
+    ValueError
+        If the pattern is not that of P.
+    """
+    found = _from_kept(csr, entries_of(csr), numbers, count, kept)
+    if not (np.array_equal(found[0], indptr) and np.array_equal(found[1], indices)):
+        raise ValueError("the prolongator's pattern is not that of its aggregates")
+    return found[2]
+
+
+def _from_kept(csr, matrix, numbers, count, kept):
+    """The CSR arrays of P where the couplings that F keeps are known."""
     parts = max(1, min(numba.get_num_threads(), MOST_PARTS, csr.n))
     starts = np.searchsorted(csr.indptr, np.arange(parts + 1) * csr.nnz // parts)
     starts[0], starts[-1] = 0, csr.n
-    arguments = *matrix, readonly(strong), signed, readonly(numbers), readonly(starts), count
+    among = readonly(kept), readonly(numbers), readonly(starts), count
     counts = np.zeros(csr.n + 1, np.int64)
-    count_columns(*arguments, counts)
+    count_columns(*matrix[:2], *among, counts)
     indptr = np.cumsum(counts)
     indices, data = np.empty(indptr[-1], csr.indices.dtype), np.empty(indptr[-1], csr.data.dtype)
-    fill_columns(*arguments, readonly(indptr), indices, parts_of(data))
-    indptr = indptr.astype(csr.indices.dtype)
-    return (indptr, indices, data), transposed(indptr, indices, data.conj(), count)
+    fill_columns(*matrix, *among, readonly(indptr), indices, parts_of(data))
+    return indptr.astype(csr.indices.dtype), indices, data
 
 
 def l1_weights(csr, factor, stored):
@@ -160,11 +182,19 @@ def join_neighbors(
         numbers[v] = number if number >= 0 else first_number(begins, columns, near, row)
 
 
-# Counts the aggregates of a row and its strong neighbours, for each row i at place i + 1.
+# Marks the couplings that the prolongator smoother keeps.
 @kernel(parallel=True)
-def count_columns(
-    indptr, indices, sizes, values, diagonal_sizes, diagonal, least, signed, numbers, starts, width, counts
-):  # fmt: skip
+def mark_kept(indptr, indices, sizes, values, diagonal, least, signed, kept):
+    for v in prange(indptr.size - 1):
+        row = np.int64(v)
+        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
+            found = row_coupling(indices, sizes, values, diagonal, signed, row, slot)
+            kept[slot] = found > 0.0 and found >= least[row]
+
+
+# Counts the aggregates of a row and its kept neighbours, for each row i at place i + 1.
+@kernel(parallel=True)
+def count_columns(indptr, indices, kept, numbers, starts, width, counts):
     for part in prange(starts.size - 1):
         met = np.full(width, -1, np.int64)  # the last row in which each aggregate occurred
         for row in range(starts[part], starts[part + 1]):
@@ -174,28 +204,24 @@ def count_columns(
                 counts[row + 1] = 1
             for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
                 number = np.int64(numbers[indices[slot]])
-                if number < 0 or met[number] == row:
-                    continue
-                if is_strong(row_coupling(indices, sizes, values, diagonal, signed, row, slot), least[row]):
+                if kept[slot] and number >= 0 and met[number] != row:
                     met[number] = row
                     counts[row + 1] += 1
 
 
+# The diagonal of F, and the weight of the row's step, 0 where no coupling is kept.
 @helper
-def is_strong(found, least):
-    return found > 0.0 and found >= least
-
-
-# The diagonal of F, and the weight of the row's step.
-@helper
-def filtered_row(indptr, indices, sizes, values, diagonal_sizes, diagonal, least, signed, row):
-    real, imaginary, total = np.float64(diagonal[row, 0]), np.float64(diagonal[row, -1]), 0.0
+def filtered_row(indptr, indices, sizes, values, diagonal_sizes, diagonal, kept, row):
+    real, imaginary, total, any_kept = np.float64(diagonal[row, 0]), np.float64(diagonal[row, -1]), 0.0, False
     for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-        if is_strong(row_coupling(indices, sizes, values, diagonal, signed, row, slot), least[row]):
+        if kept[slot]:
+            any_kept = True
             total += np.float64(abs(sizes[slot]))
         elif indices[slot] != row:
             real += np.float64(values[slot, 0])
             imaginary += np.float64(values[slot, -1])
+    if not any_kept:
+        return 0.0, 0.0, 0.0
     own = np.float64(abs(diagonal_sizes[row]))
     share = (real / own) * (np.float64(diagonal[row, 0]) / own)
     if diagonal.shape[1] == 2:
@@ -208,13 +234,13 @@ def filtered_row(indptr, indices, sizes, values, diagonal_sizes, diagonal, least
 
 @kernel(parallel=True)
 def fill_columns(
-    indptr, indices, sizes, values, diagonal_sizes, diagonal, least, signed, numbers, starts, width,
-    out_indptr, out_indices, out_values,
+    indptr, indices, sizes, values, diagonal_sizes, diagonal, kept, numbers, starts, width, out_indptr,
+    out_indices, out_values,
 ):  # fmt: skip
     for part in prange(starts.size - 1):
         fill_rows(
-            starts[part], starts[part + 1], indptr, indices, sizes, values, diagonal_sizes, diagonal, least,
-            signed, numbers, width, out_indptr, out_indices, out_values,
+            starts[part], starts[part + 1], indptr, indices, sizes, values, diagonal_sizes, diagonal, kept,
+            numbers, width, out_indptr, out_indices, out_values,
         )  # fmt: skip
 
 
@@ -222,8 +248,8 @@ def fill_columns(
 # valid where `met` is the row.
 @helper
 def fill_rows(
-    first, last, indptr, indices, sizes, values, diagonal_sizes, diagonal, least, signed, numbers, width,
-    out_indptr, out_indices, out_values,
+    first, last, indptr, indices, sizes, values, diagonal_sizes, diagonal, kept, numbers, width, out_indptr,
+    out_indices, out_values,
 ):  # fmt: skip
     places, met = np.empty(width, np.int64), np.full(width, -1, np.int64)
     longest = np.int64(0)
@@ -231,11 +257,9 @@ def fill_rows(
         longest = max(longest, out_indptr[row + 1] - out_indptr[row])
     sums, order = np.empty((longest, out_values.shape[1])), np.empty(longest, np.int64)
     for row in range(first, last):
-        real, imaginary, weight = 0.0, 0.0, 0.0
-        if least[row] < np.inf:
-            real, imaginary, weight = filtered_row(
-                indptr, indices, sizes, values, diagonal_sizes, diagonal, least, signed, row
-            )
+        real, imaginary, weight = filtered_row(
+            indptr, indices, sizes, values, diagonal_sizes, diagonal, kept, row
+        )
         begin, count, own = out_indptr[row], 0, np.int64(numbers[row])
         if own >= 0:
             count = place(own, row, out_indices, begin, count, met, places, sums)
@@ -244,9 +268,7 @@ def fill_rows(
                 sums[0, 1] = 0.0 - weight * imaginary
         for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
             number = np.int64(numbers[indices[slot]])
-            if number < 0:
-                continue
-            if is_strong(row_coupling(indices, sizes, values, diagonal, signed, row, slot), least[row]):
+            if kept[slot] and number >= 0:
                 count = place(number, row, out_indices, begin, count, met, places, sums)
                 for i in range(sums.shape[1]):
                     sums[places[number], i] -= weight * np.float64(values[slot, i])

@@ -9,10 +9,14 @@ from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 from .worklist import process_worklist
 
+# For k = 2: entries that a lane loads at once, as LOADS in worklist.cuh, and takes of one row at most.
+LOADS, LANE_ENTRIES = 4, 64
+
 SELECTION = Struct(
     "Selection", "csgraph/independent_set.cu",
     indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", offsets="P", unfinished="P",
     row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", n="q", seed="Q", k="q",
+    lanes="q",
 )  # fmt: skip
 
 
@@ -25,18 +29,30 @@ def independent_set(pattern, k, seed):
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces
     members, states = cupy.empty(n, np.int32), cupy.empty(n, np.uint8)
+    lanes = lanes_per_vertex(pattern)
     offsets = cupy.empty(items if k == 1 else 0, np.uint16)
     unfinished, arrived = cupy.empty((2, long_rows.most_rows), np.uint32)
-    row_minima, minima = cupy.empty(long_rows.most_rows, np.uint64), cupy.empty((k - 1, n), np.uint64)
+    row_minima = cupy.empty(long_rows.most_rows, np.uint64)
+    minima = cupy.empty((k - 1, n), np.uint64)
     words = cupy.zeros(3 if k > 1 else 0, np.uint32)
     selection = SELECTION(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, long_rows=long_rows.field,
         states=states, offsets=offsets, unfinished=unfinished, row_minima=row_minima, arrived=arrived,
         minima=minima, any_undecided=words, members=members, n=n, seed=seed, k=k,
+        lanes=lanes,
     )  # fmt: skip
     if k == 1:
         process_worklist(program.select_distance_1, selection, items)
+    elif k == 2 and pattern.longest_row <= LANE_ENTRIES * lanes:
+        process_worklist(program.select_distance_2, selection, n, threads=n * lanes)
     else:
         # The last word is the barrier.
         launch(program.select_distance_k, (selection, words[2:]), items=items)
     return members
+
+
+def lanes_per_vertex(pattern):
+    """Lanes that load a row of mean length at once."""
+    return next(
+        lanes for lanes in (1, 2, 4, 8, 16, 32) if lanes * LOADS * pattern.n >= pattern.nnz or lanes == 32
+    )

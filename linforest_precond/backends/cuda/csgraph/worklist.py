@@ -10,10 +10,10 @@ WORKLIST = Struct("Worklist", "csgraph/worklist.cuh", items="P", lengths="P", ca
 LENGTHS = 3
 
 
-def process_worklist(kernel, problem, capacity):
-    """Launch a kernel whose worklist has at most `capacity` items."""
+def process_worklist(kernel, problem, capacity, threads=None):
+    """Launch a kernel whose worklist has at most `capacity` items, which take so many `threads`."""
     items = cupy.empty((2, capacity), np.uint32)
     # The last word is the barrier.
     words = cupy.zeros(LENGTHS + 1, np.uint64)
     worklist = WORKLIST(items=items, lengths=words, capacity=capacity)
-    launch(kernel, (problem, worklist, words[LENGTHS:]))
+    launch(kernel, (problem, worklist, words[LENGTHS:]), items=threads)

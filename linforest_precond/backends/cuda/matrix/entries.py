@@ -135,6 +135,16 @@ def transposed(indptr, indices, data, width=None):
     return begins, out_rows, out_data
 
 
+def transposed_values(indptr, indices, data, width, pattern):
+    """The values of `transposed`, whose pointers and indices are known."""
+    begins, rows = pattern
+    values, lanes = cupy.empty(data.size, data.dtype), lanes_for(data.size, width)
+    program = kernels("matrix/transposition", VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    arguments = indptr, indices, data, begins, rows, width, lanes, values
+    launch(program.gather_transpose, arguments, items=width * lanes)
+    return values
+
+
 def magnitudes(data):
     """Magnitudes by one explicit IEEE formula on every backend; those of finite entries are finite."""
     weights = cupy.empty(data.shape, data.real.dtype)

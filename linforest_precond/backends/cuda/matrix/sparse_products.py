@@ -9,15 +9,18 @@ from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 from .entries import lanes_for
 
-# As in product_rows.cuh: the classes of rows, the first of which are short ones.
-CLASSES, SHORT_CLASSES = 6, 3
+# As in product_rows.cuh: the classes of rows, the first of which are short ones in either phase.
+CLASSES, COUNTED_SHORT, ADDED_SHORT = 6, 3, 4
+# Rows of a class are computed with the next one if they are at most so many times as many as its own.
+COUNTING_JOINS, ADDING_JOINS = (1, 1, 0, 0, 0, 0), (8, 1, 1, 0, 0, 0)
 # The slots of a row's hash table in the symbolic phase by class; the last class has bitmaps.
 SLOTS = 32, 128, 512, 4096, 8192
-# The entries of short rows in the numeric phase by class; the class after them has hash tables, too.
-ENTRIES = 16, 64, 256
-# The fewest lanes per short row in either phase, by class: tables of a block must fit into shared memory.
+# The lanes per short row in the symbolic phase, by class.
 COUNTING_LANES = 4, 8, 16
-ADDING_LANES = 4, 16, 32
+# Threads list the columns of rows where the left rows, and the terms, are on average at most so many.
+LISTED_LEFT, LISTED_TERMS = 28, 160
+# The entries that a thread lists, by class.
+LISTED_ENTRIES = 16, 24
 # As in long_products.cuh: there is no owner.
 NO_OWNER = 2**32 - 1
 # The most shared memory of a block of short rows, in bytes: more would need an opt-in.
@@ -41,11 +44,22 @@ def multiply(left, right, width):
     Terms are added in the order of the first matrix's entries. Entries that sum to zero stay stored. Rows of
     the second matrix have no duplicates.
     """
+    return multiply_and_plan(left, right, width)[0]
+
+
+def multiply_and_plan(left, right, width):
+    """The CSR arrays of a product, and what `multiply_again` needs for other values.
+
+    That are its row pointers, the launches of the numeric phase, and its list of rows, if there is one.
+    """
     phases = _Phases(left, right, width)
-    tallies = cupy.zeros((2, TALLY.size // 8), np.uint64)
-    phases.measure(tallies[0])
-    indptr = phases.count(tallies)
-    return indptr, *phases.add(tallies[1], indptr)
+    plan = phases.plan()
+    return phases.add(*plan), plan
+
+
+def multiply_again(plan, left, right, width):
+    """`multiply` for factors with the patterns of those that a plan was made for."""
+    return _Phases(left, right, width).add(*plan)
 
 
 class _Phases:
@@ -58,66 +72,77 @@ class _Phases:
         self.factors = FACTORS(**dict(zip(FACTORS.fields, (*left, *right))))
         self.left_lanes = lanes_for(left[1].size, self.rows)
         self.right_lanes = lanes_for(right[1].size, right[0].size - 1)
-        self.classes = cupy.empty(self.rows, np.uint8)
+        self.listed = has_listed_rows(left, right)
+        self.block = 64 if self.dtype.itemsize > 8 else 128  # as LISTING_THREADS in listed_products.cuh
 
-    def measure(self, tally):
-        """Class all rows by their numbers of terms."""
-        arguments = self.factors, self.rows, self.left_lanes, self.classes, tally
-        launch(self.program.measure_rows, arguments, items=self.rows * self.left_lanes)
+    def plan(self):
+        """The symbolic phase: row pointers, launches and list of rows of the numeric phase."""
+        tallies, counts = cupy.zeros((2, TALLY.size // 8), np.uint64), cupy.zeros(self.rows + 1, self.index)
+        term_classes, classes = cupy.empty((2, self.rows), np.uint8)
+        if self.listed:
+            arguments = self.factors, self.rows, counts, term_classes, classes, tallies
+            launch(self.program.count_listed_rows, arguments, block=self.block, items=self.rows)
+        else:
+            arguments = self.factors, self.rows, self.left_lanes, term_classes, tallies
+            launch(self.program.measure_rows, arguments, items=self.rows * self.left_lanes)
+        by_terms, by_entries = tallies.tolist()  # stall: which kernels to launch
+        launches = launch_classes(by_terms[:CLASSES], COUNTING_JOINS)
+        rows = self._list(term_classes, launches, tallies[0])
+        for kind, first, count in launches:
+            self._count_rows(kind, count, _listed(rows, first, count), (counts, classes, tallies[1]))
+        indptr = add_up(counts)
+        if launches:
+            by_entries = tallies[1].tolist()  # stall: how many entries there are, and which kernels to launch
+        self._check(by_entries[-1])
+        launches = launch_classes(by_entries[:CLASSES], ADDING_JOINS)
+        return indptr, by_entries[-1], tuple(launches), self._list(classes, launches, tallies[1])
 
-    def count(self, tallies):
-        """The symbolic phase: the row pointers of the product; classes all rows by their entries."""
-        histogram = tallies[0].tolist()[:CLASSES]  # stall: which kernels to launch
-        counts = cupy.zeros(self.rows + 1, self.index)
-        for kind, rows, listed in self._lists(histogram, tallies[0]):
-            self._count_rows(kind, rows, listed, (counts, self.classes, tallies[1]))
-        return add_up(counts)
+    def add(self, indptr, entries, launches, rows):
+        """The numeric phase: the CSR arrays of the product."""
+        indices, data = cupy.empty(entries, self.index), cupy.empty(entries, self.dtype)
+        product = PRODUCT(indptr=indptr, indices=indices, data=data)
+        for kind, first, count in launches:
+            self._add_rows(kind, count, _listed(rows, first, count), product)
+        return indptr, indices, data
 
-    def add(self, tally, indptr):
-        """The numeric phase: the column indices and values of the product."""
-        words = tally.tolist()  # stall: how many entries the product has, and which kernels to launch
-        entries = words[-1]
+    def _check(self, entries):
         if entries > np.iinfo(self.index).max:
             raise OverflowError(
                 f"the product has {entries} entries, too many for indices of type {self.index}"
             )
-        indices, data = cupy.empty(entries, self.index), cupy.empty(entries, self.dtype)
-        product = PRODUCT(indptr=indptr, indices=indices, data=data)
-        for kind, rows, listed in self._lists(words[:CLASSES], tally):
-            self._add_rows(kind, rows, listed, product)
-        return indices, data
 
-    def _lists(self, histogram, tally):
-        """The class, the number and the list of rows of each launch."""
-        launches, rows = launch_classes(histogram), None
-        if len(launches) > 1:
-            rows = cupy.empty(self.rows, self.index)
-            launch(self.program.list_rows, (self.classes, self.rows, tally, rows), items=self.rows)
-        for kind, first, count in launches:
-            yield kind, count, ROW_LIST(rows=None if rows is None else rows[first:], count=count)
+    def _list(self, classes, launches, tally):
+        """The rows by class, for several launches, or one of some rows."""
+        if not launches or launches[0][2] == self.rows:
+            return None
+        rows = cupy.empty(self.rows, self.index)
+        launch(self.program.list_rows, (classes, self.rows, tally, rows), items=self.rows)
+        return rows
 
     def _count_rows(self, kind, rows, listed, out):
         program = self.program
         if kind == len(SLOTS):
             return self._launch_dense(program.count_longest_rows, rows, listed, out, with_sums=False)
         slots = SLOTS[kind]
-        if kind >= SHORT_CLASSES:
+        if kind >= COUNTED_SHORT:
             arguments = self.factors, listed, slots, *out
             return _launch_per_row(program.count_long_rows, arguments, rows, 4 * slots)
-        lanes = max(self.left_lanes, COUNTING_LANES[kind])
-        arguments = self.factors, listed, lanes, slots, *out
-        _launch_groups(program.count_short_rows, arguments, rows, lanes, 4 * slots)
+        kernel = getattr(program, f"count_short_rows_{slots}")
+        _launch_groups(kernel, (self.factors, listed, *out), rows, COUNTING_LANES[kind], 4 * slots)
 
     def _add_rows(self, kind, rows, listed, product):
-        program, itemsize = self.program, self.dtype.itemsize
-        if kind > SHORT_CLASSES:
+        program, arguments = self.program, (self.factors, listed, product)
+        if kind > ADDED_SHORT:
             return self._launch_dense(program.add_longest_rows, rows, listed, (product,), with_sums=True)
-        if kind == SHORT_CLASSES:
-            memory = long_row_slots(self.dtype) * (itemsize + 8)
-            return _launch_per_row(program.add_long_rows, (self.factors, listed, product), rows, memory)
-        lanes, entries = max(self.right_lanes, ADDING_LANES[kind]), ENTRIES[kind]
-        arguments = self.factors, listed, lanes, entries, product
-        _launch_groups(program.add_short_rows, arguments, rows, lanes, short_row_bytes(entries, self.dtype))
+        if kind == ADDED_SHORT:
+            memory = long_row_slots(self.dtype) * (self.dtype.itemsize + 8)
+            return _launch_per_row(program.add_long_rows, arguments, rows, memory)
+        if self.listed and kind < len(LISTED_ENTRIES):
+            kernel = getattr(program, f"add_listed_rows_{LISTED_ENTRIES[kind]}")
+            return launch(kernel, arguments, block=self.block, items=rows)
+        lanes, entries = adding_team(kind, self.right_lanes)
+        kernel = getattr(program, f"add_short_rows_{lanes}_{entries}")
+        _launch_groups(kernel, arguments, rows, lanes, short_row_bytes(entries, self.dtype))
 
     def _launch_dense(self, kernel, rows, listed, out, with_sums):
         """Launch a kernel for the longest rows: each block has work space for all columns."""
@@ -132,15 +157,22 @@ class _Phases:
         launch_blocks(kernel, blocks, (self.factors, listed, dense, *out))
 
 
-def launch_classes(histogram):
+def has_listed_rows(left, right):
+    """Whether a thread per row is likely to list its columns."""
+    rows, right_rows = max(left[0].size - 1, 1), max(right[0].size - 1, 1)
+    length = left[1].size / rows
+    return length <= LISTED_LEFT and length * right[1].size <= LISTED_TERMS * right_rows
+
+
+def launch_classes(histogram, joins):
     """(class, first row of the list, number of rows) of each launch.
 
-    Short rows of a class that has fewer than the next one are computed with that one, to save launches.
+    To save launches, short rows of a class that has few are computed with the next one; see the `joins`.
     """
     launches, first, count = [], 0, 0
     for kind, rows in enumerate(histogram):
         count += rows
-        joins_next = kind + 1 < SHORT_CLASSES and count <= histogram[kind + 1]
+        joins_next = joins[kind] and 0 < count <= joins[kind] * histogram[kind + 1]
         if count == 0 or joins_next:
             continue
         launches.append((kind, first, count))
@@ -148,9 +180,22 @@ def launch_classes(histogram):
     return launches
 
 
+def adding_team(kind, right_lanes):
+    """Lanes per short row, and entries of its table, in the numeric phase."""
+    if kind < 2:
+        return 8, 32
+    if kind == 2:
+        return min(max(right_lanes, 8), 16), 64
+    return 32, 256
+
+
+def _listed(rows, first, count):
+    return ROW_LIST(rows=None if rows is None else rows[first:], count=count)
+
+
 def short_row_bytes(entries, dtype):
     """The size of a short row's tables; as ShortRow::bytes in short_products.cuh."""
-    return entries * (dtype.itemsize + 14) + 16
+    return 2 * entries * (dtype.itemsize + 4)
 
 
 def long_row_slots(dtype):

@@ -31,7 +31,7 @@ COUPLINGS = Struct(
     "Couplings", "multigrid/strong_couplings.cuh",
     matrix=MATRIX_FIELD, scales="P", strongest="P", strength="d", is_signed="q",
 )  # fmt: skip
-FILTER = Struct("Filter", _FILE, matrix=MATRIX_FIELD, least="P", is_signed="q")
+FILTER = Struct("Filter", _FILE, matrix=MATRIX_FIELD, least="P", known="P", marks="P", is_signed="q")
 STRONG_GRAPH = Struct("StrongGraph", _FILE, indptr="P", columns="P", degrees="P")
 ADJOINT = Struct(
     "Adjoint", _FILE,
@@ -92,27 +92,28 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
     in the sense of `aggregate`. Each entry of P is a sum in double precision: the diagonal's term first, then
     those of strong couplings in column order. Columns ascend.
 
-    `strong` is the third result of `aggregate` for the same matrix, if there is one; it serves once.
+    `strong` is the third result of `aggregate` for the same matrix, if there is one; it serves once. The
+    third result is 1 for the couplings that F keeps, 0 for all other entries of A: see `prolongator_values`.
     """
-    index = csr.indices.dtype
+    index, marks = csr.indices.dtype, cupy.zeros(csr.nnz, np.uint8)
     if not csr.n:
         empty = cupy.zeros(1, index), cupy.empty(0, index), cupy.empty(0, csr.data.dtype)
-        return empty, empty
+        return empty, empty, marks
     if strong is None:
         words = _new_words(csr)
         _, least, *_ = _strong_graph(csr, strength, signed, words)
         indptr, columns = _measure(csr, _filter(csr, least, signed), numbers, True, count, words)
         sizes = words[:READ].tolist()  # stall: the size of P
         strong = Measured(least, indptr, columns, *sizes[MOST:], words)
-    filtered = _filter(csr, strong.least, signed)
+    filtered = _filter(csr, strong.least, signed, marks)
     if strong.most > TERMS_PER_LANE * _lanes(csr) or csr.longest_row > MOST_ENTRIES:
         P = _merged_terms(csr, filtered, numbers)
-        return P, _adjoint(P, count)
+        return P, _adjoint(P, count), marks
     P = strong.indptr, cupy.empty(strong.entries, index), cupy.empty(strong.entries, csr.data.dtype)
     if strong.longest > SHORT_COLUMN or strong.entries > MOST_PLACES:
         absent = dict.fromkeys(ADJOINT.fields, 0)
         _launch(csr, "fill_columns", (filtered, numbers, *P, ADJOINT(**absent), strong.words))
-        return P, _adjoint(P, count)
+        return P, _adjoint(P, count), marks
     slots, rows, indices = (cupy.empty(strong.entries, index) for _ in range(3))
     R = cupy.empty(count + 1, index), indices, cupy.empty(strong.entries, csr.data.dtype)
     adjoint = ADJOINT(
@@ -120,7 +121,28 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
         entries=strong.entries, lanes=lanes_for(strong.entries, count),
     )  # fmt: skip
     _launch(csr, "fill_columns", (filtered, numbers, *P, adjoint, strong.words))
-    return P, R
+    return P, R, marks
+
+
+def prolongator_values(csr, numbers, count, kept, indptr, indices):
+    """The values of P = (I - W F) T on its known pattern, for other values of A: F keeps the same couplings.
+
+    Raises
+    ------
+    ValueError
+        If the pattern is not that of P; where it is not noticed, other entries of it are 0.
+    """
+    if not csr.n:
+        return cupy.empty(0, csr.data.dtype)
+    filtered = FILTER(matrix=_matrix_field(csr), least=None, known=kept, marks=None, is_signed=False)
+    if csr.longest_row > TERMS_PER_LANE * _lanes(csr):
+        *_, data = _merged_terms(csr, filtered, numbers)
+        if data.size != indices.size:
+            raise ValueError("the prolongator's pattern is not that of its aggregates")
+        return data
+    data = cupy.empty(indices.size, csr.data.dtype)
+    _launch(csr, "fill_values", (filtered, numbers, indptr, indices, data))
+    return data
 
 
 def l1_weights(csr, factor, stored):
@@ -210,8 +232,8 @@ def _join(csr, couplings, graph, seed, words):
     return numbers
 
 
-def _filter(csr, least, signed):
-    return FILTER(matrix=_matrix_field(csr), least=least, is_signed=bool(signed))
+def _filter(csr, least, signed, marks=None):
+    return FILTER(matrix=_matrix_field(csr), least=least, known=None, marks=marks, is_signed=bool(signed))
 
 
 def _measure(csr, filtered, numbers, distinct, width, words):

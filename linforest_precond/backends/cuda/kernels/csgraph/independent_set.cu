@@ -34,6 +34,8 @@ struct Selection {
     i64 n;
     u64 seed;
     i64 k;
+    // Lanes per vertex for k = 2, a power of two.
+    i64 lanes;
 };
 
 __device__ void initialize(const Selection& s) {
@@ -124,6 +126,107 @@ extern "C" __global__ void __launch_bounds__(256, 5) select_distance_1(Selection
     const SelectionProblem problem = problem_of(s);
     const auto examine = [&](u32 item) { return decide(s, problem, item); };
     process_worklist(work, items, barrier, generation, examine);
+    write_members(s);
+}
+
+// The minimum of `word(u)` over the neighbours u of a vertex, by its lanes and for all of them; NO_PRIORITY where it is not
+// `wanted`, on which its lanes agree. Called by all lanes of a warp.
+template <typename Word>
+__device__ __forceinline__ u64 least_near(const Selection& s, u32 vertex, bool wanted, Word word) {
+    const int lanes = (int)s.lanes, lane = threadIdx.x & (lanes - 1);
+    u64 least = NO_PRIORITY;
+    if (wanted) {
+        const i64 begin = s.indptr[vertex];
+        const int length = (int)(s.indptr[vertex + 1] - begin);
+        for (int base = 0; base < length; base += LOADS * lanes) {
+            int neighbours[LOADS];
+            u64 words[LOADS];
+#pragma unroll
+            for (int i = 0; i < LOADS; ++i)
+                neighbours[i] = __ldg(s.indices + begin + min(base + i * lanes + lane, length - 1));
+#pragma unroll
+            for (int i = 0; i < LOADS; ++i) words[i] = word(neighbours[i]);
+#pragma unroll
+            for (int i = 0; i < LOADS; ++i) least = min(least, words[i]);
+        }
+    }
+    for (int half = lanes / 2; half > 0; half /= 2) least = min(least, __shfl_xor_sync(FULL_WARP, least, half));
+    return least;
+}
+
+// Sets the states and the minima of all vertices.
+__device__ void find_first_minima(const Selection& s, const SelectionProblem& problem) {
+    const auto state_of = [&](int v) { return (u8)(32 - __clz(s.degrees[v])); };
+    const auto priority = [&](int v) { return problem.priority(v, state_of(v)); };
+    const int lanes = (int)s.lanes;
+    const i64 threads = s.n * lanes;
+    for (i64 base = (i64)blockIdx.x * blockDim.x; base < threads; base += (i64)gridDim.x * blockDim.x) {
+        const i64 thread = base + threadIdx.x;
+        const u32 vertex = (u32)(thread >> (31 - __clz(lanes)));
+        const u64 least = least_near(s, vertex, thread < threads, priority);
+        if (thread >= threads || (thread & (lanes - 1))) continue;
+        s.states[vertex] = state_of((int)vertex);
+        s.minima[vertex] = min(least, priority((int)vertex));
+    }
+}
+
+// A new member excludes its neighbours, and is their minimum for good; by the lanes of the vertex.
+__device__ __forceinline__ void join_set(const Selection& s, const SelectionProblem& problem, u32 vertex) {
+    const int lanes = (int)s.lanes, lane = threadIdx.x & (lanes - 1);
+    const u64 word = problem.priority((int)vertex, MEMBER);
+    volatile u8* const states = s.states;
+    volatile u64* const minima = s.minima;
+    if (lane == 0) {
+        states[vertex] = MEMBER;
+        minima[vertex] = word;
+    }
+    const i64 end = s.indptr[vertex + 1];
+    for (i64 i = (i64)s.indptr[vertex] + lane; i < end; i += lanes) {
+        const u32 neighbour = (u32)__ldg(s.indices + i);
+        if (neighbour == vertex) continue;
+        states[neighbour] = EXCLUDED;
+        minima[neighbour] = word;
+    }
+}
+
+// Brings a vertex's minimum up to date, which changes only where its holder has been excluded or joins, and decides the
+// vertex: it joins if it is the minimum of all neighbours, and is excluded if one of them has a member as its minimum.
+// Returns whether the vertex stays in the worklist: until its minimum is final. Called by all lanes of a warp.
+__device__ __forceinline__ bool settle(const Selection& s, const SelectionProblem& problem, u32 item) {
+    // One lane reads for all of its vertex: others may write at the same time.
+    const auto agreed = [&](u64 word) { return __shfl_sync(FULL_WARP, word, 0, (int)s.lanes); };
+    const auto is_final = [](u64 word) { return word == NO_PRIORITY || is_member(word); };
+    const auto priority = [&](int v) { return problem.priority(v, problem.fetch(v)); };
+    const bool exists = item != NO_ITEM, is_first_lane = (threadIdx.x & ((u32)s.lanes - 1)) == 0;
+    const u8 state = (u8)agreed(exists ? problem.fetch((int)item) : (u8)EXCLUDED);
+    const u64 own = problem.priority((int)item, state);
+
+    const u64 known = agreed(exists ? __ldcg(s.minima + item) : NO_PRIORITY);
+    const int holder = (int)(u32)known;
+    const u8 holding = (u8)agreed(is_final(known) ? (u8)MEMBER : problem.fetch(holder));
+    const bool lost = !is_final(known) && holding == EXCLUDED;
+    u64 near = min(own, least_near(s, item, lost, priority));
+    if (!lost) near = !is_final(known) && holding == MEMBER ? problem.priority(holder, MEMBER) : known;
+    if (is_first_lane && near != known) *(volatile u64*)(s.minima + item) = near;
+
+    const bool undecided = state != EXCLUDED && state != MEMBER, searches = undecided && !is_member(near);
+    const u64 least = min(near, least_near(s, item, searches, [&](int v) { return __ldcg(s.minima + v); }));
+    const bool joins = searches && least == own;
+    if (joins) join_set(s, problem, item);
+    else if (is_first_lane && undecided && is_member(least)) *(volatile u8*)(s.states + item) = EXCLUDED;
+    return !joins && !is_final(near);
+}
+
+// The set for k = 2 without very long rows, in one cooperative launch: as `select_distance_k`, by work that is linear in
+// the entries, with a worklist and one barrier per round. Minima that are read while they change do no harm: all that
+// precede the vertex of one have been excluded for good.
+extern "C" __global__ void __launch_bounds__(256, 4) select_distance_2(Selection s, Worklist work, u32* barrier) {
+    u32 generation = 0;
+    const SelectionProblem problem = problem_of(s);
+    find_first_minima(s, problem);
+    grid_barrier(barrier, generation);
+    const auto examine = [&](u32 item) { return settle(s, problem, item); };
+    process_worklist(work, s.n, barrier, generation, examine, (u32)s.lanes);
     write_members(s);
 }
 

@@ -10,9 +10,10 @@
 #define FEW_TERMS 512
 #define MANY_TERMS 4096
 #define MOST_TERMS 8192
-// Entries of a row at most, of three classes of short rows with at most MANY_TERMS terms, and of one whose entries fit
-// into a block's table.
+// Entries of a row at most, of four classes of short rows with at most MANY_TERMS terms, and of one whose entries fit
+// into a block's table. Those of the first two fit into a thread's list.
 #define FEWEST_ENTRIES 16
+#define LISTED_ENTRIES 24
 #define FEWER_ENTRIES 64
 #define FEW_ENTRIES 256
 #define MOST_ENTRIES (sizeof(VALUE) > 8 ? 512 : 1024)
@@ -23,9 +24,11 @@ __device__ __forceinline__ int class_of_terms(i64 terms) {
            (terms > MOST_TERMS);
 }
 __device__ __forceinline__ int class_of_entries(i64 entries, bool many_terms) {
-    if (many_terms || entries > FEW_ENTRIES) return 3 + (entries > MOST_ENTRIES);
-    return (entries > FEWEST_ENTRIES) + (entries > FEWER_ENTRIES);
+    if (many_terms || entries > FEW_ENTRIES) return 4 + (entries > MOST_ENTRIES);
+    return (entries > FEWEST_ENTRIES) + (entries > LISTED_ENTRIES) + (entries > FEWER_ENTRIES);
 }
+// The class by terms of a row whose columns have been counted already.
+#define COUNTED 255
 
 // The two matrices; the columns of each row of the right one are distinct.
 struct Factors {
@@ -36,6 +39,41 @@ struct Factors {
     const INDEX* __restrict__ right_indices;
     const VALUE* __restrict__ right_data;
 };
+
+// Entries of a right row that a thread loads before it takes any: loads overlap, and those of one sector hit L1.
+#define RIGHT_AT_ONCE 4
+
+// Calls take(column) for the entries of a right row, by one thread.
+template <typename Take>
+__device__ __forceinline__ void each_column(const Factors& factors, INDEX begin, int length, Take take) {
+    for (int first = 0; first < length; first += RIGHT_AT_ONCE) {
+        u32 columns[RIGHT_AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < RIGHT_AT_ONCE; ++i)
+            if (first + i < length) columns[i] = (u32)factors.right_indices[begin + first + i];
+#pragma unroll
+        for (int i = 0; i < RIGHT_AT_ONCE; ++i)
+            if (first + i < length) take(columns[i]);
+    }
+}
+
+// The same with take(column, value).
+template <typename Take>
+__device__ __forceinline__ void each_right_entry(const Factors& factors, INDEX begin, int length, Take take) {
+    for (int first = 0; first < length; first += RIGHT_AT_ONCE) {
+        u32 columns[RIGHT_AT_ONCE];
+        VALUE values[RIGHT_AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < RIGHT_AT_ONCE; ++i) {
+            if (first + i >= length) continue;
+            columns[i] = (u32)factors.right_indices[begin + first + i];
+            values[i] = factors.right_data[begin + first + i];
+        }
+#pragma unroll
+        for (int i = 0; i < RIGHT_AT_ONCE; ++i)
+            if (first + i < length) take(columns[i], values[i]);
+    }
+}
 
 // The rows of a launch; `rows` is null where it takes all.
 struct RowList {

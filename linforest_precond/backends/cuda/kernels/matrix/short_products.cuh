@@ -19,6 +19,11 @@ struct Group {
         return value;
     }
 
+    // The lanes of the group for which `flag` holds, the first one in the lowest bit; called by all lanes of the warp.
+    __device__ __forceinline__ u32 vote(bool flag) const {
+        return __ballot_sync(FULL_WARP, flag) >> first_lane & 0xffffffffu >> (32 - lanes);
+    }
+
     // Calls visit(row) for all rows of the list, -1 for the last groups of a warp that find none.
     template <typename Visit>
     __device__ __forceinline__ void for_each_row(const RowList& list, Visit visit) const {
@@ -54,62 +59,72 @@ __device__ __forceinline__ int columns_of_row(const Factors& factors, i64 row, c
     const i64 end = row < 0 ? 0 : factors.left_indptr[row + 1];
     for (i64 slot = row < 0 ? 0 : (i64)factors.left_indptr[row] + group.lane; slot < end; slot += group.lanes) {
         const INDEX middle = factors.left_indices[slot];
-        const i64 stop = factors.right_indptr[middle + 1];
-        for (i64 place = factors.right_indptr[middle]; place < stop; ++place) {
+        const INDEX begin = factors.right_indptr[middle];
+        each_column(factors, begin, (int)(factors.right_indptr[middle + 1] - begin), [&](u32 column) {
             bool is_new;
-            find_or_insert(keys, slots, (u32)factors.right_indices[place], is_new);
+            find_or_insert(keys, slots, column, is_new);
             columns += is_new;
-        }
+        });
     }
     __syncwarp();
     return group.sum(columns);
 }
 
-// The entries of a row in shared memory, in the order in which their columns are met, and a hash table that gives the
-// place of each column. `capacity` is a power of two, from 16 to 256.
+// The entries of a row in shared memory: a hash table of twice as many slots, with a sum each. `capacity` is a power of
+// two from 32 on.
 struct ShortRow {
     VALUE* values;
-    u32 *columns, *keys, *count;
-    u8* places;
-    int capacity;
+    u32* keys;
+    int slots;
 
-    static __device__ __forceinline__ int bytes(int capacity) { return capacity * ((int)sizeof(VALUE) + 14) + 16; }
+    static __device__ __forceinline__ int bytes(int capacity) { return 2 * capacity * ((int)sizeof(VALUE) + 4); }
 
-    __device__ __forceinline__ ShortRow(char* memory, int capacity) : capacity(capacity) {
+    __device__ __forceinline__ ShortRow(char* memory, int capacity) : slots(2 * capacity) {
         values = (VALUE*)memory;
-        columns = (u32*)(values + capacity);
-        keys = columns + capacity;
-        count = keys + 2 * capacity;
-        places = (u8*)(count + 4);
+        keys = (u32*)(values + slots);
     }
     __device__ __forceinline__ void clear(const Group& group) const {
-        clear_keys(columns, capacity, group.lane, group.lanes);
-        clear_keys(keys, 2 * capacity, group.lane, group.lanes);
-        if (group.lane == 0) *count = 0;
+        clear_keys(keys, slots, group.lane, group.lanes);
         __syncwarp();
     }
     // Lanes that add at the same time have different columns.
     __device__ __forceinline__ void add(u32 column, VALUE term) const {
         bool is_new;
-        const int slot = find_or_insert(keys, 2 * capacity, column, is_new);
-        if (is_new) {
-            const u32 place = atomicAdd(count, 1u);
-            places[slot] = (u8)place;
-            columns[place] = column;
-            values[place] = term;
-        } else {
-            VALUE& sum = values[places[slot]];
-            sum = plus(sum, term);
-        }
+        VALUE& sum = values[find_or_insert(keys, slots, column, is_new)];
+        sum = is_new ? term : plus(sum, term);
     }
-    // Sorts by rank: the place of an entry is the number of lower columns. Free places count as high ones.
-    __device__ __forceinline__ void write(const Product& product, i64 begin, const Group& group) const {
-        const int entries = (int)*count;
+    // Moves the entries to the first slots, and returns how many there are. EMPTY keys follow them.
+    __device__ __forceinline__ int compact(const Group& group) const {
+        int entries = 0;
+        for (int base = 0; base < slots; base += group.lanes) {
+            const u32 key = keys[base + group.lane];
+            const bool used = key != EMPTY;
+            const u32 found = group.vote(used);
+            const int place = entries + __popc(found & ((1u << group.lane) - 1));
+            VALUE value;
+            if (used) value = values[base + group.lane];
+            __syncwarp();
+            if (used) {
+                keys[place] = key;
+                values[place] = value;
+            }
+            entries += __popc(found);
+        }
+        __syncwarp();
+        if (group.lane < 4) keys[entries + group.lane] = EMPTY;
+        __syncwarp();
+        return entries;
+    }
+    // Sorts by rank: the place of an entry is the number of lower columns. Called by all lanes of a warp; nothing has been
+    // added where there is no row.
+    __device__ __forceinline__ void write(const Product& product, i64 row, const Group& group) const {
+        const int entries = compact(group);
+        const i64 begin = row < 0 ? 0 : (i64)product.indptr[row];
         for (int i = group.lane; i < entries; i += group.lanes) {
-            const u32 column = columns[i];
+            const u32 column = keys[i];
             int lower = 0;
             for (int j = 0; j < entries; j += 4) {
-                const uint4 others = *(const uint4*)(columns + j);
+                const uint4 others = *(const uint4*)(keys + j);
                 lower += (others.x < column) + (others.y < column) + (others.z < column) + (others.w < column);
             }
             product.indices[begin + lower] = (INDEX)column;

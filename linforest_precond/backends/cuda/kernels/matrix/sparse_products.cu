@@ -1,6 +1,7 @@
 #include "runtime/common.cuh"
 #include "runtime/bitonic_sort.cuh"
 #include "matrix/product_rows.cuh"
+#include "matrix/listed_products.cuh"
 #include "matrix/short_products.cuh"
 #include "matrix/long_products.cuh"
 
@@ -36,7 +37,45 @@ extern "C" __global__ void measure_rows(Factors factors, i64 rows, int lanes, u8
     own.add_to(tally);
 }
 
-// Lists all rows by class. The order within a class is arbitrary.
+// The same by a thread per row, which counts the columns of row i at place i + 1 where they fit into its list: such a row
+// is COUNTED, and has a class by entries. The tallies are by terms and by entries.
+extern "C" __global__ void __launch_bounds__(LISTING_THREADS)
+    count_listed_rows(Factors factors, i64 rows, INDEX* __restrict__ counts, u8* __restrict__ term_classes,
+                      u8* __restrict__ classes, Tally* tallies) {
+    __shared__ u32 staged[LISTED_ENTRIES * LISTING_THREADS];
+    __shared__ BlockTally by_terms, by_entries;
+    by_terms.clear();
+    by_entries.clear();
+    u64 entries = 0, longer = 0, listed = 0;
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
+        ListedColumns<LISTED_ENTRIES> columns(staged);
+        i64 terms;
+        const bool fits = list_columns(factors, row, columns, terms);
+        term_classes[row] = (u8)(fits ? COUNTED : class_of_terms(terms));
+        if (!fits) {
+            by_terms.add_row(class_of_terms(terms), 0);
+            continue;
+        }
+        const int kind = class_of_entries(columns.count, false);
+        counts[row + 1] = (INDEX)columns.count;
+        classes[row] = (u8)kind;
+        entries += columns.count;
+        longer += kind;
+        ++listed;
+    }
+    entries = warp_sum(entries);
+    longer = warp_sum(longer);
+    listed = warp_sum(listed);
+    if (threadIdx.x % 32 == 0) {
+        atomicAdd(by_entries.rows, (u32)(listed - longer));
+        atomicAdd(by_entries.rows + 1, (u32)longer);
+        atomicAdd(&by_entries.entries, entries);
+    }
+    by_terms.add_to(tallies);
+    by_entries.add_to(tallies + 1);
+}
+
+// Lists all rows by class, those that are COUNTED apart. The order within a class is arbitrary.
 extern "C" __global__ void list_rows(const u8* __restrict__ classes, i64 rows, Tally* tally, INDEX* __restrict__ list) {
     __shared__ u32 counts[CLASSES];
     __shared__ u64 places[CLASSES];
@@ -45,7 +84,7 @@ extern "C" __global__ void list_rows(const u8* __restrict__ classes, i64 rows, T
         const i64 row = first + t;
         if (t < CLASSES) counts[t] = 0;
         __syncthreads();
-        const int kind = row < rows ? classes[row] : -1;
+        const int kind = row < rows && classes[row] != COUNTED ? classes[row] : -1;
         const u32 place = kind < 0 ? 0 : atomicAdd(counts + kind, 1u);
         __syncthreads();
         if (t < CLASSES) {
@@ -59,15 +98,17 @@ extern "C" __global__ void list_rows(const u8* __restrict__ classes, i64 rows, T
 
 extern __shared__ __align__(16) char memory[];
 
-// The symbolic phase of short rows: counts the columns of row i at place i + 1.
-extern "C" __global__ void count_short_rows(Factors factors, RowList list, int lanes, int slots,
-                                            INDEX* __restrict__ counts, u8* __restrict__ classes, Tally* tally) {
+// The symbolic phase of short rows, by WIDTH lanes per row with a hash table of SLOTS columns: counts the columns of row i at
+// place i + 1.
+template <int WIDTH, int SLOTS>
+__device__ __forceinline__ void count_short(const Factors& factors, const RowList& list, INDEX* __restrict__ counts,
+                                            u8* __restrict__ classes, Tally* tally) {
     __shared__ BlockTally own;
     own.clear();
-    const Group group(lanes);
-    u32* const keys = (u32*)memory + group.number * slots;
+    const Group group(WIDTH);
+    u32* const keys = (u32*)memory + group.number * SLOTS;
     group.for_each_row(list, [&](i64 row) {
-        const int columns = columns_of_row(factors, row, group, keys, slots);
+        const int columns = columns_of_row(factors, row, group, keys, SLOTS);
         if (row < 0 || group.lane) return;
         const int kind = class_of_entries(columns, false);
         counts[row + 1] = (INDEX)columns;
@@ -75,6 +116,22 @@ extern "C" __global__ void count_short_rows(Factors factors, RowList list, int l
         own.add_row(kind, columns);
     });
     own.add_to(tally);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_short_rows_32(Factors factors, RowList list, INDEX* __restrict__ counts, u8* __restrict__ classes,
+                        Tally* tally) {
+    count_short<4, 32>(factors, list, counts, classes, tally);
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_short_rows_128(Factors factors, RowList list, INDEX* __restrict__ counts, u8* __restrict__ classes,
+                         Tally* tally) {
+    count_short<8, 128>(factors, list, counts, classes, tally);
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_short_rows_512(Factors factors, RowList list, INDEX* __restrict__ counts, u8* __restrict__ classes,
+                         Tally* tally) {
+    count_short<16, 512>(factors, list, counts, classes, tally);
 }
 
 // The same for long rows: `columns` keeps the columns of a row.
@@ -110,16 +167,59 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     count_rows(factors, list, dense.bitmap(), true, counts, classes, tally);
 }
 
-// The numeric phase of short rows of at most `capacity` entries.
-extern "C" __global__ void __launch_bounds__(THREADS, sizeof(VALUE) > 8 ? 3 : 5)
-    add_short_rows(Factors factors, RowList list, int lanes, int capacity, Product product) {
-    const Group group(lanes);
-    const ShortRow sums(memory + group.number * ShortRow::bytes(capacity), capacity);
+// The numeric phase of rows whose entries fit into a thread's list of CAPACITY.
+template <int CAPACITY>
+__device__ __forceinline__ void add_listed(const Factors& factors, const RowList& list, const Product& product) {
+    __shared__ VALUE values[CAPACITY * LISTING_THREADS];
+    __shared__ u32 columns[CAPACITY * LISTING_THREADS];
+    for (i64 first = (i64)blockIdx.x * blockDim.x; first < list.count; first += (i64)gridDim.x * blockDim.x) {
+        const i64 row = first + threadIdx.x < list.count ? list.row(first + threadIdx.x) : -1;
+        ListedColumns<CAPACITY> own(columns);
+        if (row >= 0) {
+            list_terms(factors, row, own, values + threadIdx.x);
+            sort_listed(own, values + threadIdx.x);
+        }
+        write_listed(columns, values, own.count, row < 0 ? 0 : (i64)product.indptr[row], product);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(LISTING_THREADS)
+    add_listed_rows_16(Factors factors, RowList list, Product product) {
+    add_listed<FEWEST_ENTRIES>(factors, list, product);
+}
+extern "C" __global__ void __launch_bounds__(LISTING_THREADS)
+    add_listed_rows_24(Factors factors, RowList list, Product product) {
+    add_listed<LISTED_ENTRIES>(factors, list, product);
+}
+
+// The numeric phase of short rows of at most CAPACITY entries, by WIDTH lanes per row.
+template <int WIDTH, int CAPACITY>
+__device__ __forceinline__ void add_short(const Factors& factors, const RowList& list, const Product& product) {
+    const Group group(WIDTH);
+    const ShortRow sums(memory + group.number * ShortRow::bytes(CAPACITY), CAPACITY);
     group.for_each_row(list, [&](i64 row) {
         sums.clear(group);
         add_terms(factors, row, group, sums);
-        if (row >= 0) sums.write(product, product.indptr[row], group);
+        sums.write(product, row, group);
     });
+}
+
+#define SHORT_BLOCKS (sizeof(VALUE) > 8 ? 3 : 4)
+extern "C" __global__ void __launch_bounds__(THREADS, SHORT_BLOCKS)
+    add_short_rows_8_32(Factors factors, RowList list, Product product) {
+    add_short<8, 32>(factors, list, product);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, SHORT_BLOCKS)
+    add_short_rows_8_64(Factors factors, RowList list, Product product) {
+    add_short<8, 64>(factors, list, product);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, SHORT_BLOCKS)
+    add_short_rows_16_64(Factors factors, RowList list, Product product) {
+    add_short<16, 64>(factors, list, product);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, SHORT_BLOCKS)
+    add_short_rows_32_256(Factors factors, RowList list, Product product) {
+    add_short<32, 256>(factors, list, product);
 }
 
 // The numeric phase of long rows of at most MOST_ENTRIES entries, in hash tables of twice as many slots.

@@ -33,6 +33,20 @@ extern "C" __global__ void scatter_entries(const INDEX* __restrict__ indptr, con
         }
 }
 
+// The values of the transpose on its known pattern: entry (column, row) is found in `row`. `lanes` per column. An entry
+// that is not stored there is 0.
+extern "C" __global__ void gather_transpose(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                            const VALUE* __restrict__ data, const INDEX* __restrict__ begins,
+                                            const INDEX* __restrict__ rows, i64 columns, int lanes,
+                                            VALUE* __restrict__ out_data) {
+    const i64 groups = (i64)gridDim.x * blockDim.x / lanes;
+    for (i64 column = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / lanes; column < columns; column += groups)
+        for (i64 i = begins[column] + threadIdx.x % lanes; i < begins[column + 1]; i += lanes) {
+            const i64 slot = find_column(indices, indptr[rows[i]], indptr[rows[i] + 1], (INDEX)column);
+            out_data[i] = slot < 0 ? VALUE{} : data[slot];
+        }
+}
+
 // Sorts the entries of each column by rank, which is the number of lower slots: rows ascend, and duplicates keep their
 // order. `lanes` per column; `data` may be null.
 extern "C" __global__ void sort_columns(const INDEX* __restrict__ begins, i64 columns, int lanes,

@@ -94,3 +94,36 @@ __device__ __forceinline__ void each_slot(const INDEX* __restrict__ indptr, i64 
     for (i64 base = indptr[row]; base < end; base += TEAM) take(base + team.lane, base + team.lane < end);
 #endif
 }
+
+// Entries of a row that a lane loads at a time, for memory-level parallelism: several where it takes the whole row.
+#define ENTRIES_AT_ONCE (TEAM == 1 ? 4 : 1)
+
+// Calls take(slot, valid, column, value, gathered) for the entries of a row, TEAM at a time, by all lanes of the team.
+// `gather(column)` loads what belongs to a column, before any entry of the batch is taken; columns are clamped.
+template <typename Gather, typename Take>
+__device__ __forceinline__ void each_entry(const Matrix& A, i64 row, const Team& team, Gather gather, Take take) {
+    const i64 end = A.indptr[row + 1];
+    for (i64 base = A.indptr[row]; base < end; base += ENTRIES_AT_ONCE * TEAM) {
+        i64 columns[ENTRIES_AT_ONCE];
+        VALUE values[ENTRIES_AT_ONCE];
+        decltype(gather((i64)0)) gathered[ENTRIES_AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < ENTRIES_AT_ONCE; ++i) {
+            const i64 slot = min(base + i * TEAM + team.lane, end - 1);
+            columns[i] = clamped(A.indices[slot], A.n);
+            values[i] = A.data[slot];
+        }
+#pragma unroll
+        for (int i = 0; i < ENTRIES_AT_ONCE; ++i) gathered[i] = gather(columns[i]);
+#pragma unroll
+        for (int i = 0; i < ENTRIES_AT_ONCE; ++i) {
+            const i64 slot = base + i * TEAM + team.lane;
+            if (ENTRIES_AT_ONCE == 1 || slot < end) take(slot, slot < end, columns[i], values[i], gathered[i]);
+        }
+    }
+}
+
+// For entries alone.
+struct NothingGathered {
+    __device__ __forceinline__ char operator()(i64) const { return 0; }
+};

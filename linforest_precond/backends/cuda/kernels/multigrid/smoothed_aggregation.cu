@@ -19,11 +19,16 @@
 #define DOUBLE_TINY 2.2250738585072014e-308
 
 // The couplings that the prolongator smoother keeps: those of at least `least` of each row, which is infinite for a row
-// without strong couplings.
+// without strong couplings; where `least` is null, those that are `known`. (Arrays of the entries are null, too, where
+// there are none.) `marks` takes 1 for the couplings that are kept, where it is not null.
 struct Filter {
     Matrix matrix;
     const double* __restrict__ least;
+    const u8* __restrict__ known;
+    u8* __restrict__ marks;
     i64 is_signed;
+
+    __device__ __forceinline__ double least_of(i64 row) const { return least ? least[row] : 0.0; }
 };
 
 // A pattern whose diagonal entries are no edges.
@@ -146,9 +151,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Whether an entry is kept by the filter; `sign` and `least` are the row's.
-__device__ __forceinline__ bool is_kept(const Filter& filter, i64 row, double sign, double least, i64 slot) {
-    const double found = row_coupling(filter.matrix, filter.is_signed, row, sign, slot);
+// Whether an entry beside the diagonal is kept by the filter; `sign` and `least` are the row's.
+__device__ __forceinline__ bool is_kept(const Filter& filter, i64 slot, VALUE value, double sign, double least) {
+    if (!filter.least) return filter.known[slot];
+    const double found = size_of_coupling(filter.is_signed, sign, value);
     return found > 0 && found >= least;
 }
 
@@ -160,22 +166,25 @@ struct FilteredRow {
 // A row of F: weak couplings are added to the diagonal, unless that would leave at most LEAST_SHARE of it.
 __device__ __forceinline__ FilteredRow filtered_row(const Filter& filter, i64 row, const Team& team) {
     const Matrix& A = filter.matrix;
-    const double least = filter.least[row];
+    const double least = filter.least_of(row);
     if (least == DOUBLE_INFINITY) return {};
     const VALUE diagonal = A.diagonal[row];
     const double own = wide_magnitude(diagonal), own_real = wide_real(diagonal),
                  own_imaginary = wide_imaginary(diagonal);
     double real = own_real, imaginary = own_imaginary, total = 0;
-    each_slot(A.indptr, row, team, [&](i64 slot, bool valid) {
-        const bool kept = valid && is_kept(filter, row, own_real, least, slot);
-        const bool weak = valid && !kept && A.indices[slot] != row;
-        const VALUE value = kept || weak ? A.data[slot] : VALUE{};
-        const u32 weak_lanes = team.vote(weak);
-        total = team.add_in_order(total, wide_magnitude(value), team.vote(kept));
+    u32 any_kept = 0;
+    each_entry(A, row, team, NothingGathered(), [&](i64 slot, bool valid, i64 column, VALUE value, char) {
+        const bool beside = valid && column != row, kept = beside && is_kept(filter, slot, value, own_real, least);
+        const bool weak = beside && !kept;
+        const u32 weak_lanes = team.vote(weak), kept_lanes = team.vote(kept);
+        if (kept && filter.marks) filter.marks[slot] = 1;
+        any_kept |= kept_lanes;
+        total = team.add_in_order(total, wide_magnitude(value), kept_lanes);
         if (!weak_lanes) return;
         real = team.add_in_order(real, wide_real(value), weak_lanes);
         if (IS_COMPLEX) imaginary = team.add_in_order(imaginary, wide_imaginary(value), weak_lanes);
     });
+    if (!any_kept) return {};
     double share = (real / own) * (own_real / own);
     if (IS_COMPLEX) share += (imaginary / own) * (own_imaginary / own);
     if (!(share > LEAST_SHARE)) {
@@ -193,13 +202,13 @@ template <typename Take>
 __device__ __forceinline__ int each_term(const Filter& filter, const INDEX* __restrict__ numbers, i64 row,
                                          const Team& team, Take take) {
     const Matrix& A = filter.matrix;
-    const double least = filter.least[row], sign = wide_real(A.diagonal[row]);
+    const double least = filter.least_of(row), sign = wide_real(A.diagonal[row]);
     int count = numbers[row] >= 0;
     if (count && team.lane == 0) take(0, (i64)-1, (int)numbers[row]);
     if (least == DOUBLE_INFINITY) return count;
-    each_slot(A.indptr, row, team, [&](i64 slot, bool valid) {
-        const bool kept = valid && is_kept(filter, row, sign, least, slot);
-        const int number = kept ? (int)numbers[clamped(A.indices[slot], A.n)] : -1;
+    const auto number_at = [&](i64 column) { return (int)numbers[column]; };
+    each_entry(A, row, team, number_at, [&](i64 slot, bool valid, i64 column, VALUE value, int number) {
+        if (!valid || column == row || !is_kept(filter, slot, value, sign, least)) number = -1;
         const u32 found = team.vote(number >= 0);
         if (number >= 0) take(count + __popc(found & ((1u << team.lane) - 1)), slot, number);
         count += __popc(found);
@@ -385,6 +394,42 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (!adjoint.indptr) return;
     grid_barrier(barrier, generation);
     sort_columns(adjoint, data, A.n);
+}
+
+// The values of the prolongator on its known pattern. No row of the matrix has more than MOST_TERMS entries: the
+// aggregates of kept couplings are staged, -1 for others, and each lane adds up the terms of a column, in order.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    fill_values(Filter filter, const INDEX* __restrict__ numbers, const INDEX* __restrict__ indptr,
+                const INDEX* __restrict__ indices, VALUE* __restrict__ data) {
+    __shared__ int staged[TEAMS][PADDED_TERMS];
+    const Team team;
+    int* const keys = staged[threadIdx.x / TEAM];
+    const Matrix& A = filter.matrix;
+    EACH_ROW(row, A.n) {
+        const i64 begin = A.indptr[row];
+        const int length = (int)(A.indptr[row + 1] - begin);
+        const FilteredRow filtered = filtered_row(filter, row, team);
+        for (int i = team.lane; i < length; i += TEAM)
+            keys[i] = filter.known[begin + i] ? (int)numbers[clamped(A.indices[begin + i], A.n)] : -1;
+        team.sync();
+        const int own = (int)numbers[row];
+        for (i64 place = indptr[row] + team.lane; place < indptr[row + 1]; place += TEAM) {
+            const int key = (int)indices[place];
+            double real = 0, imaginary = 0;
+            if (key == own) {
+                real = 1.0 - filtered.weight * filtered.real;
+                imaginary = 0.0 - filtered.weight * filtered.imaginary;
+            }
+            for (int i = 0; i < length; ++i) {
+                if (keys[i] != key) continue;
+                const VALUE value = A.data[begin + i];
+                real -= filtered.weight * wide_real(value);
+                if (IS_COMPLEX) imaginary -= filtered.weight * wide_imaginary(value);
+            }
+            set_parts(data[place], real, imaginary);
+        }
+        team.sync();
+    }
 }
 
 // The terms of all rows as triplets, in order, for matrices with rows of more than MOST_TERMS terms. `begins` says where

@@ -28,12 +28,11 @@ __device__ __forceinline__ double scale_of(const Couplings& c, i64 row, double o
 
 __device__ void scale_rows(const Couplings& c) {
     const Team team;
-    const Matrix& A = c.matrix;
-    EACH_ROW(row, A.n) {
+    EACH_ROW(row, c.matrix.n) {
         double others = 0;
-        each_slot(A.indptr, row, team, [&](i64 slot, bool valid) {
-            const bool wanted = valid && A.indices[slot] != row;
-            others = team.add_in_order(others, wanted ? wide_magnitude(A.data[slot]) : 0.0, team.vote(wanted));
+        each_entry(c.matrix, row, team, NothingGathered(), [&](i64, bool valid, i64 column, VALUE value, char) {
+            const bool wanted = valid && column != row;
+            others = team.add_in_order(others, wanted ? wide_magnitude(value) : 0.0, team.vote(wanted));
         });
         if (team.lane == 0) c.scales[row] = scale_of(c, row, others);
     }
@@ -43,32 +42,31 @@ __device__ __forceinline__ bool is_opposite(double real, double sign) {
     return sign > 0 ? real < 0 : sign < 0 && real > 0;
 }
 
-// The strength of a coupling; by two divisions, because a square may overflow. After a grid barrier, scales and strongest
-// couplings may be read through L1.
-__device__ __forceinline__ double coupling_at(const Couplings& c, i64 row, double scale, i64 slot) {
-    const i64 column = clamped(c.matrix.indices[slot], c.matrix.n);
-    if (column == row || scale == 0) return 0;
-    const VALUE value = c.matrix.data[slot];
-    const double other = c.scales[column];
-    if (other == 0 || (c.is_signed && !is_opposite(wide_real(value), scale))) return 0;
+// The strength of a coupling of rows with these scales; by two divisions, because a square may overflow.
+__device__ __forceinline__ double strength_of(const Couplings& c, VALUE value, double scale, double other) {
+    if (scale == 0 || other == 0 || (c.is_signed && !is_opposite(wide_real(value), scale))) return 0;
     const double size = wide_magnitude(value), found = (size / fabs(scale)) * (size / fabs(other));
     return found > 0 ? found : 0.0;
 }
 
-// The magnitude of an entry, 0 where it couples nothing: the measure of strength within a row. `sign` is the diagonal's.
-__device__ __forceinline__ double row_coupling(const Matrix& A, i64 is_signed, i64 row, double sign, i64 slot) {
-    if (A.indices[slot] == row) return 0;
-    const VALUE value = A.data[slot];
+// The magnitude of an entry beside the diagonal, 0 where it couples nothing: the measure of strength within a row. `sign`
+// is the diagonal's.
+__device__ __forceinline__ double size_of_coupling(i64 is_signed, double sign, VALUE value) {
     return is_signed && !is_opposite(wide_real(value), sign) ? 0.0 : wide_magnitude(value);
 }
+__device__ __forceinline__ double row_coupling(const Matrix& A, i64 is_signed, i64 row, double sign, i64 slot) {
+    return A.indices[slot] == row ? 0.0 : size_of_coupling(is_signed, sign, A.data[slot]);
+}
 
+// After a grid barrier, scales and strongest couplings may be read through L1.
 __device__ void find_strongest(const Couplings& c) {
     const Team team;
+    const auto scale_at = [&](i64 column) { return c.scales[column]; };
     EACH_ROW(row, c.matrix.n) {
         const double scale = c.scales[row];
         double best = 0;
-        each_slot(c.matrix.indptr, row, team, [&](i64 slot, bool valid) {
-            if (valid) best = fmax(best, coupling_at(c, row, scale, slot));
+        each_entry(c.matrix, row, team, scale_at, [&](i64, bool valid, i64 column, VALUE value, double other) {
+            if (valid && column != row) best = fmax(best, strength_of(c, value, scale, other));
         });
         best = team.largest(best);
         if (team.lane == 0) c.strongest[row] = best;
@@ -86,21 +84,21 @@ __device__ u64 copy_strong(const Couplings& c, int* __restrict__ columns, int* _
                            double* __restrict__ least) {
     const Team team;
     const double threshold = c.strength * c.strength;
+    const auto row_at = [&](i64 column) { return make_double2(c.scales[column], c.strongest[column]); };
     u64 balance = 0;
     EACH_ROW(row, c.matrix.n) {
         const double scale = c.scales[row], own_best = c.strongest[row];
         double largest = 0;
         int degree = 0;
-        each_slot(c.matrix.indptr, row, team, [&](i64 slot, bool valid) {
+        each_entry(c.matrix, row, team, row_at, [&](i64 slot, bool valid, i64 column, VALUE value, double2 other) {
             bool strong = false;
-            if (valid) {
-                const i64 column = clamped(c.matrix.indices[slot], c.matrix.n);
-                const double found = coupling_at(c, row, scale, slot);
-                strong = found > 0 && found >= threshold * fmax(own_best, c.strongest[column]);
-                largest = fmax(largest, row_coupling(c.matrix, c.is_signed, row, scale, slot));
-                columns[slot] = (int)(strong ? column : row);
+            if (valid && column != row) {
+                const double found = strength_of(c, value, scale, other.x);
+                strong = found > 0 && found >= threshold * fmax(own_best, other.y);
+                largest = fmax(largest, size_of_coupling(c.is_signed, scale, value));
                 if (strong) balance += balance_of(row, column);
             }
+            if (valid) columns[slot] = (int)(strong ? column : row);
             degree += __popc(team.vote(strong));
         });
         largest = team.largest(largest);
