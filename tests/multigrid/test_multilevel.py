@@ -385,6 +385,24 @@ class TestStalling:
         again = lf.load_preconditioner(tmp_path / "M")
         np.testing.assert_array_equal(*(backend.host(each @ backend.array(b)) for each in (M, again)))
 
+    def test_hubs_do_not_fill_the_coarse_matrix(self, backend):
+        """The graph Laplacian of a power law: smoothed prolongators would couple all neighbours of hubs."""
+        rng, n = np.random.default_rng(0), 4000
+        ends = rng.integers(0, n, 3 * n), (n * rng.random(3 * n) ** 4).astype(int)
+        links = sp.coo_array((np.ones(3 * n), ends), shape=(n, n)).tocsr()
+        W = sp.csr_array(links + links.T)
+        W.setdiag(0)
+        A = sp.csr_array(sp.diags_array(W.sum(axis=1) + 0.01) - W)
+        ml = lf.multilevel(backend.csr(A), max_coarse=100)
+        assert len(ml.levels) > 1 and ml.operator_complexity() < 4
+        assert set(backend.host(ml.levels[0].P.data).tolist()) == {1.0}
+        b = vectors(float, n)
+        x, info = ml.solve(backend.array(b), tol=1e-10, return_info=True)
+        assert info == 0 and np.linalg.norm(A @ backend.host(x) - b) <= 1.1e-10 * np.linalg.norm(b)
+        M, before = ml.aspreconditioner(), ml.levels[1].A
+        ml.update(backend.csr(A))
+        assert abs(before - ml.levels[1].A).max() == 0 and M.shape == A.shape
+
     def test_positive_couplings_only(self, backend):
         A = abs(small((20, 20)))
         for coarsening in ("smoothed_aggregation", "matching", "paths"):

@@ -19,6 +19,7 @@ from linforest_precond.precond.multigrid.multilevel_options import AUTO, Multile
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
 from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_pairwise
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
+from linforest_precond.precond.multigrid.prolongation import fills_up
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import stored_dtype
@@ -247,11 +248,17 @@ def pairwise(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[GridTrans
 
 
 def smoothed_aggregation(matrix: LevelMatrix, options: MultilevelOptions) -> Interpolation | None:
-    """The smoothed prolongator of aggregates around roots; None where too few unknowns are coupled."""
+    """The smoothed prolongator of aggregates around roots; None where too few unknowns are coupled.
+
+    It is not smoothed where the coarse matrix would fill up: next to hubs, all unknowns would be coupled.
+    """
     aggregates, strong = root_aggregates(matrix, options)
     if is_stalled(matrix.n, aggregates.count):
         return None
-    return Interpolation.smoothed_from(*aggregates.smoothed(matrix, strong))
+    transfer = Interpolation.smoothed_from(*aggregates.smoothed(matrix, strong))
+    if fills_up(matrix.csr, transfer.prolongator):
+        return Interpolation.of(aggregates.tentative(matrix.csr.data.dtype))
+    return transfer
 
 
 def root_aggregates(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[RootAggregates, Any]:

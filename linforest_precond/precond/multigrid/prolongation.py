@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.packing import packable
@@ -12,6 +14,11 @@ from linforest_precond.precond.record_schemas import columns_ascend
 from linforest_precond.precond.schema import Size, Table
 from linforest_precond.precond.schema_arrays import Indices, Numbers, Pointers
 from linforest_precond.records import CSR
+
+# A hub is a row with so many times as many entries as the mean.
+HUB_RATIO = 8
+# Terms of a Galerkin product for each entry of the matrix, bounded by the lengths of the rows.
+MOST_TERMS = 50
 
 SCHEMA = Table(
     {
@@ -119,6 +126,17 @@ def galerkin_product(
     """The CSR arrays of R A P."""
     A = RectangularCSR(csr.indptr, csr.indices, csr.data, csr.n)
     return plans.product("R A P", R, plans.product("A P", A, P)).arrays
+
+
+def fills_up(csr: CSR, P: RectangularCSR) -> bool:
+    """Whether the Galerkin product has many more terms than A has entries; only hubs can make it so."""
+    if csr.longest_row * csr.n <= HUB_RATIO * csr.nnz:
+        return False
+    xp, lengths = backend_of(P.data).xp, P.indptr[1:] - P.indptr[:-1]
+    begins = xp.zeros(csr.nnz + 1, np.int64)
+    xp.cumsum(lengths[csr.indices], out=begins[1:])
+    products = (begins[csr.indptr[1:]] - begins[csr.indptr[:-1]]).clip(0, P.width)
+    return bool((lengths * products).sum() > MOST_TERMS * csr.nnz)  # stall: decides which prolongator is used
 
 
 def product(left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import backend_of
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 from linforest_precond.precond.schema import Complaint, Fields, Flag, Names, Real, Size, Spec, Table
@@ -82,6 +83,14 @@ class RootAggregates:
         smooth = fine.backend.multigrid.smoothed_aggregation.smoothed_prolongator
         P, R, kept = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
         return replace(self, kept=kept), (RectangularCSR(*P, self.count), RectangularCSR(*R, fine.n))
+
+    def tentative(self, dtype: DType) -> RectangularCSR:
+        """The tentative prolongator: a one in each row that has an aggregate."""
+        xp, has_one = backend_of(self.numbers).xp, self.numbers >= 0
+        indptr = xp.zeros(self.numbers.size + 1, self.numbers.dtype)
+        xp.cumsum(has_one, out=indptr[1:])
+        indices = self.numbers[has_one]  # stall: how many there are
+        return RectangularCSR(indptr, indices, xp.ones(indices.size, dtype), self.count)
 
     def keeps_couplings_of(self, fine: LevelMatrix) -> bool:
         """Whether it is known which of a matrix's couplings count: not after an older file was loaded."""
