@@ -6,9 +6,16 @@ from cmath import isfinite
 
 import numpy as np
 
-from linforest_precond.backends.krylov_codes import RunningState, ScalarStep, StatusCode, VectorUpdate
+from linforest_precond.backends.krylov_codes import (
+    MinresNumber,
+    RunningState,
+    ScalarStep,
+    StatusCode,
+    VectorUpdate,
+)
 from linforest_precond.backends.returns import Report
 
+from .minres_scalars import MinresScalars
 from .updates import LANES, ROWS_AT_ONCE, kernels_for
 
 # Statuses are floats, as in the reports of the CUDA backend.
@@ -16,6 +23,7 @@ RUNNING, HALF, LIMIT = map(float, (RunningState.RUNNING, RunningState.HALF, Runn
 CONVERGED, DIVERGED = float(StatusCode.CONVERGED), float(StatusCode.DIVERGED)
 RHO, OMEGA = float(StatusCode.RHO), float(StatusCode.OMEGA)
 INDEFINITE, NONFINITE = float(StatusCode.INDEFINITE), float(StatusCode.NONFINITE)
+SINGULAR = float(StatusCode.SINGULAR)
 
 
 class KrylovSpace:
@@ -70,6 +78,7 @@ class KrylovSpace:
             for name, lanes in self.coefficients.items()
         }
         self.active = np.zeros(self.width, bool)
+        self.minres = MinresScalars(columns, self.width, self.eps)
 
         self.statuses, self.iterations = [CONVERGED] * columns, [0] * columns
         self.rho, self.alpha, self.omega = [0.0] * columns, [0.0] * columns, [0.0] * columns
@@ -148,13 +157,17 @@ class KrylovSpace:
         if self.running and not preconditioning.is_identity:
             preconditioning.into(self, source, target)
 
-    def record_error(self, half):
+    def records_errors(self):
+        """Whether x_true is known."""
+        return self.x_true is not None
+
+    def record_error(self, half, name="x"):
         """Add norm(x - x_true) to the last record; x includes the half step where `half`."""
         if self.x_true is None or not self.unmeasured:
             return
         error = self["error"]
         with np.errstate(all="ignore"):
-            np.subtract(self["x"], self.x_true, out=error, casting="same_kind")
+            np.subtract(self[name], self.x_true, out=error, casting="same_kind")
             if half:
                 error += np.array(self.alpha) * self["phat"]
         sums = self._sums((("error", "error"),), self.unmeasured)
@@ -162,9 +175,10 @@ class KrylovSpace:
             self.errors[-1][column] = root(sums[column][0])
         self.unmeasured = ()
 
-    def batch(self, iterate, capturable):
+    def batch(self, iterate, capturable, cycle=0):
         """Make one iteration."""
         iterate()
+        return 1
 
     def close(self):
         """After the last batch: there is no work space to give back."""
@@ -219,6 +233,23 @@ class KrylovSpace:
         sums = self._update_sums(("r", "r"), ("shadow", "r"))
         self._record_step(sums)
         self._take_scalar_step(ScalarStep.BICGSTAB_STEP, sums)
+
+    def _update_minres_begin(self):
+        v = (self.lanes[name] for name in ("z", "v", "r1", "w1", "w2"))
+        self.kernels["minres_begin"](*v, self.minres.lanes[MinresNumber.INVERSE_BETA], self.active)
+
+    def _update_minres_lanczos(self):
+        v = (self.lanes[name] for name in ("q", "r1", "r2"))
+        coefficients = (self.minres.lanes[number] for number in (MinresNumber.FROM_R1, MinresNumber.FROM_R2))
+        self.kernels["minres_lanczos"](*v, *coefficients, self.active)
+
+    def _update_minres_step(self):
+        v = (self.lanes[name] for name in ("x", "r", "r2", "z", "v", "w1", "w2"))
+        factors = self.minres.lanes[MinresNumber.FROM_W1 :]
+        self.kernels["minres_step"](*v, factors, self.active, self.partials, self.sums)
+        sums = self._update_sums(("r", "r"))
+        self._record_step(sums)
+        self._take_scalar_step(ScalarStep.MINRES_STEP, sums)
 
     def _add_half_steps(self):
         """Add alpha phat to the x of columns that converged at the half step."""
@@ -361,6 +392,22 @@ class KrylovSpace:
         self.rho[column], self.fresh[column] = rho, False
         status = self._set_coefficient("beta", column, beta)
         return self._within_limit(column) if status == RUNNING else status
+
+    def _scalar_minres_begin(self, column, rz, _):
+        if rz.real <= 0:
+            return INDEFINITE
+        self.minres.begin(column, rz.real)
+        return RUNNING
+
+    def _scalar_minres_alpha(self, column, vq, _):
+        return RUNNING if self.minres.take_alpha(column, vq.real) else NONFINITE
+
+    def _scalar_minres_beta(self, column, rz, _):
+        if rz.real < 0:
+            return INDEFINITE
+        return RUNNING if self.minres.rotate(column, rz.real) else SINGULAR
+
+    _scalar_minres_step = _scalar_cg_step
 
     def _within_limit(self, column):
         return RUNNING if self.iterations[column] < self.most_iterations else LIMIT
