@@ -35,11 +35,11 @@ class Arnoldi:
     def begin(self):
         """The first vector of a cycle, v = r / norm(r)."""
         space = self.space
-        if not space.running:
-            return
-        for column in space.running:
-            self.systems[column].begin(space.norm[column])
         scales = {column: 1 / space.norm[column] for column in space.running}
+        if not scales:
+            return
+        for column in scales:
+            self.systems[column].begin(space.norm[column])
         self._combine(self.V[0], "r", scales, dict.fromkeys(scales, ()), copy=space.lanes["v"])
 
     def extend(self):
