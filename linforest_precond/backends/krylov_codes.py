@@ -77,7 +77,9 @@ class VectorUpdate(StrEnum):
     BICGSTAB_HALF_STEP = "bicgstab_half_step"  # r -= alpha v: the vector s
     BICGSTAB_STEP = "bicgstab_step"  # x += alpha phat + omega shat, r -= omega t
     MINRES_BEGIN = "minres_begin"  # v = z / beta; the vectors before it are 0
-    MINRES_LANCZOS = "minres_lanczos"  # r2 = q - (beta / the previous beta) r1 - (alpha / beta) r2, r1 = old r2
+    MINRES_LANCZOS = (
+        "minres_lanczos"  # r2 = q - (beta / the previous beta) r1 - (alpha / beta) r2, r1 = old r2
+    )
     MINRES_STEP = "minres_step"  # x += phi w, r = sn^2 r - tau r2, and the next v
 
 
@@ -100,7 +102,8 @@ class NumberSlot(IntEnum):
     DIVERGENCE_NORM = 4  # norm(r) beyond which the system diverges
     POSITION = 5  # iterations of the present cycle, of methods that have cycles
     OUTCOME = 6  # the status that a HALF system gets when its cycle has been completed
-    PRODUCT2 = 7  # norm(w)^2 of an Arnoldi step before orthogonalization
+    CYCLE_NORM = 7  # norm(r) that the cycle began with
+    PRODUCT2 = 8  # norm(w)^2 of an Arnoldi step before orthogonalization
 
 
 class MinresNumber(IntEnum):

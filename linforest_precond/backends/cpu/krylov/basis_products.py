@@ -10,7 +10,8 @@ from ..runtime.jit import helper, kernel, serial_version
 from .updates import FEW_CHUNKS, ROWS_AT_ONCE, add_chunks, rows_of, sum_chunk
 
 
-# The inner products of the first `count` vectors of the basis with w, and norm(w)^2; a chunk of w stays in cache.
+# The inner products of the first `count` vectors of the basis with w, and norm(w)^2; a chunk of w stays in
+# cache.
 @kernel(parallel=True)
 def sum_basis(basis, count, w, partials, sums):
     chunks, columns = partials.shape[0], sums.shape[0]
@@ -22,8 +23,8 @@ def sum_basis(basis, count, w, partials, sums):
         add_chunks(i, partials, sums)
 
 
-# out = copy = scale source + the combination of the basis, in double precision; `source` is not read where its
-# scale is 0. Lanes that are not active do not change.
+# out = copy = scale source + the combination of the basis, in double precision; `source` is not read where
+# its scale is 0. Lanes that are not active do not change.
 @kernel(parallel=True)
 def combine(out, copy, scale, source, basis, first, end, coefficients, active, partials):
     for chunk in prange(partials.shape[0]):

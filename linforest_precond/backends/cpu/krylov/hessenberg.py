@@ -13,8 +13,8 @@ class Hessenberg:
         The inner products of the last pass of Gram-Schmidt.
     below
         The subdiagonal entry of the last column, the norm of the new basis vector.
-    norm
-        Of the residual.
+    norm, start
+        Of the residual, and of the one that the cycle began with.
     """
 
     def __init__(self, eps):
@@ -29,12 +29,16 @@ class Hessenberg:
     def clear(self):
         """There is no cycle."""
         self.triangle, self.rotations, self.right = [], [], [0.0]
-        self.last, self.below, self.norm, self.length = [], 0.0, 0.0, 0.0
+        self.last, self.below, self.norm, self.start, self.length = [], 0.0, 0.0, 0.0, 0.0
 
     def begin(self, norm):
         """A cycle begins with the norm of its residual."""
         self.clear()
-        self.right = [norm]
+        self.right, self.norm, self.start = [norm], norm, norm
+
+    def has_drifted(self, norm):
+        """Whether the true residual has not halved in a cycle that quartered the recursive one."""
+        return self.norm < 0.25 * self.start and norm > 0.5 * self.start
 
     def project(self, sums):
         """Take the first inner products, and the square of the norm; False where one is not finite."""

@@ -3,7 +3,7 @@
 import math
 from cmath import isfinite
 
-# The least cosine of the angle between t = A v and r; below it, omega is enlarged (maintaining the convergence:
+# The least cosine of the angle between g and r; below it, omega is enlarged (maintaining the convergence:
 # Sleijpen & van der Vorst 1995, doi:10.1007/BF02141261).
 LEAST_COSINE = 0.7
 

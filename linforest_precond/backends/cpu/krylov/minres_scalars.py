@@ -7,6 +7,9 @@ import numpy as np
 from linforest_precond.backends.krylov_codes import MinresNumber
 
 N = MinresNumber
+# The residual of a system without a solution counts as a least squares residual where norm(A r) is at most this
+# power of the machine epsilon times norm(A) norm(r). SciPy's minres stops where it is below rtol.
+LEAST_POWER = 0.6
 
 
 class MinresScalars:
@@ -19,7 +22,7 @@ class MinresScalars:
     """
 
     def __init__(self, columns, width, eps):
-        self.columns, self.eps = columns, eps
+        self.columns, self.least = columns, eps**LEAST_POWER
         self.lanes = np.zeros((len(MinresNumber), width))
 
     def _numbers(self, column):
@@ -49,15 +52,16 @@ class MinresScalars:
     def rotate(self, column, rz):
         """The next off-diagonal entry, from r2* M r2, and its rotation; False where A is singular.
 
-        A r vanishes to working precision there: the residual cannot be reduced.
+        A r is tiny there: the residual cannot be reduced.
         """
         numbers = self._numbers(column)
         old, alpha, sine, cosine = (numbers[n] for n in (N.BETA, N.ALPHA, N.SINE, N.COSINE))
         beta, dbar, phibar = math.sqrt(rz), numbers[N.DBAR], numbers[N.PHIBAR]
-        numbers[N.NORM2] += alpha * alpha + beta * beta + numbers[N.OLD_BETA] ** 2
+        above = old if numbers[N.OLD_BETA] else 0.0  # the first beta is no entry of the matrix
+        numbers[N.NORM2] += alpha * alpha + beta * beta + above * above
         gbar = sine * dbar - cosine * alpha
         gamma = math.hypot(gbar, beta)
-        if math.hypot(gbar, cosine * beta) <= self.eps * math.sqrt(numbers[N.NORM2]) or gamma == 0:
+        if math.hypot(gbar, cosine * beta) <= self.least * math.sqrt(numbers[N.NORM2]) or gamma == 0:
             return False
         numbers[N.FROM_W1] = numbers[N.EPSILON]
         numbers[N.FROM_W2] = cosine * dbar + sine * alpha

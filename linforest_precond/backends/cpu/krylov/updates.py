@@ -206,8 +206,8 @@ def minres_lanczos_chunk(chunk, q, r1, r2, from_r1, from_r2, active):
             r2[row, lane] = new if active[lane] else r2[row, lane]
 
 
-# The next direction w = (v - from_w1 w1 - from_w2 w2) from_v, x += phi w, r = kept r - tau r2 and norm(r)^2, and the
-# next v = z / beta. These coefficients are the rows of `factors`, in this order; z may alias r2.
+# The next direction w = (v - from_w1 w1 - from_w2 w2) from_v, x += phi w, r = kept r - tau r2 and norm(r)^2,
+# and the next v = z / beta. These coefficients are the rows of `factors`, in this order; z may alias r2.
 @kernel(parallel=True)
 def minres_step(x, r, r2, z, v, w1, w2, factors, active, partials, sums):
     chunks, columns = partials.shape[0], sums.shape[0]

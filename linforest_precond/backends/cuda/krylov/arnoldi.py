@@ -1,4 +1,4 @@
-"""The Arnoldi process of GMRES on the device: an orthonormal basis, and the least squares problem of each column."""
+"""The Arnoldi process of GMRES on the device: an orthonormal basis, and least squares problems."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Arnoldi:
         self._basis.launch("begin_cycle", self._struct, self.space["r"], self.space["v"])
 
     def extend(self):
-        """The next basis vector v from w = A z, by classical Gram-Schmidt twice, and the norms of residuals."""
+        """The next basis vector v from w = A z, by classical Gram-Schmidt twice, and norm(r)."""
         space, basis = self.space, self._basis
         w = space["w"]
         basis.launch("project_on_basis", basis.summed, self._struct, w, space["z"])
@@ -54,7 +54,7 @@ class Arnoldi:
         self._basis.launch("take_arnoldi_sums", np.int32(step), self._struct, blocks=1)
 
     def correct(self, target, base):
-        """target = base + Z y with the minimizer y of the residual; base None is 0. Z is V unless flexible."""
+        """target = base + Z y with the minimizer y; base None is 0, and Z is V unless flexible."""
         self._basis.launch("solve_triangle", self._struct, blocks=1)
         base = 0 if base is None else self.space[base]
         self._basis.launch("combine_basis", self._struct, base, self.space[target])

@@ -80,14 +80,14 @@ struct MinresNumbers {
 };
 
 // The rotation of MINRES for the next off-diagonal entry beta of the tridiagonal matrix. The status is SINGULAR where
-// A r vanishes to working precision: the residual cannot be reduced.
+// A r is tiny, as on the CPU (minres_scalars.py): the residual cannot be reduced.
 __device__ __noinline__ void rotate_minres(MinresNumbers at, double* status, double epsilon, double beta) {
     const double alpha = at[MINRES_ALPHA], old_beta = at[MINRES_BETA], dbar = at[MINRES_DBAR],
-                 phibar = at[MINRES_PHIBAR], before = at[MINRES_OLD_BETA], old_cosine = at[MINRES_COSINE],
-                 old_sine = at[MINRES_SINE];
-    const double norm2 = at[MINRES_NORM2] + (alpha * alpha + beta * beta + before * before);
+                 phibar = at[MINRES_PHIBAR], old_cosine = at[MINRES_COSINE], old_sine = at[MINRES_SINE];
+    const double above = at[MINRES_OLD_BETA] > 0 ? old_beta : 0;  // the first beta is no entry of the matrix
+    const double norm2 = at[MINRES_NORM2] + (alpha * alpha + beta * beta + above * above);
     const double gbar = old_sine * dbar - old_cosine * alpha, gamma = hypot(gbar, beta);
-    if (hypot(gbar, old_cosine * beta) <= epsilon * sqrt(norm2) || gamma == 0) {
+    if (hypot(gbar, old_cosine * beta) <= pow(epsilon, 0.6) * sqrt(norm2) || gamma == 0) {
         *status = STATUS_SINGULAR;
         return;
     }
