@@ -32,7 +32,7 @@ Callback: TypeAlias = Callable[[Array], object]
 # Two summation orders of the same norm differ by less than this factor.
 SLACK = 1 + 1e-12
 _ACTIVE = {float(RunningState.RUNNING), float(RunningState.HALF)}
-# After these a column may restart from b - A x.
+# The outcomes that b - A x is computed after.
 _VERIFIED = Status.CONVERGED, Status.RHO, Status.OMEGA, Status.SINGULAR
 
 
@@ -231,7 +231,8 @@ class _Run:
     def _verify(self) -> npt.NDArray[np.bool_]:
         """Compute b - A x where a column converged or broke down; the columns to restart from it.
 
-        A column restarts as long as its true residual halves from one verification to the next.
+        A column restarts as long as its true residual halves from one verification to the next; never where
+        the matrix is singular.
         """
         ended = np.isin(self.statuses, _VERIFIED)
         restarting = np.zeros(ended.shape, bool)
@@ -248,7 +249,7 @@ class _Run:
                 self.history.add_true(self.ends[c], c, norms[c])
             if norms[c] <= problem.targets[c] * SLACK:
                 self._settle(c, Status.CONVERGED)
-            elif not norms[c] <= 0.5 * self.last_true[c]:
+            elif self.statuses[c] == Status.SINGULAR or not norms[c] <= 0.5 * self.last_true[c]:
                 self._settle(c, self.statuses[c] or Status.STAGNATED)  # or the breakdown
             elif self.iterations[c] >= problem.most_iterations:
                 self._settle(c, RunningState.LIMIT)

@@ -7,9 +7,6 @@ import numpy as np
 from linforest_precond.backends.krylov_codes import MinresNumber
 
 N = MinresNumber
-# The residual of a system without a solution counts as a least squares residual where norm(A r) is at most this
-# power of the machine epsilon times norm(A) norm(r). SciPy's minres stops where it is below rtol.
-LEAST_POWER = 0.6
 
 
 class MinresScalars:
@@ -22,7 +19,7 @@ class MinresScalars:
     """
 
     def __init__(self, columns, width, eps):
-        self.columns, self.least = columns, eps**LEAST_POWER
+        self.columns, self.least = columns, math.sqrt(eps)
         self.lanes = np.zeros((len(MinresNumber), width))
 
     def _numbers(self, column):
@@ -52,7 +49,8 @@ class MinresScalars:
     def rotate(self, column, rz):
         """The next off-diagonal entry, from r2* M r2, and its rotation; False where A is singular.
 
-        A r is tiny there: the residual cannot be reduced.
+        norm(A r) is at most sqrt(eps) norm(A) norm(r) there: r is the residual of a least squares solution,
+        and further iterations only add vectors of the null space to x. (SciPy compares it with rtol.)
         """
         numbers = self._numbers(column)
         old, alpha, sine, cosine = (numbers[n] for n in (N.BETA, N.ALPHA, N.SINE, N.COSINE))

@@ -87,7 +87,7 @@ __device__ __noinline__ void rotate_minres(MinresNumbers at, double* status, dou
     const double above = at[MINRES_OLD_BETA] > 0 ? old_beta : 0;  // the first beta is no entry of the matrix
     const double norm2 = at[MINRES_NORM2] + (alpha * alpha + beta * beta + above * above);
     const double gbar = old_sine * dbar - old_cosine * alpha, gamma = hypot(gbar, beta);
-    if (hypot(gbar, old_cosine * beta) <= pow(epsilon, 0.6) * sqrt(norm2) || gamma == 0) {
+    if (hypot(gbar, old_cosine * beta) <= sqrt(epsilon) * sqrt(norm2) || gamma == 0) {
         *status = STATUS_SINGULAR;
         return;
     }
