@@ -1,12 +1,8 @@
 """The Arnoldi process of GMRES on the CPU: an orthonormal basis, and each column's least squares problem."""
 
-from linforest_precond.backends.krylov_codes import RunningState, StatusCode
-
 from .basis_products import BasisProducts
 from .hessenberg import Hessenberg
-from .vector_space import CONVERGED, DIVERGED, HALF, LIMIT, NONFINITE, RUNNING, root
-
-SINGULAR = float(StatusCode.SINGULAR)
+from .statuses import CONVERGED, DIVERGED, HALF, LIMIT, NONFINITE, RUNNING, SINGULAR, root
 
 
 class Arnoldi:
@@ -156,7 +152,7 @@ class Arnoldi:
         return DIVERGED if norm > space.limits[column] else RUNNING
 
     def _ended(self):
-        return [c for c, status in enumerate(self.space.statuses) if status == RunningState.HALF]
+        return [c for c, status in enumerate(self.space.statuses) if status == HALF]
 
     def _combine(self, out, source, scales, weights, copy=None):
         self.products.combine(out, self.space.lanes[source], scales, self.V, weights, copy=copy)

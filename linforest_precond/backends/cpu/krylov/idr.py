@@ -5,7 +5,7 @@ import numpy as np
 from ..runtime.hashing import GOLDEN, VERTEX_STRIDE, mix64
 from .basis_products import BasisProducts
 from .idr_scalars import IdrScalars
-from .vector_space import NONFINITE, OMEGA, RHO, RUNNING
+from .statuses import NONFINITE, OMEGA, RHO, RUNNING
 
 mix_words = getattr(mix64, "py_func", mix64)  # of whole arrays, by NumPy
 

@@ -6,27 +6,28 @@ from cmath import isfinite
 
 import numpy as np
 
-from linforest_precond.backends.krylov_codes import (
-    MinresNumber,
-    RunningState,
-    ScalarStep,
-    StatusCode,
-    VectorUpdate,
-)
+from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
 from linforest_precond.backends.returns import Report
 
 from .minres_scalars import MinresScalars
+from .minres_steps import MinresSteps
+from .statuses import (
+    CONVERGED,
+    DIVERGED,
+    HALF,
+    INDEFINITE,
+    LIMIT,
+    NONFINITE,
+    OMEGA,
+    RHO,
+    RUNNING,
+    root,
+    size,
+)
 from .updates import LANES, ROWS_AT_ONCE, kernels_for
 
-# Statuses are floats, as in the reports of the CUDA backend.
-RUNNING, HALF, LIMIT = map(float, (RunningState.RUNNING, RunningState.HALF, RunningState.LIMIT))
-CONVERGED, DIVERGED = float(StatusCode.CONVERGED), float(StatusCode.DIVERGED)
-RHO, OMEGA = float(StatusCode.RHO), float(StatusCode.OMEGA)
-INDEFINITE, NONFINITE = float(StatusCode.INDEFINITE), float(StatusCode.NONFINITE)
-SINGULAR = float(StatusCode.SINGULAR)
 
-
-class KrylovSpace:
+class KrylovSpace(MinresSteps):
     """The vectors and scalars of k systems of n rows that are iterated together.
 
     The methods are those of `solvers.vector_space.VectorSpace`. Columns that are not running do not change.
@@ -234,23 +235,6 @@ class KrylovSpace:
         self._record_step(sums)
         self._take_scalar_step(ScalarStep.BICGSTAB_STEP, sums)
 
-    def _update_minres_begin(self):
-        v = (self.lanes[name] for name in ("z", "v", "r1", "w1", "w2"))
-        self.kernels["minres_begin"](*v, self.minres.lanes[MinresNumber.INVERSE_BETA], self.active)
-
-    def _update_minres_lanczos(self):
-        v = (self.lanes[name] for name in ("q", "r1", "r2"))
-        coefficients = (self.minres.lanes[number] for number in (MinresNumber.FROM_R1, MinresNumber.FROM_R2))
-        self.kernels["minres_lanczos"](*v, *coefficients, self.active)
-
-    def _update_minres_step(self):
-        v = (self.lanes[name] for name in ("x", "r", "r2", "z", "v", "w1", "w2"))
-        factors = self.minres.lanes[MinresNumber.FROM_W1 :]
-        self.kernels["minres_step"](*v, factors, self.active, self.partials, self.sums)
-        sums = self._update_sums(("r", "r"))
-        self._record_step(sums)
-        self._take_scalar_step(ScalarStep.MINRES_STEP, sums)
-
     def _add_half_steps(self):
         """Add alpha phat to the x of columns that converged at the half step."""
         for column in range(self.columns):
@@ -393,29 +377,5 @@ class KrylovSpace:
         status = self._set_coefficient("beta", column, beta)
         return self._within_limit(column) if status == RUNNING else status
 
-    def _scalar_minres_begin(self, column, rz, _):
-        if rz.real <= 0:
-            return INDEFINITE
-        self.minres.begin(column, rz.real)
-        return RUNNING
-
-    def _scalar_minres_alpha(self, column, vq, _):
-        return RUNNING if self.minres.take_alpha(column, vq.real) else NONFINITE
-
-    def _scalar_minres_beta(self, column, rz, _):
-        if rz.real < 0:
-            return INDEFINITE
-        return RUNNING if self.minres.rotate(column, rz.real) else SINGULAR
-
-    _scalar_minres_step = _scalar_cg_step
-
     def _within_limit(self, column):
         return RUNNING if self.iterations[column] < self.most_iterations else LIMIT
-
-
-def root(square):
-    return math.sqrt(abs(square.real))  # a user's inner product may round below 0
-
-
-def size(number):
-    return math.hypot(number.real, number.imag)  # abs() raises an exception where it overflows
