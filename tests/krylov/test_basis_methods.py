@@ -46,7 +46,7 @@ def system(solve, dtype=np.float64, n=144):
         A = WIND.astype(dtype)
         if np.dtype(dtype).kind == "c":
             A = A + sp.diags_array(1j * np.linspace(0, 1, 144))
-    return sp.csr_array(A), noise(n, dtype=dtype)
+    return sp.csr_array(A.astype(dtype)), noise(n, dtype=dtype)
 
 
 def saddle_point(n=40, m=12):
