@@ -55,7 +55,14 @@ def warmup(dtype: npt.DTypeLike = np.float64, index_dtype: npt.DTypeLike = np.in
         r = backend_of(A).xp.ones(A.shape[0], A.dtype)
         for M in (jacobi(A), tridiagonal(A), block_tridiagonal(A)):
             M @ r
-        for solve in (solvers.cg, solvers.fcg, solvers.bicgstab):
+        for solve in (
+            solvers.cg,
+            solvers.fcg,
+            solvers.bicgstab,
+            solvers.minres,
+            solvers.fgmres,
+            solvers.idrs,
+        ):
             solve(A, r, M=M)
         reverse_cuthill_mckee(A)
         # The gate symmetrizes a nonsymmetric matrix, by kernels of its own.

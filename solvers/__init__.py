@@ -3,7 +3,11 @@
 from .bicgstab import bicgstab as bicgstab
 from .cg import cg as cg
 from .fcg import fcg as fcg
+from .gmres import fgmres as fgmres
+from .gmres import gmres as gmres
 from .history import History as History
+from .idrs import idrs as idrs
+from .minres import minres as minres
 from .status import Status as Status
 
-__all__ = ["History", "Status", "bicgstab", "cg", "fcg"]
+__all__ = ["History", "Status", "bicgstab", "cg", "fcg", "fgmres", "gmres", "idrs", "minres"]

@@ -5,22 +5,22 @@ from __future__ import annotations
 from linforest_precond.annotations import Array
 from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
 
-from .driver import Callback, Info, solve
+from .driver import Callback, Info, Method, solve
 from .history import History
 from .problem import Inner, LinearMap, checked
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 
-class Bicgstab:
+class Bicgstab(Method):
     """BiCGStab with right preconditioning; between its two half steps the vector r holds s = r - alpha v.
 
     van der Vorst, "Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of
     nonsymmetric linear systems", SIAM J. Sci. Stat. Comput. 13 (1992), doi:10.1137/0913035.
     """
 
-    name: str = "bicgstab"
-    names: tuple[str, ...] = ("shadow", "p", "v", "phat", "shat", "t")
-    copies: tuple[str, ...] = ("shadow",)
+    name = "bicgstab"
+    names = ("shadow", "p", "v", "phat", "shat", "t")
+    copies = ("shadow",)
 
     def alias(self, space: VectorSpace) -> None:
         space.alias("phat", "p")

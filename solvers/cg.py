@@ -5,22 +5,21 @@ from __future__ import annotations
 from linforest_precond.annotations import Array
 from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
 
-from .driver import Callback, Info, solve
+from .driver import Callback, Info, Method, solve
 from .history import History
 from .problem import Inner, LinearMap, checked
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 
-class Cg:
+class Cg(Method):
     """Preconditioned conjugate gradients; M is Hermitian positive definite and does not change.
 
     Hestenes & Stiefel, "Methods of conjugate gradients for solving linear systems", J. Res. Natl. Bur. Stand.
     49 (1952), doi:10.6028/jres.049.044.
     """
 
-    name: str = "cg"
-    names: tuple[str, ...] = ("z", "p", "q")
-    copies: tuple[str, ...] = ()
+    name = "cg"
+    names = ("z", "p", "q")
 
     def alias(self, space: VectorSpace) -> None:
         space.alias("z", "r")

@@ -8,7 +8,7 @@ it, the true residual replaces it and the method restarts (residual replacement)
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +32,11 @@ Callback: TypeAlias = Callable[[Array], object]
 # Two summation orders of the same norm differ by less than this factor.
 SLACK = 1 + 1e-12
 _ACTIVE = {float(RunningState.RUNNING), float(RunningState.HALF)}
+# The outcomes that b - A x is computed after.
+_VERIFIED = Status.CONVERGED, Status.RHO, Status.OMEGA, Status.SINGULAR
 
 
-class Method(Protocol):
+class Method:
     """A Krylov method: one iteration on the vectors `x`, `r` and its own.
 
     Attributes
@@ -45,17 +47,35 @@ class Method(Protocol):
         The method's own vectors. The last one may be overwritten between iterations.
     copies
         Vectors that start as copies of r.
+    cycle
+        The iterations after which x has to be completed by `finish`; 0 where each iteration updates x.
     """
 
     name: str
     names: tuple[str, ...]
-    copies: tuple[str, ...]
+    copies: tuple[str, ...] = ()
+    cycle: int = 0
 
     def alias(self, space: VectorSpace) -> None:
         """Make preconditioned vectors aliases of the unpreconditioned ones, where M is the identity."""
+        raise NotImplementedError
+
+    def prepare(self, space: VectorSpace, problem: Problem) -> None:
+        """Allocate what the method needs besides its vectors."""
+
+    def begin(self, space: VectorSpace, A: MatrixProduct, M: Preconditioning) -> None:
+        """(Re)start from the present r, after `VectorSpace.start`."""
 
     def iterate(self, space: VectorSpace, A: MatrixProduct, M: Preconditioning) -> None:
         """Make one iteration."""
+        raise NotImplementedError
+
+    def finish(self, space: VectorSpace, A: MatrixProduct, M: Preconditioning) -> None:
+        """Complete x where a cycle has ended, and begin the next one."""
+
+    def current(self, space: VectorSpace, M: Preconditioning) -> Array:
+        """The present iterate, as an (n, k) array."""
+        return space["x"]
 
 
 def solve(
@@ -111,6 +131,8 @@ class _Run:
         )
         if problem.preconditioning.is_identity:
             method.alias(self.space)
+        method.prepare(self.space, problem)
+        self.steps = 0  # of the present cycle, enqueued
         self.statuses = np.full(columns, float(RunningState.RUNNING))
         self.iterations = np.zeros(columns, np.int64)
         self.last_true = np.full(columns, np.inf)
@@ -137,23 +159,35 @@ class _Run:
             self.statuses[self.statuses == RunningState.RUNNING] = RunningState.LIMIT
             return
         capturable = callback is None and problem.inner is None and A.capturable and M.capturable
-        x = space["x"][:, 0] if problem.one else space["x"]
         while True:
             while self._is_running():
-                space.batch(lambda: method.iterate(space, A, M), capturable)
-                if callback is None:
-                    self._read(space.poll(wait=False))
-                    continue
                 before = self.iterations.sum()
-                self._read(space.poll(wait=True))
-                if self.iterations.sum() > before:
-                    callback(x)
+                self._advance(capturable, wait=callback is not None)
+                if callback is not None and self.iterations.sum() > before:
+                    x = method.current(space, M)
+                    callback(x[:, 0] if problem.one else x)
             self._read(space.poll(wait=True))
             restarting = self._verify()
             if not restarting.any():
                 return
             self._start(restarting)
             self._read(space.poll(wait=True))
+
+    def _advance(self, capturable: bool, wait: bool) -> None:
+        """Enqueue a batch of iterations, and the end of a cycle where it is due; read reports.
+
+        A report may be older than the end of a cycle that has been enqueued already, so it is looked at only
+        after another batch.
+        """
+        problem, space, method = self.problem, self.space, self.method
+        A, M = problem.product, problem.preconditioning
+        self.steps += space.batch(lambda: method.iterate(space, A, M), capturable, method.cycle)
+        self._read(space.poll(wait=wait))
+        ended = RunningState.RUNNING not in self.statuses
+        if method.cycle and (ended or self.steps >= method.cycle):
+            self.steps = 0
+            space.batch(lambda: method.finish(space, A, M), capturable=False)
+            self._read(space.poll(wait=wait or ended))
 
     def _start_from_x0(self) -> None:
         """Start at x0; zero columns of b are solved by zero, whatever x0 is."""
@@ -174,6 +208,8 @@ class _Run:
             for c in np.flatnonzero(starting).tolist():
                 space[name][:, c] = space["r"][:, c]
         space.start(starting)
+        self.method.begin(space, self.problem.product, self.problem.preconditioning)
+        self.steps = 0
 
     def _is_running(self) -> bool:
         return not _ACTIVE.isdisjoint(self.statuses.tolist())  # faster than NumPy for small arrays
@@ -195,9 +231,10 @@ class _Run:
     def _verify(self) -> npt.NDArray[np.bool_]:
         """Compute b - A x where a column converged or broke down; the columns to restart from it.
 
-        A column restarts as long as its true residual halves from one verification to the next.
+        A column restarts as long as its true residual halves from one verification to the next; never where
+        the matrix is singular.
         """
-        ended = np.isin(self.statuses, (Status.CONVERGED, Status.RHO, Status.OMEGA))
+        ended = np.isin(self.statuses, _VERIFIED)
         restarting = np.zeros(ended.shape, bool)
         if not ended.any():
             return restarting
@@ -212,7 +249,7 @@ class _Run:
                 self.history.add_true(self.ends[c], c, norms[c])
             if norms[c] <= problem.targets[c] * SLACK:
                 self._settle(c, Status.CONVERGED)
-            elif not norms[c] <= 0.5 * self.last_true[c]:
+            elif self.statuses[c] == Status.SINGULAR or not norms[c] <= 0.5 * self.last_true[c]:
                 self._settle(c, self.statuses[c] or Status.STAGNATED)  # or the breakdown
             elif self.iterations[c] >= problem.most_iterations:
                 self._settle(c, RunningState.LIMIT)

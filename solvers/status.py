@@ -45,17 +45,18 @@ class Status(IntEnum):
     RHO = (
         StatusCode.RHO,
         "Breakdown: rho vanished, because the residual is orthogonal to the shadow residual, and a restart "
-        "did not help. Try another preconditioner.",
+        "did not help. Try another preconditioner, or gmres.",
     )
     OMEGA = (
         StatusCode.OMEGA,
-        "Breakdown: omega or alpha is undefined, because an inner product that bicgstab divides by vanished, "
-        "as it does for matrices that are close to skew-symmetric. Try another preconditioner or another x0, "
-        "and cg where A is positive definite.",
+        "Breakdown: omega or alpha is undefined, because an inner product that the method divides by "
+        "vanished, as it does in bicgstab for matrices that are close to skew-symmetric. Try gmres or idrs, "
+        "another preconditioner or another x0, and cg where A is positive definite.",
     )
     INDEFINITE = (
         StatusCode.INDEFINITE,
-        "A or M is not positive definite, which cg and fcg need. Use bicgstab, or another M if A is.",
+        "A or M is not positive definite, which cg and fcg need, or M is not, which minres needs. Use minres "
+        "for a Hermitian A, gmres or bicgstab for others, or another M.",
     )
     STAGNATED = (
         StatusCode.STAGNATED,
@@ -71,6 +72,12 @@ class Status(IntEnum):
         StatusCode.NONFINITE,
         "A number overflowed or is NaN. Check that A and M return finite numbers, scale the system, or use "
         "double precision.",
+    )
+    SINGULAR = (
+        StatusCode.SINGULAR,
+        "Breakdown: no vector of the Krylov space reduces the residual further, because A or M is singular, "
+        "at least to working precision, and b is not in the range of A. x is close to a least squares "
+        "solution where the method is minres.",
     )
 
     @classmethod

@@ -76,11 +76,14 @@ class VectorSpace(Protocol):
     def precondition(self, preconditioning: Preconditioning, source: str, target: str) -> None:
         """Write M times a vector into another; where M is the identity, the two names are aliases."""
 
-    def record_error(self, half: bool) -> None:
+    def records_errors(self) -> bool:
+        """Whether x_true is known."""
+
+    def record_error(self, half: bool, name: str = "x") -> None:
         """Add norm(x - x_true) to the last record; x includes the half step where `half`."""
 
-    def batch(self, iterate: Callable[[], None], capturable: bool) -> None:
-        """Make one iteration, or enqueue several."""
+    def batch(self, iterate: Callable[[], None], capturable: bool, cycle: int = 0) -> int:
+        """Make one iteration, or enqueue several, a divisor of `cycle`; how many."""
 
     def poll(self, wait: bool) -> Report | None:
         """The newest report that has arrived, None if none has; the report of all iterations if `wait`."""

@@ -19,13 +19,16 @@ class StatusCode(IntEnum):
     STAGNATED = -13
     DIVERGED = -14
     NONFINITE = -15
+    SINGULAR = -16
 
 
 class RunningState(IntEnum):
     """The state of a system that has not got a `StatusCode` yet; both share one status word."""
 
     RUNNING = 1
-    HALF = 2  # converged after the half step of BiCGStab; the next update adds that half step to x
+    # x lacks a part that a later update adds: the half step of BiCGStab, after which it converged, or the
+    # correction of a cycle of GMRES that has ended.
+    HALF = 2
     LIMIT = 3  # stopped by maxiter
 
 
@@ -45,6 +48,24 @@ class ScalarStep(IntEnum):
     BICGSTAB_OMEGA = 7  # omega = t* s / t* t
     BICGSTAB_STEP = 8  # norm(r), rho = shadow* r, beta = rho / (the previous rho) * alpha / omega
     ERROR = 9  # norm(x - x_true), for histories
+    MINRES_BEGIN = 10  # beta = sqrt(r2* z), of the first Lanczos vector
+    MINRES_ALPHA = 11  # alpha = v* q
+    MINRES_BETA = 12  # beta = sqrt(r2* z), then the rotation that eliminates it
+    MINRES_STEP = 13  # norm(r)
+
+
+class CycleStep(IntEnum):
+    """The same for methods that keep a basis: the inner products are with all of its vectors.
+
+    A cycle of GMRES has an orthonormal basis V, one of IDR(s) the bases G and U and the shadow vectors P.
+    """
+
+    ARNOLDI_PROJECT = 0  # h = V* w, norm(w)
+    ARNOLDI_ROTATE = 1  # the same of w - V h; the new column of the triangular factor, norm(r)
+    ARNOLDI_RESTART = 2  # norm(r) of the true residual, after a cycle
+    IDR_BEGIN = 3  # f = P* r
+    IDR_PROJECT = 4  # P* g, or g* r and g* g: the length of the step
+    IDR_STEP = 5  # norm(r), and f = P* r where a cycle ends
 
 
 class VectorUpdate(StrEnum):
@@ -55,6 +76,11 @@ class VectorUpdate(StrEnum):
     BICGSTAB_DIRECTION = "bicgstab_direction"  # p = r + beta (p - omega v)
     BICGSTAB_HALF_STEP = "bicgstab_half_step"  # r -= alpha v: the vector s
     BICGSTAB_STEP = "bicgstab_step"  # x += alpha phat + omega shat, r -= omega t
+    MINRES_BEGIN = "minres_begin"  # v = z / beta; the vectors before it are 0
+    MINRES_LANCZOS = (
+        "minres_lanczos"  # r2 = q - (beta / the previous beta) r1 - (alpha / beta) r2, r1 = old r2
+    )
+    MINRES_STEP = "minres_step"  # x += phi w, r = sn^2 r - tau r2, and the next v
 
 
 class ScalarSlot(IntEnum):
@@ -74,6 +100,36 @@ class NumberSlot(IntEnum):
     FRESH = 2  # 1 from a (re)start to the first direction, for which beta is 0
     TARGET = 3  # norm(r) that counts as converged
     DIVERGENCE_NORM = 4  # norm(r) beyond which the system diverges
+    POSITION = 5  # iterations of the present cycle, of methods that have cycles
+    OUTCOME = 6  # the status that a HALF system gets when its cycle has been completed
+    CYCLE_NORM = 7  # norm(r) that the cycle began with
+    PRODUCT2 = 8  # norm(w)^2 of an Arnoldi step before orthogonalization
+
+
+class MinresNumber(IntEnum):
+    """The real numbers of MINRES for a system: of its Lanczos process, its rotations, and its updates.
+
+    The names are those of Paige & Saunders.
+    """
+
+    ALPHA = 0
+    BETA = 1
+    OLD_BETA = 2
+    DBAR = 3
+    EPSILON = 4
+    PHIBAR = 5
+    COSINE = 6
+    SINE = 7
+    NORM2 = 8  # of A, estimated from the tridiagonal matrix, squared
+    FROM_R1 = 9  # coefficients of the Lanczos vectors in the next one
+    FROM_R2 = 10
+    FROM_W1 = 11  # coefficients of `minres_step`, in the order that its kernels take
+    FROM_W2 = 12
+    FROM_V = 13
+    PHI = 14
+    KEPT = 15  # r = KEPT r - TAU r2
+    TAU = 16
+    INVERSE_BETA = 17
 
 
 class ReportHead(IntEnum):

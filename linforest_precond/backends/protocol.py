@@ -463,7 +463,18 @@ class NormsModule(Protocol):
     def finite_columns(self, columns: Array) -> Array: ...
 
 
+class ArnoldiModule(Protocol):
+    def Arnoldi(self, space: Any, length: int, flexible: bool) -> Any: ...  # noqa: N802
+
+
+class IdrModule(Protocol):
+    def shadow_values(self, n: int, count: int, seed: int) -> Array: ...
+    def Idr(self, space: Any, shadows: Array) -> Any: ...  # noqa: N802
+
+
 class KrylovRoom(Protocol):
+    arnoldi: ArnoldiModule
+    idr: IdrModule
     norms: NormsModule
     spmv: SpmvModule
     vector_space: VectorSpaceModule

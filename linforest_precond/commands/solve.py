@@ -19,7 +19,9 @@ from linforest_precond.commands.properties import properties
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.printing import as_table, one_line
 
-SOLVERS = {"cg": solvers.cg, "bicgstab": solvers.bicgstab, "fcg": solvers.fcg}
+SOLVERS = {
+    name: getattr(solvers, name) for name in ("cg", "bicgstab", "fcg", "minres", "gmres", "fgmres", "idrs")
+}
 PICTURES = (".svg", ".png", ".pdf")
 
 HELP = "solve A x = b with a preconditioner, show the convergence history, and write x"

@@ -9,17 +9,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg
+import strategies as graphs
 from conftest import load_real
 from operator_cases import LIBRARIES
 
 import linforest_precond as lf
-from linforest_precond.solvers import History, bicgstab, cg, fcg
+from linforest_precond.solvers import History, bicgstab, cg, fcg, fgmres, gmres, idrs, minres
 
-SOLVERS = {"cg": cg, "fcg": fcg, "bicgstab": bicgstab}
-SYMMETRIC = ("cg", "fcg")
+# In a quick run, the battery of all solvers meets these only; test_basis_methods.py has tests of the others.
+QUICK = {"cg": cg, "fcg": fcg, "bicgstab": bicgstab}
+SOLVERS = {**QUICK, "minres": minres, "gmres": gmres, "fgmres": fgmres, "idrs": idrs}
+DEFINITE = ("cg", "fcg")
+SYMMETRIC = (*DEFINITE, "minres")
 SLACK = 1 + 1e-6  # rounding of a test's own residual
-each_solver = pytest.mark.parametrize("solver", SOLVERS)
-each_symmetric_solver = pytest.mark.parametrize("solver", SYMMETRIC)
+each_solver = pytest.mark.parametrize("solver", graphs.quick(SOLVERS, len(QUICK)))
+each_definite_solver = pytest.mark.parametrize("solver", DEFINITE)
 GRIDS = {
     "aniso1": lambda: lf.matrices.aniso(1, 100),
     "aniso2": lambda: lf.matrices.aniso(2, 100),
@@ -31,14 +35,21 @@ GRIDS = {
 WIND = [[0, -1, 0], [-2, 5, -1], [0, -1, 0]]
 
 
+def each_type(types):
+    """All solvers with all types; those of a quick run first."""
+    return graphs.crossed(QUICK, types, few=("cg",)) + [
+        graphs.slow(solver, each) for solver in SOLVERS if solver not in QUICK for each in types
+    ]
+
+
 def library(backend):
     """The sparse.linalg of the backend."""
     return importlib.import_module(LIBRARIES[backend.name])
 
 
 def grid(solver, side=20):
-    """A small grid for the solver: symmetric, with convection for bicgstab."""
-    return lf.matrices.stencil((side, side), WIND) if solver == "bicgstab" else lf.matrices.aniso(2, side)
+    """A small grid for the solver: symmetric, or with convection."""
+    return lf.matrices.aniso(2, side) if solver in SYMMETRIC else lf.matrices.stencil((side, side), WIND)
 
 
 @functools.cache

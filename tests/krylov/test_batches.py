@@ -31,6 +31,16 @@ def test_many_launches_make_small_batches():
     assert [vector_space.iterations_of_batch(n, heavy) for n in (10, 10**6, 10**8)] == [1, 1, 1]
 
 
+def test_batches_divide_cycles():
+    assert [vector_space.iterations_of_batch(10, 6, cycle) for cycle in (0, 16, 30, 31, 1)] == [
+        16,
+        16,
+        15,
+        1,
+        1,
+    ]
+
+
 @pytest.mark.gpu
 def test_batches_on_the_device(cuda, monkeypatch):
     """A graph has 16 iterations with a tridiagonal M, and one with a cycle; the solutions are verified."""

@@ -11,6 +11,8 @@ from linforest_precond.backends.cuda.krylov.vector_space import UPDATES
 from linforest_precond.backends.cuda.programs import PROGRAMS
 from linforest_precond.backends.cuda.runtime import generated_headers, loader
 from linforest_precond.backends.krylov_codes import (
+    CycleStep,
+    MinresNumber,
     NumberSlot,
     ReportHead,
     RunningState,
@@ -27,6 +29,8 @@ PREFIXES = {
     "STEP_": (ScalarStep,),
     "SCALAR_": (ScalarSlot,),
     "NUMBER_": (NumberSlot,),
+    "MINRES_": (MinresNumber,),
+    "CYCLE_": (CycleStep,),
     "REPORT_": (ReportHead,),
     "FOUND_": (PivotFinding,),
 }
@@ -55,7 +59,10 @@ def test_running_states_differ_from_the_statuses_that_backends_set():
     assert not {int(code) for code in set_by_backends} & {int(state) for state in RunningState}
 
 
-@pytest.mark.parametrize("program", ["krylov/updates", "krylov/spmv", "tridiagonal/pivots"])
+SOURCES = "krylov/updates", "krylov/arnoldi", "krylov/idr", "tridiagonal/pivots"
+
+
+@pytest.mark.parametrize("program", [*SOURCES, "krylov/spmv"])
 def test_kernels_use_the_codes_of_the_tables_and_no_others(program):
     text = kernel_text(program)
     for prefix, tables in PREFIXES.items():
@@ -64,12 +71,13 @@ def test_kernels_use_the_codes_of_the_tables_and_no_others(program):
 
 
 def test_kernels_handle_every_code():
-    text = kernel_text("krylov/updates") + kernel_text("tridiagonal/pivots")
+    texts = [kernel_text(program) for program in SOURCES]
     for prefix, tables in PREFIXES.items():
         for member in (member for table in tables for member in table):
             name = f"{prefix}{member.name}"
             # Once in the generated header, and then where it is used.
-            assert len(re.findall(rf"\b{name}\b", text)) > 1 or name in NOT_IN_KERNELS, name
+            uses = max(len(re.findall(rf"\b{name}\b", text)) for text in texts)
+            assert uses > 1 or name in NOT_IN_KERNELS, name
 
 
 def test_both_backends_have_every_update():
@@ -88,7 +96,7 @@ def test_both_backends_have_every_scalar_step():
 
 
 def test_tables_are_numbered_without_gaps():
-    for table in (ScalarStep, ScalarSlot, NumberSlot, ReportHead, PivotFinding):
+    for table in (ScalarStep, ScalarSlot, NumberSlot, MinresNumber, CycleStep, ReportHead, PivotFinding):
         assert [int(member) for member in table] == list(range(len(table)))
 
 

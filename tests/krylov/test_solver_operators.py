@@ -11,6 +11,7 @@ from solver_cases import (
     SYMMETRIC,
     Watch,
     each_solver,
+    each_type,
     grid,
     iterations_of,
     library,
@@ -184,9 +185,7 @@ class TestFlexible:
 
 
 class TestInner:
-    @pytest.mark.parametrize(
-        ("solver", "dtype"), graphs.crossed(SOLVERS, (np.float64, np.complex128), few=("cg",))
-    )
+    @pytest.mark.parametrize(("solver", "dtype"), each_type((np.float64, np.complex128)))
     @pytest.mark.parametrize("columns", [None, 2])
     @pytest.mark.parametrize("on_host", [False, True])
     def test_takes_the_place_of_sums(self, backend, solver, dtype, columns, on_host):

@@ -8,12 +8,14 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 import strategies as graphs
 from solver_cases import (
+    DEFINITE,
+    QUICK,
     SLACK,
     SOLVERS,
     SYMMETRIC,
     Watch,
+    each_definite_solver,
     each_solver,
-    each_symmetric_solver,
     grid,
     iterations_of,
     library,
@@ -25,6 +27,8 @@ from solver_cases import (
 
 import linforest_precond as lf
 from linforest_precond.solvers import History, Status, bicgstab, cg
+
+CYCLIC = "gmres", "fgmres"  # they compute b - A x after each cycle
 
 
 class TestTrueResiduals:
@@ -41,7 +45,7 @@ class TestTrueResiduals:
             backend.csr(A), backend.array(b), backend.array(x0), rtol=rtol, history=history
         )
         assert info == 0 and history.status is Status.CONVERGED
-        assert history.replacements
+        assert history.replacements or solver in CYCLIC
         assert true_residuals(backend, A, b, x) <= rtol * (1.05 if dtype is np.float32 else SLACK)
         checks = {iteration: norm for iteration, _, norm in history.true_residuals}
         for iteration, column in history.replacements:
@@ -69,7 +73,7 @@ class TestTrueResiduals:
             callback=watch,
         )
         assert not info.any() and (true_residuals(backend, A, b, x) <= 1e-10 * SLACK).all()
-        assert {column for _, column in history.replacements} == {1}
+        assert {column for _, column in history.replacements} == (set() if solver in CYCLIC else {1})
         alone = History()
         SOLVERS[solver](backend.csr(A), backend.array(b[:, 0]), rtol=1e-10, history=alone)
         assert abs(iterations_of(history, 0) - iterations_of(alone)) <= 1
@@ -165,18 +169,22 @@ PROVOKED = {
     "rho": (Status.RHO, ["bicgstab"], [[1, 2, -2], [-1, 0, -1], [-1, 2, -2]], [1, 0, 0], {}),
     "alpha": (Status.OMEGA, ["bicgstab"], [[0, 1], [-1, 0]], [1, 0], {}),
     "omega": (Status.OMEGA, ["bicgstab"], [[1, 1], [1, 0]], [1, 0], {}),
-    "negative": (Status.INDEFINITE, SYMMETRIC, [[1, 0], [0, -1]], [1, 2], {}),
-    "later negative": (Status.INDEFINITE, SYMMETRIC, [[1, 0], [0, -0.25]], [2, 1], {}),
-    "singular": (Status.INDEFINITE, SYMMETRIC, [[1, 0], [0, 0]], [1, 1], {}),
+    "negative": (Status.INDEFINITE, DEFINITE, [[1, 0], [0, -1]], [1, 2], {}),
+    "later negative": (Status.INDEFINITE, DEFINITE, [[1, 0], [0, -0.25]], [2, 1], {}),
+    "singular": (Status.INDEFINITE, DEFINITE, [[1, 0], [0, 0]], [1, 1], {}),
     "negative M": (Status.INDEFINITE, SYMMETRIC, [[2, 1], [1, 2]], [1, 2], {"M": [[1, 0], [0, -1]]}),
     "M = 0": (Status.INDEFINITE, SYMMETRIC, [[2, 1], [1, 2]], [1, 2], {"M": [[0, 0], [0, 0]]}),
-    "far": (Status.DIVERGED, SYMMETRIC, [[SMALL, 1], [-1, 1]], [1, 0], {}),
+    "far": (Status.DIVERGED, DEFINITE, [[SMALL, 1], [-1, 1]], [1, 0], {}),
     "far bicgstab": (Status.DIVERGED, ["bicgstab"], [[SMALL, 1], [1, 0.5]], [1, 0], {}),
     "x overflows": (Status.NONFINITE, SOLVERS, [[1e-300, 0], [0, 1e-300]], [1e300, 1e300], {}),
     "M overflows": (Status.NONFINITE, SOLVERS, [[2, 1], [1, 2]], [1e10, 1], {"M": [[1e300, 0], [0, 1]]}),
     "M is not finite": (Status.NONFINITE, SOLVERS, [[2, 1], [1, 2]], [1, 2], {"M": [[np.inf, 0], [0, 1]]}),
 }
-BREAKDOWNS = [(case, solver) for case, (_, solvers, *_) in PROVOKED.items() for solver in solvers]
+BREAKDOWNS = [
+    (case, solver) if solver in QUICK else graphs.slow(case, solver)
+    for case, (_, solvers, *_) in PROVOKED.items()
+    for solver in solvers
+]
 
 
 def provoked(backend, case, dtype):
@@ -237,7 +245,7 @@ class TestStatuses:
         assert isinstance(info, np.ndarray) and info.dtype.kind == "i"
         np.testing.assert_array_equal(history.info, info)
 
-    @each_symmetric_solver
+    @each_definite_solver
     def test_one_warning_for_several_reasons(self, backend, solver):
         A = sp.csr_array(np.diag([1.0, -1.0, 1e-300]))
         b = np.array([[1.0, 0, 0], [2, 1, 0], [0, 0, 1e300]])
@@ -310,7 +318,8 @@ class TestStatuses:
         assert_told(told, Status.NONFINITE)
         assert 2 <= iterations_of(history) <= 8
         assert np.isfinite(backend.host(x)).all()
-        assert true_residuals(backend, A, noise(400), x) < 1
+        if (solver, which) != ("gmres", "M"):  # it needs M once more, to complete x
+            assert true_residuals(backend, A, noise(400), x) < 1
 
     @pytest.mark.parametrize(("case", "solver"), BREAKDOWNS)
     def test_callbacks_count_iterations(self, backend, case, solver):

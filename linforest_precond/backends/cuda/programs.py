@@ -101,6 +101,8 @@ PROGRAMS = {
     ],
     "krylov/norms": [{"VALUE": value, "WIDE": np.float64, "BLOCK": 1} for value in _WEIGHTS],
     "krylov/updates": _SCALAR,
+    "krylov/arnoldi": _SCALAR,
+    "krylov/idr": _SCALAR,
     "krylov/spmv": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
     "multigrid/dense_matrix": [
         {"VALUE": value, "WIDE": wide_type(value), "INDEX": index}

@@ -21,7 +21,7 @@ from linforest_precond.records import CSR, ratio_to_finest
 from linforest_precond.sparse_output import sparse_like
 from linforest_precond.vectors import norms_of
 
-ACCELERATORS = "auto", "cg", "fcg", "bicgstab"
+ACCELERATORS = "auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres", "idrs"
 DENSE = "dense"  # instead of a format's name
 
 
@@ -162,8 +162,9 @@ class Hierarchy:
         cycle : {"V", "W", "F", "K"}, optional
             The hierarchy's own by default.
         accel : str, function or None
-            The Krylov method that a cycle preconditions: "cg", "fcg" or "bicgstab" of
-            `linforest_precond.solvers`, or a function with their signature, which reports no residuals.
+            The Krylov method that a cycle preconditions: "cg", "fcg", "bicgstab", "minres", "gmres",
+            "fgmres" or "idrs" of `linforest_precond.solvers`, or a function with their signature, which
+            reports no residuals.
             "auto" is "cg" for a Hermitian matrix with a positive diagonal, "fcg" for its K-cycles, and
             "bicgstab" for other matrices. None repeats cycles, as PyAMG does by default.
         callback : function, optional

@@ -1,5 +1,7 @@
 """Krylov solvers: norms, sparse matrix-vector products, fused vector updates, scalar steps."""
 
+from . import arnoldi as arnoldi
+from . import idr as idr
 from . import norms as norms
 from . import spmv as spmv
 from . import updates as updates

@@ -172,6 +172,67 @@ def bicgstab_step_chunk(chunk, x, r, phat, shat, t, alpha, omega):
             r[row, lane] = new if omega[lane] != 0 else r[row, lane]
 
 
+# v = z / beta; the Lanczos vector and the directions before it are 0.
+@kernel(parallel=True)
+def minres_begin(z, v, r1, w1, w2, inverse_beta, active):
+    for chunk in prange(-(-z.shape[0] // ROWS_AT_ONCE)):
+        minres_begin_chunk(chunk, z, v, r1, w1, w2, inverse_beta, active)
+
+
+@helper
+def minres_begin_chunk(chunk, z, v, r1, w1, w2, inverse_beta, active):
+    for row in rows_of(chunk, z):
+        for lane in range(active.size):
+            if active[lane]:
+                v[row, lane] = z[row, lane] * inverse_beta[lane]
+                r1[row, lane] = 0
+                w1[row, lane] = 0
+                w2[row, lane] = 0
+
+
+# The next Lanczos vector, before M and without its norm; r1 is the one before it.
+@kernel(parallel=True)
+def minres_lanczos(q, r1, r2, from_r1, from_r2, active):
+    for chunk in prange(-(-q.shape[0] // ROWS_AT_ONCE)):
+        minres_lanczos_chunk(chunk, q, r1, r2, from_r1, from_r2, active)
+
+
+@helper
+def minres_lanczos_chunk(chunk, q, r1, r2, from_r1, from_r2, active):
+    for row in rows_of(chunk, q):
+        for lane in range(active.size):
+            new = q[row, lane] - (from_r1[lane] * r1[row, lane] + from_r2[lane] * r2[row, lane])
+            r1[row, lane] = r2[row, lane] if active[lane] else r1[row, lane]
+            r2[row, lane] = new if active[lane] else r2[row, lane]
+
+
+# The next direction w = (v - from_w1 w1 - from_w2 w2) from_v, x += phi w, r = kept r - tau r2 and norm(r)^2,
+# and the next v = z / beta. These coefficients are the rows of `factors`, in this order; z may alias r2.
+@kernel(parallel=True)
+def minres_step(x, r, r2, z, v, w1, w2, factors, active, partials, sums):
+    chunks, columns = partials.shape[0], sums.shape[0]
+    for chunk in prange(chunks):
+        minres_step_chunk(chunk, x, r, r2, z, v, w1, w2, factors, active)
+        sum_chunk(chunk, 0, r, r, partials, columns)
+    add_chunks(0, partials, sums)
+
+
+@helper
+def minres_step_chunk(chunk, x, r, r2, z, v, w1, w2, factors, active):
+    from_w1, from_w2, from_v, phi = factors[0], factors[1], factors[2], factors[3]
+    kept, tau, inverse_beta = factors[4], factors[5], factors[6]
+    for row in rows_of(chunk, x):
+        for lane in range(active.size):
+            if active[lane]:
+                earlier = from_w1[lane] * w1[row, lane] + from_w2[lane] * w2[row, lane]
+                new = (v[row, lane] - earlier) * from_v[lane]
+                w1[row, lane] = w2[row, lane]
+                w2[row, lane] = new
+                x[row, lane] += phi[lane] * new
+                r[row, lane] = kept[lane] * r[row, lane] - tau[lane] * r2[row, lane]
+                v[row, lane] = z[row, lane] * inverse_beta[lane]
+
+
 UPDATES = {
     function.__name__: function
     for function in (
@@ -182,6 +243,9 @@ UPDATES = {
         bicgstab_direction,
         bicgstab_half_step,
         bicgstab_step,
+        minres_begin,
+        minres_lanczos,
+        minres_step,
     )
 }
 

@@ -6,19 +6,28 @@ from cmath import isfinite
 
 import numpy as np
 
-from linforest_precond.backends.krylov_codes import RunningState, ScalarStep, StatusCode, VectorUpdate
+from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
 from linforest_precond.backends.returns import Report
 
+from .minres_scalars import MinresScalars
+from .minres_steps import MinresSteps
+from .statuses import (
+    CONVERGED,
+    DIVERGED,
+    HALF,
+    INDEFINITE,
+    LIMIT,
+    NONFINITE,
+    OMEGA,
+    RHO,
+    RUNNING,
+    root,
+    size,
+)
 from .updates import LANES, ROWS_AT_ONCE, kernels_for
 
-# Statuses are floats, as in the reports of the CUDA backend.
-RUNNING, HALF, LIMIT = map(float, (RunningState.RUNNING, RunningState.HALF, RunningState.LIMIT))
-CONVERGED, DIVERGED = float(StatusCode.CONVERGED), float(StatusCode.DIVERGED)
-RHO, OMEGA = float(StatusCode.RHO), float(StatusCode.OMEGA)
-INDEFINITE, NONFINITE = float(StatusCode.INDEFINITE), float(StatusCode.NONFINITE)
 
-
-class KrylovSpace:
+class KrylovSpace(MinresSteps):
     """The vectors and scalars of k systems of n rows that are iterated together.
 
     The methods are those of `solvers.vector_space.VectorSpace`. Columns that are not running do not change.
@@ -70,6 +79,7 @@ class KrylovSpace:
             for name, lanes in self.coefficients.items()
         }
         self.active = np.zeros(self.width, bool)
+        self.minres = MinresScalars(columns, self.width, self.eps)
 
         self.statuses, self.iterations = [CONVERGED] * columns, [0] * columns
         self.rho, self.alpha, self.omega = [0.0] * columns, [0.0] * columns, [0.0] * columns
@@ -148,13 +158,17 @@ class KrylovSpace:
         if self.running and not preconditioning.is_identity:
             preconditioning.into(self, source, target)
 
-    def record_error(self, half):
+    def records_errors(self):
+        """Whether x_true is known."""
+        return self.x_true is not None
+
+    def record_error(self, half, name="x"):
         """Add norm(x - x_true) to the last record; x includes the half step where `half`."""
         if self.x_true is None or not self.unmeasured:
             return
         error = self["error"]
         with np.errstate(all="ignore"):
-            np.subtract(self["x"], self.x_true, out=error, casting="same_kind")
+            np.subtract(self[name], self.x_true, out=error, casting="same_kind")
             if half:
                 error += np.array(self.alpha) * self["phat"]
         sums = self._sums((("error", "error"),), self.unmeasured)
@@ -162,9 +176,10 @@ class KrylovSpace:
             self.errors[-1][column] = root(sums[column][0])
         self.unmeasured = ()
 
-    def batch(self, iterate, capturable):
+    def batch(self, iterate, capturable, cycle=0):
         """Make one iteration."""
         iterate()
+        return 1
 
     def close(self):
         """After the last batch: there is no work space to give back."""
@@ -364,11 +379,3 @@ class KrylovSpace:
 
     def _within_limit(self, column):
         return RUNNING if self.iterations[column] < self.most_iterations else LIMIT
-
-
-def root(square):
-    return math.sqrt(abs(square.real))  # a user's inner product may round below 0
-
-
-def size(number):
-    return math.hypot(number.real, number.imag)  # abs() raises an exception where it overflows

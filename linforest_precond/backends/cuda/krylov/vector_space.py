@@ -4,6 +4,8 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import (
     LARGEST_SUMS,
+    CycleStep,
+    MinresNumber,
     NumberSlot,
     ReportHead,
     RunningState,
@@ -29,6 +31,8 @@ generate_header(
         ("STEP_", ScalarStep),
         ("SCALAR_", ScalarSlot),
         ("NUMBER_", NumberSlot),
+        ("MINRES_", MinresNumber),
+        ("CYCLE_", CycleStep),
         ("REPORT_", ReportHead),
     ),
     LARGEST_SUMS=LARGEST_SUMS,
@@ -47,6 +51,13 @@ UPDATES = {
         (("r", "r"), ("shadow", "r")),
         ScalarStep.BICGSTAB_STEP,
         ("x", "r", "t", "phat", "shat", "shadow"),
+    ),
+    VectorUpdate.MINRES_BEGIN: ((), None, ("z", "v", "r1", "w1", "w2")),
+    VectorUpdate.MINRES_LANCZOS: ((), None, ("q", "r1", "r2")),
+    VectorUpdate.MINRES_STEP: (
+        (("r", "r"),),
+        ScalarStep.MINRES_STEP,
+        ("x", "r", "r2", "z", "v", "w1", "w2"),
     ),
 }
 # A thread sums at least this many entries, and a grid has at most this many blocks: with more, the blocks
@@ -83,16 +94,16 @@ class KrylovSpace:
         if columns > THREADS:
             raise ValueError(f"b must have at most {THREADS} columns on cuda, got {columns}")
         self._vectors = {name: cupy.zeros((n, columns), dtype) for name in ("x", "r", *names)}
-        self.columns, self._inner, self._x_true = columns, inner, x_true
+        self.columns, self.inner, self._x_true = columns, inner, x_true
         wide = np.dtype(wide_type(dtype))
         self._program = kernels("krylov/updates", VALUE=dtype.type, WIDE=wide.type, BLOCK=1)
         self._capacity = 4 * RECORDS_OF_BATCH
-        self._blocks = min(LARGEST_GRID, max(1, -(-n * columns // (THREADS * ENTRIES_OF_THREAD))))
+        self.blocks = min(LARGEST_GRID, max(1, -(-n * columns // (THREADS * ENTRIES_OF_THREAD))))
         self._row_blocks = min(LARGEST_GRID, max(1, -(-n // THREADS)))
         self._scalars = cupy.zeros((len(ScalarSlot), columns), wide)
-        numbers = np.zeros((len(NumberSlot), columns))
+        numbers = np.zeros((len(NumberSlot) + len(MinresNumber), columns))
         numbers[NumberSlot.TARGET] = targets
-        self._numbers = cupy.asarray(numbers)
+        self.numbers = cupy.asarray(numbers)
         self._report = cupy.zeros(len(ReportHead) + 2 * columns + 2 * self._capacity * (1 + columns))
         self._partials = cupy.empty(LARGEST_GRID * LARGEST_SUMS * columns, wide)
         self._arrivals, self._starting = cupy.zeros(1, np.uint32), cupy.zeros(columns)
@@ -100,7 +111,7 @@ class KrylovSpace:
             "rows": n, "columns": columns, "capacity": self._capacity, "most_iterations": most_iterations,
             "epsilon": float(np.finfo(dtype).eps), "largest_growth": largest_growth,
         }  # fmt: skip
-        self._stream, self._graph, self._lease = _Stream(), None, Lease()
+        self._stream, self._graph, self._batch, self._lease = _Stream(), None, 0, Lease()
         self._hosts = [cupy.cuda.alloc_pinned_memory(self._report.nbytes) for _ in range(2)]
         self._hosts = [np.frombuffer(memory, np.float64, self._report.size) for memory in self._hosts]
         self._pending, self._seen, self._turn = [], 0, 0
@@ -108,9 +119,9 @@ class KrylovSpace:
 
     def _pack(self):
         """Fill in the struct that kernels take by value."""
-        unpreconditioned = self._vectors.get("z") is self._vectors["r"] and self._inner is None
-        self._space = SPACE(
-            scalars=self._scalars, numbers=self._numbers, report=self._report, partials=self._partials,
+        unpreconditioned = self._vectors.get("z") is self._vectors["r"] and self.inner is None
+        self.struct = SPACE(
+            scalars=self._scalars, numbers=self.numbers, report=self._report, partials=self._partials,
             arrivals=self._arrivals, starting=self._starting, unpreconditioned=int(unpreconditioned),
             **self._limits,
         )  # fmt: skip
@@ -138,7 +149,7 @@ class KrylovSpace:
         self._sum(step, *pairs)
 
     def _sum(self, step, *pairs):
-        if self._inner is not None:
+        if self.inner is not None:
             self._sum_by_inner(step, pairs)
             return
         kernel = self._program.dot_one if len(pairs) == 1 else self._program.dot_two
@@ -150,8 +161,8 @@ class KrylovSpace:
         sums = cupy.zeros((self.columns, LARGEST_SUMS), self._scalars.dtype)
         for i, (u, v) in enumerate(pairs):
             for c in range(self.columns):
-                sums[c, i] = self._inner(self[u][:, c], self[v][:, c])
-        launch_blocks(self._program.take_sums, 1, (self._space, np.int32(step), sums), block=THREADS)
+                sums[c, i] = self.inner(self[u][:, c], self[v][:, c])
+        launch_blocks(self._program.take_sums, 1, (self.struct, np.int32(step), sums), block=THREADS)
 
     def update(self, update):
         """Update vectors, and take the scalar step from the inner products that belong to the update."""
@@ -161,13 +172,13 @@ class KrylovSpace:
         if step is None:
             self.launch(kernel, *vectors)
             return
-        self.launch(kernel, np.int32(self._inner is None), *vectors)
-        if self._inner is not None:
+        self.launch(kernel, np.int32(self.inner is None), *vectors)
+        if self.inner is not None:
             self._sum_by_inner(step, pairs)
 
     def multiply(self, product, source, target, step=None, *pairs):
         """Write A times a vector into another, then do as `dot` where a step is given."""
-        if step is not None and product.own and self.columns == 1 and self._inner is None:
+        if step is not None and product.own and self.columns == 1 and self.inner is None:
             product.into_with_sums(self, source, target, np.int32(step), pairs)
             return
         product.into(self, source, target)
@@ -179,34 +190,45 @@ class KrylovSpace:
         if not preconditioning.is_identity:
             preconditioning.into(self, source, target)
 
-    def record_error(self, half):
+    def statuses(self):
+        """The present statuses, on the host."""
+        return self._report[len(ReportHead) :][: self.columns].get()  # stall: for users' inner products
+
+    def records_errors(self):
+        """Whether x_true is known."""
+        return self._x_true is not None
+
+    def record_error(self, half, name="x"):
         """Add norm(x - x_true) to the last record; x includes the half step where `half`."""
         if self._x_true is None:
             return
         phat = self["phat"] if half else 0
-        self.launch(self._program.measure_error, self["x"], phat, self._x_true)
+        self.launch(self._program.measure_error, self[name], phat, self._x_true)
 
     def launch(self, kernel, *arguments):
         """Launch a kernel over the entries of vectors."""
-        launch_blocks(kernel, self._blocks, (self._space, *arguments), block=THREADS)
+        launch_blocks(kernel, self.blocks, (self.struct, *arguments), block=THREADS)
 
     def launch_rows(self, kernel, *arguments):
         """Launch a kernel over the rows of a matrix."""
-        launch_blocks(kernel, self._row_blocks, (self._space, *arguments), block=THREADS)
+        launch_blocks(kernel, self._row_blocks, (self.struct, *arguments), block=THREADS)
 
-    def batch(self, iterate, capturable):
-        """Enqueue a few iterations, as a CUDA graph where all kernels are our own, and their report."""
+    def batch(self, iterate, capturable, cycle=0):
+        """Enqueue a few iterations, as a CUDA graph where all kernels are our own, and their report.
+
+        Returns how many. A graph has a divisor of `cycle`, so that batches end where cycles do.
+        """
         if not capturable or self.columns > 1:
             iterate()
             self._send()
-            return
-        if self._graph is None:
-            self._capture(iterate)
+            return 1
+        ahead = 0 if self._graph is not None else self._capture(iterate, cycle)
         with self._stream as stream:
             self._graph.launch(stream.stream)
             self._send()
+        return ahead + self._batch
 
-    def _capture(self, iterate):
+    def _capture(self, iterate, cycle):
         """Make the graph of a batch; one iteration runs before, to compile kernels and allocate memory.
 
         The number of kernels that it launches decides how many iterations a batch has. It runs on the current
@@ -214,9 +236,10 @@ class KrylovSpace:
         so that it can be given back to the current one in the end.
         """
         with self._lease:
-            batch = iterations_of_batch(self["x"].size, launches_of(iterate))
+            self._batch = iterations_of_batch(self["x"].size, launches_of(iterate), cycle)
             with self._stream as stream:
-                self._graph = stream.captured(iterate, batch)
+                self._graph = stream.captured(iterate, self._batch)
+        return 1
 
     def close(self):
         """Give work space back, after the last batch."""
@@ -254,11 +277,17 @@ class KrylovSpace:
         return Report(statuses, iterations, steps, seconds, norms, None if self._x_true is None else errors)
 
 
-def iterations_of_batch(entries, launches):
-    """The iterations of a batch, for vectors of so many entries and iterations of so many launches."""
+def iterations_of_batch(entries, launches, cycle=0):
+    """The iterations of a batch, for vectors of so many entries and iterations of so many launches.
+
+    A divisor of `cycle` where there is one.
+    """
     if launches > LIGHT_LAUNCHES:
         return 1
-    return next((batch for most, batch in BATCHES if entries <= most), LEAST_BATCH)
+    batch = next((batch for most, batch in BATCHES if entries <= most), LEAST_BATCH)
+    while cycle and cycle % batch:
+        batch -= 1
+    return batch
 
 
 class _Stream:

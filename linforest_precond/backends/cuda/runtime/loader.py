@@ -34,6 +34,8 @@ SOLVING = {
     "tridiagonal/sweeps",
     "tridiagonal/pivoting",
     "tridiagonal/refinement",
+    "krylov/arnoldi",
+    "krylov/idr",
     "krylov/updates",
     "krylov/spmv",
     "multigrid/vector_ops",

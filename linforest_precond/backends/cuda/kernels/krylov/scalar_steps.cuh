@@ -6,7 +6,7 @@
 
 struct KrylovSpace {
     Scalar* scalars;         // SCALAR_COUNT rows of `columns`
-    double* numbers;         // NUMBER_COUNT rows of `columns`
+    double* numbers;         // NUMBER_COUNT rows of `columns`, then MINRES_COUNT
     double* report;          // see `ReportHead`
     Scalar* partials;        // of sums, one set for each block
     u32* arrivals;           // blocks that have finished their partial sums
@@ -21,6 +21,7 @@ struct KrylovSpace {
 
     __device__ __forceinline__ Scalar& scalar(int which, int c) const { return scalars[which * columns + c]; }
     __device__ __forceinline__ double& number(int which, int c) const { return numbers[which * columns + c]; }
+    __device__ __forceinline__ double& minres(int which, int c) const { return number(NUMBER_COUNT + which, c); }
     __device__ __forceinline__ double& status(int c) const { return report[REPORT_COUNT + c]; }
     __device__ __forceinline__ double& iteration(int c) const { return report[REPORT_COUNT + columns + c]; }
     __device__ __forceinline__ double* steps() const { return report + REPORT_COUNT + 2 * columns; }
@@ -52,6 +53,12 @@ __device__ __forceinline__ void set_rho(const KrylovSpace& space, int c, Scalar 
     }
 }
 
+// Whether the first sum of a step is norm(r)^2, which the history records.
+__device__ __forceinline__ bool has_record(ScalarStep step) {
+    return step == STEP_CG_STEP || step == STEP_BICGSTAB_HALF_STEP || step == STEP_BICGSTAB_STEP ||
+           step == STEP_START || step == STEP_MINRES_STEP;
+}
+
 // Stops a column whose residual is not finite, meets the target or exceeds the divergence limit; true if it stopped.
 __device__ __forceinline__ bool stops_by_norm(const KrylovSpace& space, int c) {
     const double norm2 = space.number(NUMBER_NORM2, c), norm = sqrt(norm2);
@@ -63,6 +70,65 @@ __device__ __forceinline__ bool stops_by_norm(const KrylovSpace& space, int c) {
     return true;
 }
 
+// The numbers of MINRES of one column. The functions that use it are not inlined, so that other methods do not pay with
+// registers, and take no reference to the space, which would be copied to local memory.
+struct MinresNumbers {
+    double* first;
+    i64 columns;
+
+    __device__ __forceinline__ double& operator[](MinresNumber which) const { return first[which * columns]; }
+};
+
+// The rotation of MINRES for the next off-diagonal entry beta of the tridiagonal matrix. The status is SINGULAR where
+// A r is tiny, as on the CPU (minres_scalars.py): the residual cannot be reduced.
+__device__ __noinline__ void rotate_minres(MinresNumbers at, double* status, double epsilon, double beta) {
+    const double alpha = at[MINRES_ALPHA], old_beta = at[MINRES_BETA], dbar = at[MINRES_DBAR],
+                 phibar = at[MINRES_PHIBAR], old_cosine = at[MINRES_COSINE], old_sine = at[MINRES_SINE];
+    const double above = at[MINRES_OLD_BETA] > 0 ? old_beta : 0;  // the first beta is no entry of the matrix
+    const double norm2 = at[MINRES_NORM2] + (alpha * alpha + beta * beta + above * above);
+    const double gbar = old_sine * dbar - old_cosine * alpha, gamma = hypot(gbar, beta);
+    if (hypot(gbar, old_cosine * beta) <= sqrt(epsilon) * sqrt(norm2) || gamma == 0) {
+        *status = STATUS_SINGULAR;
+        return;
+    }
+    const double cosine = gbar / gamma, sine = beta / gamma, inverse_beta = beta > 0 ? 1 / beta : 0;
+    at[MINRES_NORM2] = norm2;
+    at[MINRES_FROM_W1] = at[MINRES_EPSILON];
+    at[MINRES_FROM_W2] = old_cosine * dbar + old_sine * alpha;
+    at[MINRES_FROM_V] = 1 / gamma;
+    at[MINRES_EPSILON] = old_sine * beta;
+    at[MINRES_DBAR] = -old_cosine * beta;
+    at[MINRES_OLD_BETA] = old_beta;
+    at[MINRES_BETA] = beta;
+    at[MINRES_INVERSE_BETA] = inverse_beta;
+    at[MINRES_COSINE] = cosine;
+    at[MINRES_SINE] = sine;
+    at[MINRES_PHI] = cosine * phibar;
+    at[MINRES_PHIBAR] = sine * phibar;
+    at[MINRES_KEPT] = sine * sine;
+    at[MINRES_TAU] = sine * phibar * cosine * inverse_beta;
+}
+
+// The Lanczos process of MINRES: beta of the first vector, alpha, or the next beta.
+__device__ __noinline__ void minres_scalar_step(MinresNumbers at, double* status, double epsilon, ScalarStep step,
+                                                double sum) {
+    if (!isfinite(sum)) *status = STATUS_NONFINITE;
+    else if (step == STEP_MINRES_BEGIN && sum > 0) {
+        for (int i = 0; i < MINRES_COUNT; ++i) at[(MinresNumber)i] = 0;
+        at[MINRES_BETA] = at[MINRES_PHIBAR] = sqrt(sum);
+        at[MINRES_INVERSE_BETA] = 1 / sqrt(sum);
+        at[MINRES_COSINE] = -1;
+    } else if (step == STEP_MINRES_ALPHA) {
+        const double beta = at[MINRES_BETA], before = at[MINRES_OLD_BETA];
+        const double from_r1 = before > 0 ? beta / before : 0, from_r2 = sum * at[MINRES_INVERSE_BETA];
+        at[MINRES_ALPHA] = sum;
+        at[MINRES_FROM_R1] = from_r1;
+        at[MINRES_FROM_R2] = from_r2;
+        if (!isfinite(from_r1) || !isfinite(from_r2)) *status = STATUS_NONFINITE;
+    } else if (step == STEP_MINRES_BETA && sum >= 0) rotate_minres(at, status, epsilon, sqrt(sum));
+    else *status = STATUS_INDEFINITE;
+}
+
 // The scalar recurrences of one column; `sums` are the inner products that `ScalarStep` lists.
 __device__ void scalar_step(const KrylovSpace& space, ScalarStep step, int c, const Scalar* sums) {
     double& status = space.status(c);
@@ -72,8 +138,7 @@ __device__ void scalar_step(const KrylovSpace& space, ScalarStep step, int c, co
         space.errors()[slot * space.columns + c] = isnan(norm) ? norm : sqrt(*(double*)&sums[0]);
         return;
     }
-    const bool records =
-        step == STEP_CG_STEP || step == STEP_BICGSTAB_HALF_STEP || step == STEP_BICGSTAB_STEP || step == STEP_START;
+    const bool records = has_record(step);
     const i64 slot = (i64)space.report[REPORT_RECORDS] % space.capacity;
     const bool takes_part = step == STEP_START ? space.starting[c] != 0 : status == STATUS_RUNNING;
     if (records) space.norms()[slot * space.columns + c] = takes_part ? sqrt(*(double*)&sums[0]) : not_a_number();
@@ -140,8 +205,35 @@ __device__ void scalar_step(const KrylovSpace& space, ScalarStep step, int c, co
         }
         break;
     }
+    case STEP_MINRES_BEGIN:
+    case STEP_MINRES_ALPHA:
+    case STEP_MINRES_BETA:
+        minres_scalar_step({&space.minres(0, c), space.columns}, &status, space.epsilon, step, *(double*)&sums[0]);
+        break;
+    case STEP_MINRES_STEP:
+        space.iteration(c) += 1;
+        if (!stops_by_norm(space, c) && space.iteration(c) >= space.most_iterations) status = STATUS_LIMIT;
+        break;
     case STEP_ERROR: break;
     }
+}
+
+__device__ __forceinline__ void count_active(const KrylovSpace& space) {
+    double active = 0;
+    for (int i = 0; i < space.columns; ++i)
+        active += space.status(i) == STATUS_RUNNING || space.status(i) == STATUS_HALF;
+    space.report[REPORT_ACTIVE] = active;
+}
+
+// Appends the record whose norms have been written.
+__device__ __forceinline__ void append_record(const KrylovSpace& space, double half) {
+    const i64 slot = (i64)space.report[REPORT_RECORDS] % space.capacity;
+    const double now = (double)nanoseconds();
+    if (space.report[REPORT_RECORDS] == 0) space.report[REPORT_START_TIME] = now;
+    space.steps()[slot] = space.report[REPORT_STEPS] + half;
+    space.times()[slot] = (now - space.report[REPORT_START_TIME]) * 1e-9;
+    space.report[REPORT_RECORDS] += 1;
+    space.report[REPORT_UNMEASURED] = 1;
 }
 
 // The scalar step of all columns, by one block, and the head of the report; `sums` lie in shared memory, COUNT for each
@@ -152,24 +244,14 @@ __device__ __forceinline__ void scalar_steps(const KrylovSpace& space, ScalarSte
     if (c < space.columns) scalar_step(space, step, c, sums + c * COUNT);
     __syncthreads();
     if (threadIdx.x) return;
-    double active = 0;
-    for (int i = 0; i < space.columns; ++i)
-        active += space.status(i) == STATUS_RUNNING || space.status(i) == STATUS_HALF;
-    space.report[REPORT_ACTIVE] = active;
+    count_active(space);
     if (step == STEP_ERROR) space.report[REPORT_UNMEASURED] = 0;
-    if (step != STEP_CG_STEP && step != STEP_BICGSTAB_HALF_STEP && step != STEP_BICGSTAB_STEP && step != STEP_START)
-        return;
+    if (!has_record(step)) return;
     const i64 slot = (i64)space.report[REPORT_RECORDS] % space.capacity;
     bool any = step != STEP_BICGSTAB_STEP;  // a column that only adds its half step was recorded there
     for (int i = 0; i < space.columns; ++i) any |= !isnan(space.norms()[slot * space.columns + i]);
-    if (step == STEP_CG_STEP || step == STEP_BICGSTAB_STEP) space.report[REPORT_STEPS] += 1;
-    if (!any) return;
-    const double now = (double)nanoseconds();
-    if (space.report[REPORT_RECORDS] == 0) space.report[REPORT_START_TIME] = now;
-    space.steps()[slot] = space.report[REPORT_STEPS] + (step == STEP_BICGSTAB_HALF_STEP ? 0.5 : 0);
-    space.times()[slot] = (now - space.report[REPORT_START_TIME]) * 1e-9;
-    space.report[REPORT_RECORDS] += 1;
-    space.report[REPORT_UNMEASURED] = 1;
+    if (step == STEP_CG_STEP || step == STEP_BICGSTAB_STEP || step == STEP_MINRES_STEP) space.report[REPORT_STEPS] += 1;
+    if (any) append_record(space, step == STEP_BICGSTAB_HALF_STEP ? 0.5 : 0);
 }
 
 // Grid-wide reduction of the threads' partial sums, then the scalar step in the block that finishes last. Threads beyond

@@ -122,6 +122,65 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (summed) finish(space, STEP_BICGSTAB_STEP, sums);
 }
 
+// v = z / beta; the Lanczos vector and the directions before it are 0.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    minres_begin(KrylovSpace space, const VALUE* __restrict__ z, VALUE* __restrict__ v, VALUE* __restrict__ r1,
+                 VALUE* __restrict__ w1, VALUE* __restrict__ w2) {
+    if (!space.is_active()) return;
+    const Walk walk(space);
+    if (space.status(walk.column) != STATUS_RUNNING) return;
+    const WEIGHT inverse_beta = (WEIGHT)space.minres(MINRES_INVERSE_BETA, walk.column);
+    EACH_ENTRY (e, walk) {
+        v[e] = scaled(z[e], inverse_beta);
+        r1[e] = w1[e] = w2[e] = VALUE{};
+    }
+}
+
+// The next Lanczos vector r2, before M and without its norm; r1 becomes the one before it.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    minres_lanczos(KrylovSpace space, const VALUE* __restrict__ q, VALUE* __restrict__ r1, VALUE* __restrict__ r2) {
+    if (!space.is_active()) return;
+    const Walk walk(space);
+    if (space.status(walk.column) != STATUS_RUNNING) return;
+    const WEIGHT from_r1 = (WEIGHT)space.minres(MINRES_FROM_R1, walk.column),
+                 from_r2 = (WEIGHT)space.minres(MINRES_FROM_R2, walk.column);
+    EACH_ENTRY (e, walk) {
+        const VALUE last = r2[e];
+        r2[e] = q[e] - (scaled(r1[e], from_r1) + scaled(last, from_r2));
+        r1[e] = last;
+    }
+}
+
+// The next direction w, x += phi w, r = kept r - tau r2 and norm(r)^2 unless `summed` is 0, and the next v = z / beta.
+// `z` may alias r2.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    minres_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* __restrict__ r, const VALUE* r2,
+                const VALUE* z, VALUE* __restrict__ v, VALUE* __restrict__ w1, VALUE* __restrict__ w2) {
+    if (!space.is_active()) return;
+    const Walk walk(space);
+    Scalar sums[1] = {};
+    const int c = walk.column;
+    if (space.status(c) == STATUS_RUNNING) {
+        const WEIGHT from_w1 = (WEIGHT)space.minres(MINRES_FROM_W1, c),
+                     from_w2 = (WEIGHT)space.minres(MINRES_FROM_W2, c), from_v = (WEIGHT)space.minres(MINRES_FROM_V, c),
+                     phi = (WEIGHT)space.minres(MINRES_PHI, c), kept = (WEIGHT)space.minres(MINRES_KEPT, c),
+                     tau = (WEIGHT)space.minres(MINRES_TAU, c),
+                     inverse_beta = (WEIGHT)space.minres(MINRES_INVERSE_BETA, c);
+        EACH_ENTRY (e, walk) {
+            const VALUE earlier = w2[e];
+            const VALUE w = scaled(v[e] - (scaled(w1[e], from_w1) + scaled(earlier, from_w2)), from_v);
+            w1[e] = earlier;
+            w2[e] = w;
+            x[e] = x[e] + scaled(w, phi);
+            const VALUE residual = scaled(r[e], kept) - scaled(r2[e], tau);
+            r[e] = residual;
+            v[e] = scaled(z[e], inverse_beta);
+            add_product(sums[0], residual, residual);
+        }
+    }
+    if (summed) finish(space, STEP_MINRES_STEP, sums);
+}
+
 // norm(x + alpha phat - x_true) for the last record; `phat` is null after a whole step.
 extern "C" __global__ void __launch_bounds__(THREADS)
     measure_error(KrylovSpace space, const VALUE* __restrict__ x, const VALUE* __restrict__ phat,

@@ -1,0 +1,68 @@
+"""IDR(s) on the device: the bases G = A U, the shadow vectors P, and the small systems of each column."""
+
+import numpy as np
+
+from linforest_precond.backends.krylov_codes import CycleStep
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from ..runtime.structs import Struct
+from .basis import Basis
+
+IDR = Struct(
+    "Idr", "krylov/idr.cu", images="P", directions="P", shadows="P", work="P", partials="P", count="q"
+)
+
+
+def shadow_values(n, count, seed):
+    """Pseudorandom numbers in [-1, 1), a (count, n) array: the same on every backend."""
+    values = cupy.empty((count, n))
+    program = kernels("krylov/idr", VALUE=np.float64, WIDE=np.float64, BLOCK=1)
+    launch(program.shadow_values, (n, count, np.uint64(seed), values), items=max(values.size, 1))
+    return values
+
+
+class Idr:
+    """Cycles of IDR(s) for the columns of a `KrylovSpace`; the parameters are those of the CPU's `Idr`."""
+
+    def __init__(self, space, shadows):
+        self.space, self._count = space, len(shadows)
+        count = self._count
+        self._basis = Basis(space, "krylov/idr", count + 2, count * (count + 3) + count + 2)
+        self._G, self._U, self._P = (self._basis.stack(count) for _ in range(3))
+        self._P[...] = shadows[:, :, None]
+        self._struct = IDR(
+            images=self._G, directions=self._U, shadows=self._P, work=self._basis.work,
+            partials=self._basis.partials, count=count,
+        )  # fmt: skip
+
+    def begin(self):
+        """Start with empty bases and f = P* r."""
+        basis, r = self._basis, self.space["r"]
+        basis.launch("begin_idr", basis.summed, self._struct, r)
+        self._take_sums(CycleStep.IDR_BEGIN, [(u, r) for u in self._P])
+
+    def direction(self):
+        """v = r - G c, or r in the step for omega."""
+        self._basis.launch("idr_direction", self._struct, self.space["r"], self.space["v"])
+
+    def extend(self):
+        """u = omega vhat + U c, or vhat in the step for omega."""
+        self._basis.launch("idr_extend", self._struct, self.space["vhat"], self.space["u"])
+
+    def step(self):
+        """From g = A u: make it biorthogonal to the shadow vectors, step along u, and take norm(r)."""
+        space, basis = self.space, self._basis
+        x, r, u, g = (space[name] for name in ("x", "r", "u", "g"))
+        at_omega = not basis.summed and basis.position() == self._count
+        basis.launch("idr_project", basis.summed, self._struct, g, r)
+        self._take_sums(CycleStep.IDR_PROJECT, [(g, r), (g, g)] if at_omega else [(p, g) for p in self._P])
+        basis.launch("idr_step", basis.summed, self._struct, g, u, x, r)
+        self._take_sums(CycleStep.IDR_STEP, [(r, r), *((p, r) for p in self._P if at_omega)])
+
+    def _take_sums(self, step, pairs):
+        """The inner products by the user's function, where one is given."""
+        if not self._basis.summed:
+            self._basis.sum_by_inner(pairs)
+            self._basis.launch("take_idr_sums", np.int32(step), self._struct, blocks=1)
