@@ -1,0 +1,194 @@
+"""The part of ILU preconditioners: triangular factors, and solves with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.returns import FactorFinding
+from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.ilu.ilu_schema import SCHEMA
+from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
+from linforest_precond.precond.ilu.row_orders import Schedule
+from linforest_precond.precond.stored import held_bytes, stored_array
+from linforest_precond.printing import numbers_of
+from linforest_precond.records import CSR, Ordering
+from linforest_precond.user_warnings import warn_user
+
+# The first shift of the diagonal, relative to the rows, and the factor by which the next one is larger.
+FIRST_SHIFT, SHIFT_GROWTH = 1e-3, 2.0
+
+Triangle = tuple[Array, Array, Array]  # indptr, indices, data
+
+
+class Findings(NamedTuple):
+    """What the factorization met: perturbed pivots, the shift of the diagonal, and how many shifts failed."""
+
+    perturbed: int
+    shift: float
+    attempts: int
+
+
+@part_of_kind(ilu=SCHEMA)
+@dataclass(frozen=True, eq=False)
+class IluPart:
+    """(I + L) D (I + U), which equals A on its pattern; rows are sorted by level, columns are A's own."""
+
+    kind: str
+    n: int
+    order: str
+    ordering: Ordering
+    starts: Array
+    lower: Triangle
+    upper: Triangle
+    inverse: Array  # of D
+    cholesky: bool  # Hermitian, with positive pivots: L is the conjugate transpose of U
+    findings: Findings
+    sweeps: int | None
+
+    forest = bands = None
+    coverage = 1.0
+
+    @classmethod
+    def of(cls, csr: CSR, stored: DType, schedule: Schedule, sweeps: int | None) -> IluPart:
+        """Factor a matrix in its own precision, or the stored one if that is wider."""
+        name, ordering, starts = schedule
+        wide = np.promote_types(csr.data.dtype, stored)
+        matrix = permuted_with_diagonal(csr, ordering, wide)
+        cholesky = has_cholesky_form(csr)
+        lower, upper, inverse, findings = factored(matrix, starts, cholesky, csr.longest_row)
+        if findings.perturbed:
+            warn_user(
+                f"{findings.perturbed} pivots of the incomplete factorization were tiny and have been "
+                "perturbed: the diagonal of A has zeros, or A is close to a singular matrix"
+            )
+        upper = _kept(upper, stored, ordering)
+        lower = _adjoint(upper, ordering) if cholesky else _kept(lower, stored, ordering)
+        inverse = stored_array(inverse, stored)
+        return cls(
+            "ilu", csr.n, name, ordering, starts, lower, upper, inverse, cholesky, findings, sweeps
+        )  # fmt: skip
+
+    @classmethod
+    def from_state(cls, lower: Triangle | None, findings: Any, **fields: Any) -> IluPart:
+        if lower is None:
+            lower = _adjoint(fields["upper"], fields["ordering"])
+        return cls(lower=lower, findings=Findings(*findings), **fields)
+
+    def state(self) -> dict[str, Any]:
+        names = "kind", "n", "order", "ordering", "starts", "upper", "inverse", "cholesky", "sweeps"
+        fields: dict[str, Any] = {name: getattr(self, name) for name in names}
+        lower = None if self.cholesky else self.lower
+        return {**fields, "lower": lower, "findings": tuple(self.findings)}
+
+    def refreshed(self, csr: CSR) -> IluPart:
+        return self.of(csr, self.stored, Schedule(self.order, self.ordering, self.starts), self.sweeps)
+
+    @property
+    def stored(self) -> DType:
+        return self.inverse.dtype
+
+    @cached_property
+    def solver(self) -> Any:
+        return self._solver(self.lower, self.upper)
+
+    @cached_property
+    def transposed_solver(self) -> Any:
+        """The transpose is (I + U^T) D (I + L^T)."""
+        if self.cholesky and self.stored.kind != "c":
+            return self.solver
+        triangles = (_transposed(triangle, self.ordering) for triangle in (self.upper, self.lower))
+        solver = self._solver(*triangles)
+        # stall: other streams may use it as soon as it is cached
+        backend_of(self.inverse).runtime.streams.finish()
+        return solver
+
+    def _solver(self, lower: Triangle, upper: Triangle) -> Any:
+        return backend_of(self.inverse).ilu.triangular.Substitution(
+            lower, self.inverse, upper, self.ordering.order, self.starts, self.sweeps
+        )
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        (self.transposed_solver if transpose else self.solver).solve(b, x)
+
+    @property
+    def nbytes(self) -> int:
+        return held_bytes(self)
+
+    @property
+    def name(self) -> str:
+        method = "IC(0): incomplete Cholesky" if self.cholesky else "ILU(0): incomplete LU"
+        return f"{method} factors on the pattern of A"
+
+    def described(self) -> list[tuple[str, str]]:
+        levels, entries = self.starts.size - 1, self.lower[2].size + self.upper[2].size + self.n
+        solves = "exact, by levels" if self.sweeps is None else f"{self.sweeps} Jacobi sweeps each"
+        return [
+            ("order", self.order),
+            ("levels", f"{levels:,} of L and of U"),
+            ("entries", f"{entries:,}"),
+            ("triangular solves", solves),
+            ("repairs", self._repairs()),
+        ]
+
+    def _repairs(self) -> str:
+        perturbed, shift, attempts = self.findings
+        found = []
+        if shift:
+            found.append(f"diagonal shifted by {shift:g} times its rows' norms, after {attempts} breakdowns")
+        if perturbed:
+            found.append(f"{perturbed:,} pivots perturbed")
+        if not self.cholesky:
+            found.append("not known to be positive definite: not for CG")
+        return "; ".join(found) or "none"
+
+
+def has_cholesky_form(csr: CSR) -> bool:
+    """Whether a matrix is Hermitian with a positive diagonal."""
+    backend = backend_of(csr.data)
+    # stall: decides on the factorization
+    if not csr.symmetric or not bool((csr.diagonal.real > 0).all()):
+        return False
+    return bool(backend.multigrid.strength.is_hermitian(csr))
+
+
+def factored(
+    matrix: Triangle, starts: Array, cholesky: bool, longest_row: int
+) -> tuple[Triangle, Triangle, Array, Findings]:
+    """L, U and the inverse of D; the diagonal is shifted as little as is needed (Manteuffel 1980).
+
+    A shift above the number of entries in a row makes the matrix diagonally dominant in the sense that all
+    pivots are positive and no entry grows, so that the loop ends.
+    """
+    factorize = backend_of(starts).ilu.incomplete_factors.factorize
+    shift, attempts = 0.0, 0
+    while True:
+        lower, upper, inverse, report = factorize(*matrix, starts, cholesky, shift)
+        found = numbers_of(report)  # stall: decides whether the factorization has to be repeated
+        broken = found[FactorFinding.NEGATIVE] + found[FactorFinding.NOT_FINITE]
+        if not broken or shift > 4 * longest_row:
+            return lower, upper, inverse, Findings(found[FactorFinding.PERTURBED], shift, attempts)
+        shift, attempts = shift * SHIFT_GROWTH or FIRST_SHIFT, attempts + 1
+
+
+def _kept(triangle: Triangle, stored: DType, ordering: Ordering) -> Triangle:
+    """A triangle in the stored type, with the columns of A."""
+    indptr, indices, data = triangle
+    return indptr, ordering.order[indices], stored_array(data, stored)
+
+
+def _transposed(triangle: Triangle, ordering: Ordering) -> Triangle:
+    indptr, indices, data = triangle
+    entries = backend_of(data).matrix.entries
+    indptr, indices, data = entries.transposed(indptr, ordering.rank[indices], data)
+    return indptr, ordering.order[indices], data
+
+
+def _adjoint(triangle: Triangle, ordering: Ordering) -> Triangle:
+    indptr, indices, data = _transposed(triangle, ordering)
+    return indptr, indices, data.conj() if data.dtype.kind == "c" else data
