@@ -125,12 +125,14 @@ def test_one_block_has_work_space_for_all_long_rows(cuda, monkeypatch):
 
 
 def test_launches_of_the_classes_of_rows():
-    """Short rows join the next class if that has more rows; every row is in one launch."""
-    assert launch_classes([0] * 6) == []
-    assert launch_classes([7, 0, 0, 0, 0, 0]) == [(0, 0, 7)]
-    assert launch_classes([3, 7, 0, 0, 0, 0]) == [(1, 0, 10)]
-    assert launch_classes([3, 7, 20, 0, 0, 0]) == [(2, 0, 30)]
-    assert launch_classes([9, 7, 2, 30, 0, 1]) == [(0, 0, 9), (1, 9, 7), (2, 16, 2), (3, 18, 30), (5, 48, 1)]
+    """Short rows join the next class if that has enough rows; every row is in one launch."""
+    joins = 8, 1, 1, 0, 0, 0
+    assert launch_classes([0] * 6, joins) == []
+    assert launch_classes([7, 0, 0, 0, 0, 0], joins) == [(0, 0, 7)]
+    assert launch_classes([9, 1, 0, 0, 0, 0], joins) == [(0, 0, 9), (1, 9, 1)]
+    assert launch_classes([8, 1, 0, 0, 0, 0], joins) == [(1, 0, 9)]
+    assert launch_classes([3, 7, 20, 30, 0, 0], joins) == [(3, 0, 60)]
+    assert launch_classes([0, 3, 7, 2, 30, 1], joins) == [(2, 0, 10), (3, 10, 2), (4, 12, 30), (5, 42, 1)]
 
 
 def test_rows_of_many_entries_next_to_short_ones(backend):

@@ -37,7 +37,7 @@ class Findings(NamedTuple):
 @part_of_kind(ilu=SCHEMA)
 @dataclass(frozen=True, eq=False)
 class IluPart:
-    """(I + L) D (I + U), which equals A on its pattern; rows are sorted by level, columns are A's own."""
+    """(I + L) D (I + U), which equals A on its pattern; rows and columns are sorted by level."""
 
     kind: str
     n: int
@@ -67,8 +67,8 @@ class IluPart:
                 f"{findings.perturbed} pivots of the incomplete factorization were tiny and have been "
                 "perturbed: the diagonal of A has zeros, or A is close to a singular matrix"
             )
-        upper = _kept(upper, stored, ordering)
-        lower = _adjoint(upper, ordering) if cholesky else _kept(lower, stored, ordering)
+        upper = *upper[:2], stored_array(upper[2], stored)
+        lower = adjoint(upper) if cholesky else (*lower[:2], stored_array(lower[2], stored))
         inverse = stored_array(inverse, stored)
         return cls(
             "ilu", csr.n, name, ordering, starts, lower, upper, inverse, cholesky, findings, sweeps
@@ -77,7 +77,7 @@ class IluPart:
     @classmethod
     def from_state(cls, lower: Triangle | None, findings: Any, **fields: Any) -> IluPart:
         if lower is None:
-            lower = _adjoint(fields["upper"], fields["ordering"])
+            lower = adjoint(fields["upper"])
         return cls(lower=lower, findings=Findings(*findings), **fields)
 
     def state(self) -> dict[str, Any]:
@@ -102,8 +102,7 @@ class IluPart:
         """The transpose is (I + U^T) D (I + L^T)."""
         if self.cholesky and self.stored.kind != "c":
             return self.solver
-        triangles = (_transposed(triangle, self.ordering) for triangle in (self.upper, self.lower))
-        solver = self._solver(*triangles)
+        solver = self._solver(transposed(self.upper), transposed(self.lower))
         # stall: other streams may use it as soon as it is cached
         backend_of(self.inverse).runtime.streams.finish()
         return solver
@@ -176,19 +175,10 @@ def factored(
         shift, attempts = shift * SHIFT_GROWTH or FIRST_SHIFT, attempts + 1
 
 
-def _kept(triangle: Triangle, stored: DType, ordering: Ordering) -> Triangle:
-    """A triangle in the stored type, with the columns of A."""
-    indptr, indices, data = triangle
-    return indptr, ordering.order[indices], stored_array(data, stored)
+def transposed(triangle: Triangle) -> Triangle:
+    return backend_of(triangle[0]).matrix.entries.transposed(*triangle)
 
 
-def _transposed(triangle: Triangle, ordering: Ordering) -> Triangle:
-    indptr, indices, data = triangle
-    entries = backend_of(data).matrix.entries
-    indptr, indices, data = entries.transposed(indptr, ordering.rank[indices], data)
-    return indptr, ordering.order[indices], data
-
-
-def _adjoint(triangle: Triangle, ordering: Ordering) -> Triangle:
-    indptr, indices, data = _transposed(triangle, ordering)
+def adjoint(triangle: Triangle) -> Triangle:
+    indptr, indices, data = transposed(triangle)
     return indptr, indices, data.conj() if data.dtype.kind == "c" else data

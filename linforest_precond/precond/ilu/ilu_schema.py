@@ -38,13 +38,13 @@ def entries_are_in_other_levels(fields: Fields, names: Names) -> Complaint:
 
     Threads that solve would wait for each other for ever otherwise.
     """
-    starts, rank = fields["starts"], fields["ordering"]["rank"]
+    starts = fields["starts"]
     sizes = np.diff(starts)
     begins, ends = np.repeat(starts[:-1], sizes), np.repeat(starts[1:], sizes)
     lower, upper = fields["lower"], fields["upper"]
-    if lower is not None and (rank[lower[1]] >= _of_entries(begins, lower[0])).any():
+    if lower is not None and (lower[1] >= _of_entries(begins, lower[0])).any():
         return "lower", "have its entries in levels before those of their rows"
-    if (rank[upper[1]] < _of_entries(ends, upper[0])).any():
+    if (upper[1] < _of_entries(ends, upper[0])).any():
         return "upper", "have its entries in levels after those of their rows"
     return None
 

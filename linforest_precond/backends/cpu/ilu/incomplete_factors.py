@@ -67,54 +67,55 @@ def split(indptr, indices, work, diagonals, inverse):
 def eliminate(
     starts, indptr, indices, hermitian, shift, vanishing, root_epsilon, tiny, work, diagonals, inverse, found
 ):
+    limits = vanishing, root_epsilon, tiny
     for level in range(starts.size - 1):
         begin, end = np.int64(starts[level]), np.int64(starts[level + 1])
         if end - begin < PARALLEL_ROWS:
-            for row in range(begin, end):
-                eliminate_row(indptr, indices, row, hermitian, shift, work, diagonals, inverse)
-                invert_pivot(
-                    row, hermitian, vanishing, root_epsilon, tiny, work, diagonals, inverse, found[row]
-                )
+            rows = begin, end
+            eliminate_rows(
+                rows, indptr, indices, hermitian, shift, limits, work, diagonals, inverse, found
+            )  # fmt: skip
         else:
             for chunk in prange((end - begin + CHUNK - 1) // CHUNK):
                 first = begin + chunk * CHUNK
-                for row in range(first, min(first + CHUNK, end)):
-                    eliminate_row(indptr, indices, row, hermitian, shift, work, diagonals, inverse)
-                    invert_pivot(
-                        row, hermitian, vanishing, root_epsilon, tiny, work, diagonals, inverse, found[row]
-                    )
+                rows = first, min(first + CHUNK, end)
+                eliminate_rows(
+                    rows, indptr, indices, hermitian, shift, limits, work, diagonals, inverse, found
+                )  # fmt: skip
+
+
+# A call for many rows: one with so many arrays takes longer than a row.
+@helper
+def eliminate_rows(rows, indptr, indices, hermitian, shift, limits, work, diagonals, inverse, found):
+    for row in range(rows[0], rows[1]):
+        end, diagonal = np.int64(indptr[row + 1]), find_slot(indptr, indices, row, row)
+        diagonals[row] = diagonal
+        norm = size(work[diagonal])
+        if not hermitian:
+            for slot in range(np.int64(indptr[row]), end):
+                norm = max(norm, size(work[slot]))
+        if shift != 0:
+            work[diagonal] += -shift * norm if work[diagonal].real < 0 else shift * norm
+        for slot in range(np.int64(indptr[row]), diagonal):
+            pivot_row = indices[slot]
+            factor = work[slot] * inverse[pivot_row]
+            work[slot] = factor
+            place = slot + 1
+            for other in range(diagonals[pivot_row] + 1, np.int64(indptr[pivot_row + 1])):
+                place = lower_bound(indices, place, end, indices[other])
+                if place == end:
+                    break
+                if indices[place] == indices[other]:
+                    work[place] -= factor * work[other]
+        one = work.dtype.type(1)
+        pivot = usable_pivot(work[diagonal], norm, hermitian, limits, one, found[row])
+        inverse[row] = one / pivot  # of complex numbers by Smith's formula (1962)
 
 
 # |re| + |im|, the size by which numbers are compared.
 @helper
 def size(z):
     return abs(z.real) + abs(z.imag)
-
-
-# Eliminates the lower entries of a row, in ascending order; `inverse[row]` gets the row's norm for now.
-@helper
-def eliminate_row(indptr, indices, row, hermitian, shift, work, diagonals, inverse):
-    begin, end = np.int64(indptr[row]), np.int64(indptr[row + 1])
-    diagonal = find_slot(indptr, indices, row, row)
-    diagonals[row] = diagonal
-    norm = size(work[diagonal])
-    if not hermitian:
-        for slot in range(begin, end):
-            norm = max(norm, size(work[slot]))
-    inverse[row] = norm
-    if shift != 0:
-        work[diagonal] += -shift * norm if work[diagonal].real < 0 else shift * norm
-    for slot in range(begin, diagonal):
-        pivot_row = indices[slot]
-        factor = work[slot] * inverse[pivot_row]
-        work[slot] = factor
-        place = slot + 1
-        for other in range(diagonals[pivot_row] + 1, np.int64(indptr[pivot_row + 1])):
-            place = lower_bound(indices, place, end, indices[other])
-            if place == end:
-                break
-            if indices[place] == indices[other]:
-                work[place] -= factor * work[other]
 
 
 # The first place in the sorted columns [begin, end) whose column is not less than `column`.
@@ -129,24 +130,24 @@ def lower_bound(indices, begin, end, column):
     return begin
 
 
-# The inverse of a row's pivot. A tiny pivot is perturbed to +-sqrt(eps) times the norm of its row (1 in an
-# empty row).
+# The pivot of a row with this norm. A tiny one is perturbed to +-sqrt(eps) times the norm (1 in an empty row).
 @helper
-def invert_pivot(row, hermitian, vanishing, root_epsilon, tiny, work, diagonals, inverse, found):
-    norm, pivot = inverse[row].real, work[diagonals[row]]
+def usable_pivot(pivot, norm, hermitian, limits, one, found):
+    vanishing, root_epsilon, tiny = limits
     if hermitian:
-        pivot = work.dtype.type(pivot.real)
+        pivot = one * pivot.real
         found[NEGATIVE] = pivot.real < -vanishing * norm
     own = size(pivot)
     if not math.isfinite(own):
-        found[NOT_FINITE] = True
-        pivot = work.dtype.type(1)
-    elif own <= vanishing * norm or own < tiny:
-        found[PERTURBED] = True
-        least = root_epsilon * norm
-        signed = -least if pivot.real < 0 and not hermitian else least
-        pivot = work.dtype.type(1 if least < tiny else signed)
-    inverse[row] = work.dtype.type(1) / pivot  # of complex numbers by Smith's formula (1962), as on the GPU
+        found[NOT_FINITE] = 1
+        return one
+    if own > vanishing * norm and own >= tiny:
+        return pivot
+    found[PERTURBED] = 1
+    least = root_epsilon * norm
+    if least < tiny:
+        return one
+    return -one * least if pivot.real < 0 and not hermitian else one * least
 
 
 @kernel(parallel=True)

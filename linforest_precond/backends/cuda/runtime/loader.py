@@ -34,6 +34,7 @@ SOLVING = {
     "tridiagonal/sweeps",
     "tridiagonal/pivoting",
     "tridiagonal/refinement",
+    "ilu/triangular",
     "krylov/updates",
     "krylov/spmv",
     "multigrid/vector_ops",
