@@ -334,8 +334,15 @@ class LevelScheduleModule(Protocol):
 
 class IncompleteFactorsModule(Protocol):
     def factorize(
-        self, indptr: Array, indices: Array, data: Array, starts: Array, hermitian: bool, shift: float
-    ) -> tuple[CSRArrays, CSRArrays, Array, Array]: ...
+        self,
+        indptr: Array,
+        indices: Array,
+        data: Array,
+        starts: Array,
+        hermitian: bool,
+        shift: float,
+        weights: Array,
+    ) -> tuple[CSRArrays, CSRArrays, Array, Array, Array]: ...
 
 
 class TriangularModule(Protocol):

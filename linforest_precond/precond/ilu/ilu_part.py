@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,27 +12,44 @@ import numpy as np
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import FactorFinding
-from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.ilu.ilu_schema import SCHEMA
 from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
 from linforest_precond.precond.ilu.row_orders import Schedule
+from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.printing import numbers_of
-from linforest_precond.records import CSR, Ordering
+from linforest_precond.records import CSR, Ordering, magnitudes_of
 from linforest_precond.user_warnings import warn_user
 
 # The first shift of the diagonal, relative to the rows, and the factor by which the next one is larger.
 FIRST_SHIFT, SHIFT_GROWTH = 1e-3, 2.0
+# Smaller diagonal entries count as this in the norm of what is dropped, so that it is a number; and the norm
+# that counts where it overflows.
+LEAST_SIZE, LARGEST_ERROR = 1e-300, 1e300
 
 Triangle = tuple[Array, Array, Array]  # indptr, indices, data
 
 
 class Findings(NamedTuple):
-    """What the factorization met: perturbed pivots, the shift of the diagonal, and how many shifts failed."""
+    """What the factorization met.
+
+    Attributes
+    ----------
+    perturbed
+        Tiny pivots.
+    shift
+        Of the diagonal, relative to the norms of the rows.
+    breakdowns
+        Smaller shifts that were not enough, none included.
+    dropped
+        The fill-in that is dropped and the shift: the root mean square over the rows of the norms of the rows
+        of ``|LU - A|``, relative to the diagonal of A. Terms of one entry are not added up.
+    """
 
     perturbed: int
     shift: float
-    attempts: int
+    breakdowns: int
+    dropped: float
 
 
 @part_of_kind(ilu=SCHEMA)
@@ -61,7 +79,8 @@ class IluPart:
         wide = np.promote_types(csr.data.dtype, stored)
         matrix = permuted_with_diagonal(csr, ordering, wide)
         cholesky = has_cholesky_form(csr)
-        lower, upper, inverse, findings = factored(matrix, starts, cholesky, csr.longest_row)
+        weights = fill_weights(csr)[ordering.order]
+        lower, upper, inverse, findings = factored(matrix, starts, cholesky, weights, csr.longest_row)
         if findings.perturbed:
             warn_user(
                 f"{findings.perturbed} pivots of the incomplete factorization were tiny and have been "
@@ -131,15 +150,18 @@ class IluPart:
             ("order", self.order),
             ("levels", f"{levels:,} of L and of U"),
             ("entries", f"{entries:,}"),
+            ("dropped fill-in", f"{self.findings.dropped:.3g} of the diagonal"),
             ("triangular solves", solves),
             ("repairs", self._repairs()),
         ]
 
     def _repairs(self) -> str:
-        perturbed, shift, attempts = self.findings
+        perturbed, shift, breakdowns, _ = self.findings
         found = []
         if shift:
-            found.append(f"diagonal shifted by {shift:g} times its rows' norms, after {attempts} breakdowns")
+            found.append(
+                f"diagonal shifted by {shift:g} times its rows' norms, after {breakdowns} breakdowns"
+            )
         if perturbed:
             found.append(f"{perturbed:,} pivots perturbed")
         if not self.cholesky:
@@ -156,23 +178,37 @@ def has_cholesky_form(csr: CSR) -> bool:
     return bool(backend.multigrid.strength.is_hermitian(csr))
 
 
+def fill_weights(csr: CSR) -> Array:
+    """Reciprocals of the diagonal's magnitudes; of the norms of rows where the diagonal is zero."""
+    backend = backend_of(csr.data)
+    xp, sizes = backend.xp, magnitudes_of(csr.diagonal).astype(np.float64)
+    if bool((sizes == 0).any()):  # stall: whether norms are needed
+        norms, _ = backend.multigrid.strength.row_sums(csr)
+        sizes = xp.where(sizes > 0, sizes, xp.where(norms > 0, norms, 1.0))
+    weights: Array = 1.0 / xp.maximum(sizes, LEAST_SIZE)
+    return weights
+
+
 def factored(
-    matrix: Triangle, starts: Array, cholesky: bool, longest_row: int
+    matrix: Triangle, starts: Array, cholesky: bool, weights: Array, longest_row: int
 ) -> tuple[Triangle, Triangle, Array, Findings]:
     """L, U and the inverse of D; the diagonal is shifted as little as is needed (Manteuffel 1980).
 
     A shift above the number of entries in a row makes the matrix diagonally dominant in the sense that all
     pivots are positive and no entry grows, so that the loop ends.
     """
-    factorize = backend_of(starts).ilu.incomplete_factors.factorize
-    shift, attempts = 0.0, 0
+    backend = backend_of(starts)
+    factorize = backend.ilu.incomplete_factors.factorize
+    shift, breakdowns = 0.0, 0
     while True:
-        lower, upper, inverse, report = factorize(*matrix, starts, cholesky, shift)
+        lower, upper, inverse, dropped, report = factorize(*matrix, starts, cholesky, shift, weights)
         found = numbers_of(report)  # stall: decides whether the factorization has to be repeated
         broken = found[FactorFinding.NEGATIVE] + found[FactorFinding.NOT_FINITE]
         if not broken or shift > 4 * longest_row:
-            return lower, upper, inverse, Findings(found[FactorFinding.PERTURBED], shift, attempts)
-        shift, attempts = shift * SHIFT_GROWTH or FIRST_SHIFT, attempts + 1
+            mean = backend.matrix.sums.tree_sum(dropped) / max(weights.size, 1)
+            error = math.sqrt(mean + shift**2) if math.isfinite(mean) else LARGEST_ERROR
+            return lower, upper, inverse, Findings(found[FactorFinding.PERTURBED], shift, breakdowns, error)
+        shift, breakdowns = shift * SHIFT_GROWTH or FIRST_SHIFT, breakdowns + 1
 
 
 def transposed(triangle: Triangle) -> Triangle:

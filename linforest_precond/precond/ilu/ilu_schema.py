@@ -75,7 +75,7 @@ SCHEMA = Table(
         "inverse": Numbers("n"),
         "cholesky": Flag(),
         "sweeps": Optional(Integer(0, MOST_SWEEPS)),
-        "findings": Items(Integer(), Real(0.0), Integer()),
+        "findings": Items(Integer(), Real(0.0), Integer(), Real(0.0)),
     },
     levels_cover_rows,
     lower_is_stored_or_derived,

@@ -8,7 +8,7 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph, as_pattern
+from linforest_precond.gate import as_graph
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
@@ -41,18 +41,8 @@ class Schedule(NamedTuple):
         return int(self.starts.size) - 1
 
 
-def schedule_rows(csr: CSR, name: str, seed: int) -> Schedule:
-    """The levels of a named order, or of the order that is predicted to be fastest."""
-    pattern = as_pattern(csr)
-    if name == "auto":
-        return fastest_schedule(csr, pattern, seed)
-    schedule = schedule_of(csr, pattern, name, seed, MOST_LEVELS)
-    assert schedule is not None
-    return schedule
-
-
-def schedule_of(csr: CSR, pattern: Pattern, name: str, seed: int, most: int) -> Schedule | None:
-    """The levels of a named order; None if there are more than `most`.
+def schedule_of(csr: CSR, pattern: Pattern, name: str, seed: int, most: int = MOST_LEVELS) -> Schedule | None:
+    """The levels of a named order of a matrix, with the pattern of A + A^T; None if more than `most`.
 
     Neighbours in the pattern of A + A^T keep their relative order when rows are sorted by level, so that the
     factors are those of the order itself.
@@ -88,9 +78,3 @@ def _sorted_by_level(name: str, order: Array, levels: Array, index: Any) -> Sche
     count = int(in_order[-1]) + 1  # stall: the number of levels
     starts = xp.searchsorted(in_order, xp.arange(count + 1, dtype=in_order.dtype))
     return Schedule(name, ordering_of(order[places].astype(index)), starts.astype(index))
-
-
-def fastest_schedule(csr: CSR, pattern: Pattern, seed: int) -> Schedule:
-    schedule = schedule_of(csr, pattern, "natural", seed, MOST_LEVELS)
-    assert schedule is not None
-    return schedule

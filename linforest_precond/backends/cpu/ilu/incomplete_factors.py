@@ -23,24 +23,26 @@ CHUNK = 512
 PERTURBED, NEGATIVE, NOT_FINITE = map(int, FactorFinding)
 
 
-def factorize(indptr, indices, data, starts, hermitian, shift):
+def factorize(indptr, indices, data, starts, hermitian, shift, weights):
     """(I + L) D (I + U) on the pattern of a matrix whose diagonal is stored: L, U and the inverse of D.
 
     Level i has the rows from ``starts[i]`` to ``starts[i + 1]``. Where `hermitian`, all diagonal entries are
     positive, and L is the conjugate transpose of U. `shift` times its row's norm is added to each diagonal
-    entry, with its sign; the norm is the largest entry, or the diagonal entry where `hermitian`. Also counts
-    the events of `FactorFinding`.
+    entry, with its sign; the norm is the largest entry, or the diagonal entry where `hermitian`. Also the
+    fill-in that is dropped in each row, the sum of ``weights[i] * weights[j] * |l_ik u_kj|**2``, and counts
+    of the events of `FactorFinding`.
     """
     n, work = indptr.size - 1, data.copy()
     diagonals, inverse = np.empty(n, np.int64), np.empty(n, data.dtype)
-    found = np.zeros((n, len(FactorFinding)), np.uint8)
+    dropped, found = np.empty(n), np.zeros((n, len(FactorFinding)), np.uint8)
     limits = limits_of(data.dtype)
     numbers = limits.epsilon * limits.epsilon.dtype.type(VANISHING), limits.root_epsilon, limits.tiny
     shift = limits.epsilon.dtype.type(shift)
-    arguments = readonly(starts), readonly(indptr), readonly(indices), bool(hermitian), shift, *numbers
-    by_levels(eliminate, starts)(*arguments, work, diagonals, inverse, found)
+    given = map(readonly, (starts, indptr, indices, weights))
+    results = work, diagonals, inverse, dropped, found
+    by_levels(eliminate, starts)(*given, bool(hermitian), shift, numbers, *results)
     lower, upper = split(indptr, indices, work, diagonals, inverse)
-    return lower, upper, inverse, found.sum(axis=0, dtype=np.int64)
+    return lower, upper, inverse, dropped, found.sum(axis=0, dtype=np.int64)
 
 
 def by_levels(parallel, starts):
@@ -59,35 +61,37 @@ def split(indptr, indices, work, diagonals, inverse):
         arrays.append((ends, np.empty(ends[-1], indices.dtype), np.empty(ends[-1], work.dtype)))
     lower, upper = arrays
     given = indptr, indices, work, diagonals, inverse, lower[0], upper[0]
-    copy_triangles(*map(readonly, given), *lower[1:], *upper[1:])
+    copy = copy_triangles if indptr.size > PARALLEL_ROWS else serial_version(copy_triangles)
+    copy(*map(readonly, given), *lower[1:], *upper[1:])
     return lower, upper
 
 
 @kernel(parallel=True)
 def eliminate(
-    starts, indptr, indices, hermitian, shift, vanishing, root_epsilon, tiny, work, diagonals, inverse, found
+    starts, indptr, indices, weights, hermitian, shift, limits, work, diagonals, inverse, dropped, found
 ):
-    limits = vanishing, root_epsilon, tiny
     for level in range(starts.size - 1):
         begin, end = np.int64(starts[level]), np.int64(starts[level + 1])
         if end - begin < PARALLEL_ROWS:
-            rows = begin, end
             eliminate_rows(
-                rows, indptr, indices, hermitian, shift, limits, work, diagonals, inverse, found
+                begin, end, indptr, indices, weights, hermitian, shift, limits,
+                work, diagonals, inverse, dropped, found,
             )  # fmt: skip
-        else:
-            for chunk in prange((end - begin + CHUNK - 1) // CHUNK):
-                first = begin + chunk * CHUNK
-                rows = first, min(first + CHUNK, end)
-                eliminate_rows(
-                    rows, indptr, indices, hermitian, shift, limits, work, diagonals, inverse, found
-                )  # fmt: skip
+            continue
+        for chunk in prange((end - begin + CHUNK - 1) // CHUNK):
+            first = begin + chunk * CHUNK
+            eliminate_rows(
+                first, min(first + CHUNK, end), indptr, indices, weights, hermitian, shift, limits,
+                work, diagonals, inverse, dropped, found,
+            )  # fmt: skip
 
 
 # A call for many rows: one with so many arrays takes longer than a row.
 @helper
-def eliminate_rows(rows, indptr, indices, hermitian, shift, limits, work, diagonals, inverse, found):
-    for row in range(rows[0], rows[1]):
+def eliminate_rows(
+    first, last, indptr, indices, weights, hermitian, shift, limits, work, diagonals, inverse, dropped, found
+):
+    for row in range(first, last):
         end, diagonal = np.int64(indptr[row + 1]), find_slot(indptr, indices, row, row)
         diagonals[row] = diagonal
         norm = size(work[diagonal])
@@ -96,17 +100,21 @@ def eliminate_rows(rows, indptr, indices, hermitian, shift, limits, work, diagon
                 norm = max(norm, size(work[slot]))
         if shift != 0:
             work[diagonal] += -shift * norm if work[diagonal].real < 0 else shift * norm
+        without = 0.0
         for slot in range(np.int64(indptr[row]), diagonal):
             pivot_row = indices[slot]
             factor = work[slot] * inverse[pivot_row]
             work[slot] = factor
             place = slot + 1
             for other in range(diagonals[pivot_row] + 1, np.int64(indptr[pivot_row + 1])):
-                place = lower_bound(indices, place, end, indices[other])
-                if place == end:
-                    break
-                if indices[place] == indices[other]:
-                    work[place] -= factor * work[other]
+                column, product = indices[other], factor * work[other]
+                place = lower_bound(indices, place, end, column)
+                if place < end and indices[place] == column:
+                    work[place] -= product
+                else:
+                    lost = np.float64(size(product))
+                    without += lost * lost * weights[column]
+        dropped[row] = without * weights[row]
         one = work.dtype.type(1)
         pivot = usable_pivot(work[diagonal], norm, hermitian, limits, one, found[row])
         inverse[row] = one / pivot  # of complex numbers by Smith's formula (1962)
@@ -130,7 +138,8 @@ def lower_bound(indices, begin, end, column):
     return begin
 
 
-# The pivot of a row with this norm. A tiny one is perturbed to +-sqrt(eps) times the norm (1 in an empty row).
+# The pivot of a row with this norm. A tiny one is perturbed to +-sqrt(eps) times the norm, to 1 in an empty
+# row.
 @helper
 def usable_pivot(pivot, norm, hermitian, limits, one, found):
     vanishing, root_epsilon, tiny = limits

@@ -18,7 +18,7 @@ def find_levels(pattern, order, rank, most):
     return None if deeper else levels
 
 
-# The longest path that ends at each vertex, of edges that lead to later vertices; stops above `most` vertices.
+# The longest path that ends at each vertex, of edges that lead to later ones; stops above `most` vertices.
 @kernel
 def longest_paths(indptr, indices, order, rank, most, levels):
     for place in range(order.size):

@@ -123,7 +123,7 @@ def lanes_of_row(rows, entries):
 
 
 def tiles_of(starts, rows):
-    """Where the tiles of so many rows begin, which the levels are divided into; the last number is the end."""
+    """Where the tiles of at most so many rows begin, each in one level; the last number is the end."""
     counts = -(-np.diff(starts) // rows)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     begins = np.repeat(starts[:-1], counts) + rows * (np.arange(first.size) - first)

@@ -10,7 +10,9 @@ struct Elimination {
     const INDEX* diagonals;  // slots of the diagonal entries
     VALUE* data;             // the matrix, then L and the undivided U
     VALUE* inverse;          // of the pivots
-    u32* ready;              // rows that are eliminated
+    const double* weights;   // of rows and columns, for the fill-in that is dropped
+    double* dropped;
+    u32* ready;  // rows that are eliminated
     u32* ticket;
     u64* report;
     i64 n, hermitian;
@@ -54,7 +56,8 @@ __device__ __forceinline__ WEIGHT norm_of_row(const Elimination& e, i64 begin, i
 }
 
 // Eliminates one lower entry of a row, by the whole warp: a lane for each entry of the pivot row after its diagonal.
-__device__ __forceinline__ void eliminate_entry(const Elimination& e, i64 slot, i64 end, int lane) {
+// Returns the lane's share of the fill-in that is dropped.
+__device__ __forceinline__ double eliminate_entry(const Elimination& e, i64 slot, i64 end, int lane) {
     const i64 pivot_row = e.indices[slot];
     while (!*(const volatile u32*)(e.ready + pivot_row)) __nanosleep(PAUSE);
     __threadfence();
@@ -62,11 +65,20 @@ __device__ __forceinline__ void eliminate_entry(const Elimination& e, i64 slot, 
     __syncwarp();  // all lanes have read the entry
     if (lane == 0) e.data[slot] = factor;
     const i64 last = e.indptr[pivot_row + 1];
+    double dropped = 0;
     for (i64 other = (i64)e.diagonals[pivot_row] + 1 + lane; other < last; other += 32) {
-        const i64 place = find_column(e.indices, slot + 1, end, e.indices[other]);
-        if (place >= 0) e.data[place] = e.data[place] - factor * fresh(e.data + other);
+        const INDEX column = e.indices[other];
+        const VALUE product = factor * fresh(e.data + other);
+        const i64 place = find_column(e.indices, slot + 1, end, column);
+        if (place >= 0) {
+            e.data[place] = e.data[place] - product;
+        } else {
+            const double lost = (double)size_of(product);
+            dropped += lost * lost * e.weights[column];
+        }
     }
     __syncwarp();
+    return dropped;
 }
 
 // The pivot of a row with this norm. A tiny one is perturbed to +-sqrt(eps) times the norm (1 in an empty row).
@@ -100,8 +112,13 @@ extern "C" __global__ void eliminate(Elimination e) {
             e.data[diagonal] = e.data[diagonal] + from_real(real_part(e.data[diagonal]) < 0 ? -shift : shift);
         }
         __syncwarp();
-        for (i64 slot = begin; slot < diagonal; ++slot) eliminate_entry(e, slot, end, lane);
-        if (lane == 0) e.inverse[row] = inverse(usable_pivot(e, e.data[diagonal], norm));
+        double dropped = 0;
+        for (i64 slot = begin; slot < diagonal; ++slot) dropped += eliminate_entry(e, slot, end, lane);
+        for (int half = 16; half > 0; half /= 2) dropped += __shfl_xor_sync(FULL_WARP, dropped, half);
+        if (lane == 0) {
+            e.dropped[row] = dropped * e.weights[row];
+            e.inverse[row] = inverse(usable_pivot(e, e.data[diagonal], norm));
+        }
         __threadfence();
         __syncwarp();
         if (lane == 0) *(volatile u32*)(e.ready + row) = 1;
