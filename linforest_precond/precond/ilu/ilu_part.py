@@ -27,7 +27,9 @@ FIRST_SHIFT, SHIFT_GROWTH = 1e-3, 2.0
 # that counts where it overflows.
 LEAST_SIZE, LARGEST_ERROR = 1e-300, 1e300
 
-Triangle = tuple[Array, Array, Array]  # indptr, indices, data
+# A strictly triangular matrix, and the names of its arrays in files.
+Triangle = tuple[Array, Array, Array]
+NAMES = "indptr", "indices", "data"
 
 
 class Findings(NamedTuple):
@@ -89,21 +91,25 @@ class IluPart:
         upper = *upper[:2], stored_array(upper[2], stored)
         lower = adjoint(upper) if cholesky else (*lower[:2], stored_array(lower[2], stored))
         inverse = stored_array(inverse, stored)
-        return cls(
-            "ilu", csr.n, name, ordering, starts, lower, upper, inverse, cholesky, findings, sweeps
-        )  # fmt: skip
+        return cls("ilu", csr.n, name, ordering, starts, lower, upper, inverse, cholesky, findings, sweeps)
 
     @classmethod
-    def from_state(cls, lower: Triangle | None, findings: Any, **fields: Any) -> IluPart:
-        if lower is None:
-            lower = adjoint(fields["upper"])
-        return cls(lower=lower, findings=Findings(*findings), **fields)
+    def from_state(
+        cls, lower: dict[str, Array] | None, upper: dict[str, Array], findings: Any, **fields: Any
+    ) -> IluPart:
+        after = _unpacked(upper)
+        before = adjoint(after) if lower is None else _unpacked(lower)
+        return cls(lower=before, upper=after, findings=Findings(*findings), **fields)
 
     def state(self) -> dict[str, Any]:
-        names = "kind", "n", "order", "ordering", "starts", "upper", "inverse", "cholesky", "sweeps"
-        fields: dict[str, Any] = {name: getattr(self, name) for name in names}
-        lower = None if self.cholesky else self.lower
-        return {**fields, "lower": lower, "findings": tuple(self.findings)}
+        names = "kind", "n", "order", "ordering", "starts", "inverse", "cholesky", "sweeps"
+        lower = None if self.cholesky else dict(zip(NAMES, self.lower))
+        triangles = {"lower": lower, "upper": dict(zip(NAMES, self.upper))}
+        fields = {name: getattr(self, name) for name in names}
+        return {**fields, **triangles, "findings": tuple(self.findings)}
+
+    def __post_init__(self) -> None:
+        self.solver  # noqa: B018  made now: its stall belongs to the setup
 
     def refreshed(self, csr: CSR) -> IluPart:
         return self.of(csr, self.stored, Schedule(self.order, self.ordering, self.starts), self.sweeps)
@@ -136,7 +142,8 @@ class IluPart:
 
     @property
     def nbytes(self) -> int:
-        return held_bytes(self)
+        """Without the transposed factors, which the first product with the transpose makes."""
+        return held_bytes(self.ordering, self.starts, self.lower, self.upper, self.inverse)
 
     @property
     def name(self) -> str:
@@ -209,6 +216,10 @@ def factored(
             error = math.sqrt(mean + shift**2) if math.isfinite(mean) else LARGEST_ERROR
             return lower, upper, inverse, Findings(found[FactorFinding.PERTURBED], shift, breakdowns, error)
         shift, breakdowns = shift * SHIFT_GROWTH or FIRST_SHIFT, breakdowns + 1
+
+
+def _unpacked(arrays: dict[str, Array]) -> Triangle:
+    return arrays["indptr"], arrays["indices"], arrays["data"]
 
 
 def transposed(triangle: Triangle) -> Triangle:

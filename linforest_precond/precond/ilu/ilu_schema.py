@@ -42,9 +42,9 @@ def entries_are_in_other_levels(fields: Fields, names: Names) -> Complaint:
     sizes = np.diff(starts)
     begins, ends = np.repeat(starts[:-1], sizes), np.repeat(starts[1:], sizes)
     lower, upper = fields["lower"], fields["upper"]
-    if lower is not None and (lower[1] >= _of_entries(begins, lower[0])).any():
+    if lower is not None and (lower["indices"] >= _of_entries(begins, lower["indptr"])).any():
         return "lower", "have its entries in levels before those of their rows"
-    if (upper[1] < _of_entries(ends, upper[0])).any():
+    if (upper["indices"] < _of_entries(ends, upper["indptr"])).any():
         return "upper", "have its entries in levels after those of their rows"
     return None
 
@@ -59,8 +59,10 @@ def lower_is_stored_or_derived(fields: Fields, names: Names) -> Complaint:
     return None
 
 
-def _triangle(entries: str) -> Items:
-    return Items(Pointers("n", entries), Indices(entries, below="n"), Numbers(entries))
+def _triangle(entries: str) -> Table:
+    return Table(
+        {"data": Numbers(entries), "indptr": Pointers("n", entries), "indices": Indices(entries, below="n")}
+    )
 
 
 SCHEMA = Table(
