@@ -14,6 +14,7 @@ from operator_cases import assert_close, dominant, other_values, vectors
 import linforest_precond as lf
 from linforest_precond.backends.cuda.ilu.triangular import tiles_of
 from linforest_precond.precond.ilu.row_orders import ORDERS
+from linforest_precond.precond.operators import packed, restore
 
 # Symmetric positive definite, without incomplete Cholesky factors (Kershaw 1978).
 KERSHAW = np.array([[3.0, -2, 0, 2], [-2, 3, -2, 0], [0, -2, 3, -2], [2, 0, -2, 3]])
@@ -159,6 +160,14 @@ class TestCholesky:
         assert len(told) == 1 and M._part.cholesky
         assert np.linalg.eigvalsh(dense(backend, M)).min() > 0
 
+    def test_an_indefinite_matrix(self, backend):
+        """A positive diagonal, but couplings so strong that a shift of the diagonal is of no use."""
+        A = np.array([[1e-3, 1.0, 0], [1, 1e-3, 1], [0, 1, 1e-3]])
+        M = lf.ilu(backend.array(A), order="natural")
+        assert not M._part.cholesky and M._part.findings.shift == 0
+        assert "no Cholesky factors" in str(M) and "not for CG" in str(M)
+        assert_close(dense(backend, M) @ A, np.eye(3), 1e-8)
+
     def test_what_is_not_definite(self, backend):
         A = dominant()
         A.setdiag(-A.diagonal())
@@ -181,6 +190,9 @@ class TestPivots:
         # The last row has the pivot -4 u_12 / u_11.
         assert_close(dense(backend, M) * 1e-8, np.linalg.inv(repaired) * 1e-8, 1e-6)
         assert "1 pivots perturbed" in str(M)
+        with pytest.warns(RuntimeWarning) as told:
+            lf.ilu(backend.csr(A))
+        assert len(told) == 1  # whichever orders were tried
 
     @pytest.mark.parametrize("size", [1, 3])
     def test_empty_rows(self, backend, size):
@@ -313,6 +325,28 @@ class TestUpdate:
             assert_close(dense(backend, M), np.linalg.inv(wanted), 1e-12)
             M.update(backend.csr(A))
             assert M._part.cholesky
+
+
+class TestFiles:
+    @pytest.mark.parametrize("symmetric", [True, False])
+    def test_rows_that_would_wait_for_each_other(self, symmetric):
+        """Levels that hold neighbours are refused: threads of a GPU would wait for ever."""
+        M = lf.ilu(dominant(symmetric=symmetric), order="natural")
+        header, arrays = packed(M)
+        starts = arrays["part.starts"]
+        arrays["part.starts"] = np.delete(starts, starts.size // 2)
+        with pytest.raises(lf.PreconditionerFileError, match=r"part\.(lower|upper) must have its entries in"):
+            restore(M.kind, (header, arrays))
+
+    def test_lower_triangles(self):
+        """Stored where they are not the adjoints of the upper ones, and only there."""
+        for symmetric in (True, False):
+            M = lf.ilu(dominant(symmetric=symmetric), order="natural")
+            header, arrays = packed(M)
+            assert ("part.lower.data" in arrays) != symmetric
+            header["part"]["cholesky"] = not symmetric
+            with pytest.raises(lf.PreconditionerFileError, match=r"part\.lower must be null"):
+                restore(M.kind, (header, arrays))
 
 
 class TestAuto:

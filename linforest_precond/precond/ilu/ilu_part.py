@@ -23,6 +23,7 @@ from linforest_precond.user_warnings import warn_user
 
 # The first shift of the diagonal, relative to the rows, and the factor by which the next one is larger.
 FIRST_SHIFT, SHIFT_GROWTH = 1e-3, 2.0
+LARGEST_CHOLESKY_SHIFT = 4.0
 # Smaller diagonal entries count as this in the norm of what is dropped, so that it is a number; and the norm
 # that counts where it overflows.
 LEAST_SIZE, LARGEST_ERROR = 1e-300, 1e300
@@ -80,18 +81,23 @@ class IluPart:
         name, ordering, starts = schedule
         wide = np.promote_types(csr.data.dtype, stored)
         matrix = permuted_with_diagonal(csr, ordering, wide)
-        cholesky = has_cholesky_form(csr)
         weights = fill_weights(csr)[ordering.order]
-        lower, upper, inverse, findings = factored(matrix, starts, cholesky, weights, csr.longest_row)
-        if findings.perturbed:
-            warn_user(
-                f"{findings.perturbed} pivots of the incomplete factorization were tiny and have been "
-                "perturbed: the diagonal of A has zeros, or A is close to a singular matrix"
-            )
+        lower, upper, inverse, cholesky, findings = factored(
+            matrix, starts, has_cholesky_form(csr), weights, csr.longest_row
+        )
         upper = *upper[:2], stored_array(upper[2], stored)
         lower = adjoint(upper) if cholesky else (*lower[:2], stored_array(lower[2], stored))
         inverse = stored_array(inverse, stored)
         return cls("ilu", csr.n, name, ordering, starts, lower, upper, inverse, cholesky, findings, sweeps)
+
+    def warned(self) -> IluPart:
+        """This part, after a warning if it has perturbed pivots."""
+        if self.findings.perturbed:
+            warn_user(
+                f"{self.findings.perturbed} pivots of the incomplete factorization were tiny and have been "
+                "perturbed: the diagonal of A has zeros, or A is close to a singular matrix"
+            )
+        return self
 
     @classmethod
     def from_state(
@@ -112,7 +118,8 @@ class IluPart:
         self.solver  # noqa: B018  made now: its stall belongs to the setup
 
     def refreshed(self, csr: CSR) -> IluPart:
-        return self.of(csr, self.stored, Schedule(self.order, self.ordering, self.starts), self.sweeps)
+        schedule = Schedule(self.order, self.ordering, self.starts)
+        return self.of(csr, self.stored, schedule, self.sweeps).warned()
 
     @property
     def stored(self) -> DType:
@@ -169,6 +176,8 @@ class IluPart:
             found.append(
                 f"diagonal shifted by {shift:g} times its rows' norms, after {breakdowns} breakdowns"
             )
+        elif breakdowns:
+            found.append(f"no Cholesky factors with any of {breakdowns} shifts")
         if perturbed:
             found.append(f"{perturbed:,} pivots perturbed")
         if not self.cholesky:
@@ -196,13 +205,21 @@ def fill_weights(csr: CSR) -> Array:
     return weights
 
 
-def factored(
-    matrix: Triangle, starts: Array, cholesky: bool, weights: Array, longest_row: int
-) -> tuple[Triangle, Triangle, Array, Findings]:
-    """L, U and the inverse of D; the diagonal is shifted as little as is needed (Manteuffel 1980).
+class Factors(NamedTuple):
+    """(I + L) D (I + U): L, U, the inverse of D, whether these are Cholesky factors, and what was met."""
 
-    A shift above the number of entries in a row makes the matrix diagonally dominant in the sense that all
-    pivots are positive and no entry grows, so that the loop ends.
+    lower: Triangle
+    upper: Triangle
+    inverse: Array
+    cholesky: bool
+    findings: Findings
+
+
+def factored(matrix: Triangle, starts: Array, cholesky: bool, weights: Array, longest_row: int) -> Factors:
+    """The factors of a matrix, whose diagonal is shifted as little as is needed (Manteuffel 1980).
+
+    A Hermitian matrix that needs a large shift is not definite and gets the factors of any other matrix. With
+    a shift above the number of entries in a row all rows are diagonally dominant, so that no entry grows.
     """
     backend = backend_of(starts)
     factorize = backend.ilu.incomplete_factors.factorize
@@ -211,11 +228,20 @@ def factored(
         lower, upper, inverse, dropped, report = factorize(*matrix, starts, cholesky, shift, weights)
         found = numbers_of(report)  # stall: decides whether the factorization has to be repeated
         broken = found[FactorFinding.NEGATIVE] + found[FactorFinding.NOT_FINITE]
-        if not broken or shift > 4 * longest_row:
-            mean = backend.matrix.sums.tree_sum(dropped) / max(weights.size, 1)
-            error = math.sqrt(mean + shift**2) if math.isfinite(mean) else LARGEST_ERROR
-            return lower, upper, inverse, Findings(found[FactorFinding.PERTURBED], shift, breakdowns, error)
+        if shift > 4 * longest_row or (not broken and _are_finite(lower[2], upper[2])):
+            break
         shift, breakdowns = shift * SHIFT_GROWTH or FIRST_SHIFT, breakdowns + 1
+        if cholesky and shift > LARGEST_CHOLESKY_SHIFT:
+            cholesky, shift = False, 0.0
+    mean = backend.matrix.sums.tree_sum(dropped) / max(weights.size, 1)
+    error = math.sqrt(mean + shift**2) if math.isfinite(mean) else LARGEST_ERROR
+    findings = Findings(found[FactorFinding.PERTURBED], shift, breakdowns, error)
+    return Factors(lower, upper, inverse, cholesky, findings)
+
+
+def _are_finite(*arrays: Array) -> bool:
+    xp = backend_of(arrays[0]).xp
+    return all(bool(xp.isfinite(array).all()) for array in arrays)  # stall: as the report
 
 
 def _unpacked(arrays: dict[str, Array]) -> Triangle:

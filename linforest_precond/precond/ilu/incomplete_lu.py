@@ -35,9 +35,10 @@ def ilu(
 
     For a Hermitian A with a positive diagonal the operator is Hermitian and positive definite. Where
     incomplete Cholesky factors do not exist, those of A + s diag(A) are used, with the first of the shifts
-    s = 0.001, 0.002, 0.004, ... for which they do (Manteuffel 1980, doi:10.1090/S0025-5718-1980-0559197-0).
-    For other matrices, a pivot that is tiny relative to its row is perturbed to +-sqrt(eps) times the largest
-    entry of the row, with a RuntimeWarning; where entries overflow, the diagonal is shifted.
+    s = 0.001, 0.002, 0.004, ... for which they do (Manteuffel 1980, doi:10.1090/S0025-5718-1980-0559197-0);
+    a matrix that needs more than 4 is indefinite and gets ILU(0). For other matrices, a pivot that is tiny
+    relative to its row is perturbed to +-sqrt(eps) times the largest entry of the row, with a RuntimeWarning;
+    where entries overflow, the diagonal is shifted.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def ilu(
             raise ValueError(f"sweeps must be None or lie in [0, {MOST_SWEEPS}], got {sweeps}")
     seed = as_integer("seed", seed) % 2**64
     setup = Setup(A, dtype)
-    return setup.operator(part_in_order(setup.csr, setup.stored, order, seed, sweeps))
+    return setup.operator(part_in_order(setup.csr, setup.stored, order, seed, sweeps).warned())
 
 
 def part_in_order(csr: CSR, stored: DType, order: str, seed: int, sweeps: int | None) -> IluPart:

@@ -16,6 +16,7 @@ WARP = 32
 # With more levels, one launch substitutes all rows, in tiles; with fewer, each level has a launch.
 MOST_LAUNCHES = 16
 MOST_BLOCKS = 16 * 1056
+VECTORS_OF_SWEEPS = 3
 
 TRIANGLE = Struct("Triangle", "ilu/triangular.cu", indptr="P", indices="P", data="P", scale="P", lanes="q")
 VECTORS = Struct("StridedVectors", "ilu/triangular.cu", at="P", order="P", row="q", column="q")
@@ -58,10 +59,9 @@ class Substitution:
         self._pool.give_back(loan)
 
     def _work_space(self, columns, dtype):
-        """Bytes of the work vectors, each of which begins at a row; and the counters of tickets."""
-        count = 1 if self._sweeps is None and self._tiles is None else 2 if self._sweeps is None else 3
-        size = self._rows * columns * dtype.itemsize
-        return [cupy.empty(size, np.uint8) for _ in range(count)], cupy.zeros(2, np.uint32)
+        """The bytes of all work vectors, and the counters of tickets."""
+        count = VECTORS_OF_SWEEPS if self._sweeps is not None else 1 if self._tiles is None else 2
+        return cupy.empty((count, self._rows * columns * dtype.itemsize), np.uint8), cupy.zeros(2, np.uint32)
 
     def _solve(self, b, x, columns, dtype, work):
         vectors, tickets = work
@@ -84,10 +84,8 @@ class Substitution:
 
     def _substitute_tiles(self, program, b, x, columns, vectors, tickets):
         z, y = vectors
-        words = z.size // 4
-        for vector in vectors:
-            launch(program.mark_pending, (vector, words, tickets), items=words)
-        count = self._tiles.size - 1
+        words, count = vectors.size // 4, self._tiles.size - 1
+        launch(program.mark_pending, (vectors, words, tickets), items=words)
         for backward, triangle, c, target, copy in (
             (0, self._lower, b, z, NOTHING),
             (1, self._upper, contiguous(z, columns), y, x),
