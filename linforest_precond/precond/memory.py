@@ -205,7 +205,7 @@ def _triangles(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
     # transpose, the triangles, and those in the stored type.
     pattern = replace(sizes, value=4, weight=4).graph_in_making + 8 * sizes.entries + 60 * sizes.rows
     matrix = (sizes.index + wide) * (sizes.entries + sizes.rows)
-    return operator, max(pattern, 4 * matrix + 16 * sizes.rows + operator)
+    return operator, max(pattern, 5 * matrix + 16 * sizes.rows + operator)
 
 
 def _levels(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:

@@ -83,7 +83,7 @@ class IluPart:
         matrix = permuted_with_diagonal(csr, ordering, wide)
         weights = fill_weights(csr)[ordering.order]
         lower, upper, inverse, cholesky, findings = factored(
-            matrix, starts, has_cholesky_form(csr), weights, csr.longest_row
+            matrix, starts, stored, has_cholesky_form(csr), weights, csr.longest_row
         )
         upper = *upper[:2], stored_array(upper[2], stored)
         lower = adjoint(upper) if cholesky else (*lower[:2], stored_array(lower[2], stored))
@@ -215,11 +215,15 @@ class Factors(NamedTuple):
     findings: Findings
 
 
-def factored(matrix: Triangle, starts: Array, cholesky: bool, weights: Array, longest_row: int) -> Factors:
+def factored(
+    matrix: Triangle, starts: Array, stored: DType, cholesky: bool, weights: Array, longest_row: int
+) -> Factors:
     """The factors of a matrix, whose diagonal is shifted as little as is needed (Manteuffel 1980).
 
-    A Hermitian matrix that needs a large shift is not definite and gets the factors of any other matrix. With
-    a shift above the number of entries in a row all rows are diagonally dominant, so that no entry grows.
+    A shift is needed where pivots of a Hermitian matrix are negative, and where solutions in the stored type
+    overflow. A Hermitian matrix that needs a large shift is not definite and gets the factors of any other
+    matrix. With a shift above the number of entries in a row all rows are diagonally dominant, so that no
+    entry grows.
     """
     backend = backend_of(starts)
     factorize = backend.ilu.incomplete_factors.factorize
@@ -228,7 +232,9 @@ def factored(matrix: Triangle, starts: Array, cholesky: bool, weights: Array, lo
         lower, upper, inverse, dropped, report = factorize(*matrix, starts, cholesky, shift, weights)
         found = numbers_of(report)  # stall: decides whether the factorization has to be repeated
         broken = found[FactorFinding.NEGATIVE] + found[FactorFinding.NOT_FINITE]
-        if shift > 4 * longest_row or (not broken and _are_finite(lower[2], upper[2])):
+        if shift > 4 * longest_row:
+            break
+        if not broken and solves_are_finite(lower, inverse, upper, starts, stored):
             break
         shift, breakdowns = shift * SHIFT_GROWTH or FIRST_SHIFT, breakdowns + 1
         if cholesky and shift > LARGEST_CHOLESKY_SHIFT:
@@ -239,9 +245,17 @@ def factored(matrix: Triangle, starts: Array, cholesky: bool, weights: Array, lo
     return Factors(lower, upper, inverse, cholesky, findings)
 
 
-def _are_finite(*arrays: Array) -> bool:
-    xp = backend_of(arrays[0]).xp
-    return all(bool(xp.isfinite(array).all()) for array in arrays)  # stall: as the report
+def solves_are_finite(lower: Triangle, inverse: Array, upper: Triangle, starts: Array, stored: DType) -> bool:
+    """Whether a solution for ones is finite, as the estimate of Chow & Saad (1997) of unstable factors."""
+    backend, n = backend_of(starts), inverse.size
+    xp = backend.xp
+    triangles = ((*triangle[:2], triangle[2].astype(stored, copy=False)) for triangle in (lower, upper))
+    before, after = triangles
+    order, x = xp.arange(n, dtype=starts.dtype), xp.empty((n, 1), stored)
+    pivots = inverse.astype(stored, copy=False)
+    solver = backend.ilu.triangular.Substitution(before, pivots, after, order, starts, None)
+    solver.solve(xp.ones((n, 1), stored), x)
+    return bool(xp.isfinite(x).all())  # stall: decides whether the factorization has to be repeated
 
 
 def _unpacked(arrays: dict[str, Array]) -> Triangle:

@@ -61,8 +61,7 @@ def split(indptr, indices, work, diagonals, inverse):
         arrays.append((ends, np.empty(ends[-1], indices.dtype), np.empty(ends[-1], work.dtype)))
     lower, upper = arrays
     given = indptr, indices, work, diagonals, inverse, lower[0], upper[0]
-    copy = copy_triangles if indptr.size > PARALLEL_ROWS else serial_version(copy_triangles)
-    copy(*map(readonly, given), *lower[1:], *upper[1:])
+    copy_triangles(*map(readonly, given), *lower[1:], *upper[1:])
     return lower, upper
 
 
@@ -159,11 +158,11 @@ def usable_pivot(pivot, norm, hermitian, limits, one, found):
     return -one * least if pivot.real < 0 and not hermitian else one * least
 
 
-@kernel(parallel=True)
+@kernel
 def copy_triangles(
     indptr, indices, work, diagonals, inverse, lower_ends, upper_ends, lower, lower_data, upper, upper_data
 ):
-    for row in prange(diagonals.size):
+    for row in range(diagonals.size):
         to = np.int64(lower_ends[row])
         for slot in range(np.int64(indptr[row]), diagonals[row]):
             lower[to], lower_data[to] = indices[slot], work[slot]
