@@ -220,8 +220,9 @@ def factored(
 ) -> Factors:
     """The factors of a matrix, whose diagonal is shifted as little as is needed (Manteuffel 1980).
 
-    A shift is needed where pivots of a Hermitian matrix are negative, and where solutions in the stored type
-    overflow. A Hermitian matrix that needs a large shift is not definite and gets the factors of any other
+    A shift is needed where pivots of a Hermitian matrix are negative, where solutions in the stored type
+    overflow, and where they grow from perturbed pivot to perturbed pivot until little is left of the number
+    range. A Hermitian matrix that needs a large shift is not definite and gets the factors of any other
     matrix. With a shift above the number of entries in a row all rows are diagonally dominant, so that no
     entry grows.
     """
@@ -234,7 +235,8 @@ def factored(
         broken = found[FactorFinding.NEGATIVE] + found[FactorFinding.NOT_FINITE]
         if shift > 4 * longest_row:
             break
-        if not broken and solves_are_finite(lower, inverse, upper, starts, stored):
+        largest = 0.25 if found[FactorFinding.PERTURBED] else 1.0
+        if not broken and solution_exponent(lower, inverse, upper, starts, stored) < largest:
             break
         shift, breakdowns = shift * SHIFT_GROWTH or FIRST_SHIFT, breakdowns + 1
         if cholesky and shift > LARGEST_CHOLESKY_SHIFT:
@@ -245,17 +247,24 @@ def factored(
     return Factors(lower, upper, inverse, cholesky, findings)
 
 
-def solves_are_finite(lower: Triangle, inverse: Array, upper: Triangle, starts: Array, stored: DType) -> bool:
-    """Whether a solution for ones is finite, as the estimate of Chow & Saad (1997) of unstable factors."""
+def solution_exponent(
+    lower: Triangle, inverse: Array, upper: Triangle, starts: Array, stored: DType
+) -> float:
+    """The binary exponent of the largest entry of a solution for ones, as a share of the largest exponent.
+
+    Infinite where the solution is: an estimate of the stability of factors (Chow & Saad 1997).
+    """
     backend, n = backend_of(starts), inverse.size
     xp = backend.xp
-    triangles = ((*triangle[:2], triangle[2].astype(stored, copy=False)) for triangle in (lower, upper))
-    before, after = triangles
+    if not n:
+        return 0.0
+    before, after = ((*triangle[:2], triangle[2].astype(stored, copy=False)) for triangle in (lower, upper))
     order, x = xp.arange(n, dtype=starts.dtype), xp.empty((n, 1), stored)
     pivots = inverse.astype(stored, copy=False)
     solver = backend.ilu.triangular.Substitution(before, pivots, after, order, starts, None)
     solver.solve(xp.ones((n, 1), stored), x)
-    return bool(xp.isfinite(x).all())  # stall: decides whether the factorization has to be repeated
+    largest = float(abs(x).max())  # stall: decides whether the factorization has to be repeated
+    return math.frexp(largest)[1] / np.finfo(stored).maxexp if math.isfinite(largest) else math.inf
 
 
 def _unpacked(arrays: dict[str, Array]) -> Triangle:
