@@ -13,6 +13,7 @@ from linforest_precond import matrices, solvers
 from linforest_precond.backends import backend_of, cuda_status
 from linforest_precond.backends.cpu.runtime.jit import cache_folder
 from linforest_precond.graph.reordering.cuthill_mckee import reverse_cuthill_mckee
+from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
 
@@ -53,7 +54,7 @@ def warmup(dtype: npt.DTypeLike = np.float64, index_dtype: npt.DTypeLike = np.in
     for device in ("cpu", "cuda") if cuda_status()[0] else ("cpu",):
         A = matrices.aniso(1, 8, device=device, **options)
         r = backend_of(A).xp.ones(A.shape[0], A.dtype)
-        for M in (jacobi(A), tridiagonal(A), block_tridiagonal(A)):
+        for M in (jacobi(A), tridiagonal(A), block_tridiagonal(A), ilu(A)):
             M @ r
         for solve in (
             solvers.cg,

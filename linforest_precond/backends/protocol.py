@@ -338,6 +338,41 @@ class TridiagonalRoom(Protocol):
     pivoting: PivotingModule
 
 
+class LevelScheduleModule(Protocol):
+    def find_levels(self, pattern: PatternRecord, order: Array, rank: Array, most: int) -> Array | None: ...
+
+
+class IncompleteFactorsModule(Protocol):
+    def factorize(
+        self,
+        indptr: Array,
+        indices: Array,
+        data: Array,
+        starts: Array,
+        hermitian: bool,
+        shift: float,
+        weights: Array,
+    ) -> tuple[CSRArrays, CSRArrays, Array, Array, Array]: ...
+
+
+class TriangularModule(Protocol):
+    def Substitution(  # noqa: N802
+        self,
+        lower: CSRArrays,
+        inverse: Array,
+        upper: CSRArrays,
+        order: Array,
+        starts: Array,
+        sweeps: int | None,
+    ) -> Any: ...
+
+
+class IluRoom(Protocol):
+    level_schedule: LevelScheduleModule
+    incomplete_factors: IncompleteFactorsModule
+    triangular: TriangularModule
+
+
 class DenseModule(Protocol):
     def dense_matrix(self, csr: CSRRecord) -> Array: ...
     def definite_inverse(self, matrix: Array, stored: DType) -> Array | None: ...
@@ -507,5 +542,6 @@ class Backend(Protocol):
     csgraph: CsgraphRoom
     reordering: ReorderingRoom
     tridiagonal: TridiagonalRoom
+    ilu: IluRoom
     multigrid: MultigridRoom
     krylov: KrylovRoom

@@ -36,6 +36,14 @@ class PivotFinding(IntEnum):
     INCONSISTENT = 8  # pivots that two orders of elimination give with more than roundoff between them
 
 
+class FactorFinding(IntEnum):
+    """The counters of an incomplete factorization."""
+
+    PERTURBED = 0  # pivots tiny relative to their row, replaced by +-sqrt(eps) times the row's norm
+    NEGATIVE = 1  # pivots of a Hermitian matrix: it has no incomplete Cholesky factorization
+    NOT_FINITE = 2  # pivots that are NaN or infinite: entries have grown until they overflowed
+
+
 class EntryScan(NamedTuple):
     """The result of one pass over the stored entries; row and slots are -1 where nothing is wrong."""
 

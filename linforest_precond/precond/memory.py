@@ -98,7 +98,7 @@ def memory_estimate(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
-    kind : {"tridiagonal", "block_tridiagonal", "jacobi", "block_jacobi", "multilevel"}
+    kind : {"tridiagonal", "block_tridiagonal", "jacobi", "block_jacobi", "ilu", "multilevel"}
         The function that makes the operator. A hierarchy is assumed to have Jacobi smoothers and tentative
         prolongators; it refers to A's own arrays, which are included.
     ordering, block_size, dtype
@@ -196,6 +196,18 @@ def _diagonal_blocks(sizes: _Sizes, block_size: int, _: Any) -> tuple[int, int]:
     return operator, block_size * (3 * sizes.value + 2 * sizes.stored + 16) * rows
 
 
+def _triangles(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
+    """Two triangles without the diagonal, the pivots, and an order of levels; factored in A's precision."""
+    wide = max(sizes.stored, sizes.value)
+    rows = sizes.stored * sizes.rows + 5 * sizes.index * sizes.rows
+    operator = (sizes.index + sizes.stored) * sizes.entries + rows
+    # The pattern of A + A^T; or several matrices, with missing diagonal entries: the permuted one, its
+    # transpose, the triangles, and those in the stored type.
+    pattern = replace(sizes, value=4, weight=4).graph_in_making + 8 * sizes.entries + 60 * sizes.rows
+    matrix = (sizes.index + wide) * (sizes.entries + sizes.rows)
+    return operator, max(pattern, 5 * matrix + 16 * sizes.rows + operator)
+
+
 def _levels(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
     """The matrices of all levels, the inverse of the coarsest one, and the aggregates."""
 
@@ -225,5 +237,6 @@ ESTIMATES = {
     "block_tridiagonal": _blocks,
     "jacobi": _diagonal_blocks,
     "block_jacobi": _diagonal_blocks,
+    "ilu": _triangles,
     "multilevel": _levels,
 }

@@ -133,7 +133,7 @@ def at_the_edge(rng, A):
     return scaled(A, rows, columns), 2 * reach, 0
 
 
-KINDS = ("jacobi", "block_jacobi", "forest", "original", "rcm", "blocks", *SMOOTHERS)
+KINDS = ("jacobi", "block_jacobi", "forest", "original", "rcm", "blocks", "ilu", *SMOOTHERS)
 
 
 def preconditioner(rng, A, kind, stored):
@@ -143,6 +143,8 @@ def preconditioner(rng, A, kind, stored):
         return lf.block_jacobi(A, int(rng.integers(1, 6)), dtype=stored)
     if kind in ("forest", "original", "rcm"):
         return lf.tridiagonal(A, kind, dtype=stored)
+    if kind == "ilu":
+        return lf.ilu(A, dtype=stored)
     if kind == "blocks":
         return lf.block_tridiagonal(A, int(rng.choice([1, 2, 4])), dtype=stored)
     smooth = bool(rng.random() < 0.3)

@@ -77,6 +77,8 @@ SEEDS = {
     "blocks of 1": (grid, lambda A: lf.block_tridiagonal(A, 1)),
     "blocks of 2": (nonsymmetric, lambda A: lf.block_tridiagonal(A, 2)),
     "blocks of 4": (grid, lambda A: lf.block_tridiagonal(A, 4)),
+    "ilu": (nonsymmetric, lf.ilu),
+    "incomplete Cholesky": (grid, lambda A: lf.ilu(A, order="colors")),
     "V-cycle": (grid, hierarchy),
     "K-cycle": (grid, lambda A: hierarchy(A, "K", smoother="chebyshev")),
     "W-cycle": (neumann, lambda A: hierarchy(A, "W", presmooth=2, postsmooth=0)),

@@ -119,6 +119,7 @@ MAKERS = {
     "block_jacobi": lambda A, rng: lf.block_jacobi(A, int(rng.choice([2, 3]))),
     "tridiagonal": lambda A, rng: lf.tridiagonal(A, str(rng.choice(["forest", "original"]))),
     "block_tridiagonal": lambda A, rng: lf.block_tridiagonal(A, int(rng.choice([2, 4]))),
+    "ilu": lambda A, rng: lf.ilu(A, order=str(rng.choice(["natural", "colors"]))),
     "multilevel": lambda A, rng: multilevel(A, rng),
 }
 

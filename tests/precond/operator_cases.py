@@ -6,6 +6,7 @@ import numpy as np
 import oracles
 import scipy.sparse as sp
 import strategies as graphs
+from ilu_oracles import product_in_order
 
 import linforest_precond as lf
 from linforest_precond.precond.operators import Preconditioner
@@ -23,6 +24,7 @@ KINDS = {
     "block jacobi 1": lambda A, **options: lf.block_jacobi(A, 1, **options),
     "block jacobi 3": lambda A, **options: lf.block_jacobi(A, 3, **options),
     "block jacobi 32": lambda A, **options: lf.block_jacobi(A, 32, **options),
+    "ilu": lambda A, **options: lf.ilu(A, order="natural", **options),
 }
 SIZE = 50
 
@@ -51,6 +53,8 @@ def held(backend, M):
     where = np.arange(n)
     if M.kind == "jacobi":
         return np.eye(n, dtype=bool)
+    if M.kind == "ilu":
+        return np.ones((n, n), bool)
     if M.kind == "block_jacobi":
         block = where // M._part.block_size
         return block[:, None] == block
@@ -76,9 +80,16 @@ def held_by_blocks(backend, forest):
     return near & (path[place][:, None] == path[place])
 
 
-def wanted_inverse(backend, A, M):
+def approximation(backend, A, M):
+    """The dense matrix whose inverse a preconditioner is."""
+    if M.kind == "ilu":
+        return product_in_order(sp.csr_array(A), backend.host(M.ordering.order))
     wide = np.promote_types(A.dtype, np.float64)
-    return np.linalg.inv(np.where(held(backend, M), A.toarray(), 0).astype(wide))
+    return np.where(held(backend, M), A.toarray(), 0).astype(wide)
+
+
+def wanted_inverse(backend, A, M):
+    return np.linalg.inv(approximation(backend, A, M))
 
 
 def tolerance(M):

@@ -18,6 +18,7 @@ KINDS = [
     ("block_tridiagonal", {"block_size": 4}),
     ("jacobi", {}),
     ("block_jacobi", {"block_size": 5}),
+    ("ilu", {}),
     ("multilevel", {}),
     graphs.slow("multilevel", {"dtype": np.float32}),
 ]
@@ -113,7 +114,7 @@ def test_wide_indices_and_types():
 def test_bad_arguments_are_named():
     A = lf.matrices.poisson(5)
     with pytest.raises(ValueError, match="kind"):
-        lf.memory_estimate(A, "ilu")
+        lf.memory_estimate(A, "lu")
     with pytest.raises(ValueError, match="block_size"):
         lf.memory_estimate(A, "block_tridiagonal", block_size=3)
     with pytest.raises(ValueError, match="square"):

@@ -19,6 +19,7 @@ KINDS = {
     "original": lambda A: lf.tridiagonal(A, "original"),
     "blocks of 2": lf.block_tridiagonal,
     "blocks of 4": lambda A: lf.block_tridiagonal(A, 4),
+    "ilu": lambda A: lf.ilu(A, order="natural"),
     **{
         f"multilevel {smoother}": lambda A, smoother=smoother: one_cycle(A, smoother=smoother)
         for smoother in SMOOTHERS

@@ -27,7 +27,7 @@ HIERARCHIES = {
     "candidates": lambda A: lf.multilevel(A, max_coarse=25, block_size=2).aspreconditioner(),
 }
 KINDS = {
-    name: KINDS[name] for name in ("forest", "permutation", "blocks of 2", "block jacobi 3")
+    name: KINDS[name] for name in ("forest", "permutation", "blocks of 2", "block jacobi 3", "ilu")
 } | HIERARCHIES
 
 

@@ -45,6 +45,8 @@ def cycle(A, kind, **options):
 KINDS = {
     "jacobi": (poisson, lf.jacobi),
     "block_jacobi": (poisson, lf.block_jacobi),
+    "ilu by levels": (poisson, lambda A: lf.ilu(A, order="colors")),
+    "ilu, many levels": (convection, lambda A: lf.ilu(A, order="natural")),
     "tridiagonal": (poisson, lf.tridiagonal),
     "not symmetric": (convection, lf.tridiagonal),
     "long carries": (long_carries, lambda A: lf.tridiagonal(A, "original")),

@@ -125,7 +125,7 @@ def test_options_carry_the_types():
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_only_solutions_may_differ_in_rounding(name):
     options = loader.program(name)[1]
-    solving = "tridiagonal/sweeps", "tridiagonal/pivoting", "tridiagonal/refinement"
+    solving = "tridiagonal/sweeps", "tridiagonal/pivoting", "tridiagonal/refinement", "ilu/triangular"
     krylov = "krylov/arnoldi", "krylov/idr", "krylov/updates", "krylov/spmv"
     fused = *solving, *krylov, "multigrid/vector_ops", "multigrid/dense_inverse"
     assert ("--fmad=false" in options) == (name not in fused)

@@ -4,6 +4,7 @@ import numpy as xp
 
 from . import csgraph as csgraph
 from . import forest as forest
+from . import ilu as ilu
 from . import krylov as krylov
 from . import matching as matching
 from . import matrix as matrix
@@ -16,6 +17,7 @@ __all__ = [
     "checks_shared_indices",
     "csgraph",
     "forest",
+    "ilu",
     "krylov",
     "matching",
     "matrix",

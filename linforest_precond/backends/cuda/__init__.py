@@ -2,6 +2,7 @@
 
 from . import csgraph as csgraph
 from . import forest as forest
+from . import ilu as ilu
 from . import krylov as krylov
 from . import matching as matching
 from . import matrix as matrix
@@ -14,6 +15,7 @@ __all__ = [
     "checks_shared_indices",
     "csgraph",
     "forest",
+    "ilu",
     "krylov",
     "matching",
     "matrix",

@@ -99,6 +99,9 @@ PROGRAMS = {
         {"VALUE": value, "WIDE": wide_type(value), "BLOCK": block}
         for value, block in itertools.product(_VALUES, _BLOCKS)
     ],
+    "ilu/level_schedule": _every(INDEX=_INDICES),
+    "ilu/incomplete_factors": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "ilu/triangular": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],
     "krylov/norms": [{"VALUE": value, "WIDE": np.float64, "BLOCK": 1} for value in _WEIGHTS],
     "krylov/updates": _SCALAR,
     "krylov/arnoldi": _SCALAR,

@@ -34,6 +34,7 @@ SOLVING = {
     "tridiagonal/sweeps",
     "tridiagonal/pivoting",
     "tridiagonal/refinement",
+    "ilu/triangular",
     "krylov/arnoldi",
     "krylov/idr",
     "krylov/updates",

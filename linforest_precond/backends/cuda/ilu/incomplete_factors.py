@@ -1,0 +1,55 @@
+"""ILU(0): elimination on the pattern of a matrix, without fill-in (Meijerink & van der Vorst 1977)."""
+
+import numpy as np
+
+from linforest_precond.backends.returns import FactorFinding
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from ..runtime.prefix_sum import add_up
+from ..runtime.structs import Struct
+
+WARP = 32
+# Lanes per row of `copy_triangles`.
+TEAM = 8
+
+ELIMINATION = Struct(
+    "Elimination", "ilu/incomplete_factors.cu",
+    indptr="P", indices="P", diagonals="P", data="P", inverse="P", weights="P", dropped="P", ready="P",
+    ticket="P", report="P", n="q", hermitian="q", shift="d",
+)  # fmt: skip
+TRIANGLE = Struct("TriangleArrays", "ilu/incomplete_factors.cu", indptr="P", indices="P", data="P")
+
+
+def factorize(indptr, indices, data, starts, hermitian, shift, weights):
+    """(I + L) D (I + U) on the pattern of a matrix whose diagonal is stored: L, U and the inverse of D.
+
+    Where `hermitian`, all diagonal entries are positive, and L is the conjugate transpose of U. `shift` times
+    its row's norm is added to each diagonal entry, with its sign; the norm is the largest entry, or the
+    diagonal entry where `hermitian`. Also the fill-in that is dropped in each row, the sum of
+    ``weights[i] * weights[j] * |l_ik u_kj|**2``, and counts of the events of `FactorFinding`. The levels that
+    begin at `starts` are not needed here: rows find out by themselves when others are done.
+    """
+    n, index = indptr.size - 1, indptr.dtype
+    program = kernels("ilu/incomplete_factors", VALUE=data.dtype.type, INDEX=index.type)
+    diagonals, ends = cupy.empty(n, index), [cupy.zeros(n + 1, index) for _ in range(2)]
+    work, inverse, dropped = data.copy(), cupy.empty(n, data.dtype), cupy.empty(n)
+    words, report = cupy.zeros(n + 1, np.uint32), cupy.zeros(len(FactorFinding), np.uint64)
+    launch(program.find_diagonals, (indptr, indices, n, diagonals, *ends), items=n)
+    elimination = ELIMINATION(
+        indptr=indptr, indices=indices, diagonals=diagonals, data=work, inverse=inverse, weights=weights,
+        dropped=dropped, ready=words[1:], ticket=words, report=report, n=n, hermitian=int(hermitian),
+        shift=float(shift),
+    )  # fmt: skip
+    launch(program.eliminate, (elimination,), items=n * WARP)
+    entries = indices.size - n
+    lower_entries = int(add_up(ends[0])[-1])  # stall: how much is allocated
+    add_up(ends[1])
+    lower, upper = (
+        (each, cupy.empty(count, index), cupy.empty(count, data.dtype))
+        for each, count in zip(ends, (lower_entries, entries - lower_entries))
+    )
+    triangles = (TRIANGLE(indptr=a, indices=b, data=c) for a, b, c in (lower, upper))
+    launch(program.copy_triangles, (elimination, *triangles), items=n * TEAM)
+    return lower, upper, inverse, dropped, report

@@ -1,0 +1,21 @@
+"""Levels of rows for parallel substitution (level scheduling; Anderson & Saad 1989)."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+WARP = 32
+
+
+def find_levels(pattern, order, rank, most):
+    """The level of each vertex, one more than the highest of its neighbours before it in the order.
+
+    The pattern is symmetric. None where there are more than `most` levels.
+    """
+    levels, words = cupy.full(pattern.n, -1, np.int32), cupy.zeros(2, np.uint32)
+    program = kernels("ilu/level_schedule", INDEX=pattern.indptr.dtype.type)
+    arguments = pattern.indptr, pattern.indices, order, rank, pattern.n, most, levels, words
+    launch(program.find_levels, arguments, items=pattern.n * WARP)
+    return None if words[1].item() else levels  # stall: the levels are of no use where there are too many

@@ -1,0 +1,280 @@
+"""The part of ILU preconditioners: triangular factors, and solves with them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.returns import FactorFinding
+from linforest_precond.precond.ilu.ilu_schema import SCHEMA
+from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
+from linforest_precond.precond.ilu.row_orders import Schedule
+from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.stored import held_bytes, stored_array
+from linforest_precond.printing import numbers_of
+from linforest_precond.records import CSR, Ordering, magnitudes_of
+from linforest_precond.user_warnings import warn_user
+
+# The first shift of the diagonal, relative to the rows, and the factor by which the next one is larger.
+FIRST_SHIFT, SHIFT_GROWTH = 1e-3, 2.0
+LARGEST_CHOLESKY_SHIFT = 4.0
+# Smaller diagonal entries count as this in the norm of what is dropped, so that it is a number; and the norm
+# that counts where it overflows.
+LEAST_SIZE, LARGEST_ERROR = 1e-300, 1e300
+
+# A strictly triangular matrix, and the names of its arrays in files.
+Triangle = tuple[Array, Array, Array]
+NAMES = "indptr", "indices", "data"
+
+
+class Findings(NamedTuple):
+    """What the factorization met.
+
+    Attributes
+    ----------
+    perturbed
+        Tiny pivots.
+    shift
+        Of the diagonal, relative to the norms of the rows.
+    breakdowns
+        Smaller shifts that were not enough, none included.
+    dropped
+        The fill-in that is dropped and the shift: the root mean square over the rows of the norms of the rows
+        of ``|LU - A|``, relative to the diagonal of A. Terms of one entry are not added up.
+    """
+
+    perturbed: int
+    shift: float
+    breakdowns: int
+    dropped: float
+
+
+@part_of_kind(ilu=SCHEMA)
+@dataclass(frozen=True, eq=False)
+class IluPart:
+    """(I + L) D (I + U), which equals A on its pattern; rows and columns are sorted by level."""
+
+    kind: str
+    n: int
+    order: str
+    ordering: Ordering
+    starts: Array
+    lower: Triangle
+    upper: Triangle
+    inverse: Array  # of D
+    cholesky: bool  # Hermitian, with positive pivots: L is the conjugate transpose of U
+    findings: Findings
+    sweeps: int | None
+
+    forest = bands = None
+    coverage = 1.0
+
+    @classmethod
+    def of(cls, csr: CSR, stored: DType, schedule: Schedule, sweeps: int | None) -> IluPart:
+        """Factor a matrix in its own precision, or the stored one if that is wider."""
+        name, ordering, starts = schedule
+        wide = np.promote_types(csr.data.dtype, stored)
+        matrix = permuted_with_diagonal(csr, ordering, wide)
+        weights = fill_weights(csr)[ordering.order]
+        lower, upper, inverse, cholesky, findings = factored(
+            matrix, starts, stored, has_cholesky_form(csr), weights, csr.longest_row
+        )
+        upper = *upper[:2], stored_array(upper[2], stored)
+        lower = adjoint(upper) if cholesky else (*lower[:2], stored_array(lower[2], stored))
+        inverse = stored_array(inverse, stored)
+        return cls("ilu", csr.n, name, ordering, starts, lower, upper, inverse, cholesky, findings, sweeps)
+
+    def warned(self) -> IluPart:
+        """This part, after a warning if it has perturbed pivots."""
+        if self.findings.perturbed:
+            warn_user(
+                f"{self.findings.perturbed} pivots of the incomplete factorization were tiny and have been "
+                "perturbed: the diagonal of A has zeros, or A is close to a singular matrix"
+            )
+        return self
+
+    @classmethod
+    def from_state(
+        cls, lower: dict[str, Array] | None, upper: dict[str, Array], findings: Any, **fields: Any
+    ) -> IluPart:
+        after = _unpacked(upper)
+        before = adjoint(after) if lower is None else _unpacked(lower)
+        return cls(lower=before, upper=after, findings=Findings(*findings), **fields)
+
+    def state(self) -> dict[str, Any]:
+        names = "kind", "n", "order", "ordering", "starts", "inverse", "cholesky", "sweeps"
+        lower = None if self.cholesky else dict(zip(NAMES, self.lower))
+        triangles = {"lower": lower, "upper": dict(zip(NAMES, self.upper))}
+        fields = {name: getattr(self, name) for name in names}
+        return {**fields, **triangles, "findings": tuple(self.findings)}
+
+    def __post_init__(self) -> None:
+        self.solver  # noqa: B018  made now: its stall belongs to the setup
+
+    def refreshed(self, csr: CSR) -> IluPart:
+        schedule = Schedule(self.order, self.ordering, self.starts)
+        return self.of(csr, self.stored, schedule, self.sweeps).warned()
+
+    @property
+    def stored(self) -> DType:
+        return self.inverse.dtype
+
+    @cached_property
+    def solver(self) -> Any:
+        return self._solver(self.lower, self.upper)
+
+    @cached_property
+    def transposed_solver(self) -> Any:
+        """The transpose is (I + U^T) D (I + L^T)."""
+        if self.cholesky and self.stored.kind != "c":
+            return self.solver
+        solver = self._solver(transposed(self.upper), transposed(self.lower))
+        # stall: other streams may use it as soon as it is cached
+        backend_of(self.inverse).runtime.streams.finish()
+        return solver
+
+    def _solver(self, lower: Triangle, upper: Triangle) -> Any:
+        return backend_of(self.inverse).ilu.triangular.Substitution(
+            lower, self.inverse, upper, self.ordering.order, self.starts, self.sweeps
+        )
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        (self.transposed_solver if transpose else self.solver).solve(b, x)
+
+    @property
+    def nbytes(self) -> int:
+        """Without the transposed factors, which the first product with the transpose makes."""
+        return held_bytes(self.ordering, self.starts, self.lower, self.upper, self.inverse)
+
+    @property
+    def name(self) -> str:
+        method = "IC(0): incomplete Cholesky" if self.cholesky else "ILU(0): incomplete LU"
+        return f"{method} factors on the pattern of A"
+
+    def described(self) -> list[tuple[str, str]]:
+        levels, entries = self.starts.size - 1, self.lower[2].size + self.upper[2].size + self.n
+        solves = "exact, by levels" if self.sweeps is None else f"{self.sweeps} Jacobi sweeps each"
+        return [
+            ("order", self.order),
+            ("levels", f"{levels:,} of L and of U"),
+            ("entries", f"{entries:,}"),
+            ("dropped fill-in", f"{self.findings.dropped:.3g} of the diagonal"),
+            ("triangular solves", solves),
+            ("repairs", self._repairs()),
+        ]
+
+    def _repairs(self) -> str:
+        perturbed, shift, breakdowns, _ = self.findings
+        found = []
+        if shift:
+            found.append(
+                f"diagonal shifted by {shift:g} times its rows' norms, after {breakdowns} breakdowns"
+            )
+        elif breakdowns:
+            found.append(f"no Cholesky factors with any of {breakdowns} shifts")
+        if perturbed:
+            found.append(f"{perturbed:,} pivots perturbed")
+        if not self.cholesky:
+            found.append("not known to be positive definite: not for CG")
+        return "; ".join(found) or "none"
+
+
+def has_cholesky_form(csr: CSR) -> bool:
+    """Whether a matrix is Hermitian with a positive diagonal."""
+    backend = backend_of(csr.data)
+    # stall: decides on the factorization
+    if not csr.symmetric or not bool((csr.diagonal.real > 0).all()):
+        return False
+    return bool(backend.multigrid.strength.is_hermitian(csr))
+
+
+def fill_weights(csr: CSR) -> Array:
+    """Reciprocals of the diagonal's magnitudes; of the norms of rows where the diagonal is zero."""
+    backend = backend_of(csr.data)
+    xp, sizes = backend.xp, magnitudes_of(csr.diagonal).astype(np.float64)
+    if bool((sizes == 0).any()):  # stall: whether norms are needed
+        norms, _ = backend.multigrid.strength.row_sums(csr)
+        sizes = xp.where(sizes > 0, sizes, xp.where(norms > 0, norms, 1.0))
+    weights: Array = 1.0 / xp.maximum(sizes, LEAST_SIZE)
+    return weights
+
+
+class Factors(NamedTuple):
+    """(I + L) D (I + U): L, U, the inverse of D, whether these are Cholesky factors, and what was met."""
+
+    lower: Triangle
+    upper: Triangle
+    inverse: Array
+    cholesky: bool
+    findings: Findings
+
+
+def factored(
+    matrix: Triangle, starts: Array, stored: DType, cholesky: bool, weights: Array, longest_row: int
+) -> Factors:
+    """The factors of a matrix, whose diagonal is shifted as little as is needed (Manteuffel 1980).
+
+    A shift is needed where pivots of a Hermitian matrix are negative, where solutions in the stored type
+    overflow, and where they grow from perturbed pivot to perturbed pivot until little is left of the number
+    range. A Hermitian matrix that needs a large shift is not definite and gets the factors of any other
+    matrix. With a shift above the number of entries in a row all rows are diagonally dominant, so that no
+    entry grows.
+    """
+    backend = backend_of(starts)
+    factorize = backend.ilu.incomplete_factors.factorize
+    shift, breakdowns = 0.0, 0
+    while True:
+        lower, upper, inverse, dropped, report = factorize(*matrix, starts, cholesky, shift, weights)
+        found = numbers_of(report)  # stall: decides whether the factorization has to be repeated
+        broken = found[FactorFinding.NEGATIVE] + found[FactorFinding.NOT_FINITE]
+        if shift > 4 * longest_row:
+            break
+        largest = 0.25 if found[FactorFinding.PERTURBED] else 1.0
+        if not broken and solution_exponent(lower, inverse, upper, starts, stored) < largest:
+            break
+        shift, breakdowns = shift * SHIFT_GROWTH or FIRST_SHIFT, breakdowns + 1
+        if cholesky and shift > LARGEST_CHOLESKY_SHIFT:
+            cholesky, shift = False, 0.0
+    mean = backend.matrix.sums.tree_sum(dropped) / max(weights.size, 1)
+    error = math.sqrt(mean + shift**2) if math.isfinite(mean) else LARGEST_ERROR
+    findings = Findings(found[FactorFinding.PERTURBED], shift, breakdowns, error)
+    return Factors(lower, upper, inverse, cholesky, findings)
+
+
+def solution_exponent(
+    lower: Triangle, inverse: Array, upper: Triangle, starts: Array, stored: DType
+) -> float:
+    """The binary exponent of the largest entry of a solution for ones, as a share of the largest exponent.
+
+    Infinite where the solution is: an estimate of the stability of factors (Chow & Saad 1997).
+    """
+    backend, n = backend_of(starts), inverse.size
+    xp = backend.xp
+    if not n:
+        return 0.0
+    before, after = ((*triangle[:2], triangle[2].astype(stored, copy=False)) for triangle in (lower, upper))
+    order, x = xp.arange(n, dtype=starts.dtype), xp.empty((n, 1), stored)
+    pivots = inverse.astype(stored, copy=False)
+    solver = backend.ilu.triangular.Substitution(before, pivots, after, order, starts, None)
+    solver.solve(xp.ones((n, 1), stored), x)
+    largest = float(abs(x).max())  # stall: decides whether the factorization has to be repeated
+    return math.frexp(largest)[1] / np.finfo(stored).maxexp if math.isfinite(largest) else math.inf
+
+
+def _unpacked(arrays: dict[str, Array]) -> Triangle:
+    return arrays["indptr"], arrays["indices"], arrays["data"]
+
+
+def transposed(triangle: Triangle) -> Triangle:
+    return backend_of(triangle[0]).matrix.entries.transposed(*triangle)
+
+
+def adjoint(triangle: Triangle) -> Triangle:
+    indptr, indices, data = transposed(triangle)
+    return indptr, indices, data.conj() if data.dtype.kind == "c" else data

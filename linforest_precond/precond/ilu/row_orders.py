@@ -1,0 +1,80 @@
+"""Orders of elimination, and the levels of rows that are eliminated at the same time."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_graph
+from linforest_precond.graph.forest.factor import check_options, propose_factor
+from linforest_precond.graph.forest.linear_forest import break_cycles
+from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
+from linforest_precond.graph.reordering.permute import ordering_of
+from linforest_precond.records import CSR, Ordering, Pattern
+
+ORDERS = "natural", "forest", "colors", "rcm"
+MOST_LEVELS = 2**31 - 1
+
+
+class Schedule(NamedTuple):
+    """Rows in the order of their levels: neighbours are in different levels.
+
+    Attributes
+    ----------
+    name
+        The order that the levels come from.
+    ordering
+        Rows sorted by level, within a level in the order that the levels come from.
+    starts
+        Level i has the rows from ``starts[i]`` to ``starts[i + 1]``.
+    """
+
+    name: str
+    ordering: Ordering
+    starts: Array
+
+    @property
+    def levels(self) -> int:
+        return int(self.starts.size) - 1
+
+
+def schedule_of(csr: CSR, pattern: Pattern, name: str, seed: int, most: int = MOST_LEVELS) -> Schedule | None:
+    """The levels of a named order of a matrix, with the pattern of A + A^T; None if more than `most`.
+
+    Neighbours in the pattern of A + A^T keep their relative order when rows are sorted by level, so that the
+    factors are those of the order itself.
+    """
+    backend, index = backend_of(csr.data), csr.indices.dtype
+    order: Array = backend.xp.arange(csr.n, dtype=np.int32)
+    if not csr.n:
+        return Schedule(name, ordering_of(order.astype(index)), backend.xp.zeros(1, index))
+    if name == "colors":
+        levels: Array | None = backend.csgraph.coloring.color_vertices(pattern, True, seed)
+    else:
+        if name != "natural":
+            order = _order_of(csr, pattern, name, seed)
+        rank = ordering_of(order).rank
+        levels = backend.ilu.level_schedule.find_levels(pattern, order, rank, most)
+    return None if levels is None else _sorted_by_level(name, order, levels, index)
+
+
+def _order_of(csr: CSR, pattern: Pattern, name: str, seed: int) -> Array:
+    if name == "rcm":
+        order: Array = order_pattern(pattern)[::-1]
+    else:
+        factor = propose_factor(as_graph(csr), **check_options(2, "auto", 5, 0, 0.5, seed))
+        order = break_cycles(factor, in_place=True).order
+    return backend_of(order).xp.ascontiguousarray(order, dtype=np.int32)
+
+
+def _sorted_by_level(name: str, order: Array, levels: Array, index: Any) -> Schedule:
+    xp = backend_of(order).xp
+    in_order = levels[order]
+    places = xp.argsort(in_order, kind="stable")
+    in_order = in_order[places]
+    count = int(in_order[-1]) + 1  # stall: the number of levels
+    starts = xp.searchsorted(in_order, xp.arange(count + 1, dtype=in_order.dtype))
+    return Schedule(name, ordering_of(order[places].astype(index)), starts.astype(index))
