@@ -328,6 +328,35 @@ class TridiagonalRoom(Protocol):
     pivoting: PivotingModule
 
 
+class RowSystemsModule(Protocol):
+    """Rows of sparse approximate inverses."""
+
+    def grow(
+        self,
+        matrix: CSRArrays,
+        start: CSRArrays,
+        diagonal: Array,
+        triangular: bool,
+        entries: int,
+        tolerance: float,
+    ) -> tuple[CSRArrays, Array]: ...
+    def refill(
+        self,
+        matrix: CSRArrays,
+        start: CSRArrays,
+        diagonal: Array,
+        triangular: bool,
+        indptr: Array,
+        indices: Array,
+    ) -> tuple[Array, Array]: ...
+    def square_root_scales(self, indptr: Array, data: Array) -> Array: ...
+    def row_squares(self, indptr: Array, data: Array) -> Array: ...
+
+
+class ApproximateInverseRoom(Protocol):
+    row_systems: RowSystemsModule
+
+
 class DenseModule(Protocol):
     def dense_matrix(self, csr: CSRRecord) -> Array: ...
     def definite_inverse(self, matrix: Array, stored: DType) -> Array | None: ...
@@ -483,5 +512,6 @@ class Backend(Protocol):
     csgraph: CsgraphRoom
     reordering: ReorderingRoom
     tridiagonal: TridiagonalRoom
+    approximate_inverse: ApproximateInverseRoom
     multigrid: MultigridRoom
     krylov: KrylovRoom
