@@ -19,6 +19,8 @@ from linforest_precond.records import Forest
 # Of hierarchies with default options: the operator complexity, and the most rows of the coarsest level.
 COMPLEXITY = 1.7
 MAX_COARSE = 1000
+# Entries of a row of an approximate inverse.
+ENTRIES = 20
 
 
 @dataclass(frozen=True)
@@ -98,9 +100,10 @@ def memory_estimate(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
-    kind : {"tridiagonal", "block_tridiagonal", "jacobi", "block_jacobi", "multilevel"}
+    kind : {"tridiagonal", "block_tridiagonal", "jacobi", "block_jacobi", "approximate_inverse", "multilevel"}
         The function that makes the operator. A hierarchy is assumed to have Jacobi smoothers and tentative
-        prolongators; it refers to A's own arrays, which are included.
+        prolongators; it refers to A's own arrays, which are included. An approximate inverse is assumed to
+        have 20 entries in each row.
     ordering, block_size, dtype
         As that function takes them.
     symmetric : bool
@@ -196,6 +199,17 @@ def _diagonal_blocks(sizes: _Sizes, block_size: int, _: Any) -> tuple[int, int]:
     return operator, block_size * (3 * sizes.value + 2 * sizes.stored + 16) * rows
 
 
+def _inverse_rows(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
+    """The factors of FSAI, padded rows; of SPAI the products of A's rows, as many as rows have entries."""
+    wide = max(sizes.value, 8)
+    rows = ENTRIES * (sizes.index + wide) * sizes.rows
+    operator = 2 * (ENTRIES * (sizes.index + sizes.stored) + sizes.index) * sizes.rows
+    matrix = (3 if sizes.symmetric else 8) * (sizes.index + wide) * sizes.entries
+    if not sizes.symmetric:
+        matrix += (sizes.index + wide) * sizes.entries**2 // max(sizes.rows, 1)
+    return operator, operator + 3 * rows + matrix + 32 * sizes.rows
+
+
 def _levels(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
     """The matrices of all levels, the inverse of the coarsest one, and the aggregates."""
 
@@ -225,5 +239,6 @@ ESTIMATES = {
     "block_tridiagonal": _blocks,
     "jacobi": _diagonal_blocks,
     "block_jacobi": _diagonal_blocks,
+    "approximate_inverse": _inverse_rows,
     "multilevel": _levels,
 }

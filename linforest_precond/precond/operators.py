@@ -33,6 +33,8 @@ from linforest_precond.records import Bands, BlockForest, Forest, Ordering
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.vectors import InPlaceOperator
 
+# Kinds whose kernels follow A's column indices unchecked.
+UNSHARED = "multilevel", "approximate_inverse"
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
 
 
@@ -155,8 +157,8 @@ class Applied(NamedTuple):
 class Preconditioner(_Products, InPlaceOperator):
     """An approximate inverse of a matrix A, to be passed as ``M=`` to the solvers of A's own library.
 
-    Made by `linforest_precond.tridiagonal`, `block_tridiagonal`, `jacobi` and `block_jacobi`. It is a
-    `LinearOperator` of SciPy or cupyx, whichever A belongs to: ``M @ r``, ``M.T``, ``M.H``, one or several
+    Made by `linforest_precond.tridiagonal`, `block_tridiagonal`, `jacobi`, `block_jacobi` and
+    `approximate_inverse`. It is a `LinearOperator` of SciPy or cupyx, whichever A belongs to: ``M @ r``, ``M.T``, ``M.H``, one or several
     columns. A product has the common type of A and r, whatever type is stored.
 
     The arrays of `forest`, `ordering` and `bands` are read-only on the CPU. On the GPU, where arrays have no
@@ -265,7 +267,7 @@ class Preconditioner(_Products, InPlaceOperator):
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
-        given = as_csr(A, shared=self.kind != "multilevel")
+        given = as_csr(A, shared=self.kind not in UNSHARED)
         csr, exponent = scaled_into_range(given, self.stored_dtype)
         pattern = pattern_digest(A)
         self._pattern.require_same(pattern)

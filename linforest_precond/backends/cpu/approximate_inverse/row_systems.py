@@ -100,8 +100,8 @@ def refill(matrix, start, diagonal, triangular, indptr, indices):
     return data, flags.sum(axis=0)
 
 
-def square_root_scales(indptr, data):
-    """2^-floor(e/2) for each row, where 2^e bounds its largest |re| + |im|; 1 for rows of zeros."""
+def root_scales(indptr, data):
+    """The reciprocal root of the largest |re| + |im| of each row; 1 for rows of zeros."""
     scales = np.ones(indptr.size - 1)
     find_scales(readonly(indptr), readonly(data), scales)
     return scales
@@ -124,19 +124,24 @@ def _parts(n):
 
 @kernel(parallel=True)
 def grow_rows(functional, entries, tolerance, parts, columns, values, counts, flags):
-    n = flags.shape[0]
     for part in prange(parts):
-        system = row_system(n, entries, functional.data)
-        for row in range(part * n // parts, (part + 1) * n // parts):
-            used, size, dependent, left = grow_row(functional, entries, tolerance, row, system)
-            for place in range(size):
-                columns[row, place] = system.columns[system.pattern[place]]
-                values[row, place] = system.solution[place]
-            shell_sort(columns[row], values[row], size)
-            counts[row + 1] = close_row(functional, row, left, size, columns[row], values[row])
-            flags[row, DEPENDENT_ROWS] = dependent
-            flags[row, EMPTY_ROWS] = size == 0 and not functional.triangular
-            forget(system, used)
+        grow_share(functional, entries, tolerance, part, parts, columns, values, counts, flags)
+
+
+@helper
+def grow_share(functional, entries, tolerance, part, parts, columns, values, counts, flags):
+    n = flags.shape[0]
+    system = row_system(n, entries, functional.data)
+    for row in range(part * n // parts, (part + 1) * n // parts):
+        used, size, dependent, left = grow_row(functional, entries, tolerance, row, system)
+        for place in range(size):
+            columns[row, place] = system.columns[system.pattern[place]]
+            values[row, place] = system.solution[place]
+        shell_sort(columns[row], values[row], size)
+        counts[row + 1] = close_row(functional, row, left, size, columns[row], values[row])
+        flags[row, DEPENDENT_ROWS] = dependent
+        flags[row, EMPTY_ROWS] = size == 0 and not functional.triangular
+        forget(system, used)
 
 
 # Scales a row and adds its diagonal, or fills an empty one; its number of entries.
@@ -156,35 +161,45 @@ def close_row(functional, row, left, size, columns, values):
 
 @kernel(parallel=True)
 def refill_rows(functional, entries, parts, indptr, indices, data, flags):
-    n = flags.shape[0]
     for part in prange(parts):
-        system = row_system(n, entries, functional.data)
-        for row in range(part * n // parts, (part + 1) * n // parts):
-            begin, end = np.int64(indptr[row]), np.int64(indptr[row + 1])
-            used = end - begin - (1 if functional.triangular else 0)
-            for slot in range(used):
-                take_slot(system, slot, np.int64(indices[begin + slot]))
-            size, left = refill_row(functional, row, system, used)
-            scale = 1 / math.sqrt(left) if functional.triangular else 1.0
-            for slot in range(used):
-                place = system.places[slot]
-                if place >= 0:
-                    data[begin + slot] = system.solution[place] * scale
-                elif size == 0 and system.columns[slot] == row:
-                    data[begin + slot] = 1
-            if functional.triangular:
-                data[end - 1] = scale
-            flags[row, DEPENDENT_ROWS] = size < used
-            flags[row, EMPTY_ROWS] = size == 0 and not functional.triangular
-            forget(system, used)
+        refill_share(functional, entries, part, parts, indptr, indices, data, flags)
 
 
 @helper
-def refill_row(functional, row, system, used):
+def refill_share(functional, entries, part, parts, indptr, indices, data, flags):
+    n = flags.shape[0]
+    system = row_system(n, entries, functional.data)
+    for row in range(part * n // parts, (part + 1) * n // parts):
+        begin, end = np.int64(indptr[row]), np.int64(indptr[row + 1])
+        used = end - begin - (1 if functional.triangular else 0)
+        for slot in range(used):
+            take_slot(system, slot, np.int64(indices[begin + slot]))
+        size, left = solve_on_slots(functional, row, system, used)
+        write_values(functional, row, system, used, size, left, data[begin:end])
+        flags[row, DEPENDENT_ROWS] = size < used
+        flags[row, EMPTY_ROWS] = size == 0 and not functional.triangular
+        forget(system, used)
+
+
+@helper
+def write_values(functional, row, system, used, size, left, data):
+    scale = 1 / math.sqrt(left) if functional.triangular else 1.0
+    for slot in range(used):
+        place = system.places[slot]
+        if place >= 0:
+            data[slot] = system.solution[place] * scale
+        elif size == 0 and system.columns[slot] == row:
+            data[slot] = 1
+    if functional.triangular:
+        data[used] = scale
+
+
+@helper
+def solve_on_slots(functional, row, system, used):
     size, left = 0, constant_of(functional, row)
     least = FLOOR * left
     for slot in range(used):
-        gain = append(functional, row, system, slot, size, left - least)
+        gain = append(functional, row, system, slot, size, most_gain(functional, left, least))
         if gain >= 0:
             size, left = size + 1, left - gain
     solve(system, size)
@@ -219,6 +234,12 @@ def constant_of(functional, row):
     return functional.diagonal[row] if functional.triangular else 1.0
 
 
+# The functionals of a definite matrix stay positive; those of least squares may vanish.
+@helper
+def most_gain(functional, left, least):
+    return left - least if functional.triangular else math.inf
+
+
 # The slots used, the size of the pattern, whether columns were dependent, and the functional's value.
 @helper
 def grow_row(functional, entries, tolerance, row, system):
@@ -236,7 +257,7 @@ def grow_row(functional, entries, tolerance, row, system):
             if slot < 0:
                 break
             bound = max(bound, SHARE * system.gains[slot])
-            gain = append(functional, row, system, slot, size, left - least)
+            gain = append(functional, row, system, slot, size, most_gain(functional, left, least))
             dependent = dependent or gain < 0
             if gain >= 0:
                 size, left, grown = size + 1, left - gain, True
@@ -305,7 +326,7 @@ def best_slot(system, used, bound):
 
 
 # The next row of the Cholesky factor. Returns by how much the functional falls, or -1 where the column depends on
-# those of the pattern, or where the matrix is not definite: where the functional would fall by `most`.
+# those of the pattern, or where the functional would fall by `most`, as the matrix is not definite.
 @helper
 def append(functional, row, system, slot, size, most):
     column = system.columns[slot]
@@ -328,7 +349,7 @@ def append(functional, row, system, slot, size, most):
     scale = 1 / math.sqrt(pivot)
     value = rest * scale
     gain = squared(value)
-    if functional.triangular and not gain < most:
+    if not gain < most:
         return -1.0
     inverse[size], right[size] = scale, value
     system.pattern[size], system.places[slot] = slot, size
@@ -366,7 +387,7 @@ def find_scales(indptr, data, scales):
         for at in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
             largest = max(largest, abs(data[at].real) + abs(data[at].imag))
         if largest > 0:
-            scales[row] = math.ldexp(1.0, -(math.frexp(largest)[1] >> 1))
+            scales[row] = 1 / math.sqrt(largest)
 
 
 @kernel(parallel=True)

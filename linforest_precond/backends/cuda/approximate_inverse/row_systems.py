@@ -55,9 +55,9 @@ def refill(matrix, start, diagonal, triangular, indptr, indices):
     return data, report
 
 
-def square_root_scales(indptr, data):
-    """2^-floor(e/2) for each row, where 2^e bounds its largest |re| + |im|; 1 for rows of zeros."""
-    return _of_each_row("square_root_scales", indptr, data)
+def root_scales(indptr, data):
+    """The reciprocal root of the largest |re| + |im| of each row; 1 for rows of zeros."""
+    return _of_each_row("root_scales", indptr, data)
 
 
 def row_squares(indptr, data):

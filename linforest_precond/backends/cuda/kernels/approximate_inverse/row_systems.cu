@@ -29,7 +29,7 @@ __device__ __forceinline__ int grow_row(RowSystem& system, const Functional& fun
             const int slot = best_slot(system, used, bound, best_gain);
             if (slot == NONE) break;
             bound = fmax(bound, SHARE * best_gain);
-            const double gain = append(system, functional, row, slot, size, left - least);
+            const double gain = append(system, functional, row, slot, size, most_gain(functional, left, least));
             is_dependent |= gain < 0;
             if (gain < 0) continue;
             ++size;
@@ -104,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         double left = constant_of(functional, row);
         const double least = LEAST_SHARE * left;
         for (int slot = 0; slot < used; ++slot) {
-            const double gain = append(system, functional, row, slot, size, left - least);
+            const double gain = append(system, functional, row, slot, size, most_gain(functional, left, least));
             if (gain < 0) continue;
             ++size;
             left -= gain;
@@ -124,15 +124,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// 2^-floor(e/2) for each row, where 2^e bounds its largest |re| + |im|; 1 for rows of zeros.
-extern "C" __global__ void square_root_scales(i64 n, const INDEX* __restrict__ indptr, const VALUE* __restrict__ data,
+// The reciprocal root of the largest |re| + |im| of each row; 1 for rows of zeros.
+extern "C" __global__ void root_scales(i64 n, const INDEX* __restrict__ indptr, const VALUE* __restrict__ data,
                                               double* __restrict__ scales) {
     for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n; row += (i64)gridDim.x * blockDim.x) {
         double largest = 0;
         for (i64 at = indptr[row]; at < indptr[row + 1]; ++at) largest = fmax(largest, size_of(data[at]));
-        int exponent = 0;
-        if (largest > 0) frexp(largest, &exponent);
-        scales[row] = ldexp(1.0, -(exponent >> 1));
+        scales[row] = largest > 0 ? 1 / sqrt(largest) : 1.0;
     }
 }
 

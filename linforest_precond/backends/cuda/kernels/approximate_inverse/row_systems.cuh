@@ -104,6 +104,11 @@ __device__ __forceinline__ double constant_of(const Functional& functional, i64 
     return functional.triangular ? functional.diagonal[row] : 1.0;
 }
 
+// The functionals of a definite matrix stay positive; those of least squares may vanish.
+__device__ __forceinline__ double most_gain(const Functional& functional, double left, double least) {
+    return functional.triangular ? left - least : __longlong_as_double(0x7ff0000000000000);
+}
+
 // gradient += factor (row of a matrix), in columns below `most`; new columns get slots while there are any.
 __device__ __forceinline__ int add_row(RowSystem& system, const INDEX* __restrict__ indptr,
                                        const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
@@ -187,7 +192,7 @@ __device__ __forceinline__ void gather_couplings(const RowSystem& system, const 
 }
 
 // The next row of the Cholesky factor. Returns by how much the functional falls, or -1 where the column depends on those
-// of the pattern, or where the matrix is not definite: where the functional would fall by `most`.
+// of the pattern, or where the functional would fall by `most`, as the matrix is not definite.
 __device__ __forceinline__ double append(RowSystem& system, const Functional& functional, i64 row, int slot, int size,
                                          double most) {
     const Team& team = system.team;
@@ -211,7 +216,7 @@ __device__ __forceinline__ double append(RowSystem& system, const Functional& fu
     const double scale = is_independent ? 1 / sqrt(pivot) : 0.0;
     const VALUE value = scaled(rest, scale);
     const double gain = squared(value);
-    const bool is_taken = is_independent && !(functional.triangular && !(gain < most));
+    const bool is_taken = is_independent && gain < most;
     if (team.lane == 0) {
         system.places[slot] = is_taken ? size : REJECTED;
         if (is_taken) {
