@@ -2,14 +2,14 @@
 
 import numpy as np
 
-STEP, SHARE = 5, 0.3
+STEP, SHARE, FLOOR = 5, 0.3, 1e-14
 
 
 def grown_row(N, s, most, constant, entries, tolerance):
     """The columns, in the order of their choice, and the values of a row that minimizes x N x^H + 2 Re(x s^H)."""
     chosen, x, left = [], np.zeros(0, N.dtype), constant
     met = {k for k in range(most) if s[k] != 0}
-    while len(chosen) < entries:
+    while len(chosen) < entries and left > FLOOR * constant:
         met |= {k for j in chosen for k in range(most) if N[j, k] != 0}
         gradient = s + x @ N[chosen]
         gains = {k: abs(gradient[k]) ** 2 / N[k, k].real for k in met - set(chosen)}

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import strategies as graphs
 
 import linforest_precond as lf
+from linforest_precond.precond.operators import restore
 
 VALUES = [np.float64, *(graphs.slow(dtype) for dtype in (np.float32, np.complex64, np.complex128))]
 
@@ -180,6 +181,38 @@ def test_stored_in_single_precision(backend):
     M = lf.approximate_inverse(backend.csr(A), 7, dtype=np.float32)
     assert M.stored_dtype == np.float32 and M.dtype == np.float64
     cases.assert_close(dense_of(backend, M), dense_of(backend, wide), 1e-5)
+
+
+@pytest.mark.parametrize("make", [definite, general])
+@pytest.mark.parametrize("power", [-1000, 901])
+def test_numbers_at_the_edge_of_the_range(backend, make, power):
+    A, x = make(), backend.array(cases.vectors(np.float64, 40))
+    wanted = backend.host(lf.approximate_inverse(backend.csr(A), 6) @ x)
+    A.data = np.ldexp(A.data, power)
+    found = backend.host(lf.approximate_inverse(backend.csr(A), 6) @ x)
+    cases.assert_close(np.ldexp(found, power), wanted, 1e-10)
+
+
+def test_saved_and_loaded(backend, tmp_path):
+    M = lf.approximate_inverse(backend.csr(definite()), 5)
+    lf.save_preconditioner(M, tmp_path / "M.npz")
+    again = lf.load_preconditioner(tmp_path / "M.npz")
+    assert (dense_of(backend, again) == dense_of(backend, M)).all()
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("indices", lambda array: array[::-1].copy()),
+        ("data", lambda array: -array),
+        ("indptr", lambda array: np.r_[array[:-1] * 0, array[-1:]]),
+    ],
+)
+def test_files_that_no_setup_writes(field, change):
+    kind, (header, arrays) = lf.approximate_inverse(definite(), 5).__reduce__()[1]
+    arrays[f"part.{field}"] = change(arrays[f"part.{field}"])
+    with pytest.raises(lf.PreconditionerFileError, match="part.(indices|indptr|data) must"):
+        restore(kind, (header, arrays))
 
 
 def test_pickles_and_prints(backend):

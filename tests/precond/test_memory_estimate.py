@@ -18,6 +18,7 @@ KINDS = [
     ("block_tridiagonal", {"block_size": 4}),
     ("jacobi", {}),
     ("block_jacobi", {"block_size": 5}),
+    ("approximate_inverse", {}),
     ("multilevel", {}),
     graphs.slow("multilevel", {"dtype": np.float32}),
 ]
