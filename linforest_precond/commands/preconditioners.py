@@ -39,7 +39,5 @@ CHOICES = {
     ),
     "tridiagonal": Choice("tridiagonal, linear forest", tridiagonal, "tridiagonal"),
     "block": Choice("2 x 2 block tridiagonal, forest", block_tridiagonal, "block_tridiagonal"),
-    "approximate-inverse": Choice(
-        "sparse approximate inverse", approximate_inverse, "approximate_inverse"
-    ),
+    "approximate-inverse": Choice("sparse approximate inverse", approximate_inverse, "approximate_inverse"),
 }

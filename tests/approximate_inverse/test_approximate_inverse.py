@@ -258,6 +258,9 @@ def test_both_backends_choose_the_same_pattern(cuda, dtype, entries, index_dtype
     wind = bumpy + 0.3 * sp.csr_array(sp.triu(bumpy, 1))
     for A in (grid, bumpy, wind, definite(300, dtype), general(300, dtype)):
         A = as_csr(A.toarray(), dtype, index_dtype)
-        here, there = lf.approximate_inverse(A, entries)._part, lf.approximate_inverse(cuda.csr(A), entries)._part
+        here, there = (
+            lf.approximate_inverse(A, entries)._part,
+            lf.approximate_inverse(cuda.csr(A), entries)._part,
+        )
         for name in ("indptr", "indices", "data"):
             np.testing.assert_array_equal(getattr(here, name), cuda.host(getattr(there, name)))

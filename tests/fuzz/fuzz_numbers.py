@@ -23,7 +23,15 @@ CLASSES = {
 # Of one case; the first ones of a process may compile.
 LIMIT_SECONDS = 120.0
 
-SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", "block_tridiagonal", "approximate_inverse"
+SMOOTHERS = (
+    "jacobi",
+    "l1_jacobi",
+    "chebyshev",
+    "chebyshev3",
+    "tridiagonal",
+    "block_tridiagonal",
+    "approximate_inverse",
+)
 SOLVERS = lf.solvers.cg, lf.solvers.bicgstab, lf.solvers.fcg
 OTHER_TYPES = np.float32, np.complex64, np.complex128
 # Products must be finite where rows and columns are scaled by at most this power of two.

@@ -22,7 +22,15 @@ MOST_CALLS = 8
 UPDATES = 3
 COLUMNS = 1, 1, 2, 5
 CYCLES = "V", "W", "F", "K"
-SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", "block_tridiagonal", "approximate_inverse"
+SMOOTHERS = (
+    "jacobi",
+    "l1_jacobi",
+    "chebyshev",
+    "chebyshev3",
+    "tridiagonal",
+    "block_tridiagonal",
+    "approximate_inverse",
+)
 
 
 def prepare(folder):

@@ -100,7 +100,10 @@ PROGRAMS = {
         for value, block in itertools.product(_VALUES, _BLOCKS)
     ],
     "approximate_inverse/row_systems": _every(
-        VALUE=(np.float64, np.complex128), INDEX=_INDICES, TEAM=(*row_systems.TEAMS, row_systems.WARP), BLOCK=(1,)
+        VALUE=(np.float64, np.complex128),
+        INDEX=_INDICES,
+        TEAM=(*row_systems.TEAMS, row_systems.WARP),
+        BLOCK=(1,),
     ),
     "krylov/norms": [{"VALUE": value, "WIDE": np.float64, "BLOCK": 1} for value in _WEIGHTS],
     "krylov/updates": _SCALAR,

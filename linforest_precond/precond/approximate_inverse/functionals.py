@@ -99,7 +99,9 @@ def _row_products(backend: Backend, rows: CSRArrays, adjoint: CSRArrays) -> CSRA
     if n and int(lengths.max()) > LONGEST_COLUMN:  # stall: such columns are rare
         is_short = lengths <= LONGEST_COLUMN
         rows = _kept(backend, rows, is_short[rows[1]])
-        adjoint = _kept(backend, adjoint, is_short[backend.matrix.entries.rows_of(adjoint[0], adjoint[1].size)])
+        adjoint = _kept(
+            backend, adjoint, is_short[backend.matrix.entries.rows_of(adjoint[0], adjoint[1].size)]
+        )
         lengths = xp.where(is_short, lengths, 0)
     terms = int((lengths * lengths).sum())  # stall: the index type
     index = index_dtype(terms, rows[1].dtype)

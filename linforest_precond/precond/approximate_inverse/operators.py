@@ -176,6 +176,8 @@ class InversePart:
     dependent: int  # rows of G that left out columns as A is not definite; rows of M with dependent columns
     empty: int  # rows of M that are those of the identity
     _vectors: Workspaces = field(default_factory=Workspaces, repr=False)
+    # The transposed part once it was needed; as the work space, it does not count among the bytes held.
+    _mirror: dict[str, InversePart] = field(default_factory=dict, repr=False)
 
     kind = "approximate_inverse"
     forest = ordering = bands = None
@@ -213,7 +215,7 @@ class InversePart:
         return self._with(self.data * self.stored.type(own))
 
     def _with(self, data: Array, **changes: Any) -> InversePart:
-        return replace(self, data=data, _vectors=Workspaces(), **changes)._complete()
+        return replace(self, data=data, _vectors=Workspaces(), _mirror={}, **changes)._complete()
 
     def _complete(self) -> InversePart:
         """The same with the matrices of its products made now, and not on one of several streams later."""
@@ -241,17 +243,23 @@ class InversePart:
         first = make(self.indptr, self.indices, self.data, self.entries)
         return [first, make(*self._adjoint, None)] if self.method == "fsai" else [first]
 
-    @cached_property
+    @property
     def transposed(self) -> InversePart:
         """The part of the transposed inverse; that of G^H G is its conjugate."""
+        if self.method == "fsai" and self.stored.kind != "c":
+            return self
+        if "transposed" not in self._mirror:
+            part = self._transposed()
+            self._backend.runtime.streams.finish()  # stall: other streams may use it as soon as it is kept
+            self._mirror["transposed"] = part
+        return self._mirror["transposed"]
+
+    def _transposed(self) -> InversePart:
         if self.method == "fsai":
-            return self if self.stored.kind != "c" else self._with(self.data.conj())
+            return self._with(self.data.conj())
         indptr, indices, data = self._backend.matrix.entries.transposed(self.indptr, self.indices, self.data)
         longest = int(self._backend.xp.diff(indptr).max()) if self.n else 0  # stall: once
-        arrays = {"indptr": indptr, "indices": indices, "entries": longest}
-        part = self._with(data, **arrays)
-        self._backend.runtime.streams.finish()  # stall: other streams may use it as soon as it is cached
-        return part
+        return self._with(data, indptr=indptr, indices=indices, entries=longest)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         part = self.transposed if transpose else self

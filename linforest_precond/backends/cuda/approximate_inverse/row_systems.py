@@ -20,9 +20,7 @@ FUNCTIONAL = Struct(
     indptr="P", indices="P", data="P", start_indptr="P", start_indices="P", start_data="P",
     diagonal="P", n="q", triangular="q",
 )  # fmt: skip
-SIZES = Struct(
-    "Sizes", "approximate_inverse/row_systems.cuh", entries="q", capacity="q", bits="q", bytes="q"
-)
+SIZES = Struct("Sizes", "approximate_inverse/row_systems.cuh", entries="q", capacity="q", bits="q", bytes="q")
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
@@ -115,11 +113,11 @@ def _bytes_of_system(entries, capacity, bits, value, index):
 
 def _team(mean, size):
     """The lanes of a row: fewer than a warp where rows are short and the systems of a warp fit."""
-    fitting = (lanes for lanes, most in TEAMS.items() if mean <= most and WARP // lanes * size <= SHARED_MEMORY)
+    fitting = (
+        lanes for lanes, most in TEAMS.items() if mean <= most and WARP // lanes * size <= SHARED_MEMORY
+    )
     return next(fitting, WARP)
 
 
 def _program(value, index, team):
-    return kernels(
-        "approximate_inverse/row_systems", VALUE=value.type, INDEX=index.type, TEAM=team, BLOCK=1
-    )
+    return kernels("approximate_inverse/row_systems", VALUE=value.type, INDEX=index.type, TEAM=team, BLOCK=1)

@@ -126,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The reciprocal root of the largest |re| + |im| of each row; 1 for rows of zeros.
 extern "C" __global__ void root_scales(i64 n, const INDEX* __restrict__ indptr, const VALUE* __restrict__ data,
-                                              double* __restrict__ scales) {
+                                       double* __restrict__ scales) {
     for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n; row += (i64)gridDim.x * blockDim.x) {
         double largest = 0;
         for (i64 at = indptr[row]; at < indptr[row + 1]; ++at) largest = fmax(largest, size_of(data[at]));
