@@ -158,8 +158,9 @@ class Preconditioner(_Products, InPlaceOperator):
     """An approximate inverse of a matrix A, to be passed as ``M=`` to the solvers of A's own library.
 
     Made by `linforest_precond.tridiagonal`, `block_tridiagonal`, `jacobi`, `block_jacobi` and
-    `approximate_inverse`. It is a `LinearOperator` of SciPy or cupyx, whichever A belongs to: ``M @ r``, ``M.T``, ``M.H``, one or several
-    columns. A product has the common type of A and r, whatever type is stored.
+    `approximate_inverse`. It is a `LinearOperator` of SciPy or cupyx, whichever A belongs to: ``M @ r``,
+    ``M.T``, ``M.H``, one or several columns. A product has the common type of A and r, whatever type is
+    stored.
 
     The arrays of `forest`, `ordering` and `bands` are read-only on the CPU. On the GPU, where arrays have no
     such flag, each access makes copies.

@@ -6,7 +6,7 @@ STEP, SHARE, FLOOR = 5, 0.3, 1e-14
 
 
 def grown_row(N, s, most, constant, entries, tolerance):
-    """The columns, in the order of their choice, and the values of a row that minimizes x N x^H + 2 Re(x s^H)."""
+    """The columns and values of a row x that minimizes x N x^H + 2 Re(x s^H), and the minimum."""
     chosen, x, left = [], np.zeros(0, N.dtype), constant
     met = {k for k in range(most) if s[k] != 0}
     while len(chosen) < entries and left > FLOOR * constant:

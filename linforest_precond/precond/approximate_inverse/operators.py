@@ -47,8 +47,8 @@ def approximate_inverse(
     system, and its pattern grows with the entries that promise the most.
 
     - FSAI, for a Hermitian A with a positive diagonal: M = G^H G with a lower triangular G that minimizes
-      Kaporin's condition number of G A G^H, whose diagonal is 1. M is positive definite by construction. Where A
-      is not, some rows of G have fewer entries, with a RuntimeWarning.
+      Kaporin's condition number of G A G^H, whose diagonal is 1. M is positive definite by construction.
+      Where A is not, some rows of G have fewer entries, with a RuntimeWarning.
     - SPAI, for any other A: each row of M minimizes the norm of that row of I - M A, where columns of A are
       divided by the square roots of their largest entries. Terms of columns with more than 256 entries
       count on the diagonal of the normal equations only. A row of M without entries becomes that of the
@@ -75,13 +75,15 @@ def approximate_inverse(
     Notes
     -----
     Each round takes up to 5 entries: those of the largest |gradient|^2 / n_kk, at least 0.3 times the
-    round's largest, the lowest column first among equal ones. At most 512 candidates of a row are looked at, the
-    first that are met. SPAI solves normal equations by Cholesky's method, as their matrix A A^H is sparse
-    and shared by all rows, and leaves out columns that depend on those before them.
+    round's largest, the lowest column first among equal ones, where n_kk is the diagonal of A for FSAI and of
+    A A^H for SPAI. At most 512 candidates of a row are looked at, the first that are met. SPAI solves normal
+    equations by Cholesky's method, as their matrix A A^H is sparse and shared by all rows, and leaves out
+    columns that depend on those before them.
 
-    The criterion is Kaporin's; the growing pattern is that of Janna & Ferronato, "Adaptive pattern research for
-    block FSAI preconditioning" (2011), doi:10.1137/100810368, and of Grote & Huckle, "Parallel preconditioning
-    with sparse approximate inverses" (1997), doi:10.1137/S1064827594276552.
+    Patterns grow as in Janna, Ferronato, Sartoretto & Gambolati, "FSAIPACK: a software package for
+    high-performance factored sparse approximate inverse preconditioning" (2015), doi:10.1145/2629475, and in
+    Grote & Huckle, "Parallel preconditioning with sparse approximate inverses" (1997),
+    doi:10.1137/S1064827594276552.
 
     Examples
     --------
@@ -185,7 +187,7 @@ class InversePart:
 
     @classmethod
     def of(cls, csr: CSR, stored: DType, method: str, entries: int, tolerance: float) -> InversePart:
-        """Find the pattern and the values for a matrix; "fsai" needs it Hermitian, with a positive diagonal."""
+        """Find the pattern and the values; "fsai" needs a Hermitian matrix with a positive diagonal."""
         (indptr, indices, data), report = _functionals(csr, method).grow(entries, tolerance)
         counts = _counted(report, method)
         arrays = indptr, indices, stored_array(data, stored)
@@ -311,8 +313,8 @@ def _counted(report: Array, method: str) -> tuple[int, int]:
     dependent, empty = (int(count) for count in report.tolist())  # stall: reported to the user
     if dependent and method == "fsai":
         warn_user(
-            f"A is not positive definite, as {dependent} rows of its approximate inverse show: they have fewer "
-            'entries; method="spai" with bicgstab may do better'
+            f"A is not positive definite: {dependent} rows of its approximate inverse have fewer entries; "
+            'method="spai" with bicgstab may do better'
         )
     if empty:
         warn_user(f"{empty} rows of the approximate inverse have become those of the identity: A is singular")

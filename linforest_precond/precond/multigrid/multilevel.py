@@ -96,8 +96,8 @@ def multilevel(
     matchings : int, optional
         Matchings for each level, or coarsenings along paths: the coarsening ratio is about ``2**matchings``.
         2 by default.
-    smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", "block_tridiagonal", \
-            "approximate_inverse"}
+    smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", \
+            "block_tridiagonal", "approximate_inverse"}
         The iteration on each level: Jacobi's, damped by an estimate of the largest eigenvalue; l1-Jacobi,
         which divides by the rows' sums of magnitudes and needs no estimate; a Chebyshev polynomial of degree
         2 or 3; or line relaxation along the paths of a linear forest, for strong couplings in few directions,

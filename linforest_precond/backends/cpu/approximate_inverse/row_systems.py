@@ -1,10 +1,10 @@
 """Rows of sparse approximate inverses: each minimizes a quadratic functional on a sparse pattern.
 
-A row x with pattern J minimizes x N x^H + 2 Re(x s^H) for a Hermitian definite matrix N and a row s of a matrix
-S, so that x N_JJ = -s_J. Two approximate inverses are of this form:
+A row x with pattern J minimizes x N x^H + 2 Re(x s^H) for a Hermitian definite matrix N and a row s of a
+matrix S, so that x N_JJ = -s_J. Two approximate inverses are of this form:
 
-- FSAI: N = S = A, and J is below the diagonal. The functional plus a_ii is Kaporin's: the square of the
-  reciprocal diagonal entry of the factor's row, (x, 1) divided by the functional's root.
+- FSAI: N = S = A, and J is below the diagonal. The functional plus a_ii is that of Kaporin's condition
+  number, and the row of the factor is (x, 1) divided by its root.
 - SPAI: N = A A^H and S = -A^H. The functional plus 1 is the squared norm of e_i - x A.
 
 Patterns grow greedily. The gradient is x N + s, and a step along column k lowers the functional by
@@ -56,8 +56,8 @@ class RowSystem(NamedTuple):
     """Work space of a row.
 
     `slots` has the slot of each column of the matrix; `columns`, `gradient`, `gains` and `places` are of each
-    slot, the last its place in the pattern. `factor` is a Cholesky factor L of N_JJ, `inverse` the reciprocals of
-    its diagonal, `right` is -L^-1 s_J.
+    slot, the last its place in the pattern. `factor` is a Cholesky factor L of N_JJ, `inverse` the
+    reciprocals of its diagonal, `right` is -L^-1 s_J.
     """
 
     slots: np.ndarray
@@ -76,8 +76,8 @@ def grow(matrix, start, diagonal, triangular, entries, tolerance):
     """The CSR arrays of the rows, on patterns that grow to at most so many entries.
 
     `matrix` and `start` are the CSR arrays of N and S in double precision. Columns are added while their gain
-    is above `tolerance` times the functional. Triangular rows end with the diagonal of FSAI; other rows without
-    entries are those of the identity.
+    is above `tolerance` times the functional. Triangular rows end with the diagonal of FSAI; other rows
+    without entries are those of the identity.
 
     The second result counts rows that left out dependent columns, and rows without entries.
     """
@@ -325,8 +325,8 @@ def best_slot(system, used, bound):
     return best
 
 
-# The next row of the Cholesky factor. Returns by how much the functional falls, or -1 where the column depends on
-# those of the pattern, or where the functional would fall by `most`, as the matrix is not definite.
+# The next row of the Cholesky factor. Returns by how much the functional falls, or -1 where the column
+# depends on those of the pattern, or where the functional would fall by `most`, as the matrix is not definite.
 @helper
 def append(functional, row, system, slot, size, most):
     column = system.columns[slot]

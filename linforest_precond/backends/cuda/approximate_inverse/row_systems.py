@@ -27,8 +27,8 @@ def grow(matrix, start, diagonal, triangular, entries, tolerance):
     """The CSR arrays of the rows, on patterns that grow to at most so many entries.
 
     `matrix` and `start` are the CSR arrays of N and S in double precision. Columns are added while their gain
-    is above `tolerance` times the functional. Triangular rows end with the diagonal of FSAI; other rows without
-    entries are those of the identity.
+    is above `tolerance` times the functional. Triangular rows end with the diagonal of FSAI; other rows
+    without entries are those of the identity.
 
     The second result counts rows that left out dependent columns, and rows without entries.
     """
