@@ -326,7 +326,7 @@ def best_slot(system, used, bound):
 
 
 # The next row of the Cholesky factor. Returns by how much the functional falls, or -1 where the column
-# depends on those of the pattern, or where the functional would fall by `most`, as the matrix is not definite.
+# depends on those of the pattern, or where the functional would fall by `most`: the matrix is not definite.
 @helper
 def append(functional, row, system, slot, size, most):
     column = system.columns[slot]
