@@ -25,21 +25,21 @@ def grown_row(N, s, most, constant, entries, tolerance):
 
 
 def fsai(A, entries, tolerance):
-    """The factor G."""
-    G = np.zeros_like(A)
+    """The factor G, and its pattern."""
+    G, pattern = np.zeros_like(A), np.eye(len(A), dtype=bool)
     for i in range(len(A)):
         chosen, x, left = grown_row(A, A[i], i, A[i, i].real, entries - 1, tolerance)
-        G[i, chosen], G[i, i] = x, 1
+        G[i, chosen], G[i, i], pattern[i, chosen] = x, 1, True
         G[i] /= np.sqrt(left)
-    return G
+    return G, pattern
 
 
 def spai(A, entries, tolerance):
-    """The inverse M."""
-    scales = 1 / np.sqrt((abs(A.real) + abs(A.imag)).max(axis=0))
-    B, M = A * scales, np.zeros_like(A)
+    """The inverse M, and its pattern."""
+    scales = 1 / np.sqrt(np.linalg.norm(A, axis=0))
+    B, M, pattern = A * scales, np.zeros_like(A), np.zeros(A.shape, bool)
     N, S = B @ B.conj().T, -B.conj().T
     for i in range(len(A)):
         chosen, x, _ = grown_row(N, S[i], len(A), 1.0, entries, tolerance)
-        M[i, chosen] = x * scales[i]
-    return M
+        M[i, chosen], pattern[i, chosen] = x * scales[i], True
+    return M, pattern

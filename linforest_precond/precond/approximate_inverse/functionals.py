@@ -12,8 +12,10 @@ from linforest_precond.backends.protocol import CSRArrays
 from linforest_precond.own_matrix import index_dtype
 from linforest_precond.records import CSR
 
-# Products of rows of A leave out the columns of A with more entries: A A^H would be dense.
-LONGEST_COLUMN = 256
+# Products of rows leave out long columns of A, so that A A^H does not become dense: those with more entries
+# than the first of these limits with which the products have at most so many terms for each entry of A.
+LONGEST_COLUMNS = 4096, 1024, 256, 64
+TERMS_PER_ENTRY = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +78,15 @@ def kaporin(csr: CSR) -> Functionals:
 def least_squares(csr: CSR) -> Functionals:
     """Those of SPAI: row i minimizes the norm of (e_i - m A) D, by its normal equations.
 
-    D divides columns by the square roots of their largest entries: half-way between A's own norm, in
-    which rows with small entries count little, and equal columns.
+    D divides columns by the square roots of their norms: half-way between A's own norm, in which columns with
+    small entries count little, and equal columns.
     """
     backend, wide = backend_of(csr.data), np.result_type(csr.data.dtype, np.float64)
     systems, entries = backend.approximate_inverse.row_systems, backend.matrix.entries
     data = csr.data.astype(wide, copy=False)
     indptr, indices, mirrored = entries.transposed(csr.indptr, csr.indices, data)
-    scales = systems.root_scales(indptr, mirrored)
+    squares = systems.row_squares(indptr, mirrored)
+    scales = backend.xp.where(squares > 0, 1 / backend.xp.sqrt(backend.xp.sqrt(squares)), 1.0)
     scaled = csr.indptr, csr.indices, data * scales[csr.indices]
     adjoint = indptr, indices, mirrored.conj() * scales[entries.rows_of(indptr, indices.size)]
     product = _row_products(backend, scaled, adjoint)
@@ -94,22 +97,31 @@ def least_squares(csr: CSR) -> Functionals:
 
 def _row_products(backend: Backend, rows: CSRArrays, adjoint: CSRArrays) -> CSRArrays:
     """The inner products of rows, without the terms of long columns off the diagonal."""
-    xp, lengths = backend.xp, backend.xp.diff(adjoint[0]).astype(np.int64)
-    n = lengths.size
-    if n and int(lengths.max()) > LONGEST_COLUMN:  # stall: such columns are rare
-        is_short = lengths <= LONGEST_COLUMN
+    lengths = backend.xp.diff(adjoint[0]).astype(np.int64)
+    longest, terms = _longest_column(backend, lengths)
+    if terms < int((lengths * lengths).sum()):  # stall: such columns are rare
+        is_short = lengths <= longest
         rows = _kept(backend, rows, is_short[rows[1]])
         adjoint = _kept(
             backend, adjoint, is_short[backend.matrix.entries.rows_of(adjoint[0], adjoint[1].size)]
         )
-        lengths = xp.where(is_short, lengths, 0)
-    terms = int((lengths * lengths).sum())  # stall: the index type
     index = index_dtype(terms, rows[1].dtype)
     left, right = (
         (indptr.astype(index, copy=False), indices.astype(index, copy=False), data)
         for indptr, indices, data in (rows, adjoint)
     )
-    return backend.matrix.sparse_products.multiply(left, right, n)
+    return backend.matrix.sparse_products.multiply(left, right, lengths.size)
+
+
+def _longest_column(backend: Backend, lengths: Array) -> tuple[int, int]:
+    """The entries of a column at most, and the terms of the products of the other ones."""
+    most = TERMS_PER_ENTRY * int(lengths.sum())  # stall: decides what is multiplied
+    for longest in LONGEST_COLUMNS:
+        short = backend.xp.where(lengths <= longest, lengths, 0)
+        terms = int((short * short).sum())  # stall: the same
+        if terms <= most:
+            break
+    return longest, terms
 
 
 def _kept(backend: Backend, arrays: CSRArrays, mask: Array) -> CSRArrays:

@@ -50,9 +50,9 @@ def approximate_inverse(
       Kaporin's condition number of G A G^H, whose diagonal is 1. M is positive definite by construction.
       Where A is not, some rows of G have fewer entries, with a RuntimeWarning.
     - SPAI, for any other A: each row of M minimizes the norm of that row of I - M A, where columns of A are
-      divided by the square roots of their largest entries. Terms of columns with more than 256 entries
-      count on the diagonal of the normal equations only. A row of M without entries becomes that of the
-      identity, with a RuntimeWarning.
+      divided by the square roots of their norms. Terms of columns with more than 4096 entries (of shorter
+      ones where A A^H would be large) count on the diagonal of the normal equations only. A row of M
+      without entries becomes that of the identity, with a RuntimeWarning.
 
     Parameters
     ----------

@@ -100,13 +100,6 @@ def refill(matrix, start, diagonal, triangular, indptr, indices):
     return data, flags.sum(axis=0)
 
 
-def root_scales(indptr, data):
-    """The reciprocal root of the largest |re| + |im| of each row; 1 for rows of zeros."""
-    scales = np.ones(indptr.size - 1)
-    find_scales(readonly(indptr), readonly(data), scales)
-    return scales
-
-
 def row_squares(indptr, data):
     """The squared norm of each row."""
     squares = np.zeros(indptr.size - 1)
@@ -378,16 +371,6 @@ def solve(system, size):
         for before in range(place):
             solution[before] -= np.conj(system.factor[place, before]) * value
         solution[place] = value
-
-
-@kernel(parallel=True)
-def find_scales(indptr, data, scales):
-    for row in prange(scales.size):
-        largest = 0.0
-        for at in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-            largest = max(largest, abs(data[at].real) + abs(data[at].imag))
-        if largest > 0:
-            scales[row] = 1 / math.sqrt(largest)
 
 
 @kernel(parallel=True)

@@ -53,22 +53,12 @@ def refill(matrix, start, diagonal, triangular, indptr, indices):
     return data, report
 
 
-def root_scales(indptr, data):
-    """The reciprocal root of the largest |re| + |im| of each row; 1 for rows of zeros."""
-    return _of_each_row("root_scales", indptr, data)
-
-
 def row_squares(indptr, data):
     """The squared norm of each row."""
-    return _of_each_row("row_squares", indptr, data)
-
-
-def _of_each_row(name, indptr, data):
     n = indptr.size - 1
-    numbers = cupy.zeros(n)
-    program = _program(data.dtype, indptr.dtype, WARP)
-    launch(getattr(program, name), (n, indptr, data, numbers), items=n)
-    return numbers
+    squares = cupy.zeros(n)
+    launch(_program(data.dtype, indptr.dtype, WARP).row_squares, (n, indptr, data, squares), items=n)
+    return squares
 
 
 def _most_columns(matrix, start, entries):

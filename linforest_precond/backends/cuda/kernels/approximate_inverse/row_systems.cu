@@ -124,16 +124,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The reciprocal root of the largest |re| + |im| of each row; 1 for rows of zeros.
-extern "C" __global__ void root_scales(i64 n, const INDEX* __restrict__ indptr, const VALUE* __restrict__ data,
-                                       double* __restrict__ scales) {
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n; row += (i64)gridDim.x * blockDim.x) {
-        double largest = 0;
-        for (i64 at = indptr[row]; at < indptr[row + 1]; ++at) largest = fmax(largest, size_of(data[at]));
-        scales[row] = largest > 0 ? 1 / sqrt(largest) : 1.0;
-    }
-}
-
 // The squared norm of each row, added up in the order of its entries.
 extern "C" __global__ void row_squares(i64 n, const INDEX* __restrict__ indptr, const VALUE* __restrict__ data,
                                        double* __restrict__ squares) {
