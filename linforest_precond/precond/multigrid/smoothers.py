@@ -9,8 +9,13 @@ from typing import Any
 from linforest_precond.annotations import Array, DType
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
+from linforest_precond.precond.approximate_inverse.operators import (
+    ENTRIES,
+    TOLERANCES,
+    InversePart,
+    method_for,
+)
 from linforest_precond.precond.approximate_inverse.operators import SCHEMA as INVERSE_PART
-from linforest_precond.precond.approximate_inverse.operators import InversePart, method_for
 from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
@@ -40,8 +45,6 @@ CHEBYSHEV = {"chebyshev": (2, 1 / 4), "chebyshev3": (3, 1 / 8)}
 DIAGONAL = "jacobi", "l1_jacobi", *CHEBYSHEV
 INVERSE = "approximate_inverse"
 SMOOTHERS = *DIAGONAL, *LINES, INVERSE
-# Entries of a row of an approximate inverse, and their least gain.
-INVERSE_ENTRIES, INVERSE_TOLERANCE = 20, 1e-3
 # Line relaxation with a larger eigenvalue is damped so much that Jacobi's iteration does better.
 LARGEST_LINE_EIGENVALUE = 10.0
 # The options of the forests of line relaxation: the defaults of `tridiagonal` and `block_tridiagonal`.
@@ -251,7 +254,7 @@ class InverseSmoother(PartSmoother):
         method = method_for(matrix, "auto")
         if method == "fsai" and not (matrix.csr.diagonal.real > 0).all():  # stall: chooses the smoother
             return DiagonalSmoother.of(matrix, stored, "jacobi")
-        part = InversePart.of(matrix.csr, stored, method, INVERSE_ENTRIES, INVERSE_TOLERANCE)
+        part = InversePart.of(matrix.csr, stored, method, ENTRIES, TOLERANCES[method])
         return cls._damped(matrix, part)
 
     @classmethod
