@@ -13,6 +13,9 @@ from linforest_precond.graph.reordering.permute import permute as permute
 from linforest_precond.matching_records import Coarsening as Coarsening
 from linforest_precond.matching_records import CoarseningHierarchy as CoarseningHierarchy
 from linforest_precond.matching_records import Matching as Matching
+from linforest_precond.precond.approximate_inverse.operators import (
+    approximate_inverse as approximate_inverse,
+)
 from linforest_precond.precond.ilu.incomplete_lu import ilu as ilu
 from linforest_precond.precond.jacobi import block_jacobi as block_jacobi
 from linforest_precond.precond.jacobi import jacobi as jacobi

@@ -373,6 +373,34 @@ class IluRoom(Protocol):
     triangular: TriangularModule
 
 
+class RowSystemsModule(Protocol):
+    """Rows of sparse approximate inverses."""
+
+    def grow(
+        self,
+        matrix: CSRArrays,
+        start: CSRArrays,
+        diagonal: Array,
+        triangular: bool,
+        entries: int,
+        tolerance: float,
+    ) -> tuple[CSRArrays, Array]: ...
+    def refill(
+        self,
+        matrix: CSRArrays,
+        start: CSRArrays,
+        diagonal: Array,
+        triangular: bool,
+        indptr: Array,
+        indices: Array,
+    ) -> tuple[Array, Array]: ...
+    def row_squares(self, indptr: Array, data: Array) -> Array: ...
+
+
+class ApproximateInverseRoom(Protocol):
+    row_systems: RowSystemsModule
+
+
 class DenseModule(Protocol):
     def dense_matrix(self, csr: CSRRecord) -> Array: ...
     def definite_inverse(self, matrix: Array, stored: DType) -> Array | None: ...
@@ -543,5 +571,6 @@ class Backend(Protocol):
     reordering: ReorderingRoom
     tridiagonal: TridiagonalRoom
     ilu: IluRoom
+    approximate_inverse: ApproximateInverseRoom
     multigrid: MultigridRoom
     krylov: KrylovRoom

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from linforest_precond.annotations import SparseMatrix
+from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import block_jacobi, jacobi
 from linforest_precond.precond.memory import MemoryEstimate, memory_estimate
@@ -40,4 +41,5 @@ CHOICES = {
     "tridiagonal": Choice("tridiagonal, linear forest", tridiagonal, "tridiagonal"),
     "ilu": Choice("incomplete LU factors", ilu, "ilu"),
     "block": Choice("2 x 2 block tridiagonal, forest", block_tridiagonal, "block_tridiagonal"),
+    "approximate-inverse": Choice("sparse approximate inverse", approximate_inverse, "approximate_inverse"),
 }

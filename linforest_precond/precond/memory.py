@@ -19,6 +19,8 @@ from linforest_precond.records import Forest
 # Of hierarchies with default options: the operator complexity, and the most rows of the coarsest level.
 COMPLEXITY = 1.7
 MAX_COARSE = 1000
+# Entries of a row of an approximate inverse.
+ENTRIES = 20
 
 
 @dataclass(frozen=True)
@@ -98,9 +100,11 @@ def memory_estimate(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
-    kind : {"tridiagonal", "block_tridiagonal", "jacobi", "block_jacobi", "ilu", "multilevel"}
+    kind : {"tridiagonal", "block_tridiagonal", "jacobi", "block_jacobi", "ilu", "approximate_inverse", \
+            "multilevel"}
         The function that makes the operator. A hierarchy is assumed to have Jacobi smoothers and tentative
-        prolongators; it refers to A's own arrays, which are included.
+        prolongators; it refers to A's own arrays, which are included. An approximate inverse is assumed to
+        have 20 entries in each row.
     ordering, block_size, dtype
         As that function takes them.
     symmetric : bool
@@ -208,6 +212,17 @@ def _triangles(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
     return operator, max(pattern, 5 * matrix + 16 * sizes.rows + operator)
 
 
+def _inverse_rows(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
+    """The factors of FSAI, padded rows; of SPAI the products of A's rows, as many as rows have entries."""
+    wide = max(sizes.value, 8)
+    rows = ENTRIES * (sizes.index + wide) * sizes.rows
+    operator = 2 * (ENTRIES * (sizes.index + sizes.stored) + sizes.index) * sizes.rows
+    matrix = (3 if sizes.symmetric else 8) * (sizes.index + wide) * sizes.entries
+    if not sizes.symmetric:
+        matrix += (sizes.index + wide) * sizes.entries**2 // max(sizes.rows, 1)
+    return operator, operator + 3 * rows + matrix + 32 * sizes.rows
+
+
 def _levels(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
     """The matrices of all levels, the inverse of the coarsest one, and the aggregates."""
 
@@ -238,5 +253,6 @@ ESTIMATES = {
     "jacobi": _diagonal_blocks,
     "block_jacobi": _diagonal_blocks,
     "ilu": _triangles,
+    "approximate_inverse": _inverse_rows,
     "multilevel": _levels,
 }

@@ -34,7 +34,7 @@ from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.vectors import InPlaceOperator
 
 # Kinds whose setups follow index arrays without checks, and need copies of them.
-FOLLOWING_INDICES = "multilevel", "ilu"
+FOLLOWING_INDICES = "multilevel", "ilu", "approximate_inverse"
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
 
 
@@ -157,9 +157,10 @@ class Applied(NamedTuple):
 class Preconditioner(_Products, InPlaceOperator):
     """An approximate inverse of a matrix A, to be passed as ``M=`` to the solvers of A's own library.
 
-    Made by `linforest_precond.tridiagonal`, `block_tridiagonal`, `jacobi`, `block_jacobi` and `ilu`. It is a
-    `LinearOperator` of SciPy or cupyx, whichever A belongs to: ``M @ r``, ``M.T``, ``M.H``, one or several
-    columns. A product has the common type of A and r, whatever type is stored.
+    Made by `linforest_precond.tridiagonal`, `block_tridiagonal`, `jacobi`, `block_jacobi`, `ilu` and
+    `approximate_inverse`. It is a `LinearOperator` of SciPy or cupyx, whichever A belongs to: ``M @ r``,
+    ``M.T``, ``M.H``, one or several columns. A product has the common type of A and r, whatever type is
+    stored.
 
     The arrays of `forest`, `ordering` and `bands` are read-only on the CPU. On the GPU, where arrays have no
     such flag, each access makes copies.

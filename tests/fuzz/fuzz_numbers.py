@@ -23,7 +23,15 @@ CLASSES = {
 # Of one case; the first ones of a process may compile.
 LIMIT_SECONDS = 120.0
 
-SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", "block_tridiagonal"
+SMOOTHERS = (
+    "jacobi",
+    "l1_jacobi",
+    "chebyshev",
+    "chebyshev3",
+    "tridiagonal",
+    "block_tridiagonal",
+    "approximate_inverse",
+)
 SOLVERS = lf.solvers.cg, lf.solvers.bicgstab, lf.solvers.fcg
 OTHER_TYPES = np.float32, np.complex64, np.complex128
 # Products must be finite where rows and columns are scaled by at most this power of two.
@@ -133,7 +141,7 @@ def at_the_edge(rng, A):
     return scaled(A, rows, columns), 2 * reach, 0
 
 
-KINDS = ("jacobi", "block_jacobi", "forest", "original", "rcm", "blocks", "ilu", *SMOOTHERS)
+KINDS = ("jacobi", "block_jacobi", "forest", "original", "rcm", "blocks", "ilu", "inverse", *SMOOTHERS)
 
 
 def preconditioner(rng, A, kind, stored):
@@ -145,6 +153,8 @@ def preconditioner(rng, A, kind, stored):
         return lf.tridiagonal(A, kind, dtype=stored)
     if kind == "ilu":
         return lf.ilu(A, dtype=stored)
+    if kind == "inverse":
+        return lf.approximate_inverse(A, int(rng.integers(1, 20)), dtype=stored)
     if kind == "blocks":
         return lf.block_tridiagonal(A, int(rng.choice([1, 2, 4])), dtype=stored)
     smooth = bool(rng.random() < 0.3)

@@ -79,6 +79,8 @@ SEEDS = {
     "blocks of 4": (grid, lambda A: lf.block_tridiagonal(A, 4)),
     "ilu": (nonsymmetric, lf.ilu),
     "incomplete Cholesky": (grid, lambda A: lf.ilu(A, order="colors")),
+    "FSAI": (grid, lambda A: lf.approximate_inverse(A, 5)),
+    "SPAI": (nonsymmetric, lambda A: lf.approximate_inverse(A, 5)),
     "V-cycle": (grid, hierarchy),
     "K-cycle": (grid, lambda A: hierarchy(A, "K", smoother="chebyshev")),
     "W-cycle": (neumann, lambda A: hierarchy(A, "W", presmooth=2, postsmooth=0)),
@@ -88,6 +90,7 @@ SEEDS = {
     "candidates": (grid, lambda A: lf.multilevel(A, max_coarse=5, block_size=2).aspreconditioner()),
     "lines": (grid, lambda A: hierarchy(A, smoother="tridiagonal", coarsening="matching")),
     "lines of blocks": (grid, lambda A: hierarchy(A, smoother="block_tridiagonal")),
+    "approximate inverses": (grid, lambda A: hierarchy(A, smoother="approximate_inverse")),
 }
 
 

@@ -22,7 +22,15 @@ MOST_CALLS = 8
 UPDATES = 3
 COLUMNS = 1, 1, 2, 5
 CYCLES = "V", "W", "F", "K"
-SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", "block_tridiagonal"
+SMOOTHERS = (
+    "jacobi",
+    "l1_jacobi",
+    "chebyshev",
+    "chebyshev3",
+    "tridiagonal",
+    "block_tridiagonal",
+    "approximate_inverse",
+)
 
 
 def prepare(folder):
@@ -120,6 +128,7 @@ MAKERS = {
     "tridiagonal": lambda A, rng: lf.tridiagonal(A, str(rng.choice(["forest", "original"]))),
     "block_tridiagonal": lambda A, rng: lf.block_tridiagonal(A, int(rng.choice([2, 4]))),
     "ilu": lambda A, rng: lf.ilu(A, order=str(rng.choice(["natural", "colors"]))),
+    "approximate_inverse": lambda A, rng: lf.approximate_inverse(A, int(rng.choice([4, 20]))),
     "multilevel": lambda A, rng: multilevel(A, rng),
 }
 

@@ -153,6 +153,7 @@ DOORS = {
     "jacobi": lambda A: lf.jacobi(A) @ _ones(A),
     "block_jacobi": lambda A: lf.block_jacobi(A) @ _ones(A),
     "ilu": lambda A: lf.ilu(A) @ _ones(A),
+    "approximate_inverse": lambda A: lf.approximate_inverse(A) @ _ones(A),
     "multilevel": lambda A: lf.multilevel(A).aspreconditioner() @ _ones(A),
     "tridiagonal_bands": lf.pipeline.tridiagonal_bands,
     "block_tridiagonal_bands": lf.pipeline.block_tridiagonal_bands,

@@ -560,7 +560,9 @@ class TestUpdates:
         )
         np.testing.assert_array_equal(backend.host(before @ r), old)
         ml.update(backend.csr(A))
-        np.testing.assert_array_equal(backend.host(ml.aspreconditioner() @ r), old)
+        # Patterns that grow are eliminated in another order than those that are kept.
+        allowed = 1e-12 if smoother == "approximate_inverse" else 0
+        assert_close(backend.host(ml.aspreconditioner() @ r), old, allowed)
         with pytest.raises(ValueError, match="shape"):
             ml.update(backend.csr(dominant(81)))
 

@@ -19,6 +19,7 @@ KINDS = [
     ("jacobi", {}),
     ("block_jacobi", {"block_size": 5}),
     ("ilu", {}),
+    ("approximate_inverse", {}),
     ("multilevel", {}),
     graphs.slow("multilevel", {"dtype": np.float32}),
 ]

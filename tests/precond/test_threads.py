@@ -54,6 +54,8 @@ KINDS = {
     "blocks of 2": (poisson, lambda A: lf.block_tridiagonal(A, 2)),
     "blocks of 4": (poisson, lambda A: lf.block_tridiagonal(A, 4)),
     "blocks with long carries": (long_carries, lambda A: lf.block_tridiagonal(A, 2)),
+    "FSAI": (poisson, lf.approximate_inverse),
+    "SPAI": (convection, lf.approximate_inverse),
     "V jacobi": (poisson, lambda A: cycle(A, "V", smoother="jacobi")),
     "W l1_jacobi": (poisson, lambda A: cycle(A, "W", smoother="l1_jacobi")),
     "F chebyshev": (poisson, lambda A: cycle(A, "F", smoother="chebyshev", smooth_prolongation=True)),
@@ -61,6 +63,7 @@ KINDS = {
     "K not symmetric": (convection, lambda A: cycle(A, "K", presmooth=2)),
     "K tridiagonal": (long_carries, lambda A: cycle(A, "K", smoother="tridiagonal")),
     "V block_tridiagonal": (poisson, lambda A: cycle(A, "V", smoother="block_tridiagonal")),
+    "V approximate_inverse": (poisson, lambda A: cycle(A, "V", smoother="approximate_inverse")),
 }
 
 

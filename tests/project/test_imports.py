@@ -20,8 +20,8 @@ LAYERS = (
 )  # fmt: skip
 # In each backend, from the lowest to the highest.
 ROOMS = (
-    "runtime", "matrix", "forest", "matching", "csgraph", "reordering", "tridiagonal", "ilu", "multigrid",
-    "krylov",
+    "runtime", "matrix", "forest", "matching", "csgraph", "reordering", "tridiagonal", "ilu",
+    "approximate_inverse", "multigrid", "krylov",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not (ROOT / PACKAGE).exists(), reason="tests run outside a source tree")

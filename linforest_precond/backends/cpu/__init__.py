@@ -2,6 +2,7 @@
 
 import numpy as xp
 
+from . import approximate_inverse as approximate_inverse
 from . import csgraph as csgraph
 from . import forest as forest
 from . import ilu as ilu
@@ -14,6 +15,7 @@ from . import runtime as runtime
 from . import tridiagonal as tridiagonal
 
 __all__ = [
+    "approximate_inverse",
     "checks_shared_indices",
     "csgraph",
     "forest",

@@ -1,5 +1,6 @@
 """The CUDA backend: CUDA C++ kernels on CuPy arrays, a folder for each topic, a file for each algorithm."""
 
+from . import approximate_inverse as approximate_inverse
 from . import csgraph as csgraph
 from . import forest as forest
 from . import ilu as ilu
@@ -12,6 +13,7 @@ from . import runtime as runtime
 from . import tridiagonal as tridiagonal
 
 __all__ = [
+    "approximate_inverse",
     "checks_shared_indices",
     "csgraph",
     "forest",

@@ -7,6 +7,7 @@ import itertools
 
 import numpy as np
 
+from .approximate_inverse import row_systems
 from .forest import factor
 from .matching import best_edges
 from .matrix.long_row_split import PIECE, SUMMED_PIECE
@@ -102,6 +103,12 @@ PROGRAMS = {
     "ilu/level_schedule": _every(INDEX=_INDICES),
     "ilu/incomplete_factors": _every(VALUE=_VALUES, INDEX=_INDICES),
     "ilu/triangular": [{**types, "INDEX": index} for types in _APPLIED for index in _INDICES],
+    "approximate_inverse/row_systems": _every(
+        VALUE=(np.float64, np.complex128),
+        INDEX=_INDICES,
+        TEAM=(*row_systems.TEAMS, row_systems.WARP),
+        BLOCK=(1,),
+    ),
     "krylov/norms": [{"VALUE": value, "WIDE": np.float64, "BLOCK": 1} for value in _WEIGHTS],
     "krylov/updates": _SCALAR,
     "krylov/arnoldi": _SCALAR,

@@ -1,4 +1,4 @@
-"""Smoothers of a multigrid level: damped Jacobi, l1-Jacobi, Chebyshev, and line relaxation along paths."""
+"""Smoothers of a level: damped Jacobi, l1-Jacobi, Chebyshev, line relaxation, approximate inverses."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from typing import Any
 from linforest_precond.annotations import Array, DType
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
+from linforest_precond.precond.approximate_inverse.operators import (
+    ENTRIES,
+    TOLERANCES,
+    InversePart,
+    method_for,
+)
+from linforest_precond.precond.approximate_inverse.operators import SCHEMA as INVERSE_PART
 from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
@@ -36,7 +43,8 @@ LINES = "tridiagonal", "block_tridiagonal"
 # the largest eigenvalue.
 CHEBYSHEV = {"chebyshev": (2, 1 / 4), "chebyshev3": (3, 1 / 8)}
 DIAGONAL = "jacobi", "l1_jacobi", *CHEBYSHEV
-SMOOTHERS = *DIAGONAL, *LINES
+INVERSE = "approximate_inverse"
+SMOOTHERS = *DIAGONAL, *LINES, INVERSE
 # Line relaxation with a larger eigenvalue is damped so much that Jacobi's iteration does better.
 LARGEST_LINE_EIGENVALUE = 10.0
 # The options of the forests of line relaxation: the defaults of `tridiagonal` and `block_tridiagonal`.
@@ -148,49 +156,24 @@ LINE_SCHEMA = Table(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class LineSmoother:
-    """Line relaxation: each sweep solves a (block) tridiagonal system along the paths of a linear forest."""
+def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, definite: bool) -> float:
+    """The largest eigenvalue of M A for the part of a preconditioner M; `definite` is that M may be."""
+    csr, stored, ops = matrix.csr, part.stored, matrix.backend.multigrid.vector_ops
+    operator = ops.Matrix(csr.indptr, csr.indices, stored_array(csr.data, stored), csr.longest_row)
+    return largest_eigenvalue(
+        csr.n,
+        stored,
+        lambda x, y: ops.multiply(operator, x, y),
+        lambda r, z: part.solve_into(r, z, False),
+        matrix.definite and definite,
+        matrix.backend,
+    )
 
-    kind: str
-    part: TridiagonalPart  # its bands are divided by the damping factor
 
-    @classmethod
-    def of(cls, matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:
-        if kind == "tridiagonal":
-            part = scalar_part(matrix.csr, stored, "forest", check_options(2, **FOREST_OPTIONS, seed=seed))
-        else:
-            part = block_part(matrix.csr, stored, check_block_options(2, **BLOCK_FOREST_OPTIONS, seed=seed))
-        return cls._damped(matrix, kind, part)
+class PartSmoother:
+    """Sweeps x += M (b - A x) with the part of a preconditioner M, which is damped already."""
 
-    @classmethod
-    def _damped(cls, matrix: LevelMatrix, kind: str, part: TridiagonalPart) -> Smoother:
-        """With the damping that the largest eigenvalue demands; Jacobi's iteration where that is too much."""
-        csr, stored, ops = matrix.csr, part.stored, matrix.backend.multigrid.vector_ops
-        operator = ops.Matrix(csr.indptr, csr.indices, stored_array(csr.data, stored), csr.longest_row)
-        largest = largest_eigenvalue(
-            csr.n,
-            stored,
-            lambda x, y: ops.multiply(operator, x, y),
-            lambda r, z: part.solve_into(r, z, False),
-            matrix.definite and part.solver.positive_definite,
-            matrix.backend,
-        )
-        if largest > LARGEST_LINE_EIGENVALUE:
-            return DiagonalSmoother.of(matrix, stored, "jacobi")
-        damping = stored.type(min(1.0, DAMPING / largest))
-        bands = Bands(*(band / damping for band in (part.bands.lower, part.bands.diagonal, part.bands.upper)))
-        return cls(kind, TridiagonalPart.factored(**{**part.state(), "bands": bands}))
-
-    @classmethod
-    def from_state(cls, kind: str, part: dict[str, Any]) -> LineSmoother:
-        return cls(kind, TridiagonalPart.from_state(**part))
-
-    def state(self) -> dict[str, Any]:
-        return {"kind": self.kind, "part": self.part.state()}
-
-    def refreshed(self, matrix: LevelMatrix) -> Smoother:
-        return self._damped(matrix, self.kind, self.part.refreshed(matrix.csr))
+    part: TridiagonalPart | InversePart
 
     def converts(self, sweeps: tuple[int, int]) -> bool:
         return False
@@ -216,19 +199,100 @@ class LineSmoother:
             vectors.ops.add(other, x)
 
 
-Smoother = DiagonalSmoother | LineSmoother
-SMOOTHER_SCHEMA = OneOf(DIAGONAL_SCHEMA, LINE_SCHEMA)
+@dataclass(frozen=True, eq=False)
+class LineSmoother(PartSmoother):
+    """Line relaxation: each sweep solves a (block) tridiagonal system along the paths of a linear forest."""
+
+    kind: str
+    part: TridiagonalPart  # its bands are divided by the damping factor
+
+    @classmethod
+    def of(cls, matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:
+        if kind == "tridiagonal":
+            part = scalar_part(matrix.csr, stored, "forest", check_options(2, **FOREST_OPTIONS, seed=seed))
+        else:
+            part = block_part(matrix.csr, stored, check_block_options(2, **BLOCK_FOREST_OPTIONS, seed=seed))
+        return cls._damped(matrix, kind, part)
+
+    @classmethod
+    def _damped(cls, matrix: LevelMatrix, kind: str, part: TridiagonalPart) -> Smoother:
+        """With the damping that the largest eigenvalue demands; Jacobi's iteration where that is too much."""
+        largest, stored = largest_of_part(matrix, part, part.solver.positive_definite), part.stored
+        if largest > LARGEST_LINE_EIGENVALUE:
+            return DiagonalSmoother.of(matrix, stored, "jacobi")
+        damping = stored.type(min(1.0, DAMPING / largest))
+        bands = Bands(*(band / damping for band in (part.bands.lower, part.bands.diagonal, part.bands.upper)))
+        return cls(kind, TridiagonalPart.factored(**{**part.state(), "bands": bands}))
+
+    @classmethod
+    def from_state(cls, kind: str, part: dict[str, Any]) -> LineSmoother:
+        return cls(kind, TridiagonalPart.from_state(**part))
+
+    def state(self) -> dict[str, Any]:
+        return {"kind": self.kind, "part": self.part.state()}
+
+    def refreshed(self, matrix: LevelMatrix) -> Smoother:
+        return self._damped(matrix, self.kind, self.part.refreshed(matrix.csr))
+
+
+INVERSE_SCHEMA = Table(
+    {"kind": Choice(INVERSE), "part": Nested(INVERSE_PART, n="n", value="value")},
+    part_is_of_kind,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class InverseSmoother(PartSmoother):
+    """Sweeps with a sparse approximate inverse: FSAI where the matrix may be definite, SPAI otherwise."""
+
+    kind: str
+    part: InversePart  # times the damping factor
+
+    @classmethod
+    def of(cls, matrix: LevelMatrix, stored: DType) -> Smoother:
+        """Jacobi's iteration on coarse levels whose diagonal shows that the finest matrix is not definite."""
+        method = method_for(matrix, "auto")
+        if method == "fsai" and not (matrix.csr.diagonal.real > 0).all():  # stall: chooses the smoother
+            return DiagonalSmoother.of(matrix, stored, "jacobi")
+        part = InversePart.of(matrix.csr, stored, method, ENTRIES, TOLERANCES[method])
+        return cls._damped(matrix, part)
+
+    @classmethod
+    def _damped(cls, matrix: LevelMatrix, part: InversePart) -> InverseSmoother:
+        largest = largest_of_part(matrix, part, part.method == "fsai")
+        return cls(INVERSE, part.damped(min(1.0, DAMPING / largest)))
+
+    @classmethod
+    def from_state(cls, kind: str, part: dict[str, Any]) -> InverseSmoother:
+        return cls(kind, InversePart.from_state(**part))
+
+    def state(self) -> dict[str, Any]:
+        return {"kind": self.kind, "part": self.part.state()}
+
+    def refreshed(self, matrix: LevelMatrix) -> Smoother:
+        if self.part.method != method_for(LevelMatrix(matrix.csr), "auto"):
+            return self.of(matrix, self.part.stored)
+        return self._damped(matrix, self.part.refreshed(matrix.csr))
+
+
+Smoother = DiagonalSmoother | LineSmoother | InverseSmoother
+SMOOTHER_SCHEMA = OneOf(DIAGONAL_SCHEMA, LINE_SCHEMA, INVERSE_SCHEMA)
 
 
 def smoother_of(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:
     """The smoother of a level, from its matrix."""
     if kind in LINES:
         return LineSmoother.of(matrix, stored, kind, seed)
+    if kind == INVERSE:
+        return InverseSmoother.of(matrix, stored)
     return DiagonalSmoother.of(matrix, stored, kind)
 
 
 def smoother_from_state(state: dict[str, Any]) -> Smoother:
-    return LineSmoother.from_state(**state) if "part" in state else DiagonalSmoother.from_state(**state)
+    if "part" not in state:
+        return DiagonalSmoother.from_state(**state)
+    made_of = InverseSmoother if state["kind"] == INVERSE else LineSmoother
+    return made_of.from_state(**state)
 
 
 def _l1_weights(matrix: LevelMatrix, stored: DType) -> Array:

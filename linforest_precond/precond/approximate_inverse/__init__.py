@@ -1,0 +1,1 @@
+"""Sparse approximate inverses: FSAI for definite matrices, SPAI for others."""

@@ -1,0 +1,132 @@
+"""The functionals that rows of sparse approximate inverses minimize: Kaporin's, and least squares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.protocol import CSRArrays
+from linforest_precond.own_matrix import index_dtype
+from linforest_precond.records import CSR
+
+# Products of rows leave out long columns of A, so that A A^H does not become dense: those with more entries
+# than the first of these limits with which the products have at most so many terms for each entry of A.
+LONGEST_COLUMNS = 4096, 1024, 256, 64
+TERMS_PER_ENTRY = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Functionals:
+    """What the rows of an approximate inverse minimize: see `row_systems` of the backends.
+
+    Attributes
+    ----------
+    matrix, start
+        The CSR arrays of N and S, in double precision.
+    diagonal
+        That of N.
+    triangular
+        Whether rows are those of a lower triangular factor.
+    row_scales
+        Factors of the rows after they were found; None are ones.
+    """
+
+    matrix: CSRArrays
+    start: CSRArrays
+    diagonal: Array
+    triangular: bool
+    row_scales: Array | None
+
+    @property
+    def backend(self) -> Backend:
+        return backend_of(self.diagonal)
+
+    def grow(self, entries: int, tolerance: float) -> tuple[CSRArrays, Array]:
+        """The rows on growing patterns, and the counts of dependent and of empty ones."""
+        systems = self.backend.approximate_inverse.row_systems
+        arguments = self.matrix, self.start, self.diagonal, self.triangular
+        (indptr, indices, data), report = systems.grow(*arguments, entries, tolerance)
+        return (indptr, indices, self._scaled(indptr, data)), report
+
+    def refill(self, indptr: Array, indices: Array) -> tuple[Array, Array]:
+        """The values of the rows on given patterns, and the same counts."""
+        systems = self.backend.approximate_inverse.row_systems
+        arguments = self.matrix, self.start, self.diagonal, self.triangular
+        index = self.matrix[1].dtype
+        data, report = systems.refill(
+            *arguments, indptr.astype(index, copy=False), indices.astype(index, copy=False)
+        )
+        return self._scaled(indptr, data), report
+
+    def _scaled(self, indptr: Array, data: Array) -> Array:
+        if self.row_scales is None:
+            return data
+        return data * self.row_scales[self.backend.matrix.entries.rows_of(indptr, data.size)]
+
+
+def kaporin(csr: CSR) -> Functionals:
+    """Those of FSAI for a Hermitian matrix with a positive diagonal."""
+    wide = np.result_type(csr.data.dtype, np.float64)
+    arrays = csr.indptr, csr.indices, csr.data.astype(wide, copy=False)
+    diagonal = csr.diagonal.real.astype(np.float64)
+    return Functionals(arrays, arrays, diagonal, True, None)
+
+
+def least_squares(csr: CSR) -> Functionals:
+    """Those of SPAI: row i minimizes the norm of (e_i - m A) D, by its normal equations.
+
+    D divides columns by the square roots of their norms: half-way between A's own norm, in which columns with
+    small entries count little, and equal columns.
+    """
+    backend, wide = backend_of(csr.data), np.result_type(csr.data.dtype, np.float64)
+    systems, entries = backend.approximate_inverse.row_systems, backend.matrix.entries
+    data = csr.data.astype(wide, copy=False)
+    indptr, indices, mirrored = entries.transposed(csr.indptr, csr.indices, data)
+    squares = systems.row_squares(indptr, mirrored)
+    scales = backend.xp.where(squares > 0, 1 / backend.xp.sqrt(backend.xp.sqrt(squares)), 1.0)
+    scaled = csr.indptr, csr.indices, data * scales[csr.indices]
+    adjoint = indptr, indices, mirrored.conj() * scales[entries.rows_of(indptr, indices.size)]
+    product = _row_products(backend, scaled, adjoint)
+    index = product[1].dtype
+    start = indptr.astype(index, copy=False), indices.astype(index, copy=False), -adjoint[2]
+    return Functionals(product, start, systems.row_squares(*scaled[::2]), False, scales)
+
+
+def _row_products(backend: Backend, rows: CSRArrays, adjoint: CSRArrays) -> CSRArrays:
+    """The inner products of rows, without the terms of long columns off the diagonal."""
+    lengths = backend.xp.diff(adjoint[0]).astype(np.int64)
+    longest, terms = _longest_column(backend, lengths)
+    if terms < int((lengths * lengths).sum()):  # stall: such columns are rare
+        is_short = lengths <= longest
+        rows = _kept(backend, rows, is_short[rows[1]])
+        adjoint = _kept(
+            backend, adjoint, is_short[backend.matrix.entries.rows_of(adjoint[0], adjoint[1].size)]
+        )
+    index = index_dtype(terms, rows[1].dtype)
+    left, right = (
+        (indptr.astype(index, copy=False), indices.astype(index, copy=False), data)
+        for indptr, indices, data in (rows, adjoint)
+    )
+    return backend.matrix.sparse_products.multiply(left, right, lengths.size)
+
+
+def _longest_column(backend: Backend, lengths: Array) -> tuple[int, int]:
+    """The entries of a column at most, and the terms of the products of the other ones."""
+    most = TERMS_PER_ENTRY * int(lengths.sum())  # stall: decides what is multiplied
+    for longest in LONGEST_COLUMNS:
+        short = backend.xp.where(lengths <= longest, lengths, 0)
+        terms = int((short * short).sum())  # stall: the same
+        if terms <= most:
+            break
+    return longest, terms
+
+
+def _kept(backend: Backend, arrays: CSRArrays, mask: Array) -> CSRArrays:
+    """The CSR arrays without the entries that are not in the mask."""
+    indptr, indices, data = arrays
+    before = backend.xp.zeros(mask.size + 1, indptr.dtype)
+    backend.xp.cumsum(mask, out=before[1:])
+    return before[indptr], indices[mask], data[mask]
