@@ -236,7 +236,7 @@ class Preconditioner(_Products, InPlaceOperator):
 
     @without_numpy_warnings
     def update(self, A: MatrixLike) -> None:
-        """Take the values of another matrix of the same pattern; the order of the rows stays, and the scaling.
+        """Take the values of another matrix of the same pattern; order of the rows and scaling stay.
 
         Parameters
         ----------

@@ -85,7 +85,8 @@ def block_forest(
 
     Section 6 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035.
     """
-    pairings, kept = [], []
+    pairings: list[Pairs] = []
+    kept = []
     for pairing in options[:-1]:
         if partners is None or pairings:
             factor = propose_factor(graph, **pairing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.records import CSR, Graph, magnitudes_of
 
-# The step of an auction is divided by this after each pass (epsilon-scaling). All passes but the last end when
-# a small share of the rows is unmatched: the next one changes most of the matching again.
+# The step of an auction is divided by this after each pass (epsilon-scaling). All passes but the last end
+# when a small share of the rows is unmatched: the next one changes most of the matching again.
 STEP_DIVISOR = 8
 SHARE_LEFT = 1 / 256
 
@@ -37,8 +37,8 @@ class MatchedRows(NamedTuple):
 def match_rows(csr: CSR, tolerance: float) -> MatchedRows:
     """Match rows to columns by an auction, completed by shortest augmenting paths.
 
-    The product of the matched magnitudes is maximal up to a factor ``2**-tolerance`` per row. ValueError for a
-    structurally singular matrix.
+    The product of the matched magnitudes is maximal up to a factor ``2**-tolerance`` per row. ValueError for
+    a structurally singular matrix.
     """
     backend = backend_of(csr.data)
     xp, logs, auction = backend.xp, backend.matrix.log_scaling, backend.matching.auction
@@ -73,10 +73,11 @@ def _completed(csr: CSR, *found: Array) -> tuple[Array, ...]:
     xp = backend_of(csr.data).xp
     weights, *duals = (_on_host(each) for each in found)
     pattern = _on_host(csr.indptr), _on_host(csr.indices)
-    left = backend_of(np.empty(0)).matching.augmenting_paths.complete(*pattern, weights, *duals)
+    host: Any = backend_of(np.empty(0))
+    left = host.matching.augmenting_paths.complete(*pattern, weights, *duals)
     if left:
         raise ValueError(
-            f"A must have a nonzero for every row in a column of its own, got a structurally singular matrix: "
+            "A must have a nonzero for every row in a column of its own, got a structurally singular matrix: "
             f'{left} of {csr.n} rows cannot be matched; use "equilibrate"'
         )
     return tuple(xp.asarray(each) for each in duals)

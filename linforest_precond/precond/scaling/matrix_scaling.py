@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy as np
 from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
+from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.own_matrix import described_csr
 from linforest_precond.precond.packing import packable
+from linforest_precond.precond.scaling.given_scaling import checked_factors, checked_partners
 from linforest_precond.precond.schema import Choice, Complaint, Fields, Items, Names, Optional, Real, Table
 from linforest_precond.precond.schema_arrays import Indices, Numbers
 from linforest_precond.printing import as_table
@@ -118,24 +120,31 @@ class MatrixScaling(ReadOnlyArrays):
         >>> abs(lf.scale(A).apply(A)).toarray().round(2).tolist()
         [[1.0, 0.71], [0.0, 1.0]]
         """
-        csr = self.applied(as_csr(A))
+        csr = as_csr(A)
+        csr = self.fitted_to(csr).applied(csr)
         return sparse_like(A, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
 
     def applied(self, csr: CSR) -> CSR:
         """The same for a checked matrix."""
-        self.require_fit(csr)
         order = self.permutation
         order = None if order is None else order.astype(csr.indices.dtype, copy=False)
         arrays = csr.indptr, csr.indices, csr.data
         scaled = backend_of(csr.data).matrix.row_scaling.scaled_matrix(*arrays, order, self.row, self.column)
         return described_csr(*scaled)
 
-    def require_fit(self, csr: CSR) -> None:
-        """Refuse a matrix of another size or device."""
-        if backend_of(self.row) is not backend_of(csr.data):
-            raise TypeError(f"scaling must be on A's device ({backend_of(csr.data).name}), got another one")
-        if self.n != csr.n:
-            raise ValueError(f"scaling must be that of a matrix with {csr.n} rows like A, got {self.n}")
+    def fitted_to(self, csr: CSR) -> MatrixScaling:
+        """The scaling with checked copies of its arrays: a matrix's size and device must fit."""
+        backend, index = backend_of(csr.data), csr.indices.dtype
+        row, column = (
+            checked_factors(getattr(self, name), f"scaling.{name}", csr.n, backend)
+            for name in ("row", "column")
+        )
+        order, partners = self.permutation, self.partners
+        if order is not None:
+            order = checked_order(order, csr.n, backend, "scaling.permutation", index).order
+        if partners is not None:
+            partners = checked_partners(partners, csr.n, backend).astype(index, copy=False)
+        return replace(self, row=row, column=column, permutation=order, partners=partners)
 
     def summary(self) -> str:
         """One line for print."""

@@ -35,8 +35,10 @@ def scaling_of(csr: CSR, scaling: Any, symmetric: bool) -> MatrixScaling | None:
 
     `symmetric` is whether a matching may be a symmetric one, where A is.
     """
-    if scaling is None or isinstance(scaling, MatrixScaling):
-        return scaling
+    if scaling is None:
+        return None
+    if isinstance(scaling, MatrixScaling):
+        return scaling.fitted_to(csr)
     if scaling == "auto":
         if not has_tiny_diagonal(csr):
             return None
@@ -55,16 +57,17 @@ def found_by(csr: CSR, method: str, symmetric: bool, tolerance: float) -> Matrix
 
 
 def matching(csr: CSR, symmetric: bool, tolerance: float = TOLERANCE) -> MatrixScaling:
-    """The largest product of the diagonal; for a symmetric one D = sqrt(D_r D_c), and pairs for a permutation.
+    """The largest product of the diagonal; a symmetric one has D = sqrt(D_r D_c) and pairs, no permutation.
 
-    The mean of two dual solutions, that of A and its transpose, is one itself: matched entries keep magnitude 1.
+    The mean of two dual solutions, that of A and its transpose, is one itself: matched entries keep magnitude
+    1, to the tolerance.
     """
     found = match_rows(csr, tolerance)
     if not symmetric:
         return MatrixScaling("matching", found.row, found.column, found.rows)
     xp = backend_of(csr.data).xp
     both = xp.sqrt(found.row) * xp.sqrt(found.column)
-    return MatrixScaling("matching", both, both, None, partners_of(found))
+    return MatrixScaling("matching", both, both.copy(), None, partners_of(found))
 
 
 def equilibrate(csr: CSR) -> MatrixScaling:
@@ -86,7 +89,7 @@ def by_diagonal(csr: CSR) -> MatrixScaling:
     xp = backend_of(csr.data).xp
     magnitudes = magnitudes_of(csr.diagonal).astype(np.float64)
     factors = 1.0 / xp.sqrt(xp.where(magnitudes > 0, magnitudes, 1.0))
-    return MatrixScaling("jacobi", factors, factors)
+    return MatrixScaling("jacobi", factors, factors.copy())
 
 
 def has_tiny_diagonal(csr: CSR) -> bool:
@@ -98,7 +101,7 @@ def has_tiny_diagonal(csr: CSR) -> bool:
 
 
 def smallest_diagonal(csr: CSR) -> float:
-    """The smallest diagonal magnitude relative to the largest one of its row; 1 where there are no entries."""
+    """The smallest diagonal magnitude relative to the largest one of its row; 1 where no row has entries."""
     rows, _, diagonal = _weights(csr)
     logs = backend_of(csr.data).matrix.log_scaling
     relative = (diagonal - rows)[rows > logs.NO_WEIGHT]

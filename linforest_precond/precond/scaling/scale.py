@@ -42,8 +42,8 @@ def scale(
     symmetric : bool, optional
         Whether a matching keeps B symmetric; by default where ``|A|`` is symmetric.
     tolerance : float
-        Of a matching: entries of B may exceed 1 by a factor of ``2**tolerance``, and the diagonal's product is
-        maximal up to that factor per row. Smaller ones take longer; 2**-20 at least.
+        Of a matching: entries of B may exceed 1 by a factor of ``2**tolerance``, and the diagonal's product
+        is maximal up to that factor per row. Smaller ones take longer; below 2**-20 it counts as that.
 
     Returns
     -------
@@ -64,10 +64,10 @@ def scale(
     >>> scaling.permutation.tolist(), scaling.apply(A).diagonal().round(6).tolist()
     ([1, 0, 2], [1.0, 1.0, 1.0])
     """
-    if not isinstance(method, str) or method not in METHODS:
+    if method not in METHODS:
         names = ", ".join(f'"{name}"' for name in METHODS)
         raise ValueError(f"method must be one of {names}, got {method!r}")
-    if not isinstance(tolerance, int | float) or not 0 < tolerance <= 1:
+    if not 0 < tolerance <= 1:
         raise ValueError(f"tolerance must lie in (0, 1], got {tolerance!r}")
     csr = as_csr(A)
     if symmetric and not csr.symmetric:

@@ -1,4 +1,4 @@
-"""The part of a preconditioner that was set up for a scaled matrix: M = D_c M(B) P D_r for B = P D_r A D_c."""
+"""The part of a preconditioner of a scaled matrix: M = D_c M(B) P D_r for B = P D_r A D_c."""
 
 from __future__ import annotations
 

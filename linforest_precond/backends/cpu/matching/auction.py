@@ -1,10 +1,10 @@
 """Auction algorithm for the bipartite matching of rows and columns of largest weight (Bertsekas 1988).
 
-Rows bid for columns. The profit of row i with column j is its weight minus the column's price; a row bids for
-the column of largest profit, and raises its price by the lead over its second largest profit plus `step`.
-All unmatched rows bid in each round, and each column goes to the largest bid, then to the lowest row: integers
-and a total order make the result the same on every backend. Each matched row is within `step` of its largest
-profit (epsilon-complementary slackness).
+Rows bid for columns. The profit of row i with column j is its weight minus the column's price; a row bids
+for the column of largest profit, and raises its price by the lead over its second largest profit plus `step`.
+All unmatched rows bid in each round, and each column goes to the largest bid, then to the lowest row:
+integers and a total order make the result the same on every backend. Each matched row is within `step` of
+its largest profit (epsilon-complementary slackness).
 """
 
 import numpy as np
@@ -15,14 +15,14 @@ from ..runtime.constants import NO_VERTEX
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel
 
-# Limits of a call: rounds with at most FEW bidders, all rounds, and bids per row. Rows that are unmatched then may have no
-# column left, or a long price war ahead; augmenting paths settle both.
+# Limits of a call: rounds with at most FEW bidders, all rounds, and bids per row. Rows that are left may have
+# no column, or a long price war ahead; augmenting paths settle both.
 FEW = 256
 FEW_ROUNDS = 2000
 MOST_ROUNDS = 100_000
 BIDS_PER_ROW = 64
-# The largest increment of a price, 4 in logarithms: a smaller one keeps complementary slackness too, and prices, the
-# logarithms of column factors, stay small where rows have no rivals.
+# The largest increment of a price, 4 in logarithms: a smaller one keeps complementary slackness too, and
+# prices, the logarithms of column factors, stay small where rows have no rivals.
 LARGEST_INCREMENT = 2**22
 NO_PROFIT = -(2**62)
 LOW_HALF, SHIFT_32 = np.uint64(2**32 - 1), np.uint64(32)
@@ -32,9 +32,9 @@ NO_BID = np.uint64(0)
 def bid(indptr, indices, weights, prices, columns, rows, step, stop):
     """Match rows until at most `stop` are unmatched, or a limit is reached; in place.
 
-    `prices`, and the matched `columns` of rows and `rows` of columns, -1 for none, may come from a call with a
-    larger step: rows that are too far from their largest profit are unmatched first. Returns an array: rounds,
-    bids, and the rows left that have entries.
+    `prices`, and the matched `columns` of rows and `rows` of columns, -1 for none, may come from a call with
+    a larger step: rows that are too far from their largest profit are unmatched first. Returns an array:
+    rounds, bids, and the rows left that have entries.
     """
     progress = np.zeros(3, np.int64)
     arrays = [readonly(each) for each in (indptr, indices, weights)]

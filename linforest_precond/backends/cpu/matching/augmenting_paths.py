@@ -1,8 +1,9 @@
-"""Shortest augmenting paths that complete a matching of rows and columns (Duff & Koster 2001, Dijkstra's search).
+"""Shortest augmenting paths that complete a matching of rows and columns (Duff & Koster 2001).
 
-The reduced cost of an entry is profit of its row + price of its column - weight. The matching to complete comes
-from an auction, whose matched entries have costs of up to its step. Weights that exceed profit + price are cut
-to that sum: costs are then nonnegative, and 0 on matched entries, and each weight is lowered by the step at most.
+The reduced cost of an entry is profit of its row + price of its column - weight. The matching to complete
+comes from an auction, whose matched entries have costs of up to its step. Weights that exceed profit + price
+are cut to that sum: costs are then nonnegative, and 0 on matched entries, and each weight is lowered by the
+step at most.
 """
 
 import numpy as np

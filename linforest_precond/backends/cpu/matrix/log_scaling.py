@@ -1,7 +1,7 @@
 """Logarithms of magnitudes in fixed point, on which scalings and matchings are computed exactly.
 
-A weight is log2 of a magnitude in units of 2**-20, a 32-bit integer: its maxima, sums and differences have the
-same bits in any order and on every backend.
+A weight is log2 of a magnitude in units of 2**-20, a 32-bit integer: maxima, sums and differences of weights
+have the same bits in any order and on every backend.
 """
 
 import math
@@ -53,7 +53,7 @@ def equilibrated(indptr, indices, weights, iterations):
     return row_shifts, column_shifts
 
 
-# log2 by the series of the inverse hyperbolic tangent around sqrt(1/2); its error, 1e-10, is far below a unit.
+# log2 by the series of the inverse hyperbolic tangent around sqrt(1/2); its error is far below a unit.
 @helper
 def fixed_logarithm(magnitude):
     fraction, exponent = math.frexp(magnitude)

@@ -11,9 +11,9 @@ from ..runtime.loader import kernels
 def bid(indptr, indices, weights, prices, columns, rows, step, stop):
     """Match rows until at most `stop` are unmatched, or a limit is reached; in place.
 
-    `prices`, and the matched `columns` of rows and `rows` of columns, -1 for none, may come from a call with a
-    larger step: rows that are too far from their largest profit are unmatched first. Returns an array: rounds,
-    bids, and the rows left that have entries.
+    `prices`, and the matched `columns` of rows and `rows` of columns, -1 for none, may come from a call with
+    a larger step: rows that are too far from their largest profit are unmatched first. Returns an array:
+    rounds, bids, and the rows left that have entries.
     """
     n = prices.size
     lists, bids = cupy.empty((3, n), columns.dtype), cupy.zeros(n, np.uint64)

@@ -1,4 +1,4 @@
-"""Matrices and vectors with permuted and scaled rows: B = P D_r A D_c, and the scalings around its inverse."""
+"""Permuted and scaled rows of matrices and vectors: B = P D_r A D_c, and the scalings around its inverse."""
 
 import numpy as np
 
