@@ -244,6 +244,19 @@ class AuctionModule(Protocol):
     ) -> Array: ...
 
 
+class BalancingModule(Protocol):
+    def balance(
+        self,
+        indptr: Array,
+        indices: Array,
+        weights: Array,
+        matched: Array,
+        columns: Array,
+        prices: Array,
+        iterations: int,
+    ) -> None: ...
+
+
 class MatchingRoom(Protocol):
     locally_dominant: MatchingModule
     suitor: MatchingModule
@@ -251,6 +264,7 @@ class MatchingRoom(Protocol):
     matched_edge_values: MatchedEdgeValuesModule
     aggregates: AggregatesModule
     auction: AuctionModule
+    balancing: BalancingModule
 
 
 class ComponentsModule(Protocol):

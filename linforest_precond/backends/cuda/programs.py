@@ -45,6 +45,7 @@ PROGRAMS = {
     "matrix/entries": _every(VALUE=_VALUES, INDEX=_INDICES),
     "forest/factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4), PIECE=(factor.PIECE,)),
     "matching/auction": _every(INDEX=_INDICES),
+    "matching/balancing": _every(INDEX=_INDICES),
     "matching/locally_dominant": _SEARCHES,
     "matching/out_of_core_matching": _SEARCHES,
     "matching/suitor": _SEARCHES,

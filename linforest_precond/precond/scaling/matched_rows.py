@@ -14,6 +14,9 @@ from linforest_precond.records import CSR, Graph, magnitudes_of
 # when a small share of the rows is unmatched: the next one changes most of the matching again.
 STEP_DIVISOR = 8
 SHARE_LEFT = 1 / 256
+# Balanced factors make forests of the scaled matrix better: with blocks, rajat19 takes 90 iterations instead of
+# 390, olm1000 20 instead of 480.
+BALANCING_ITERATIONS = 16
 
 
 class MatchedRows(NamedTuple):
@@ -53,8 +56,12 @@ def match_rows(csr: CSR, tolerance: float) -> MatchedRows:
         prices, columns, rows = _completed(csr, weights, prices, columns, rows)
     entries = Graph(*pattern, magnitudes, csr.total_weight, csr.scale, csr.longest_row, False, False)
     matched = backend.matching.matched_edge_values.matched_edge_values(entries, columns)
+    matched_weights = logs.fixed_logarithms(matched)
+    backend.matching.balancing.balance(
+        *pattern, weights, matched_weights, columns, prices, BALANCING_ITERATIONS
+    )
     # A price is a column's logarithm. Shifted so that rows and columns have factors of the same mean size.
-    mean = (2 * prices.sum() - logs.fixed_logarithms(matched).sum(dtype=np.int64)) // max(2 * csr.n, 1)
+    mean = (2 * prices.sum() - matched_weights.sum(dtype=np.int64)) // max(2 * csr.n, 1)
     column = logs.powers(mean - prices)
     return MatchedRows(columns, rows, 1.0 / (matched * column[columns]), column)
 
