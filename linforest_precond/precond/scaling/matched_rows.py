@@ -14,8 +14,8 @@ from linforest_precond.records import CSR, Graph, magnitudes_of
 # when a small share of the rows is unmatched: the next one changes most of the matching again.
 STEP_DIVISOR = 8
 SHARE_LEFT = 1 / 256
-# Balanced factors make forests of the scaled matrix better: with blocks, rajat19 takes 90 iterations instead of
-# 390, olm1000 20 instead of 480.
+# Balanced factors make forests of the scaled matrix better: with blocks, rajat19 takes 90 iterations instead
+# of 390, olm1000 20 instead of 480.
 BALANCING_ITERATIONS = 16
 
 
