@@ -26,10 +26,7 @@ def partners_of(matched: MatchedRows) -> Array:
     xp: Any = backend_of(matched.columns).xp
     own = xp.arange(matched.columns.size, dtype=matched.columns.dtype)
     low, high = (each(matched.columns, matched.rows) for each in (xp.minimum, xp.maximum))
-    neighbors = xp.full((own.size, 2), -1, own.dtype)
-    xp.copyto(neighbors[:, 0], low, where=low != own)
-    xp.copyto(neighbors[:, 0], high, where=low == own)
-    xp.copyto(neighbors[:, 1], high, where=(low != high) & (low != own) & (high != own))
+    neighbors = xp.stack([low, xp.where(low != high, high, -1)], axis=1).astype(own.dtype, copy=False)
     neighbors[matched.columns == own] = -1
     values = (neighbors >= 0).astype(np.float64)
     forest = break_cycles(Factor(neighbors, values, None, (1, True), 1.0), in_place=True)
