@@ -24,6 +24,8 @@ from linforest_precond.precond.multigrid.hierarchy import Hierarchy as Hierarchy
 from linforest_precond.precond.multigrid.multilevel import multilevel as multilevel
 from linforest_precond.precond.multigrid.rigid_body_modes import rigid_body_modes as rigid_body_modes
 from linforest_precond.precond.operators import Preconditioner as Preconditioner
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling as MatrixScaling
+from linforest_precond.precond.scaling.scale import scale as scale
 from linforest_precond.precond.schema import PreconditionerFileError as PreconditionerFileError
 from linforest_precond.precond.storage import load_preconditioner as load_preconditioner
 from linforest_precond.precond.storage import save_preconditioner as save_preconditioner

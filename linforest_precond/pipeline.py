@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from linforest_precond.annotations import MatrixLike
+from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
@@ -28,14 +28,17 @@ def bands_along_forest(csr: CSR, options: dict[str, Any]) -> tuple[Forest, Bands
 
 
 def bands_along_block_forest(
-    csr: CSR, candidates: list[tuple[dict[str, Any], ...]]
+    csr: CSR, candidates: list[tuple[dict[str, Any], ...]], partners: Array | None = None
 ) -> tuple[BlockForest, Bands]:
-    """The same with blocks of vertices; `check_block_options` gives the candidates."""
+    """The same with blocks of vertices; `check_block_options` gives the candidates.
+
+    `partners` are vertices to be paired, -1 for those that are paired along heavy edges.
+    """
     graph = as_graph(csr)
     # Merged rows are counted first and filled then: another thread must not change the weights meanwhile.
     if graph.values_are_matrix:
         graph = replace(graph, values=graph.values.copy())
-    forest = best_block_forest(graph, candidates)
+    forest = best_block_forest(graph, candidates, partners)
     return forest, copy_block_bands(csr, forest)
 
 

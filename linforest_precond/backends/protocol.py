@@ -120,6 +120,26 @@ class ConversionModule(Protocol):
     def converted(self, arrays: Sequence[Array], dtype: DType) -> list[Array]: ...
 
 
+class LogScalingModule(Protocol):
+    UNIT: int
+    NO_WEIGHT: int
+
+    def fixed_logarithms(self, magnitudes: Array) -> Array: ...
+    def powers(self, exponents: Array) -> Array: ...
+    def maxima(self, indptr: Array, indices: Array, weights: Array) -> tuple[Array, Array]: ...
+    def equilibrated(
+        self, indptr: Array, indices: Array, weights: Array, iterations: int
+    ) -> tuple[Array, Array]: ...
+
+
+class RowScalingModule(Protocol):
+    def scaled_matrix(
+        self, indptr: Array, indices: Array, data: Array, order: Array | None, row: Array, column: Array
+    ) -> CSRArrays: ...
+    def gather_scaled(self, b: Array, x: Array, order: Array | None, factors: Array) -> None: ...
+    def scatter_scaled(self, b: Array, x: Array, order: Array | None, factors: Array) -> None: ...
+
+
 class DiagonalBlocksModule(Protocol):
     def gather(self, csr: CSRRecord, block_size: int) -> Array: ...
     def invert(self, blocks: Array) -> tuple[Array, Array]: ...
@@ -134,6 +154,8 @@ class MatrixRoom(Protocol):
     sums: SumsModule
     sparse_products: SparseProductsModule
     diagonal_blocks: DiagonalBlocksModule
+    log_scaling: LogScalingModule
+    row_scaling: RowScalingModule
 
 
 class FactorModule(Protocol):
@@ -218,12 +240,41 @@ class AggregatesModule(Protocol):
     def members_of(self, aggregates: Array, count: int) -> tuple[Array, Array]: ...
 
 
+class AuctionModule(Protocol):
+    def bid(
+        self,
+        indptr: Array,
+        indices: Array,
+        weights: Array,
+        prices: Array,
+        columns: Array,
+        rows: Array,
+        step: int,
+        stop: int,
+    ) -> Array: ...
+
+
+class BalancingModule(Protocol):
+    def balance(
+        self,
+        indptr: Array,
+        indices: Array,
+        weights: Array,
+        matched: Array,
+        columns: Array,
+        prices: Array,
+        iterations: int,
+    ) -> None: ...
+
+
 class MatchingRoom(Protocol):
     locally_dominant: MatchingModule
     suitor: MatchingModule
     proposals: ProposalsModule
     matched_edge_values: MatchedEdgeValuesModule
     aggregates: AggregatesModule
+    auction: AuctionModule
+    balancing: BalancingModule
 
 
 class ComponentsModule(Protocol):

@@ -12,6 +12,7 @@ from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.schema import (
     Choice,
     Complaint,
@@ -34,7 +35,12 @@ LARGEST_BLOCK = 32
 
 
 @without_numpy_warnings
-def jacobi(A: MatrixLike, *, dtype: npt.DTypeLike | None = None) -> Preconditioner:
+def jacobi(
+    A: MatrixLike,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    scaling: str | MatrixScaling | None = None,
+) -> Preconditioner:
     """Divide by the diagonal of A: the Jacobi preconditioner.
 
     A diagonal entry that is 0 counts as 1, with a RuntimeWarning.
@@ -45,6 +51,10 @@ def jacobi(A: MatrixLike, *, dtype: npt.DTypeLike | None = None) -> Precondition
         Square, of SciPy, NumPy or CuPy.
     dtype : dtype, optional
         The precision to store, A's own by default.
+    scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
+        Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
+        takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
+        entries of its row and column, None elsewhere.
 
     Returns
     -------
@@ -59,12 +69,18 @@ def jacobi(A: MatrixLike, *, dtype: npt.DTypeLike | None = None) -> Precondition
     >>> M @ np.array([1.0, 1.0])
     array([0.5 , 0.25])
     """
-    setup = Setup(A, dtype, shared=True)
+    setup = Setup(A, dtype, shared=scaling is None, scaling=scaling, keep_symmetric=False)
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, 1, "jacobi"))
 
 
 @without_numpy_warnings
-def block_jacobi(A: MatrixLike, block_size: int = 2, *, dtype: npt.DTypeLike | None = None) -> Preconditioner:
+def block_jacobi(
+    A: MatrixLike,
+    block_size: int = 2,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    scaling: str | MatrixScaling | None = None,
+) -> Preconditioner:
     """Solve with the diagonal blocks of A, in A's own order: the block Jacobi preconditioner.
 
     Blocks are inverted with pivoting. A tiny pivot is perturbed to +-sqrt(eps) times its block's norm, with a
@@ -78,6 +94,10 @@ def block_jacobi(A: MatrixLike, block_size: int = 2, *, dtype: npt.DTypeLike | N
         Rows of a block, 1 to 32; the last block may have fewer.
     dtype : dtype, optional
         The precision to store, A's own by default.
+    scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
+        Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
+        takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
+        entries of its row and column, None elsewhere.
 
     Returns
     -------
@@ -98,7 +118,7 @@ def block_jacobi(A: MatrixLike, block_size: int = 2, *, dtype: npt.DTypeLike | N
         raise TypeError(f"block_size must be an integer, got {block_size!r}") from None
     if not 1 <= block_size <= LARGEST_BLOCK:
         raise ValueError(f"block_size must lie in [1, {LARGEST_BLOCK}], got {block_size}")
-    setup = Setup(A, dtype, shared=True)
+    setup = Setup(A, dtype, shared=scaling is None, scaling=scaling, keep_symmetric=False)
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, block_size, "block_jacobi"))
 
 

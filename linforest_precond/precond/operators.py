@@ -24,6 +24,7 @@ from linforest_precond.precond.packing import HostArrays, pack, unpack
 from linforest_precond.precond.part import RESTORERS, Part
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.scaled_matrix import scaled_into_range
+from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.state_schema import checked_state
 from linforest_precond.precond.stored import result_dtype
@@ -238,7 +239,7 @@ class Preconditioner(_Products, InPlaceOperator):
 
     @without_numpy_warnings
     def update(self, A: MatrixLike) -> None:
-        """Take the values of another matrix of the same pattern; the order of the rows stays.
+        """Take the values of another matrix of the same pattern; order of the rows and scaling stay.
 
         Parameters
         ----------
@@ -268,7 +269,8 @@ class Preconditioner(_Products, InPlaceOperator):
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
-        given = as_csr(A, shared=self.kind not in FOLLOWING_INDICES)
+        follows = self.kind in FOLLOWING_INDICES or isinstance(self._part, ScaledPart)
+        given = as_csr(A, shared=not follows)
         csr, exponent = scaled_into_range(given, self.stored_dtype)
         pattern = pattern_digest(A)
         self._pattern.require_same(pattern)
@@ -409,6 +411,7 @@ def packed(M: Preconditioner) -> tuple[dict[str, Any], HostArrays]:
         "setup": [M._setup.milliseconds, M._setup.first],
         "exponent": M._applied.exponent,
         "pattern": pack(M._pattern, "pattern", arrays),
+        "scaling": pack(getattr(M._part, "scaling", None), "scaling", arrays),
         "part": pack(M._part.state(), "part", arrays),
     }
     return header, arrays
@@ -423,10 +426,12 @@ def restore(
     """
     header, arrays = checked_state(kind, state, source)
     backend = _restored_backend(header["backend"])
-    pattern, fields_of_part = (unpack(header[name], arrays, backend.xp) for name in ("pattern", "part"))
+    names = "pattern", "scaling", "part"
+    pattern, scaling, fields_of_part = (unpack(header[name], arrays, backend.xp) for name in names)
     with warnings.catch_warnings():  # the user was warned when it was made
         warnings.simplefilter("ignore", RuntimeWarning)
         part = RESTORERS[kind](**fields_of_part)
+    part = part if scaling is None else ScaledPart(part, scaling)
     milliseconds, first = header["setup"]
     dtype = np.dtype(header["dtype"])
     setup = SetupTime(StoredTime(milliseconds), first)

@@ -13,6 +13,9 @@ from linforest_precond.precond.operators import Preconditioner, operator_of
 from linforest_precond.precond.part import Part
 from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.scaled_matrix import scaled_into_range
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
+from linforest_precond.precond.scaling.methods import check_scaling, scaling_of
+from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime
 from linforest_precond.precond.stored import stored_dtype
 from linforest_precond.records import CSR
@@ -30,14 +33,18 @@ class Setup:
     """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
 
     `shared` is that of `as_csr`. `choose` gives the type to store numbers in, for the checked matrix and
-    `dtype`.
+    `dtype`. `scaling` is that of the public functions; `keep_symmetric` is whether a matching of a symmetric
+    matrix pairs rows instead of permuting them.
 
     Attributes
     ----------
     csr : CSR
-        The checked matrix, scaled by a power of two where its entries are at the edge of the number range.
+        The checked matrix, scaled by a power of two where its entries are at the edge of the number range;
+        permuted and scaled where `scaling` asks for it.
     stored : dtype
         The type to store numbers in.
+    scaling : MatrixScaling or None
+        How `csr` was scaled: the operator applies the part between these scalings.
     """
 
     def __init__(
@@ -47,16 +54,22 @@ class Setup:
         *,
         shared: bool = False,
         choose: Callable[[CSR, npt.DTypeLike | None], DType] = own_or_given,
+        scaling: str | MatrixScaling | None = None,
+        keep_symmetric: bool = True,
     ):
+        check_scaling(scaling)
         self._matrix, self._backend = A, backend_of(A)
         self._watch = self._backend.runtime.stopwatch.Stopwatch()
         csr = as_csr(A, shared=shared)
         self.stored = choose(csr, dtype)
-        self.csr, self._exponent = scaled_into_range(csr, self.stored)
+        csr, self._exponent = scaled_into_range(csr, self.stored)
+        self.scaling = scaling_of(csr, scaling, keep_symmetric)
+        self.csr = csr if self.scaling is None else self.scaling.applied(csr)
 
     def operator(self, part: Part) -> Preconditioner:
         """The operator that applies the part; stops the setup's stopwatch."""
         csr, backend = self.csr, self._backend
+        part = part if self.scaling is None else ScaledPart(part, self.scaling)
         pattern = pattern_digest(self._matrix)
         self._watch.stop()
         types = part.name, backend.name, str(self.stored), str(csr.data.dtype), str(csr.indices.dtype)

@@ -10,6 +10,7 @@ from linforest_precond.gate import VALUE_DTYPES, value_dtype
 from linforest_precond.precond.packing import HostArrays
 from linforest_precond.precond.part import SCHEMAS
 from linforest_precond.precond.pattern_digest import SCHEMA as PATTERN
+from linforest_precond.precond.scaling.matrix_scaling import SCHEMA as SCALING
 from linforest_precond.precond.schema import (
     Choice,
     Complaint,
@@ -19,6 +20,7 @@ from linforest_precond.precond.schema import (
     Items,
     Names,
     Nested,
+    Optional,
     Real,
     Record,
     Scope,
@@ -45,7 +47,7 @@ def checked_state(kind: Any, state: Any, source: str) -> tuple[dict[str, Any], H
     Choice(*SCHEMAS).check(kind, scope.inside("kind"))
     if not isinstance(state, tuple) or [type(part) for part in state] != [dict, dict]:
         scope.fail("be a table, with a table of arrays", type(state).__name__)
-    header, arrays = {"exponent": 0, **state[0]}, state[1]  # older files have no exponent
+    header, arrays = {"exponent": 0, "scaling": None, **state[0]}, state[1]  # older files have neither
     scope = Scope(source, arrays)
     header_schema(kind).check(header, scope)
     unused = arrays.keys() - scope.checked.keys()
@@ -63,6 +65,7 @@ def header_schema(kind: str) -> Table:
             "setup": Items(Real(0.0), Flag()),
             "exponent": Integer(-LARGEST_EXPONENT, LARGEST_EXPONENT),
             "pattern": Record("Pattern", PATTERN, n="n"),
+            "scaling": Optional(Record("MatrixScaling", SCALING, n="n")),
             "part": Nested(SCHEMAS[kind], n="n", value="value"),
         },
         numbers_are_of_one_kind,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from linforest_precond.annotations import Array
@@ -61,33 +62,56 @@ def _candidates(m: Any, factors: int) -> list[tuple[Any, ...]]:
     return [tuple(m)]
 
 
-def best_block_forest(graph: Graph, candidates: list[tuple[dict[str, Any], ...]]) -> BlockForest:
+def best_block_forest(
+    graph: Graph, candidates: list[tuple[dict[str, Any], ...]], partners: Array | None = None
+) -> BlockForest:
     """The block forest of largest coverage among the candidates; the first one if several are equal.
 
-    If there are several candidates, pairs across paths are tried, too, with the best candidate's options.
+    If there are several candidates, pairs across paths are tried, too, with the best candidate's options,
+    unless `partners` are given: vertices to be paired, -1 for those that are paired along heavy edges.
     """
-    found = (block_forest(graph, options) for options in candidates)
+    found = (block_forest(graph, options, partners) for options in candidates)
     best, options = max(zip(found, candidates, strict=True), key=lambda each: each[0].coverage)
-    if len(candidates) == 1 or best.block_size == 1 or best.coverage == 1.0:
+    if len(candidates) == 1 or best.block_size == 1 or best.coverage == 1.0 or partners is not None:
         return best
     ladders = ladder_forest(graph, options, candidates[-1][-1])
     return ladders if ladders.coverage > best.coverage else best
 
 
-def block_forest(graph: Graph, options: tuple[dict[str, Any], ...]) -> BlockForest:
+def block_forest(
+    graph: Graph, options: tuple[dict[str, Any], ...], partners: Array | None = None
+) -> BlockForest:
     """Pair vertices by [0,1]-factors, once for each option but the last; that one is for the paths of blocks.
 
     Section 6 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035.
     """
-    pairings, kept = [], []
+    pairings: list[Pairs] = []
+    kept = []
     for pairing in options[:-1]:
-        factor = propose_factor(graph, **pairing)
+        if partners is None or pairings:
+            factor = propose_factor(graph, **pairing)
+        else:
+            factor = factor_with_partners(graph, partners, pairing)
         pairings.append(pair_up(factor))
         kept.append(factor.values)
         graph = graph_of_pairs(graph, pairings[-1])
     forest = break_cycles(propose_factor(graph, **options[-1]), in_place=True)
     coverage = covered_share((*kept, forest.values), graph.total_weight, graph.scale)
     return _block_forest_of(forest, pairings, coverage, options, "edges")
+
+
+def factor_with_partners(graph: Graph, partners: Array, options: dict[str, Any]) -> Factor:
+    """The [0,1]-factor with the edges between partners, and a factor of the vertices without one."""
+    backend = backend_of(graph.values)
+    xp, rows = backend.xp, backend.matrix.entries.rows_of(graph.indptr, graph.indices.size)
+    mates = partners.astype(graph.indices.dtype, copy=False)
+    free = mates < 0
+    others = xp.where(free[rows] & free[graph.indices], graph.values, graph.values.dtype.type(0))
+    rest = propose_factor(replace(graph, values=others), **options)
+    paired = backend.matching.matched_edge_values.matched_edge_values(graph, mates)
+    neighbors = xp.where(free, rest.neighbors[:, 0], mates).reshape(-1, 1)
+    values = xp.where(free, rest.values[:, 0], paired).reshape(-1, 1)
+    return replace(rest, neighbors=neighbors, values=values, slots=None)
 
 
 def ladder_forest(

@@ -22,6 +22,7 @@ from linforest_precond.graph.reordering.permute import checked_order, ordering_o
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.schema import (
     Choice,
     Complaint,
@@ -52,6 +53,7 @@ def tridiagonal(
     ordering: str | Forest | npt.ArrayLike = "forest",
     *,
     dtype: npt.DTypeLike | None = None,
+    scaling: str | MatrixScaling | None = None,
     seed: int = 0,
     iterations: int | str | None = "auto",
     m: int = 5,
@@ -76,6 +78,10 @@ def tridiagonal(
         ``ordering[new] = old``.
     dtype : dtype, optional
         The precision to store and solve in, A's own by default: float32 inside a float64 solver is faster.
+    scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
+        Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
+        takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
+        entries of its row and column, None elsewhere.
     seed, iterations, m, k_m, p
         Options of `linforest_precond.linear_forest`.
 
@@ -100,7 +106,7 @@ def tridiagonal(
             f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
         )
     by_rcm = isinstance(ordering, str) and ordering == "rcm"
-    setup = Setup(A, dtype, shared=not by_rcm)
+    setup = Setup(A, dtype, shared=not by_rcm and scaling is None, scaling=scaling)
     part = scalar_part(setup.csr, setup.stored, ordering, options)
     return setup.operator(part)
 
@@ -112,6 +118,7 @@ def block_tridiagonal(
     *,
     m: int | tuple[int, ...] | str = "auto",
     dtype: npt.DTypeLike | None = None,
+    scaling: str | MatrixScaling | None = None,
     seed: int = 0,
     iterations: int | str | None = "auto",
     k_m: int = 0,
@@ -135,6 +142,11 @@ def block_tridiagonal(
         tries 1 and 5, and pairs across neighbouring paths, and takes the highest coverage.
     dtype : dtype, optional
         The precision to store and solve in, A's own by default.
+    scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
+        Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
+        takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
+        entries of its row and column, None elsewhere.
+        Pairs of a symmetric matching are the first pairs of the blocks.
     seed, iterations, k_m, p
         Options of `linforest_precond.graph.factor`.
 
@@ -151,8 +163,9 @@ def block_tridiagonal(
     ((2, 2), (1, 1))
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
-    setup = Setup(A, dtype)
-    part = block_part(setup.csr, setup.stored, candidates)
+    setup = Setup(A, dtype, scaling=scaling)
+    partners = None if setup.scaling is None else setup.scaling.partners
+    part = block_part(setup.csr, setup.stored, candidates, partners)
     return setup.operator(part)
 
 
@@ -343,9 +356,12 @@ def scalar_part(
     return TridiagonalPart.of(csr, stored, bands, **fields)
 
 
-def block_part(csr: CSR, stored: DType, candidates: Any) -> TridiagonalPart:
-    """The block tridiagonal part of a checked matrix, with the options that `check_block_options` gives."""
-    forest, bands = pipeline.bands_along_block_forest(csr, candidates)
+def block_part(csr: CSR, stored: DType, candidates: Any, partners: Array | None = None) -> TridiagonalPart:
+    """The block tridiagonal part of a checked matrix, with the options that `check_block_options` gives.
+
+    `partners` are those of a `MatrixScaling`.
+    """
+    forest, bands = pipeline.bands_along_block_forest(csr, candidates, partners)
     fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
     return TridiagonalPart.of(csr, stored, bands, **fields)
 

@@ -1,6 +1,9 @@
 """Matchings, and aggregates of matched vertices."""
 
 from . import aggregates as aggregates
+from . import auction as auction
+from . import augmenting_paths as augmenting_paths
+from . import balancing as balancing
 from . import greedy_matching as greedy_matching
 from . import locally_dominant as locally_dominant
 from . import matched_edge_values as matched_edge_values

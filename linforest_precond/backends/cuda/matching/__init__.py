@@ -1,6 +1,8 @@
 """Matchings, and aggregates of matched vertices."""
 
 from . import aggregates as aggregates
+from . import auction as auction
+from . import balancing as balancing
 from . import best_edges as best_edges
 from . import locally_dominant as locally_dominant
 from . import matched_edge_values as matched_edge_values

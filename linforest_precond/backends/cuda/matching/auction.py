@@ -1,0 +1,25 @@
+"""Auction algorithm for the bipartite matching of rows and columns of largest weight (Bertsekas 1988)."""
+
+import numpy as np
+
+from ..matrix.row_staging import lanes_to_a_row
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+
+def bid(indptr, indices, weights, prices, columns, rows, step, stop):
+    """Match rows until at most `stop` are unmatched, or a limit is reached; in place.
+
+    `prices`, and the matched `columns` of rows and `rows` of columns, -1 for none, may come from a call with
+    a larger step: rows that are too far from their largest profit are unmatched first. Returns an array:
+    rounds, bids, and the rows left that have entries.
+    """
+    n = prices.size
+    lists, bids = cupy.empty((3, n), columns.dtype), cupy.zeros(n, np.uint64)
+    progress, words = cupy.zeros(3, np.int64), cupy.zeros(4, np.uint64)
+    width = lanes_to_a_row(indices.size / max(n, 1))
+    state = prices, columns, rows, lists, bids, progress, words, words[3:]
+    program = kernels("matching/auction", cooperative=True, INDEX=indices.dtype.type)
+    launch(program.run_auction, (indptr, indices, weights, n, width, step, stop, *state))
+    return progress

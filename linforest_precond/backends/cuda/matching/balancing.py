@@ -1,0 +1,21 @@
+"""Balanced dual solutions of a matching: rows and columns get off-diagonal entries of similar size."""
+
+import numpy as np
+
+from ..matrix.row_staging import lanes_to_a_row
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+# As in the CPU backend, and in balancing.cu.
+NONE = -(2**62)
+
+
+def balance(indptr, indices, weights, matched, columns, prices, iterations):
+    """Balance the prices of a perfect matching in place; `matched` are the weights of its entries."""
+    n = prices.size
+    of_rows, of_columns = cupy.full((2, n), NONE, np.int64)
+    width, barrier = lanes_to_a_row(indices.size / max(n, 1)), cupy.zeros(1, np.uint32)
+    given = indptr, indices, weights, matched, columns, n, width, iterations
+    program = kernels("matching/balancing", cooperative=True, INDEX=indices.dtype.type)
+    launch(program.balance_prices, (*given, prices, of_rows, of_columns, barrier))

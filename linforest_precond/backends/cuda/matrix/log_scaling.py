@@ -1,0 +1,56 @@
+"""Logarithms of magnitudes in fixed point, on which scalings and matchings are computed exactly."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from .row_staging import lanes_to_a_row
+
+# As in the CPU backend, and in log_scaling.cu.
+UNIT = 2**20
+NO_WEIGHT = -(2**31)
+
+
+def fixed_logarithms(magnitudes):
+    """The weights of magnitudes, `NO_WEIGHT` for 0."""
+    weights = cupy.empty(magnitudes.size, np.int32)
+    program = kernels("matrix/logarithms", WEIGHT=magnitudes.dtype.type)
+    launch(program.take_logarithms, (magnitudes, magnitudes.size, weights), items=magnitudes.size)
+    return weights
+
+
+def powers(exponents):
+    """2**(exponent / UNIT) in float64 for 64-bit integers, clamped to the range of float64."""
+    factors = cupy.empty(exponents.size, np.float64)
+    program = kernels("matrix/logarithms", WEIGHT=np.float64)
+    launch(program.raise_to_powers, (exponents, exponents.size, factors), items=exponents.size)
+    return factors
+
+
+def maxima(indptr, indices, weights):
+    """The largest weight of each row and of each column."""
+    n = indptr.size - 1
+    rows, columns = cupy.full((2, n), NO_WEIGHT, np.int64)
+    arguments = indptr, indices, weights, n, _width(n, indices), rows, columns
+    launch(_program(indices).find_maxima, arguments)
+    return rows, columns
+
+
+def equilibrated(indptr, indices, weights, iterations):
+    """Shifts of rows and columns after Ruiz iterations: the largest sums of each tend to 0."""
+    n = indptr.size - 1
+    row_shifts, column_shifts = cupy.zeros((2, n), np.int64)
+    columns, barrier = cupy.full(n, NO_WEIGHT, np.int64), cupy.zeros(1, np.uint32)
+    shifts = row_shifts, column_shifts, columns, barrier
+    arguments = indptr, indices, weights, n, _width(n, indices), iterations, *shifts
+    launch(_program(indices).equilibrate, arguments)
+    return row_shifts, column_shifts
+
+
+def _program(indices):
+    return kernels("matrix/log_scaling", cooperative=True, INDEX=indices.dtype.type)
+
+
+def _width(n, indices):
+    return lanes_to_a_row(indices.size / max(n, 1))

@@ -1,0 +1,1 @@
+"""Scalings of rows and columns, matchings to the diagonal, and preconditioners of scaled matrices."""

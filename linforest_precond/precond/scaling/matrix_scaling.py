@@ -1,0 +1,171 @@
+"""The record of a scaling: factors of rows and columns, and a row permutation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array, MatrixLike
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_csr
+from linforest_precond.graph.reordering.permute import checked_order
+from linforest_precond.own_matrix import described_csr
+from linforest_precond.precond.packing import packable
+from linforest_precond.precond.scaling.given_scaling import checked_factors, checked_partners
+from linforest_precond.precond.schema import Choice, Complaint, Fields, Items, Names, Optional, Real, Table
+from linforest_precond.precond.schema_arrays import Indices, Numbers
+from linforest_precond.printing import as_table
+from linforest_precond.read_only import ReadOnlyArrays
+from linforest_precond.records import CSR
+from linforest_precond.sparse_output import sparse_like
+
+METHODS = "matching", "equilibrate", "jacobi"
+
+
+def factors_are_positive(fields: Fields, names: Names) -> Complaint:
+    wrong = (name for name in ("row", "column") if not (fields[name] > 0).all())
+    return next(((name, "be positive") for name in wrong), None)
+
+
+def rows_are_permuted(fields: Fields, names: Names) -> Complaint:
+    order = fields["permutation"]
+    if order is not None and np.unique(order).size != order.size:
+        return "permutation", "hold each row once"
+    return None
+
+
+def partners_are_mutual(fields: Fields, names: Names) -> Complaint:
+    partners = fields["partners"]
+    if partners is not None:
+        paired = np.flatnonzero(partners >= 0)
+        if (partners[partners[paired]] != paired).any() or (partners[paired] == paired).any():
+            return "partners", "be mutual"
+    return None
+
+
+SCHEMA = Table(
+    {
+        "method": Choice(*METHODS),
+        "row": Numbers("n", real=True),
+        "column": Numbers("n", real=True),
+        "permutation": Optional(Indices("n", below="n")),
+        "partners": Optional(Indices("n", least=-1, below="n")),
+        "smallest_diagonal": Optional(Items(Real(0.0), Real(0.0))),
+    },
+    factors_are_positive,
+    rows_are_permuted,
+    partners_are_mutual,
+)
+
+
+@packable("MatrixScaling")
+@dataclass(frozen=True, eq=False)
+class MatrixScaling(ReadOnlyArrays):
+    """A scaling of a matrix: B = P D_r A D_c.
+
+    Made by `linforest_precond.scale`; preconditioners take it as `scaling=`.
+
+    Attributes
+    ----------
+    method : {"matching", "equilibrate", "jacobi"}
+        How it was found.
+    row, column : (n,) float64 arrays
+        The diagonals of D_r, in A's order of the rows, and of D_c.
+    permutation : (n,) integer array or None
+        ``permutation[i]`` is the row of A that becomes row i of B; None for A's own order.
+    partners : (n,) integer array or None
+        For a symmetric A and "matching": the other row of each 2 x 2 pivot of B, -1 for a 1 x 1 pivot. The
+        entry between partners has magnitude 1. None elsewhere.
+    smallest_diagonal : (float, float) or None
+        The smallest diagonal magnitude relative to the largest one of its row, in A and in B.
+    """
+
+    method: str
+    row: Array
+    column: Array
+    permutation: Array | None = None
+    partners: Array | None = None
+    smallest_diagonal: tuple[float, float] | None = None
+
+    @property
+    def n(self) -> int:
+        return int(self.row.size)
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether B = D A D, which is symmetric where A is."""
+        # stall: one number, where it is asked for
+        return self.permutation is None and bool((self.row == self.column).all())
+
+    def apply(self, A: MatrixLike) -> Any:
+        """B = P D_r A D_c for a matrix of the size and on the device of the one that was scaled.
+
+        Parameters
+        ----------
+        A : sparse matrix or dense array
+            Square, of SciPy, NumPy or CuPy.
+
+        Returns
+        -------
+        sparse matrix
+            Of A's kind and format; a sparse array for a dense A.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import linforest_precond as lf
+        >>> A = np.array([[0.0, 4.0], [0.5, 1.0]])
+        >>> lf.scale(A).apply(A).diagonal().round(6).tolist()
+        [1.0, 1.0]
+        """
+        csr = as_csr(A)
+        csr = self.fitted_to(csr).applied(csr)
+        return sparse_like(A, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
+
+    def applied(self, csr: CSR) -> CSR:
+        """The same for a checked matrix."""
+        order = self.permutation
+        order = None if order is None else order.astype(csr.indices.dtype, copy=False)
+        arrays = csr.indptr, csr.indices, csr.data
+        scaled = backend_of(csr.data).matrix.row_scaling.scaled_matrix(*arrays, order, self.row, self.column)
+        return described_csr(*scaled)
+
+    def fitted_to(self, csr: CSR) -> MatrixScaling:
+        """The scaling with checked copies of its arrays: a matrix's size and device must fit."""
+        backend, index = backend_of(csr.data), csr.indices.dtype
+        row, column = (
+            checked_factors(getattr(self, name), f"scaling.{name}", csr.n, backend)
+            for name in ("row", "column")
+        )
+        order, partners = self.permutation, self.partners
+        if order is not None:
+            order = checked_order(order, csr.n, backend, "scaling.permutation", index).order
+        if partners is not None:
+            partners = checked_partners(partners, csr.n, backend).astype(index, copy=False)
+        return replace(self, row=row, column=column, permutation=order, partners=partners)
+
+    def summary(self) -> str:
+        """One line for print."""
+        if self.permutation is not None:
+            xp = backend_of(self.permutation).xp
+            moved = int((self.permutation != xp.arange(self.n)).sum())  # stall: for print
+            return f"{self.method}, {moved:,} of {self.n:,} rows moved"
+        if self.partners is not None:
+            paired = int((self.partners >= 0).sum())  # stall: for print
+            return f"{self.method}, symmetric, {paired:,} of {self.n:,} rows in 2 x 2 pivots"
+        return f"{self.method}, rows in A's own order"
+
+    def __str__(self) -> str:
+        rows = [("rows", f"{self.n:,}"), ("found by", self.summary())]
+        for name, factors in (("row factors", self.row), ("column factors", self.column)):
+            if self.n:
+                least, largest = float(factors.min()), float(factors.max())  # stall: for print
+                rows.append((name, f"{least:.3g} to {largest:.3g}"))
+        if self.smallest_diagonal is not None:
+            before, after = self.smallest_diagonal
+            rows.append(("smallest diagonal", f"{before:.3g} of its row's largest entry, {after:.3g} in B"))
+        return as_table("scaling B = P D_r A D_c", *rows)
+
+    __repr__ = __str__

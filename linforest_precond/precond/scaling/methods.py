@@ -1,0 +1,120 @@
+"""How scalings are found: by a matching, by equilibration, by the diagonal, or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.precond.scaling.matched_rows import match_rows
+from linforest_precond.precond.scaling.matrix_scaling import METHODS, MatrixScaling
+from linforest_precond.precond.scaling.symmetric_pairs import partners_of
+from linforest_precond.records import CSR, magnitudes_of
+
+# Of a matching: the scaled entries exceed 1 by a factor of at most 2**TOLERANCE.
+TOLERANCE = 2.0**-9
+# Iterations of Ruiz: the square of each norm's distance from 1, in logarithms, is halved by each.
+RUIZ_ITERATIONS = 12
+# A diagonal entry is tiny if it is smaller than this power of two times the geometric mean of the largest
+# entries of its row and of its column.
+TINY_EXPONENT = -10
+
+
+def check_scaling(scaling: Any) -> None:
+    """Refuse what `scaling=` of a preconditioner does not take."""
+    if scaling is None or isinstance(scaling, MatrixScaling):
+        return
+    if not isinstance(scaling, str) or scaling not in (*METHODS, "auto"):
+        names = ", ".join(f'"{name}"' for name in ("auto", *METHODS))
+        raise ValueError(f"scaling must be None, {names} or a MatrixScaling, got {scaling!r}")
+
+
+def scaling_of(csr: CSR, scaling: Any, symmetric: bool) -> MatrixScaling | None:
+    """The scaling of a checked matrix that `scaling=` asks for, None for none.
+
+    `symmetric` is whether a matching may be a symmetric one, where A is.
+    """
+    if scaling is None:
+        return None
+    if isinstance(scaling, MatrixScaling):
+        return scaling.fitted_to(csr)
+    if scaling == "auto":
+        if not has_tiny_diagonal(csr):
+            return None
+        try:
+            return matching(csr, symmetric and csr.symmetric)
+        except ValueError:  # structurally singular
+            return None
+    return found_by(csr, scaling, symmetric and csr.symmetric, TOLERANCE)
+
+
+def found_by(csr: CSR, method: str, symmetric: bool, tolerance: float) -> MatrixScaling:
+    """The scaling by one of the `METHODS`."""
+    if method == "matching":
+        return matching(csr, symmetric, tolerance)
+    return equilibrate(csr) if method == "equilibrate" else by_diagonal(csr)
+
+
+def matching(csr: CSR, symmetric: bool, tolerance: float = TOLERANCE) -> MatrixScaling:
+    """The largest product of the diagonal; a symmetric one has D = sqrt(D_r D_c) and pairs, no permutation.
+
+    The mean of two dual solutions, that of A and its transpose, is one itself: matched entries keep magnitude
+    1, to the tolerance.
+    """
+    found = match_rows(csr, tolerance)
+    if not symmetric:
+        return MatrixScaling("matching", found.row, found.column, found.rows)
+    xp = backend_of(csr.data).xp
+    both = xp.sqrt(found.row) * xp.sqrt(found.column)
+    return MatrixScaling("matching", both, both.copy(), None, partners_of(found))
+
+
+def equilibrate(csr: CSR) -> MatrixScaling:
+    """The largest entry of each row and column near 1, by powers of two: products with them are exact.
+
+    Ruiz, "A scaling algorithm to equilibrate both rows and columns norms in matrices" (2001), in the infinity
+    norm. A symmetric matrix stays symmetric.
+    """
+    logs = backend_of(csr.data).matrix.log_scaling
+    weights = logs.fixed_logarithms(magnitudes_of(csr.data))
+    shifts = logs.equilibrated(csr.indptr, csr.indices, weights, RUIZ_ITERATIONS)
+    half = logs.UNIT // 2
+    row, column = (logs.powers((shift + half) // logs.UNIT * logs.UNIT) for shift in shifts)
+    return MatrixScaling("equilibrate", row, column)
+
+
+def by_diagonal(csr: CSR) -> MatrixScaling:
+    """1 / sqrt|a_ii| on both sides, 1 where the diagonal is 0."""
+    xp = backend_of(csr.data).xp
+    magnitudes = magnitudes_of(csr.diagonal).astype(np.float64)
+    factors = 1.0 / xp.sqrt(xp.where(magnitudes > 0, magnitudes, 1.0))
+    return MatrixScaling("jacobi", factors, factors.copy())
+
+
+def has_tiny_diagonal(csr: CSR) -> bool:
+    """Whether a diagonal entry is 0 or tiny in a row that has entries."""
+    rows, columns, diagonal = _weights(csr)
+    logs = backend_of(csr.data).matrix.log_scaling
+    tiny = 2 * diagonal < rows + columns + 2 * TINY_EXPONENT * logs.UNIT
+    return bool((tiny & (rows > logs.NO_WEIGHT)).any())  # stall: decides
+
+
+def smallest_diagonal(csr: CSR) -> float:
+    """The smallest diagonal magnitude relative to the largest one of its row; 1 where no row has entries."""
+    rows, _, diagonal = _weights(csr)
+    logs = backend_of(csr.data).matrix.log_scaling
+    relative = (diagonal - rows)[rows > logs.NO_WEIGHT]
+    least = int(relative.min()) if relative.size else 0  # stall: reported
+    return 0.0 if least < -3000 * logs.UNIT else float(2.0 ** max(least / logs.UNIT, -1000.0))
+
+
+def _weights(csr: CSR) -> tuple[Any, Any, Any]:
+    """Fixed-point logarithms of the largest entries of rows and columns, and of the diagonal, 64-bit.
+
+    That of a diagonal entry 0 is far below all others.
+    """
+    logs = backend_of(csr.data).matrix.log_scaling
+    rows, columns = logs.maxima(csr.indptr, csr.indices, logs.fixed_logarithms(magnitudes_of(csr.data)))
+    diagonal = logs.fixed_logarithms(magnitudes_of(csr.diagonal)).astype(np.int64)
+    return rows, columns, diagonal - 4 * (2**31) * (diagonal == logs.NO_WEIGHT)

@@ -1,0 +1,86 @@
+"""The part of a preconditioner of a scaled matrix: M = D_c M(B) P D_r for B = P D_r A D_c."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.workspaces import Workspaces
+from linforest_precond.precond.part import Part
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
+from linforest_precond.precond.stored import held_bytes
+from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledPart:
+    """A part of B between scalings and the permutation; what it shows of itself is the inner part's."""
+
+    inner: Part
+    scaling: MatrixScaling
+    _vectors: Workspaces = field(default_factory=Workspaces)
+
+    kind = property(lambda self: self.inner.kind)
+    name = property(lambda self: self.inner.name)
+    n = property(lambda self: self.inner.n)
+
+    @property
+    def stored(self) -> DType:
+        return self.inner.stored
+
+    @property
+    def forest(self) -> Forest | BlockForest | None:
+        return self.inner.forest
+
+    @property
+    def ordering(self) -> Ordering | None:
+        return self.inner.ordering
+
+    @property
+    def bands(self) -> Bands | None:
+        return self.inner.bands
+
+    @property
+    def coverage(self) -> float:
+        return self.inner.coverage
+
+    @property
+    def nbytes(self) -> int:
+        return self.inner.nbytes + held_bytes(self.scaling)
+
+    def refreshed(self, csr: CSR) -> ScaledPart:
+        """Permutation and factors stay those of the first matrix."""
+        return ScaledPart(self.inner.refreshed(self.scaling.applied(csr)), self.scaling)
+
+    def state(self) -> dict[str, Any]:
+        return self.inner.state()
+
+    def described(self) -> list[tuple[str, str]]:
+        return [("scaling", self.scaling.summary()), *self.inner.described()]
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        backend = backend_of(b)
+        # One number for columns and type: a work space is looked up by it.
+        key = b.shape[1] << 8 | ord(b.dtype.char), backend.runtime.streams.current()
+        loan = self._vectors.take(key, lambda: backend.xp.empty(b.shape, b.dtype))
+        if transpose:
+            self._solve_transposed(b, x, loan.workspace)
+        else:
+            self._solve(b, x, loan.workspace)
+        self._vectors.give_back(loan)
+
+    def _solve(self, b: Array, x: Array, work: Array) -> None:
+        scaling, rows = self.scaling, backend_of(b).matrix.row_scaling
+        rows.gather_scaled(b, work, scaling.permutation, scaling.row)
+        self.inner.solve_into(work, x, False)
+        rows.gather_scaled(x, x, None, scaling.column)
+
+    def _solve_transposed(self, b: Array, x: Array, work: Array) -> None:
+        """D_r P^T M(B)^T D_c b; x holds D_c b, unless the last step can be done in place."""
+        scaling, rows = self.scaling, backend_of(b).matrix.row_scaling
+        given, found = (work, x) if scaling.permutation is None else (x, work)
+        rows.gather_scaled(b, given, None, scaling.column)
+        self.inner.solve_into(given, found, True)
+        rows.scatter_scaled(found, x, scaling.permutation, scaling.row)
