@@ -303,7 +303,9 @@ class TridiagonalMethod(Protocol):
 
 
 class PivotsModule(Protocol):
-    def factor(self, lower: Array, diagonal: Array, upper: Array) -> tuple[Array, Array]: ...
+    def factor(
+        self, lower: Array, diagonal: Array, upper: Array, perturb: bool = True
+    ) -> tuple[Array, Array]: ...
 
 
 class ClippingModule(Protocol):

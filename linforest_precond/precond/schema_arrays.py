@@ -139,3 +139,14 @@ class Words(ArrayOf):
 
     def __init__(self, *shape: int | str):
         super().__init__(shape, (np.dtype(np.uint64),), None)
+
+
+class Marks(ArrayOf):
+    """Bytes that are 0 or 1."""
+
+    def __init__(self, *shape: int | str):
+        super().__init__(shape, (np.dtype(np.uint8),), None)
+
+    def check_contents(self, array: Array, scope: Scope) -> None:
+        if array.size and int(array.max()) > 1:
+            scope.fail("hold zeros and ones", int(array.max()))

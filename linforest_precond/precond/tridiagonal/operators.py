@@ -37,13 +37,18 @@ from linforest_precond.precond.schema import (
     Spec,
     Table,
 )
+from linforest_precond.precond.schema_arrays import Marks
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import held_bytes, stored_array
+from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
+from linforest_precond.precond.tridiagonal.segments import Triple
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 from linforest_precond.user_warnings import without_numpy_warnings
 
 ORDERINGS = "forest", "original", "rcm"
+REPAIRS = "auto", "none"
+NO_REPAIRS: dict[str, Any] = {"make_definite": False, "perturb": False}
 
 
 @without_numpy_warnings
@@ -57,6 +62,7 @@ def tridiagonal(
     m: int = 5,
     k_m: int = 0,
     p: float = 0.5,
+    repair: str = "auto",
 ) -> Preconditioner:
     """Solve with the tridiagonal part of A along heavy paths: AlgTriScalPrecond, or TriScalPrecond.
 
@@ -78,6 +84,13 @@ def tridiagonal(
         The precision to store and solve in, A's own by default: float32 inside a float64 solver is faster.
     seed, iterations, m, k_m, p
         Options of `linforest_precond.linear_forest`.
+    repair : {"auto", "none"}
+        "auto" clips couplings, so that the operator is not worse than the diagonal: of all paths where that
+        makes a Hermitian matrix with a positive diagonal definite; of other matrices, of the paths with a
+        pivot below a quarter of its diagonal entry, or of the other sign, that hold less than half of their
+        rows' off-diagonal weight. The product of both couplings of two rows becomes at most ``0.4995**2`` of
+        that of their diagonal entries. Tiny pivots are perturbed. "none" solves with the bands as they are;
+        only a pivot that is exactly zero is replaced.
 
     Returns
     -------
@@ -95,13 +108,14 @@ def tridiagonal(
     (0, 'tridiagonal', 0.67)
     """
     options = check_options(2, iterations, m, k_m, p, seed)
+    check_repair(repair)
     if isinstance(ordering, str) and ordering not in ORDERINGS:
         raise ValueError(
             f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
         )
     by_rcm = isinstance(ordering, str) and ordering == "rcm"
     setup = Setup(A, dtype, shared=not by_rcm)
-    part = scalar_part(setup.csr, setup.stored, ordering, options)
+    part = scalar_part(setup.csr, setup.stored, ordering, options, repair)
     return setup.operator(part)
 
 
@@ -116,6 +130,7 @@ def block_tridiagonal(
     iterations: int | str | None = "auto",
     k_m: int = 0,
     p: float = 0.5,
+    repair: str = "auto",
 ) -> Preconditioner:
     """Solve with the block tridiagonal part of A along heavy paths of small blocks: AlgTriBlockPrecond.
 
@@ -137,6 +152,9 @@ def block_tridiagonal(
         The precision to store and solve in, A's own by default.
     seed, iterations, k_m, p
         Options of `linforest_precond.graph.factor`.
+    repair : {"auto", "none"}
+        As for `tridiagonal`; a coupling block U of diagonal blocks D and D' is measured by the Frobenius norm
+        of ``D^-1 U``, and a pivot block P by the diagonal entries of ``P^-1 D``.
 
     Returns
     -------
@@ -151,9 +169,15 @@ def block_tridiagonal(
     ((2, 2), (1, 1))
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
+    check_repair(repair)
     setup = Setup(A, dtype)
-    part = block_part(setup.csr, setup.stored, candidates)
+    part = block_part(setup.csr, setup.stored, candidates, repair)
     return setup.operator(part)
+
+
+def check_repair(repair: Any) -> None:
+    if repair not in REPAIRS:
+        raise ValueError(f'repair must be "auto" or "none", got {repair!r}')
 
 
 def one_source_of_order(fields: Fields, names: Names) -> Complaint:
@@ -161,7 +185,13 @@ def one_source_of_order(fields: Fields, names: Names) -> Complaint:
     return ("given", "be null where there is a forest") if both else None
 
 
-WEIGHTS: dict[str, Spec] = {"own_forest": Flag(), "weights": Items(Real(0.0), Real(0.0), Real(0.0))}
+WEIGHTS: dict[str, Spec] = {
+    "own_forest": Flag(),
+    "weights": Items(Real(0.0), Real(0.0), Real(0.0)),
+    "repair": Choice(*REPAIRS),
+}
+# Of files that were written before there were repairs.
+DEFAULTS = {"repair": "auto", "repaired": None}
 SCHEMAS = {
     "tridiagonal": Table(
         {
@@ -170,9 +200,11 @@ SCHEMAS = {
             "bands": Record("Bands", BANDS, n="n", value="value"),
             "forest": Optional(Record("Forest", FOREST, n="n")),
             "given": Optional(Record("Ordering", ORDERING, n="n")),
+            "repaired": Optional(Marks("n")),
             **WEIGHTS,
         },
         one_source_of_order,
+        defaults=DEFAULTS,
     ),
     "block_tridiagonal": Table(
         {
@@ -181,8 +213,10 @@ SCHEMAS = {
             "forest": Record("BlockForest", BLOCK_FOREST, n="n", blocks="blocks", block_size="block_size"),
             "bands": Record("Bands", BLOCK_BANDS, blocks="blocks", block_size="block_size", value="value"),
             "given": Null(),
+            "repaired": Optional(Marks("blocks")),
             **WEIGHTS,
-        }
+        },
+        defaults=DEFAULTS,
     ),
 }
 
@@ -199,27 +233,46 @@ class TridiagonalPart:
     given: Ordering | None  # the user's ordering, where there is no forest
     own_forest: bool  # whether the forest was made here from this pattern: its slots refer to A's entries
     weights: tuple[float, float, float]  # of A: total off-diagonal, next to the diagonal; the scale of both
+    repair: str  # one of `REPAIRS`
     solver: TridiagonalSolver
 
     @classmethod
     def of(cls, csr: CSR, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
         """Factor the bands of a matrix in the stored type."""
         weights = csr.total_weight, csr.adjacent_weight, csr.scale
-        return cls.factored(_stored_bands(bands, stored), n=csr.n, weights=weights, **fields)
+        order = order_of(fields["forest"], fields["given"])
+
+        def decide(bands: Triple, inverse: Array) -> Array | None:
+            return rows_to_repair(bands, inverse, _row_magnitudes(csr, order))
+
+        stored_bands = _stored_bands(bands, stored)
+        return cls._solved(stored_bands, decide, n=csr.n, weights=weights, **fields)
 
     @classmethod
-    def factored(cls, bands: Bands, **fields: Any) -> TridiagonalPart:
-        """Factor bands in the stored type."""
-        return cls(bands=bands, **fields, solver=solver_of(bands))
+    def factored(cls, bands: Bands, repaired: Array | None = None, **fields: Any) -> TridiagonalPart:
+        """Factor bands in the stored type; the same paths are repaired as before."""
+        rows = None if repaired is None else repaired.astype(bool)
+        return cls._solved(bands, lambda bands, inverse: rows, **fields)
 
     @classmethod
-    def from_state(cls, own_forest: bool, **fields: Any) -> TridiagonalPart:
+    def _solved(cls, bands: Bands, decide: Decision, repair: str, **fields: Any) -> TridiagonalPart:
+        repairs = {"make_definite": True, "decide": decide} if repair == "auto" else NO_REPAIRS
+        return cls(bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs))
+
+    @classmethod
+    def from_state(cls, own_forest: bool, repair: str = "auto", **fields: Any) -> TridiagonalPart:
         # Slots cannot be checked without the matrix, so an update searches for the entries instead.
-        return cls.factored(**fields, own_forest=False)
+        return cls.factored(**fields, repair=repair, own_forest=False)
 
     def state(self) -> dict[str, Any]:
-        fields = "kind", "n", "bands", "forest", "given", "own_forest", "weights"
-        return {name: getattr(self, name) for name in fields}
+        fields = "kind", "n", "bands", "forest", "given", "own_forest", "weights", "repair"
+        return {**{name: getattr(self, name) for name in fields}, "repaired": self.repaired}
+
+    @property
+    def repaired(self) -> Array | None:
+        """1 for the (block) rows of repaired paths, else 0; None where there are none."""
+        rows = self.solver.repaired
+        return None if rows is None else rows.astype("uint8")
 
     def refreshed(self, csr: CSR) -> TridiagonalPart:
         if isinstance(self.forest, BlockForest):
@@ -231,7 +284,7 @@ class TridiagonalPart:
             slots = None if slots is None else slots.astype(csr.indices.dtype, copy=False)
             bands = copy_bands(csr, self.forest, None, slots)
         state = self.state()
-        del state["n"], state["bands"], state["weights"]
+        del state["n"], state["bands"], state["weights"], state["repaired"]
         return self.of(csr, self.stored, bands, **state)
 
     @property
@@ -245,8 +298,7 @@ class TridiagonalPart:
     @property
     def order(self) -> Array | None:
         """The row of A that each row of the system is, -1 for a ghost row; None for A's own order."""
-        source = self.forest if self.forest is not None else self.given
-        return None if source is None else source.order
+        return order_of(self.forest, self.given)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         self.solver.solve_into(b, x, self.order, transpose)
@@ -312,10 +364,28 @@ class TridiagonalPart:
         ]
 
 
+def order_of(forest: Forest | BlockForest | None, given: Ordering | None) -> Array | None:
+    source = forest if forest is not None else given
+    return None if source is None else source.order
+
+
+def _row_magnitudes(csr: CSR, order: Array | None) -> Array:
+    """The sums of the magnitudes of A's rows in an order; 0 for ghost rows."""
+    backend = backend_of(csr.data)
+    magnitudes: Array = backend.multigrid.strength.row_sums(csr)[0]
+    if order is None:
+        return magnitudes
+    return backend.xp.where(order >= 0, magnitudes[backend.xp.maximum(order, 0)], 0)
+
+
 def _repairs(solver: TridiagonalSolver) -> str:
     found = []
     if solver.clipped:
         found.append("off-diagonal entries clipped to make it positive definite")
+    if solver.repaired_couplings:
+        found.append(
+            f"{solver.repaired_couplings:,} couplings of {solver.repaired_paths:,} paths with weak pivots clipped"
+        )
     if solver.lifted:
         found.append(f"{solver.lifted:,} pivots perturbed")
     if solver.regularized:
@@ -326,7 +396,11 @@ def _repairs(solver: TridiagonalSolver) -> str:
 
 
 def scalar_part(
-    csr: CSR, stored: DType, ordering: str | Forest | npt.ArrayLike, options: dict[str, Any]
+    csr: CSR,
+    stored: DType,
+    ordering: str | Forest | npt.ArrayLike,
+    options: dict[str, Any],
+    repair: str = "auto",
 ) -> TridiagonalPart:
     """The tridiagonal part of a checked matrix in an order, with checked options."""
     forest = given = None
@@ -339,15 +413,15 @@ def scalar_part(
     else:
         given = _given_order(ordering, csr)
         bands = _bands_in_order(csr, given)
-    fields = {"kind": "tridiagonal", "forest": forest, "given": given, "own_forest": is_name}
+    fields = {"kind": "tridiagonal", "forest": forest, "given": given, "own_forest": is_name, "repair": repair}
     return TridiagonalPart.of(csr, stored, bands, **fields)
 
 
-def block_part(csr: CSR, stored: DType, candidates: Any) -> TridiagonalPart:
+def block_part(csr: CSR, stored: DType, candidates: Any, repair: str = "auto") -> TridiagonalPart:
     """The block tridiagonal part of a checked matrix, with the options that `check_block_options` gives."""
     forest, bands = pipeline.bands_along_block_forest(csr, candidates)
     fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
-    return TridiagonalPart.of(csr, stored, bands, **fields)
+    return TridiagonalPart.of(csr, stored, bands, repair=repair, **fields)
 
 
 def _stored_bands(bands: Bands, stored: DType) -> Bands:
