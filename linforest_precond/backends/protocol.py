@@ -170,6 +170,7 @@ class BandsModule(Protocol):
     def extract(
         self, csr: CSRRecord, neighbors: Array, order: Array, values: Array | None, slots: Array | None
     ) -> tuple[Array, Array, Array]: ...
+    def without_edges(self, graph: GraphRecord, neighbors: Array) -> Array: ...
 
 
 class BlockBandsModule(Protocol):
@@ -323,11 +324,16 @@ class PivotingModule(Protocol):
     ) -> Any: ...
 
 
+class ExtrapolationModule(Protocol):
+    def extrapolate(self, x: Array, z: Array, y: Array, momentum: float, factor: float) -> None: ...
+
+
 class TridiagonalRoom(Protocol):
     pivots: PivotsModule
     clipping: ClippingModule
     sweeps: SweepsModule
     pivoting: PivotingModule
+    extrapolation: ExtrapolationModule
 
 
 class DenseModule(Protocol):

@@ -33,6 +33,8 @@ from linforest_precond.records import Bands, BlockForest, Forest, Ordering
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.vectors import InPlaceOperator
 
+# Kinds that keep A's arrays and follow its indices in products.
+HOLDING_A = "multilevel", "several_forests"
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
 
 
@@ -265,7 +267,7 @@ class Preconditioner(_Products, InPlaceOperator):
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
-        given = as_csr(A, shared=self.kind != "multilevel")
+        given = as_csr(A, shared=self.kind not in HOLDING_A)
         csr, exponent = scaled_into_range(given, self.stored_dtype)
         pattern = pattern_digest(A)
         self._pattern.require_same(pattern)

@@ -232,8 +232,8 @@ class ListOf:
 class Table:
     """Fields by name, no more and no fewer, and rules that connect them.
 
-    Fields are checked in the order of the table, then the rules in theirs. `defaults` are those of fields that
-    older files lack.
+    Fields are checked in the order of the table, then the rules in theirs. `defaults` are those of fields
+    that older files lack.
     """
 
     def __init__(self, fields: Mapping[str, Spec], *rules: Rule, defaults: Mapping[str, Any] | None = None):

@@ -1,4 +1,4 @@
-"""Paths of a general matrix whose pivots are artefacts of what the bands neglect: their couplings are clipped.
+"""Paths of a general matrix with weak pivots, artefacts of what the bands neglect: couplings are clipped.
 
 A tridiagonal part may be worse than the diagonal: where the entries outside of it would have kept its pivots
 away from zero, elimination along a path ends in tiny pivots, or in pivots of the wrong sign, and the
@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -81,15 +81,15 @@ def _as_blocks(band: Array) -> Array:
 
 
 def _weak_rows(blocks: Array, inverse: Array) -> Array:
-    """Whether each (block) row has a weak pivot, by the diagonal of P^-1 D; the rule of `PivotFinding.WEAK`."""
+    """Whether each (block) row has a weak pivot, by the diagonal of P^-1 D: `PivotFinding.WEAK`."""
     b = blocks.shape[1]
-    ratios = [sum(inverse[:, r, k] * blocks[:, k, r] for k in range(b)) for r in range(b)]
+    ratios: list[Any] = [sum(inverse[:, r, k] * blocks[:, k, r] for k in range(b)) for r in range(b)]
     weak = [~((abs(ratio.real) + abs(ratio.imag) <= 4) & (ratio.real >= 0)) for ratio in ratios]
     return functools.reduce(operator.or_, weak)
 
 
 def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array]:
-    """Of each (block) row: its coverages in `UNITS`, its number of rows, and whether a diagonal is negligible.
+    """Of each (block) row: its coverages in `UNITS`, its rows, and whether a diagonal entry is negligible.
 
     A row without off-diagonal entries counts as covered, and a ghost row does not count.
     """

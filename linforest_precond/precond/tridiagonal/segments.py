@@ -1,4 +1,4 @@
-"""Segments of (block) tridiagonal systems: runs of rows between places where the couplings both ways vanish."""
+"""Segments of (block) tridiagonal systems: rows between places where the couplings both ways vanish."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse):
     return perturbed
 
 
-# Whether a diagonal entry of P^-1 D, for the inverse of the pivot P of a diagonal block D, is large or negative.
+# Whether a diagonal entry of P^-1 D is large or negative, for the pivot P of a diagonal block D.
 @helper
 def is_weak(inverse, diagonal):
     b = diagonal.shape[0]
