@@ -26,6 +26,7 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.tridiagonal.segments import Triple, segments_of, sums_of_segments
+from linforest_precond.records import magnitudes_of
 
 # The largest product of the relative couplings between two (block) rows.
 LARGEST_PRODUCT = 0.4995**2
@@ -63,7 +64,7 @@ def clipped_couplings(bands: Triple, rows: Array) -> tuple[Triple, int, int]:
     lower, diagonal, upper = bands
     backend = backend_of(diagonal)
     xp, inverse = backend.xp, backend.matrix.diagonal_blocks.invert(_as_blocks(diagonal))[0]
-    after, before = (_norms(xp.matmul(inverse, _as_blocks(band))) for band in (upper, lower))
+    after, before = (_norms(_products(inverse, _as_blocks(band))) for band in (upper, lower))
     products = after[:-1] * before[1:]
     clip = rows[1:] & rows[:-1] & (products > LARGEST_PRODUCT)
     factors = xp.sqrt(LARGEST_PRODUCT / xp.where(clip, products, LARGEST_PRODUCT))
@@ -95,14 +96,20 @@ def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array]:
     """
     lower, blocks, upper = map(_as_blocks, bands)
     xp = backend_of(blocks).xp
-    kept = sum(abs(band).astype(np.float64).sum(axis=2) for band in (lower, blocks, upper))
-    own = abs(xp.diagonal(blocks, axis1=1, axis2=2)).astype(np.float64)
+    sizes = [magnitudes_of(band.reshape(-1)).reshape(band.shape) for band in (lower, blocks, upper)]
+    kept = sum(size.astype(np.float64).sum(axis=2) for size in sizes)
+    own = xp.diagonal(sizes[1], axis1=1, axis2=2).astype(np.float64)
     total = xp.maximum(magnitudes, kept) - own
     shares = xp.where(total > 0, (kept - own) / xp.where(total > 0, total, 1), 1)
     exists = magnitudes > 0
     units = xp.where(exists, xp.rint(UNITS * shares), 0).astype(np.int64)
     negligible = exists & (own < NEGLIGIBLE * total)
     return units.sum(axis=1), exists.sum(axis=1), negligible.any(axis=1)
+
+
+def _products(left: Array, right: Array) -> Array:
+    """Products of blocks; those of one row are numbers."""
+    return left * right if left.shape[1] == 1 else backend_of(left).xp.matmul(left, right)
 
 
 def _norms(blocks: Array) -> Array:

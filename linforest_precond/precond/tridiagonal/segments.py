@@ -28,7 +28,7 @@ def sums_of_segments(counts: Array, starts: Array) -> Array:
     """The sums of integers over each segment: exact, in any order."""
     xp = backend_of(counts).xp
     before = xp.zeros(counts.size + 1, "int64")
-    xp.cumsum(counts, out=before[1:])
+    before[1:] = xp.cumsum(counts.astype("int64"))
     ends = xp.append(starts[1:], counts.size)
     sums: Array = before[ends] - before[starts]
     return sums
