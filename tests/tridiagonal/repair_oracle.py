@@ -26,14 +26,14 @@ def repaired(A, T, order, b=1):
     """
     T, rows, clipped = T.copy(), [], 0
     for path in paths_of(T, b):
-        if is_weak(T, path, b) and mean_coverage(A, T, order, path, b) < LEAST_COVERAGE:
+        if is_weak(A, T, order, path, b) and mean_coverage(A, T, order, path, b) < LEAST_COVERAGE:
             if not has_negligible_diagonal(A, order, path, b):
                 rows += path
                 clipped += clip(T, path, b)
     return T, rows, clipped
 
 
-def is_weak(T, path, b):
+def is_weak(A, T, order, path, b):
     weak, pivot = False, None
     for i in path:
         own = slice(i * b, (i + 1) * b)
@@ -43,8 +43,12 @@ def is_weak(T, path, b):
         else:
             before = slice((i - 1) * b, i * b)
             pivot = block - T[own, before] @ np.linalg.inv(pivot) @ T[before, own]
-        for ratio in np.diag(np.linalg.inv(pivot) @ block):
-            weak |= abs(ratio) > 1 / LEAST_PIVOT or ratio.real < 0
+        inverse = np.linalg.inv(pivot)
+        for r, ratio in enumerate(np.diag(inverse @ block)):
+            v, row = order[i * b + r], i * b + r
+            neglected = abs(A[v]).sum() - abs(T[row]).sum() if v >= 0 else 0
+            below = 1 / abs(inverse[r, r]) < neglected
+            weak |= below and (abs(ratio.real) + abs(ratio.imag) > 1 / LEAST_PIVOT or ratio.real < 0)
     return weak
 
 

@@ -65,8 +65,8 @@ def tridiagonal(
     repair : {"auto", "none"}
         "auto" clips couplings, so that the operator is not worse than the diagonal: of all paths where that
         makes a Hermitian matrix with a positive diagonal definite; of other matrices, of the paths with a
-        pivot below a quarter of its diagonal entry, or of the other sign, that hold less than half of their
-        rows' off-diagonal weight. The product of both couplings of two rows becomes at most ``0.4995**2`` of
+        pivot below a quarter of its diagonal entry, or of the other sign, and below the weight that its row
+        neglects, if they hold less than half of their rows' off-diagonal weight. The product of both couplings of two rows becomes at most ``0.4995**2`` of
         that of their diagonal entries. Tiny pivots are perturbed. "none" solves with the bands as they are;
         only a pivot that is exactly zero is replaced.
     forests : int

@@ -5,7 +5,8 @@ away from zero, elimination along a path ends in tiny pivots, or in pivots of th
 preconditioned matrix has eigenvalues of both signs. Three things must come together in a path:
 
 - a pivot is *weak*: less than a quarter of its diagonal entry, or of the other sign (of a block: 1 over a
-  diagonal entry of P^-1 D, for the pivot block P of a diagonal block D);
+  diagonal entry of P^-1 D, for the pivot block P of a diagonal block D), and less than the weight that its
+  row neglects (of a block: 1 over a diagonal entry of P^-1). So diagonally dominant rows are never weak;
 - its rows have, on average, less than half of their off-diagonal weight in the bands. Bands that hold more
   have the pivots of A itself, and clipping makes them worse;
 - no diagonal entry is negligible in its row of A: clipping approaches the diagonal, which is then no better.
@@ -45,8 +46,8 @@ def rows_to_repair(bands: Triple, inverse: Array, magnitudes: Array) -> Array | 
     `magnitudes` are the sums of the magnitudes of A's rows, in the order of the system; 0 for ghost rows.
     """
     blocks = _as_blocks(bands[1])
-    weak = _weak_rows(blocks, _as_blocks(inverse))
-    units, rows, negligible = _coverages(bands, magnitudes.reshape(blocks.shape[:2]))
+    units, rows, negligible, neglected = _coverages(bands, magnitudes.reshape(blocks.shape[:2]))
+    weak = _weak_rows(blocks, _as_blocks(inverse), neglected)
     segments, starts = segments_of(bands)
     bad, excluded, units, rows = (
         sums_of_segments(counts, starts) for counts in (weak, negligible, units, rows)
@@ -81,18 +82,20 @@ def _as_blocks(band: Array) -> Array:
     return band if band.ndim == 3 else band.reshape(-1, 1, 1)
 
 
-def _weak_rows(blocks: Array, inverse: Array) -> Array:
-    """Whether each (block) row has a weak pivot, by the diagonal of P^-1 D: `PivotFinding.WEAK`."""
+def _weak_rows(blocks: Array, inverse: Array, neglected: Array) -> Array:
+    """Whether each (block) row has a weak pivot: `PivotFinding.WEAK`, and below the neglected weight."""
     b = blocks.shape[1]
     ratios: list[Any] = [sum(inverse[:, r, k] * blocks[:, k, r] for k in range(b)) for r in range(b)]
     weak = [~((abs(ratio.real) + abs(ratio.imag) <= 4) & (ratio.real >= 0)) for ratio in ratios]
-    return functools.reduce(operator.or_, weak)
+    below = [abs(inverse[:, r, r]) * neglected[:, r] > 1 for r in range(b)]
+    return functools.reduce(operator.or_, (one & other for one, other in zip(weak, below)))
 
 
-def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array]:
+def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array, Array]:
     """Of each (block) row: its coverages in `UNITS`, its rows, and whether a diagonal entry is negligible.
 
-    A row without off-diagonal entries counts as covered, and a ghost row does not count.
+    The last result is the weight that each row neglects, 0 where it is rounding error. A row without
+    off-diagonal entries counts as covered, and a ghost row does not count.
     """
     lower, blocks, upper = map(_as_blocks, bands)
     xp = backend_of(blocks).xp
@@ -104,7 +107,8 @@ def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array]:
     exists = magnitudes > 0
     units = xp.where(exists, xp.rint(UNITS * shares), 0).astype(np.int64)
     negligible = exists & (own < NEGLIGIBLE * total)
-    return units.sum(axis=1), exists.sum(axis=1), negligible.any(axis=1)
+    neglected = xp.where(shares < 1 - 1 / UNITS, total - (kept - own), 0)
+    return units.sum(axis=1), exists.sum(axis=1), negligible.any(axis=1), neglected
 
 
 def _products(left: Array, right: Array) -> Array:
