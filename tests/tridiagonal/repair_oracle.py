@@ -2,7 +2,7 @@
 
 import numpy as np
 
-LEAST_PIVOT, LEAST_COVERAGE, LEAST_DIAGONAL, SHARE = 1 / 4, 1 / 2, 1 / 16, 0.4995
+LEAST_PIVOT, LEAST_COVERAGE, LEAST_DIAGONAL, SHARE = 1 / 4, 2 / 3, 1 / 16, 0.4995
 
 
 def paths_of(T, b):

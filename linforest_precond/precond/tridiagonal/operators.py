@@ -66,9 +66,9 @@ def tridiagonal(
         "auto" clips couplings, so that the operator is not worse than the diagonal: of all paths where that
         makes a Hermitian matrix with a positive diagonal definite; of other matrices, of the paths with a
         pivot below a quarter of its diagonal entry, or of the other sign, and below the weight that its row
-        neglects, if they hold less than half of their rows' off-diagonal weight. The product of both couplings of two rows becomes at most ``0.4995**2`` of
-        that of their diagonal entries. Tiny pivots are perturbed. "none" solves with the bands as they are;
-        only a pivot that is exactly zero is replaced.
+        neglects, if they hold less than two thirds of their rows' off-diagonal weight. The product of both
+        couplings of two rows becomes at most ``0.4995**2`` of that of their diagonal entries. Tiny pivots are
+        perturbed. "none" solves with the bands as they are; only a pivot that is exactly zero is replaced.
     forests : int
         With several, the second forest is one of the edges that the first has left, and so on: Klein's
         products of tridiagonal preconditioners. `M` then keeps A, and one product of three forests makes 5

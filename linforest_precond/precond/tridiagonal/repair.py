@@ -7,8 +7,8 @@ preconditioned matrix has eigenvalues of both signs. Three things must come toge
 - a pivot is *weak*: less than a quarter of its diagonal entry, or of the other sign (of a block: 1 over a
   diagonal entry of P^-1 D, for the pivot block P of a diagonal block D), and less than the weight that its
   row neglects (of a block: 1 over a diagonal entry of P^-1). So diagonally dominant rows are never weak;
-- its rows have, on average, less than half of their off-diagonal weight in the bands. Bands that hold more
-  have the pivots of A itself, and clipping makes them worse;
+- its rows have, on average, less than two thirds of their off-diagonal weight in the bands. Bands that hold
+  more have the pivots of A itself, and clipping makes them worse;
 - no diagonal entry is negligible in its row of A: clipping approaches the diagonal, which is then no better.
 
 Such a path is clipped to ``|l u| <= 0.4995^2 |d d'|``: its pivots are then at least half of its diagonal
@@ -52,7 +52,7 @@ def rows_to_repair(bands: Triple, inverse: Array, magnitudes: Array) -> Array | 
     bad, excluded, units, rows = (
         sums_of_segments(counts, starts) for counts in (weak, negligible, units, rows)
     )
-    repaired: Array = ((bad > 0) & (excluded == 0) & (2 * units < UNITS * rows))[segments]
+    repaired: Array = ((bad > 0) & (excluded == 0) & (3 * units < 2 * UNITS * rows))[segments]
     return repaired if bool(repaired.any()) else None  # stall: decides whether bands are factored again
 
 
