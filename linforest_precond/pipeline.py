@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from linforest_precond.annotations import Array, MatrixLike
+from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
@@ -25,6 +26,25 @@ def bands_along_forest(csr: CSR, options: dict[str, Any]) -> tuple[Forest, Bands
     forest = break_cycles(factor, in_place=True)  # and order the vertices along the paths
     values = forest.values if graph.values_are_matrix else None
     return forest, copy_bands(csr, forest, values, forest.slots)
+
+
+def bands_along_forests(csr: CSR, options: dict[str, Any], count: int) -> list[tuple[Forest, Bands]]:
+    """Disjoint linear forests, each of the edges that those before have left, and the bands along them.
+
+    There are fewer where no edges are left.
+    """
+    graph = as_graph(csr)
+    found: list[tuple[Forest, Bands]] = []
+    for _ in range(count):
+        forest = break_cycles(propose_factor(graph, **options), in_place=True)
+        if found and forest.n_paths == csr.n:
+            break
+        values = forest.values if graph.values_are_matrix else None
+        found.append((forest, copy_bands(csr, forest, values, forest.slots)))
+        graph = replace(
+            graph, values=backend_of(csr.data).forest.bands.without_edges(graph, forest.neighbors)
+        )
+    return found
 
 
 def bands_along_block_forest(

@@ -202,6 +202,7 @@ class BandsModule(Protocol):
     def extract(
         self, csr: CSRRecord, neighbors: Array, order: Array, values: Array | None, slots: Array | None
     ) -> tuple[Array, Array, Array]: ...
+    def without_edges(self, graph: GraphRecord, neighbors: Array) -> Array: ...
 
 
 class BlockBandsModule(Protocol):
@@ -364,7 +365,9 @@ class TridiagonalMethod(Protocol):
 
 
 class PivotsModule(Protocol):
-    def factor(self, lower: Array, diagonal: Array, upper: Array) -> tuple[Array, Array]: ...
+    def factor(
+        self, lower: Array, diagonal: Array, upper: Array, perturb: bool = True
+    ) -> tuple[Array, Array]: ...
 
 
 class ClippingModule(Protocol):
@@ -382,11 +385,16 @@ class PivotingModule(Protocol):
     ) -> Any: ...
 
 
+class ExtrapolationModule(Protocol):
+    def extrapolate(self, x: Array, z: Array, y: Array, momentum: float, factor: float) -> None: ...
+
+
 class TridiagonalRoom(Protocol):
     pivots: PivotsModule
     clipping: ClippingModule
     sweeps: SweepsModule
     pivoting: PivotingModule
+    extrapolation: ExtrapolationModule
 
 
 class LevelScheduleModule(Protocol):

@@ -89,6 +89,8 @@ def memory_estimate(
     ordering: str | Forest | npt.ArrayLike = "forest",
     block_size: int = 2,
     dtype: npt.DTypeLike | None = None,
+    forests: int = 1,
+    polynomial: int = 1,
     symmetric: bool = False,
 ) -> MemoryEstimate:
     """Estimate the memory of a preconditioner from the shape, type and number of entries of A.
@@ -105,8 +107,9 @@ def memory_estimate(
         The function that makes the operator. A hierarchy is assumed to have Jacobi smoothers and tentative
         prolongators; it refers to A's own arrays, which are included. An approximate inverse is assumed to
         have 20 entries in each row.
-    ordering, block_size, dtype
-        As that function takes them.
+    ordering, block_size, dtype, forests, polynomial
+        As that function takes them. Operators of several forests, and polynomials, refer to A's own arrays,
+        which are included.
     symmetric : bool
         Whether ``|A|`` is known to be symmetric: its graph is then no copy, and the setup needs less.
 
@@ -128,6 +131,8 @@ def memory_estimate(
         raise ValueError(f"kind must be one of {', '.join(ESTIMATES)}, got {kind!r}")
     sizes = _sizes(A, dtype, symmetric)
     operator, setup = ESTIMATES[kind](sizes, block_size if kind.startswith("block") else 1, ordering)
+    if kind == "tridiagonal" and (forests > 1 or polynomial > 1):
+        operator, setup = _several_forests(sizes, operator, setup, forests)
     return MemoryEstimate(operator, sizes.gate + max(setup, operator))
 
 
@@ -179,6 +184,15 @@ def _paths(sizes: _Sizes, _: int, ordering: Any) -> tuple[int, int]:
     return operator, max(
         sizes.graph_in_making, sizes.graph + _forest(sizes) * sizes.rows, sizes.graph + bands
     )
+
+
+def _several_forests(sizes: _Sizes, operator: int, setup: int, forests: int) -> tuple[int, int]:
+    """As many tridiagonal operators, whose scaled bands are copies; A; the graph that is left; vectors."""
+    scaled = 7 * sizes.stored * sizes.rows
+    matrix = (sizes.index + sizes.stored) * sizes.entries + (sizes.index + sizes.stored) * sizes.rows
+    graph = sizes.weight * sizes.entries * (1 if sizes.symmetric else 2)
+    held = forests * operator + matrix
+    return held, held + setup + graph + forests * scaled + 16 * sizes.value * sizes.rows
 
 
 def _blocks(sizes: _Sizes, block_size: int, _: Any) -> tuple[int, int]:

@@ -34,8 +34,8 @@ from linforest_precond.records import Bands, BlockForest, Forest, Ordering
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.vectors import InPlaceOperator
 
-# Kinds whose setups follow index arrays without checks, and need copies of them.
-FOLLOWING_INDICES = "multilevel", "ilu", "approximate_inverse"
+# Kinds whose setups or products follow index arrays without checks, and need copies of them.
+FOLLOWING_INDICES = "multilevel", "ilu", "approximate_inverse", "several_forests"
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
 
 

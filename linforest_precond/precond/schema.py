@@ -232,15 +232,16 @@ class ListOf:
 class Table:
     """Fields by name, no more and no fewer, and rules that connect them.
 
-    Fields are checked in the order of the table, then the rules in theirs.
+    Fields are checked in the order of the table, then the rules in theirs. `defaults` are those of fields
+    that older files lack.
     """
 
-    def __init__(self, fields: Mapping[str, Spec], *rules: Rule):
-        self.fields, self.rules = fields, rules
+    def __init__(self, fields: Mapping[str, Spec], *rules: Rule, defaults: Mapping[str, Any] | None = None):
+        self.fields, self.rules, self.defaults = fields, rules, defaults or {}
 
     def fits(self, value: Any) -> bool:
         """Whether a value has these fields, and a `kind` of this table: chooses among tables."""
-        if not isinstance(value, dict) or value.keys() != self.fields.keys():
+        if not isinstance(value, dict) or self.defaults.keys() | value.keys() != self.fields.keys():
             return False
         kind = self.fields.get("kind")
         return not isinstance(kind, Choice) or kind.accepts(value["kind"])
@@ -248,6 +249,7 @@ class Table:
     def check(self, value: Any, scope: Scope) -> Fields:
         if not isinstance(value, dict):
             scope.fail("be an object with fields", value)
+        value = {**self.defaults, **value}
         missing, unknown = self.fields.keys() - value.keys(), value.keys() - self.fields.keys()
         if missing or unknown:
             wrong = f"lacks {min(missing)}" if missing else f"has {reprlib.repr(min(unknown, key=str))}"

@@ -68,6 +68,7 @@ SEEDS = {
     "jacobi": (grid, lf.jacobi),
     "jacobi in single precision": (grid, lambda A: lf.jacobi(A, dtype=np.float32)),
     "block jacobi": (nonsymmetric, lambda A: lf.block_jacobi(A, 4)),
+    "several forests": (nonsymmetric, lambda A: lf.tridiagonal(A, forests=2, polynomial=2)),
     "forest": (grid, lf.tridiagonal),
     "forest, nonsymmetric": (nonsymmetric, lf.tridiagonal),
     "forest, complex": (lambda: grid().astype(complex), lf.tridiagonal),

@@ -167,8 +167,8 @@ CONSISTENT = new_order, new_forest, new_members, new_matrices, new_aggregates, n
 
 
 WORDS = (
-    "ilu", "jacobi", "block_jacobi", "tridiagonal", "block_tridiagonal", "multilevel", "chebyshev", "V",
-    "W", "K", "F", "approximate_inverse", "fsai", "spai",
+    "ilu", "jacobi", "block_jacobi", "tridiagonal", "block_tridiagonal", "several_forests", "multilevel",
+    "chebyshev", "V", "W", "K", "F", "approximate_inverse", "fsai", "spai",
     "Forest", "Ordering", "CSR", "Bands", "cpu", "float32", "float64", "complex128", "int8", "",
     "x" * 100_000,
 )  # fmt: skip

@@ -14,6 +14,7 @@ KINDS = [
     ("tridiagonal", {"ordering": "original"}),
     ("tridiagonal", {"ordering": "rcm"}),
     ("tridiagonal", {"dtype": np.float32}),
+    ("tridiagonal", {"forests": 3}),
     ("block_tridiagonal", {}),
     ("block_tridiagonal", {"block_size": 4}),
     ("jacobi", {}),

@@ -20,15 +20,18 @@ def hierarchy(A, **options):
     return lf.multilevel(A, max_coarse=25, matchings=1, **options).aspreconditioner("V")
 
 
+FORESTS = {"several forests": lambda A: lf.tridiagonal(A, forests=2, polynomial=2)}
 HIERARCHIES = {
     "aggregates": hierarchy,
     "smoothed": lambda A: hierarchy(A, smooth_prolongation=True),
     "lines": lambda A: hierarchy(A, smoother="tridiagonal"),
     "candidates": lambda A: lf.multilevel(A, max_coarse=25, block_size=2).aspreconditioner(),
 }
-KINDS = {
-    name: KINDS[name] for name in ("forest", "permutation", "blocks of 2", "block jacobi 3", "ilu")
-} | HIERARCHIES
+KINDS = (
+    {name: KINDS[name] for name in ("forest", "permutation", "blocks of 2", "block jacobi 3", "ilu")}
+    | FORESTS
+    | HIERARCHIES
+)
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,7 @@ KINDS = {
     "blocks with long carries": (long_carries, lambda A: lf.block_tridiagonal(A, 2)),
     "FSAI": (poisson, lf.approximate_inverse),
     "SPAI": (convection, lf.approximate_inverse),
+    "several forests": (convection, lambda A: lf.tridiagonal(A, forests=2, polynomial=2)),
     "V jacobi": (poisson, lambda A: cycle(A, "V", smoother="jacobi")),
     "W l1_jacobi": (poisson, lambda A: cycle(A, "W", smoother="l1_jacobi")),
     "F chebyshev": (poisson, lambda A: cycle(A, "F", smoother="chebyshev", smooth_prolongation=True)),

@@ -94,6 +94,7 @@ PROGRAMS = {
     "csgraph/label_propagation": _every(INDEX=_INDICES, PIECE=(PIECE,)),
     "csgraph/pagerank": _every(VALUE=_WEIGHTS, INDEX=_INDICES, PIECE=(SUMMED_PIECE,)),
     "matrix/sums": _every(VALUE=_WEIGHTS, INDEX=(np.int32,)),
+    "tridiagonal/extrapolation": _every(VALUE=_VALUES, BLOCK=(1,)),
     "tridiagonal/pivots": _every(VALUE=_VALUES, BLOCK=_BLOCKS),
     "tridiagonal/sweeps": [tiles.macros(*each) for each in itertools.product(_VALUES, _BLOCKS, _KINDS)],
     "tridiagonal/pivoting": [

@@ -19,6 +19,7 @@ from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.record_schemas import columns_ascend
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.schema import Choice, Complaint, Fields, Integer, Names, Real, Size, Table
 from linforest_precond.precond.schema_arrays import Indices, Numbers, Pointers
 from linforest_precond.precond.setup import Setup
@@ -42,6 +43,7 @@ def approximate_inverse(
     method: str = "auto",
     tolerance: float | None = None,
     dtype: npt.DTypeLike | None = None,
+    scaling: str | MatrixScaling | None = None,
 ) -> Preconditioner:
     """Approximate the inverse of A by a sparse matrix, or by a product of two: FSAI or SPAI.
 
@@ -69,6 +71,8 @@ def approximate_inverse(
         1e-3 by default for FSAI, 1e-6 for SPAI.
     dtype : dtype, optional
         The precision to store, A's own by default; the small systems are solved in double precision.
+    scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
+        As for `tridiagonal`: set up for a scaled and permuted matrix, and still act on A itself.
 
     Returns
     -------
@@ -104,7 +108,7 @@ def approximate_inverse(
         tolerance = _checked_tolerance(tolerance)
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
-    setup = Setup(A, dtype)
+    setup = Setup(A, dtype, scaling=scaling)
     chosen = method_for(LevelMatrix(setup.csr), method)
     least = TOLERANCES[chosen] if tolerance is None else tolerance
     return setup.operator(InversePart.of(setup.csr, setup.stored, chosen, entries, least))

@@ -15,6 +15,7 @@ from linforest_precond.backends.returns import FactorFinding
 from linforest_precond.precond.ilu.ilu_schema import SCHEMA
 from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
 from linforest_precond.precond.ilu.row_orders import Schedule
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.printing import numbers_of
@@ -187,11 +188,7 @@ class IluPart:
 
 def has_cholesky_form(csr: CSR) -> bool:
     """Whether a matrix is Hermitian with a positive diagonal."""
-    backend = backend_of(csr.data)
-    # stall: decides on the factorization
-    if not csr.symmetric or not bool((csr.diagonal.real > 0).all()):
-        return False
-    return bool(backend.multigrid.strength.is_hermitian(csr))
+    return csr.n == 0 or LevelMatrix(csr).definite
 
 
 def fill_weights(csr: CSR) -> Array:

@@ -12,6 +12,7 @@ from linforest_precond.precond.ilu.ilu_schema import MOST_SWEEPS
 from linforest_precond.precond.ilu.order_choice import best_part
 from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of
 from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 from linforest_precond.records import CSR
 from linforest_precond.user_warnings import without_numpy_warnings
@@ -24,6 +25,7 @@ def ilu(
     order: str = "auto",
     sweeps: int | None = None,
     dtype: npt.DTypeLike | None = None,
+    scaling: str | MatrixScaling | None = None,
     seed: int = 0,
 ) -> Preconditioner:
     """Solve with incomplete triangular factors of A without fill-in: ILU(0), or IC(0) where A is Hermitian.
@@ -54,6 +56,8 @@ def ilu(
         Replace each of the exact substitutions by so many Jacobi sweeps, which is not robust.
     dtype : dtype, optional
         The precision to store, A's own by default.
+    scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
+        As for `tridiagonal`: set up for a scaled and permuted matrix, and still act on A itself.
     seed : int
         The seed of colours and forests.
 
@@ -82,7 +86,7 @@ def ilu(
         if not 0 <= sweeps <= MOST_SWEEPS:
             raise ValueError(f"sweeps must be None or lie in [0, {MOST_SWEEPS}], got {sweeps}")
     seed = as_integer("seed", seed) % 2**64
-    setup = Setup(A, dtype)
+    setup = Setup(A, dtype, scaling=scaling)
     return setup.operator(part_in_order(setup.csr, setup.stored, order, seed, sweeps).warned())
 
 

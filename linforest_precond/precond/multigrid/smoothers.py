@@ -34,8 +34,8 @@ from linforest_precond.precond.schema import (
 )
 from linforest_precond.precond.schema_arrays import Numbers
 from linforest_precond.precond.stored import stored_array
-from linforest_precond.precond.tridiagonal.operators import SCHEMAS as LINE_SCHEMAS
-from linforest_precond.precond.tridiagonal.operators import TridiagonalPart, block_part, scalar_part
+from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
+from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart, block_part, scalar_part
 from linforest_precond.records import Bands
 
 LINES = "tridiagonal", "block_tridiagonal"

@@ -15,8 +15,7 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-
-Triple = tuple[Array, Array, Array]
+from linforest_precond.precond.tridiagonal.segments import Triple, any_in_segments
 
 
 def overflowing_rows(method: Any, bands: Triple) -> Array | None:
@@ -38,7 +37,7 @@ def overflowing_rows(method: Any, bands: Triple) -> Array | None:
         with np.errstate(all="ignore"):
             method.solve(right, x, None, transpose)
             bad |= ~(abs(x) <= largest).reshape(diagonal.shape[0], -1).all(axis=1)
-    return _whole_segments(bad, bands) if bool(bad.any()) else None  # stall: decides how the system is solved
+    return any_in_segments(bad, bands) if bool(bad.any()) else None  # stall: decides how the system is solved
 
 
 def shift_diagonal(bands: Triple, rows: Array) -> Triple:
@@ -69,15 +68,3 @@ def row_sizes(bands: Triple) -> Array:
     with np.errstate(all="ignore"):
         sizes = [abs(band).reshape(band.shape[0], -1).max(axis=1) for band in bands]
     return xp.minimum(xp.maximum(xp.maximum(*sizes[:2]), sizes[2]), np.finfo(bands[1].dtype).max)
-
-
-def _whole_segments(bad: Array, bands: Triple) -> Array:
-    """The rows of all segments that have a bad one; a segment ends where the couplings both ways vanish."""
-    xp, (lower, _, upper) = backend_of(bad).xp, bands
-    coupled = [(band != 0).reshape(band.shape[0], -1).any(axis=1) for band in (lower, upper)]
-    first = xp.ones(bad.size, bool)
-    first[1:] = ~(coupled[0][1:] | coupled[1][:-1])
-    segments = xp.cumsum(first) - 1
-    found = xp.zeros(bad.size, bool)
-    found[segments[bad]] = True
-    return found[segments]

@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond import pipeline
-from linforest_precond.annotations import Array, DType, MatrixLike
-from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
-from linforest_precond.graph.forest.bands import copy_bands
-from linforest_precond.graph.forest.block_bands import copy_block_bands
+from linforest_precond.annotations import MatrixLike
+from linforest_precond.arguments import as_integer
 from linforest_precond.graph.forest.factor import check_options
-from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
-from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.precond.operators import Preconditioner
-from linforest_precond.precond.part import part_of_kind
-from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
-from linforest_precond.precond.schema import (
-    Choice,
-    Complaint,
-    Fields,
-    Flag,
-    Items,
-    Names,
-    Null,
-    Optional,
-    Real,
-    Record,
-    Size,
-    Spec,
-    Table,
-)
 from linforest_precond.precond.setup import Setup
-from linforest_precond.precond.stored import held_bytes, stored_array
-from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
-from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+from linforest_precond.precond.tridiagonal.several_forests import (
+    COMBINATIONS,
+    MOST_FORESTS,
+    MOST_STEPS,
+    SeveralForestsPart,
+    several_forests_part,
+)
+from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS, block_part, scalar_part
+from linforest_precond.records import Forest
 from linforest_precond.user_warnings import without_numpy_warnings
 
 ORDERINGS = "forest", "original", "rcm"
@@ -59,6 +39,10 @@ def tridiagonal(
     m: int = 5,
     k_m: int = 0,
     p: float = 0.5,
+    repair: str = "auto",
+    forests: int = 1,
+    combine: str = "multiplicative",
+    polynomial: int = 1,
 ) -> Preconditioner:
     """Solve with the tridiagonal part of A along heavy paths: AlgTriScalPrecond, or TriScalPrecond.
 
@@ -84,6 +68,26 @@ def tridiagonal(
         entries of its row and column, None elsewhere.
     seed, iterations, m, k_m, p
         Options of `linforest_precond.linear_forest`.
+    repair : {"auto", "none"}
+        "auto" clips couplings, so that the operator is not worse than the diagonal: of all paths where that
+        makes a Hermitian matrix with a positive diagonal definite; of other matrices, of the paths with a
+        pivot below a quarter of its diagonal entry, or of the other sign, and below the weight that its row
+        neglects, if they hold less than two thirds of their rows' off-diagonal weight. The product of both
+        couplings of two rows becomes at most ``0.4995**2`` of that of their diagonal entries. Tiny pivots are
+        perturbed. "none" solves with the bands as they are; only a pivot that is exactly zero is replaced.
+    forests : int
+        With several, the second forest is one of the edges that the first has left, and so on: Klein's
+        products of tridiagonal preconditioners. `M` then keeps A, and one product of three forests makes 5
+        tridiagonal solves and 4 products with A. That pays where iterations cost more than the products:
+        inner products and latency.
+    combine : {"multiplicative", "additive"}
+        How several forests are applied: in a symmetric sweep 1-2-3-2-1 of ``x += T^-1 (b - A x)``, or added,
+        weighted by their coverages (without products with A). A tridiagonal T of a sweep is scaled where the
+        largest eigenvalue of ``T^-1 A``, as estimated, exceeds 1.8: for positive definite A and T, the sweep
+        is then positive definite.
+    polynomial : int
+        The number of steps of an iteration with this operator that one product makes: a Chebyshev polynomial
+        where A is Hermitian and everything positive definite, else a truncated Neumann series.
 
     Returns
     -------
@@ -101,14 +105,38 @@ def tridiagonal(
     (0, 'tridiagonal', 0.67)
     """
     options = check_options(2, iterations, m, k_m, p, seed)
+    check_repair(repair)
     if isinstance(ordering, str) and ordering not in ORDERINGS:
         raise ValueError(
             f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
         )
     by_rcm = isinstance(ordering, str) and ordering == "rcm"
-    setup = Setup(A, dtype, shared=not by_rcm and scaling is None, scaling=scaling)
-    part = scalar_part(setup.csr, setup.stored, ordering, options)
+    forests, polynomial = _checked_counts(forests, combine, polynomial, ordering)
+    several = forests > 1 or polynomial > 1
+    shared = not by_rcm and not several and scaling is None
+    setup = Setup(A, dtype, shared=shared, scaling=scaling)
+    csr, stored = setup.csr, setup.stored
+    if forests > 1:
+        return setup.operator(
+            several_forests_part(csr, stored, options, repair, forests, combine, polynomial)
+        )
+    part = scalar_part(csr, stored, ordering, options, repair)
+    if several:
+        return setup.operator(SeveralForestsPart.of(csr, [part], combine, polynomial))
     return setup.operator(part)
+
+
+def _checked_counts(forests: Any, combine: Any, polynomial: Any, ordering: Any) -> tuple[int, int]:
+    """The numbers of forests and of steps, checked."""
+    counts = as_integer("forests", forests), as_integer("polynomial", polynomial)
+    for name, count, most in zip(("forests", "polynomial"), counts, (MOST_FORESTS, MOST_STEPS)):
+        if not 1 <= count <= most:
+            raise ValueError(f"{name} must lie in [1, {most}], got {count}")
+    if combine not in COMBINATIONS:
+        raise ValueError(f'combine must be "multiplicative" or "additive", got {combine!r}')
+    if counts[0] > 1 and not (isinstance(ordering, str) and ordering == "forest"):
+        raise ValueError('forests must be 1 unless ordering is "forest": other orderings give one forest')
+    return counts
 
 
 @without_numpy_warnings
@@ -123,6 +151,7 @@ def block_tridiagonal(
     iterations: int | str | None = "auto",
     k_m: int = 0,
     p: float = 0.5,
+    repair: str = "auto",
 ) -> Preconditioner:
     """Solve with the block tridiagonal part of A along heavy paths of small blocks: AlgTriBlockPrecond.
 
@@ -149,6 +178,9 @@ def block_tridiagonal(
         Pairs of a symmetric matching are the first pairs of the blocks.
     seed, iterations, k_m, p
         Options of `linforest_precond.graph.factor`.
+    repair : {"auto", "none"}
+        As for `tridiagonal`; a coupling block U of diagonal blocks D and D' is measured by the Frobenius norm
+        of ``D^-1 U``, and a pivot block P by the diagonal entries of ``P^-1 D``.
 
     Returns
     -------
@@ -163,228 +195,12 @@ def block_tridiagonal(
     ((2, 2), (1, 1))
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
+    check_repair(repair)
     setup = Setup(A, dtype, scaling=scaling)
     partners = None if setup.scaling is None else setup.scaling.partners
-    part = block_part(setup.csr, setup.stored, candidates, partners)
-    return setup.operator(part)
+    return setup.operator(block_part(setup.csr, setup.stored, candidates, repair, partners))
 
 
-def one_source_of_order(fields: Fields, names: Names) -> Complaint:
-    both = fields["forest"] is not None and fields["given"] is not None
-    return ("given", "be null where there is a forest") if both else None
-
-
-WEIGHTS: dict[str, Spec] = {"own_forest": Flag(), "weights": Items(Real(0.0), Real(0.0), Real(0.0))}
-SCHEMAS = {
-    "tridiagonal": Table(
-        {
-            "kind": Choice("tridiagonal"),
-            "n": Size("n"),
-            "bands": Record("Bands", BANDS, n="n", value="value"),
-            "forest": Optional(Record("Forest", FOREST, n="n")),
-            "given": Optional(Record("Ordering", ORDERING, n="n")),
-            **WEIGHTS,
-        },
-        one_source_of_order,
-    ),
-    "block_tridiagonal": Table(
-        {
-            "kind": Choice("block_tridiagonal"),
-            "n": Size("n"),
-            "forest": Record("BlockForest", BLOCK_FOREST, n="n", blocks="blocks", block_size="block_size"),
-            "bands": Record("Bands", BLOCK_BANDS, blocks="blocks", block_size="block_size", value="value"),
-            "given": Null(),
-            **WEIGHTS,
-        }
-    ),
-}
-
-
-@part_of_kind(**SCHEMAS)
-@dataclass(frozen=True, eq=False)
-class TridiagonalPart:
-    """A factored (block) tridiagonal system, and the row of A that each of its rows is."""
-
-    kind: str
-    n: int
-    bands: Bands
-    forest: Forest | BlockForest | None
-    given: Ordering | None  # the user's ordering, where there is no forest
-    own_forest: bool  # whether the forest was made here from this pattern: its slots refer to A's entries
-    weights: tuple[float, float, float]  # of A: total off-diagonal, next to the diagonal; the scale of both
-    solver: TridiagonalSolver
-
-    @classmethod
-    def of(cls, csr: CSR, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
-        """Factor the bands of a matrix in the stored type."""
-        weights = csr.total_weight, csr.adjacent_weight, csr.scale
-        return cls.factored(_stored_bands(bands, stored), n=csr.n, weights=weights, **fields)
-
-    @classmethod
-    def factored(cls, bands: Bands, **fields: Any) -> TridiagonalPart:
-        """Factor bands in the stored type."""
-        return cls(bands=bands, **fields, solver=solver_of(bands))
-
-    @classmethod
-    def from_state(cls, own_forest: bool, **fields: Any) -> TridiagonalPart:
-        # Slots cannot be checked without the matrix, so an update searches for the entries instead.
-        return cls.factored(**fields, own_forest=False)
-
-    def state(self) -> dict[str, Any]:
-        fields = "kind", "n", "bands", "forest", "given", "own_forest", "weights"
-        return {name: getattr(self, name) for name in fields}
-
-    def refreshed(self, csr: CSR) -> TridiagonalPart:
-        if isinstance(self.forest, BlockForest):
-            bands = copy_block_bands(csr, self.forest)
-        elif self.forest is None:
-            bands = _bands_in_order(csr, self.given)
-        else:
-            slots = self.forest.slots if self.own_forest else None
-            slots = None if slots is None else slots.astype(csr.indices.dtype, copy=False)
-            bands = copy_bands(csr, self.forest, None, slots)
-        state = self.state()
-        del state["n"], state["bands"], state["weights"]
-        return self.of(csr, self.stored, bands, **state)
-
-    @property
-    def stored(self) -> DType:
-        return self.bands.diagonal.dtype
-
-    @property
-    def ordering(self) -> Ordering | None:
-        return self.forest.ordering if isinstance(self.forest, Forest) else self.given
-
-    @property
-    def order(self) -> Array | None:
-        """The row of A that each row of the system is, -1 for a ghost row; None for A's own order."""
-        source = self.forest if self.forest is not None else self.given
-        return None if source is None else source.order
-
-    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        self.solver.solve_into(b, x, self.order, transpose)
-
-    @property
-    def nbytes(self) -> int:
-        return held_bytes(self)
-
-    @property
-    def name(self) -> str:
-        if isinstance(self.forest, BlockForest):
-            size = self.forest.block_size
-            return f"AlgTriBlockPrecond: the {size} x {size} block tridiagonal part along a linear forest"
-        if self.forest is not None:
-            return "AlgTriScalPrecond: the tridiagonal part along a linear forest"
-        return "TriScalPrecond: the tridiagonal part in " + (
-            "A's own order" if self.given is None else "a given order"
-        )
-
-    @cached_property
-    def coverage(self) -> float:
-        """Share of A's off-diagonal weight that the bands hold (Eq. 4)."""
-        total, _, scale = self.weights
-        if total == 0.0:
-            return 1.0
-        backend = backend_of(self.bands.diagonal)
-        bands = [self.bands.lower, self.bands.upper]
-        if self.bands.diagonal.ndim == 3:
-            off_diagonal = 1 - backend.xp.eye(self.bands.diagonal.shape[1], dtype=self.stored)
-            bands.append(self.bands.diagonal * off_diagonal)
-        magnitudes = (backend.matrix.entries.magnitudes(band.ravel()) for band in bands)
-        weight = float(sum(backend.matrix.sums.tree_sum(each, scale) for each in magnitudes))
-        return min(1.0, weight / total)
-
-    @property
-    def identity_coverage(self) -> float:
-        """Share of A's off-diagonal weight on the sub- and superdiagonal, in A's own order (Eq. 5)."""
-        total, adjacent, _ = self.weights
-        return 1.0 if total == 0.0 else min(1.0, adjacent / total)
-
-    @cached_property
-    def paths(self) -> tuple[int, int]:
-        """The number of paths, and the length of the longest."""
-        if self.forest is not None:
-            return self.forest.n_paths, self.forest.longest_path
-        lower, upper = self.bands.lower, self.bands.upper
-        xp = backend_of(lower).xp
-        starts = xp.ones(self.n + 1, bool)  # and one after the last path
-        starts[1:-1] = (lower[1:] == 0) & (upper[:-1] == 0)
-        lengths = xp.diff(xp.flatnonzero(starts))
-        return lengths.size, int(lengths.max()) if lengths.size else 0  # stall: for print
-
-    def described(self) -> list[tuple[str, str]]:
-        count, longest = self.paths
-        unit = "blocks" if self.kind == "block_tridiagonal" else "vertices"
-        covered = f"{self.coverage:.4f} of the off-diagonal weight (c_id {self.identity_coverage:.4f})"
-        return [
-            ("paths", f"{count:,}"),
-            ("longest path", f"{longest:,} {unit}"),
-            ("coverage", covered),
-            ("solved", "with pivoting" if self.solver.pivoted else "without pivoting"),
-            ("repairs", _repairs(self.solver)),
-        ]
-
-
-def _repairs(solver: TridiagonalSolver) -> str:
-    found = []
-    if solver.clipped:
-        found.append("off-diagonal entries clipped to make it positive definite")
-    if solver.lifted:
-        found.append(f"{solver.lifted:,} pivots perturbed")
-    if solver.regularized:
-        found.append(f"{solver.regularized:,} rows regularized")
-    if not solver.positive_definite:
-        found.append("not known to be positive definite: not for CG")
-    return "; ".join(found) or "none"
-
-
-def scalar_part(
-    csr: CSR, stored: DType, ordering: str | Forest | npt.ArrayLike, options: dict[str, Any]
-) -> TridiagonalPart:
-    """The tridiagonal part of a checked matrix in an order, with checked options."""
-    forest = given = None
-    is_name = isinstance(ordering, str)
-    if is_name and ordering == "forest":
-        forest, bands = pipeline.bands_along_forest(csr, options)
-    elif isinstance(ordering, Forest):
-        forest = checked_forest(ordering, csr.n, backend_of(csr.data), "ordering")
-        bands = copy_bands(csr, forest)
-    else:
-        given = _given_order(ordering, csr)
-        bands = _bands_in_order(csr, given)
-    fields = {"kind": "tridiagonal", "forest": forest, "given": given, "own_forest": is_name}
-    return TridiagonalPart.of(csr, stored, bands, **fields)
-
-
-def block_part(csr: CSR, stored: DType, candidates: Any, partners: Array | None = None) -> TridiagonalPart:
-    """The block tridiagonal part of a checked matrix, with the options that `check_block_options` gives.
-
-    `partners` are those of a `MatrixScaling`.
-    """
-    forest, bands = pipeline.bands_along_block_forest(csr, candidates, partners)
-    fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
-    return TridiagonalPart.of(csr, stored, bands, **fields)
-
-
-def _stored_bands(bands: Bands, stored: DType) -> Bands:
-    return Bands(*(stored_array(band, stored) for band in (bands.lower, bands.diagonal, bands.upper)))
-
-
-def _given_order(ordering: str | npt.ArrayLike, csr: CSR) -> Ordering | None:
-    """The ordering for a permutation, "rcm" or "original"; None for the latter."""
-    if not isinstance(ordering, str):
-        return checked_order(ordering, csr.n, backend_of(csr.data), "ordering", csr.indices.dtype)
-    if ordering == "original":
-        return None
-    order = order_pattern(as_pattern(csr))[::-1].astype(csr.indices.dtype)
-    return ordering_of(order)
-
-
-def _bands_in_order(csr: CSR, ordering: Ordering | None) -> Bands:
-    """The sub-, main and superdiagonal of A in a given order, by default its own."""
-    xp, index = backend_of(csr.data).xp, csr.indices.dtype
-    order = xp.arange(csr.n, dtype=index) if ordering is None else ordering.order.astype(index, copy=False)
-    neighbors = xp.full((csr.n, 2), -1, index)
-    neighbors[order[1:], 0] = order[:-1]
-    neighbors[order[:-1], 1] = order[1:]
-    return Bands(*backend_of(csr.data).forest.bands.extract(csr, neighbors, order, None, None))
+def check_repair(repair: Any) -> None:
+    if repair not in REPAIRS:
+        raise ValueError(f'repair must be "auto" or "none", got {repair!r}')

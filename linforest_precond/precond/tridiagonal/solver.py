@@ -11,7 +11,9 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.gate import value_dtype
-from linforest_precond.precond.tridiagonal.growth import REPAIRS, Triple, overflowing_rows
+from linforest_precond.precond.tridiagonal.growth import REPAIRS, overflowing_rows
+from linforest_precond.precond.tridiagonal.repair import Decision, clipped_couplings
+from linforest_precond.precond.tridiagonal.segments import Triple
 from linforest_precond.printing import as_table, numbers_of
 from linforest_precond.records import Bands
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
@@ -56,7 +58,11 @@ class TridiagonalSolver:
     regularized : int
         Number of (block) rows whose diagonals were shifted, or couplings dropped.
     clipped : bool
-        Whether couplings were clipped.
+        Whether couplings were clipped to make the matrix definite.
+    repaired : array or None
+        A mask of the (block) rows of repaired paths; for preconditioners of general matrices alone.
+    repaired_paths, repaired_couplings : int
+        Numbers of paths that were repaired, and of their couplings that were clipped.
     symmetric, hermitian, positive_definite : bool
         Properties of the matrix, after couplings were clipped.
     nbytes : int
@@ -80,6 +86,9 @@ class TridiagonalSolver:
     lifted: int
     regularized: int
     clipped: bool
+    repaired: Array | None
+    repaired_paths: int
+    repaired_couplings: int
     symmetric: bool
     hermitian: bool
     positive_definite: bool
@@ -89,16 +98,35 @@ class TridiagonalSolver:
         self._factor(*_checked_bands(lower, diagonal, upper, blocks=False), make_definite=make_definite)
 
     @without_numpy_warnings
-    def _factor(self, lower: Array, diagonal: Array, upper: Array, make_definite: bool) -> None:
-        """Compute the pivots, clip couplings where needed, and decide whether solves need pivoting."""
+    def _factor(
+        self,
+        lower: Array,
+        diagonal: Array,
+        upper: Array,
+        make_definite: bool,
+        perturb: bool = True,
+        decide: Decision | None = None,
+    ) -> None:
+        """Compute the pivots, clip couplings where needed, and decide whether solves need pivoting.
+
+        Without `perturb`, pivots are only perturbed where they vanish, and nothing is regularized. `decide`
+        chooses the paths of a general matrix that are repaired.
+        """
         backend = backend_of(diagonal)
         rooms = backend.tridiagonal
-        inverse, report = rooms.pivots.factor(lower, diagonal, upper)
+        inverse, report = rooms.pivots.factor(lower, diagonal, upper, perturb)
         found = numbers_of(report)  # stall: decides how the system is solved
         self.clipped = bool(make_definite) and _is_positive(found) and not _is_definite(found)
+        self.repaired, self.repaired_paths, self.repaired_couplings = None, 0, 0
+        if decide is not None and found[PivotFinding.WEAK] and not _is_positive(found):
+            self.repaired = decide((lower, diagonal, upper), inverse)
         if self.clipped:
             lower, diagonal, upper = rooms.clipping.clip(lower, diagonal, upper)
-            inverse, report = rooms.pivots.factor(lower, diagonal, upper)
+        elif self.repaired is not None:
+            bands, *counts = clipped_couplings((lower, diagonal, upper), self.repaired)
+            (lower, diagonal, upper), (self.repaired_paths, self.repaired_couplings) = bands, counts
+        if self.clipped or self.repaired_couplings:
+            inverse, report = rooms.pivots.factor(lower, diagonal, upper, perturb)
             found = numbers_of(report)  # stall: the same after clipping
         self.symmetric = found[PivotFinding.NOT_SYMMETRIC] == 0
         perturbed = found[PivotFinding.PERTURBED]
@@ -106,7 +134,7 @@ class TridiagonalSolver:
         self.pivoted = method is None or not method.keep_digits(diagonal)
         self.regularized = 0
         if self.pivoted:
-            method, self.regularized = _pivoted((lower, diagonal, upper), inverse, perturbed)
+            method, self.regularized = _pivoted((lower, diagonal, upper), inverse, perturbed, perturb)
         self._backend, self._solver = backend, method
         self.block_size = diagonal.shape[1] if diagonal.ndim == 3 else 1
         self.n = diagonal.shape[0] * self.block_size
@@ -217,19 +245,22 @@ class BlockTridiagonalSolver(TridiagonalSolver):
         self._factor(*_checked_bands(lower, diagonal, upper, blocks=True), make_definite=make_definite)
 
 
-def solver_of(bands: Bands) -> TridiagonalSolver:
-    """The solver of checked bands, whose arrays it shares, with ``make_definite=True``."""
+def solver_of(
+    bands: Bands, *, make_definite: bool = True, perturb: bool = True, decide: Decision | None = None
+) -> TridiagonalSolver:
+    """The solver of checked bands, whose arrays it shares."""
     kind = BlockTridiagonalSolver if bands.diagonal.ndim == 3 else TridiagonalSolver
     solver = kind.__new__(kind)
-    solver._factor(bands.lower, bands.diagonal, bands.upper, make_definite=True)
+    solver._factor(bands.lower, bands.diagonal, bands.upper, make_definite, perturb, decide)
     return solver
 
 
-def _pivoted(bands: Triple, inverse: Array, perturbed: int) -> tuple[Any, int]:
+def _pivoted(bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> tuple[Any, int]:
     """The solver with pivoting, and the number of rows that had to be regularized."""
-    factor, method = backend_of(inverse).tridiagonal.pivots.factor, _pivoted_method(bands, inverse, perturbed)
+    factor = backend_of(inverse).tridiagonal.pivots.factor
+    method = _pivoted_method(bands, inverse, perturbed, perturb)
     regularized = 0
-    for repair in REPAIRS:
+    for repair in REPAIRS if perturb else ():
         rows = overflowing_rows(method, bands) if method.perturbed else None
         if rows is None:
             break
@@ -237,15 +268,17 @@ def _pivoted(bands: Triple, inverse: Array, perturbed: int) -> tuple[Any, int]:
         bands = repair(bands, rows)
         inverse, report = factor(*bands)
         perturbed = numbers_of(report)[PivotFinding.PERTURBED]  # stall: the same after the repair
-        method = _pivoted_method(bands, inverse, perturbed)
+        method = _pivoted_method(bands, inverse, perturbed, perturb)
     return method, regularized
 
 
-def _pivoted_method(bands: Triple, inverse: Array, perturbed: int) -> Any:
+def _pivoted_method(bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> Any:
     rooms, (lower, diagonal, upper) = backend_of(inverse).tridiagonal, bands
     if diagonal.ndim == 3:
         return rooms.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, perturbed)
-    diagonal, perturbed = _perturb_singular(lower, diagonal, upper, inverse)
+    perturbed = 0
+    if perturb:
+        diagonal, perturbed = _perturb_singular(lower, diagonal, upper, inverse)
     return rooms.pivoting.Pivoted(lower, diagonal, upper, perturbed)
 
 

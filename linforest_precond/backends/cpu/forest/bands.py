@@ -29,12 +29,20 @@ def extract(csr, neighbors, order, values, slots):
     return lower, csr.diagonal[order], upper
 
 
+def without_edges(graph, neighbors):
+    """The graph's values, with zeros for the edges of a forest: they are no edges then."""
+    values, slots = graph.values.copy(), _search(graph, neighbors)
+    values[slots[slots >= 0]] = 0
+    return values
+
+
 def _own_places(neighbors):
     """The index of each edge in a raveled table of the shape of `neighbors`."""
     return np.arange(neighbors.size).reshape(neighbors.shape)
 
 
 def _search(csr, neighbors):
+    """The slots of the edges in the rows of a matrix or graph."""
     slots = np.empty(neighbors.shape, np.int64)
     find_slots(*map(readonly, (csr.indptr, csr.indices, neighbors)), slots)
     return slots

@@ -16,6 +16,8 @@ from .sweeps import find_starts
 
 # An inverse pivot above this size, relative to its row, is a sign of instability.
 LARGEST_GROWTH = 8
+# A pivot is weak where its inverse is above this, relative to its diagonal entry.
+LARGEST_RATIO = 4
 
 # Plain integers: compiled code cannot take an IntEnum.
 PERTURBED = int(PivotFinding.PERTURBED)
@@ -26,10 +28,14 @@ NOT_COLUMN_DOMINANT = int(PivotFinding.NOT_COLUMN_DOMINANT)
 NOT_SYMMETRIC = int(PivotFinding.NOT_SYMMETRIC)
 NOT_HERMITIAN = int(PivotFinding.NOT_HERMITIAN)
 NOT_POSITIVE = int(PivotFinding.NOT_POSITIVE)
+WEAK = int(PivotFinding.WEAK)
 
 
-def factor(lower, diagonal, upper):
-    """The inverses of the pivots, and the counters of `PivotFinding`."""
+def factor(lower, diagonal, upper, perturb=True):
+    """The inverses of the pivots, and the counters of `PivotFinding`.
+
+    Tiny pivots are perturbed; without `perturb`, only those that vanish.
+    """
     n, shape = diagonal.shape[0], diagonal.shape[1:] or (1, 1)
     bands = [readonly(band.reshape(n, *shape)) for band in (lower, diagonal, upper)]
     inverse = np.empty((n, *shape), diagonal.dtype)
@@ -37,14 +43,14 @@ def factor(lower, diagonal, upper):
     counts = np.zeros((starts.size - 1, len(PivotFinding)), np.int64)
     if n:
         info = np.finfo(diagonal.dtype)
-        limits = VANISHING * info.eps, np.sqrt(info.eps), info.tiny
+        limits = VANISHING * info.eps, VANISHING * info.eps * perturb, np.sqrt(info.eps), info.tiny
         find_pivots(*bands, *map(float, limits), starts, inverse, counts)
     return inverse.reshape(diagonal.shape), counts.sum(axis=0)
 
 
 # Threads eliminate independent segments: at each start the couplings to the row before vanish.
 @kernel(parallel=True)
-def find_pivots(lower, diagonal, upper, vanishing, root_epsilon, tiny, starts, inverse, counts):
+def find_pivots(lower, diagonal, upper, vanishing, perturbed, root_epsilon, tiny, starts, inverse, counts):
     n, b = diagonal.shape[:2]
     for part in prange(starts.size - 1):
         found = counts[part]
@@ -56,7 +62,8 @@ def find_pivots(lower, diagonal, upper, vanishing, root_epsilon, tiny, starts, i
             row_size = max(max(largest_size(lower[j]), largest_size(diagonal[j])), largest_size(upper[j]))
             copy(pivot, other)
             found[INDEFINITE] += is_indefinite(other, diagonal[j], vanishing)
-            found[PERTURBED] += invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse[j])
+            found[PERTURBED] += invert(pivot, row_size, perturbed, root_epsilon, tiny, inverse[j])
+            found[WEAK] += is_weak(inverse[j], diagonal[j])
             found[GROWN] += not largest_size(inverse[j]) * row_size <= LARGEST_GROWTH
             count_nondominant(lower, diagonal, upper, j, n, found)
             count_nonsymmetric(lower, diagonal, upper, j, n, found)
@@ -150,6 +157,19 @@ def invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse):
                     pivot[r, c] -= part * pivot[k, c]
                     inverse[r, c] -= part * inverse[k, c]
     return perturbed
+
+
+# Whether a diagonal entry of P^-1 D is large or negative, for the pivot P of a diagonal block D.
+@helper
+def is_weak(inverse, diagonal):
+    b = diagonal.shape[0]
+    weak = False
+    for r in range(b):
+        ratio = inverse[r, 0] * diagonal[0, r]
+        for k in range(1, b):
+            ratio += inverse[r, k] * diagonal[k, r]
+        weak |= not (size(ratio) <= LARGEST_RATIO and ratio.real >= 0)
+    return weak
 
 
 # Counts the diagonal entries that do not dominate their row, or their column.

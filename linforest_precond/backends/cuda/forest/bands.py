@@ -17,3 +17,12 @@ def extract(csr, neighbors, order, values, slots):
     matrix = csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n, csr.nnz
     launch(program.copy_bands, (*matrix, neighbors, address(values), address(slots), order, *bands))
     return lower, diagonal, upper
+
+
+def without_edges(graph, neighbors):
+    """The graph's values, with zeros for the edges of a forest: they are no edges then."""
+    values = graph.values.copy()
+    program = kernels("forest/bands", VALUE=values.dtype.type, INDEX=graph.indices.dtype.type)
+    arguments = graph.indptr, graph.indices, graph.n, graph.indices.size, neighbors, values
+    launch(program.clear_edges, arguments, items=2 * graph.n)
+    return values

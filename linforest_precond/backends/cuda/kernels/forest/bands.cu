@@ -28,3 +28,14 @@ extern "C" __global__ void copy_bands(const INDEX* __restrict__ indptr, const IN
         upper[place] = to_after;
     }
 }
+
+// Sets the values of a forest's edges to 0, in both directions. A thread per place for a neighbour.
+extern "C" __global__ void clear_edges(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows,
+                                       i64 entries, const INDEX* __restrict__ neighbors, VALUE* __restrict__ values) {
+    for (i64 edge = (i64)blockIdx.x * blockDim.x + threadIdx.x; edge < 2 * rows; edge += (i64)gridDim.x * blockDim.x) {
+        if (neighbors[edge] < 0) continue;
+        const i64 v = edge / 2;
+        const i64 slot = find_column(indices, (i64)indptr[v], (i64)indptr[v + 1], neighbors[edge]);
+        if ((u64)slot < (u64)entries) values[slot] = VALUE{};
+    }
+}

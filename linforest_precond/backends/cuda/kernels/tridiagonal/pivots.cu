@@ -10,6 +10,8 @@
 
 // An inverse pivot above this size, relative to its row, counts as grown.
 #define LARGEST_GROWTH 8
+// A pivot is weak where its inverse is above this, relative to its diagonal entry.
+#define LARGEST_RATIO 4
 // The rounding errors, relative to the row, by which two computations of one pivot may differ.
 #define LARGEST_MISMATCH 16
 // A pivot is tiny below this multiple of its row's norm.
@@ -73,8 +75,9 @@ __device__ __forceinline__ RowChunk load_rows(const Rows& rows, i64 first) {
 }
 
 // The inverse of a pivot block by Gauss-Jordan elimination with partial pivoting. A tiny pivot is perturbed to
-// +-sqrt(eps) times its row's norm, and counted.
-__device__ __forceinline__ Block perturbed_inverse(Block pivot, WEIGHT row_size, u32& perturbed) {
+// +-sqrt(eps) times its row's norm, and counted; without `perturb`, only one that vanishes.
+__device__ __forceinline__ Block perturbed_inverse(Block pivot, WEIGHT row_size, int perturb, u32& perturbed) {
+    const WEIGHT least = perturb ? VANISHING * row_size : 0;
     Block other = identity();
 #pragma unroll
     for (int k = 0; k < BLOCK; ++k) {
@@ -92,7 +95,7 @@ __device__ __forceinline__ Block perturbed_inverse(Block pivot, WEIGHT row_size,
             }
         }
         VALUE head = pivot(k, k);
-        if (size_of(head) <= VANISHING * row_size || size_of(head) < LEAST_PIVOT) {
+        if (size_of(head) <= least || size_of(head) < LEAST_PIVOT) {
             head = lifted(head, row_size);
             ++perturbed;
         }
@@ -134,8 +137,9 @@ __device__ __forceinline__ void add_finding(i64* report, PivotFinding kind, u32 
 // Eliminates all rows of each group but the last. Writes the reduced last row (pivot, and coupling to the last row of the
 // group before), and the group's update of that previous row's diagonal and coupling.
 extern "C" __global__ void __launch_bounds__(128)
-    reduce_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, Block* __restrict__ pivots,
-                  Block* __restrict__ before, Block* __restrict__ change, Block* __restrict__ after) {
+    reduce_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb,
+                  Block* __restrict__ pivots, Block* __restrict__ before, Block* __restrict__ change,
+                  Block* __restrict__ after) {
     const Rows rows = {lower, diagonal, upper, count};
     const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
     u32 perturbed = 0;
@@ -152,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(128)
                     pivot = next.diagonal;
                     p = next.lower;
                 } else {
-                    const Block w = perturbed_inverse(pivot, row.size(), perturbed), qw = q * w;
+                    const Block w = perturbed_inverse(pivot, row.size(), perturb, perturbed), qw = q * w;
                     c = c + qw * p;
                     const Block m = next.lower * w;
                     q = -(qw * row.upper);
@@ -187,13 +191,26 @@ extern "C" __global__ void join_groups(const Block* __restrict__ upper, i64 coun
 
 // Counters of one thread; see `PivotFinding` in returns.py.
 struct Findings {
-    u32 not_row_dominant, not_column_dominant, not_symmetric, not_hermitian, not_positive, grown, inconsistent;
+    u32 not_row_dominant, not_column_dominant, not_symmetric, not_hermitian, not_positive, grown, inconsistent, weak;
 };
+
+// Whether a diagonal entry of P^-1 D, for the inverse of the pivot P of a diagonal block D, is large or negative.
+__device__ __forceinline__ bool is_weak(const Block& inverse_pivot, const Block& diagonal) {
+    bool weak = false;
+    EACH (r, BLOCK) {
+        VALUE ratio = inverse_pivot(r, 0) * diagonal(0, r);
+#pragma unroll
+        for (int k = 1; k < BLOCK; ++k) ratio = ratio + inverse_pivot(r, k) * diagonal(k, r);
+        weak |= !(size_of(ratio) <= (WEIGHT)LARGEST_RATIO && real_part(ratio) >= 0);
+    }
+    return weak;
+}
 
 // Counts the properties of one row: growth, diagonal dominance, symmetry.
 __device__ __forceinline__ void examine(Findings& found, const Row& row, const Block& upper_before,
                                         const Block& lower_after, bool is_last, const Block& inverse_pivot) {
     found.grown += !(size_of(inverse_pivot) * row.size() <= (WEIGHT)LARGEST_GROWTH);
+    found.weak += is_weak(inverse_pivot, row.diagonal);
     EACH (r, BLOCK) {
         WEIGHT in_row = 0, in_column = 0;
         EACH (c, BLOCK) in_row += size_of(row.lower(r, c));
@@ -249,13 +266,13 @@ __device__ __forceinline__ bool is_inconsistent(const Block& a, const Block& b, 
 // examined too. `ends` is null where one group holds all rows.
 template <bool FINEST>
 __device__ __forceinline__ void pivots_of_group(const Rows& rows, const Ends* ends, i64 group, i64 first, i64 last,
-                                                Block* __restrict__ inverses, u32& indefinite, u32& perturbed,
-                                                Findings& found) {
+                                                int perturb, Block* __restrict__ inverses, u32& indefinite,
+                                                u32& perturbed, Findings& found) {
     Block w = zeros<Block>(), up_before = zeros<Block>(), up_before_that = zeros<Block>();
     if (first) {
         const Row before = {rows.lower[first - 1], rows.diagonal[first - 1], rows.upper[first - 1]};
         u32 uncounted = 0;
-        w = perturbed_inverse(ends->last_pivot(group - 1), before.size(), uncounted);
+        w = perturbed_inverse(ends->last_pivot(group - 1), before.size(), perturb, uncounted);
         up_before = before.upper;
     }
     Row row;
@@ -276,7 +293,7 @@ __device__ __forceinline__ void pivots_of_group(const Rows& rows, const Ends* en
                 pivot = other;
             }
             if (FINEST) indefinite += is_indefinite(pivot, next.diagonal);
-            solved.at[i] = w = perturbed_inverse(pivot, next.size(), perturbed);
+            solved.at[i] = w = perturbed_inverse(pivot, next.size(), perturb, perturbed);
             up_before_that = up_before;
             up_before = next.upper;
             row = next;
@@ -301,40 +318,42 @@ __device__ __forceinline__ void add_findings(i64* report, u32 indefinite, u32 pe
     add_finding(report, FOUND_NOT_HERMITIAN, found.not_hermitian);
     add_finding(report, FOUND_NOT_POSITIVE, found.not_positive);
     add_finding(report, FOUND_INCONSISTENT, found.inconsistent);
+    add_finding(report, FOUND_WEAK, found.weak);
 }
 
 // The pivots of one level, one thread per group.
 template <bool FINEST>
-__device__ __forceinline__ void pivots_of_level(const Rows& rows, const Ends& ends, Block* __restrict__ inverses,
-                                                i64* report) {
+__device__ __forceinline__ void pivots_of_level(const Rows& rows, const Ends& ends, int perturb,
+                                                Block* __restrict__ inverses, i64* report) {
     const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
     u32 indefinite = 0, perturbed = 0;
     Findings found = {};
     if (first < rows.count)
-        pivots_of_group<FINEST>(rows, &ends, group, first, min(first + GROUP, rows.count) - 1, inverses, indefinite,
-                                perturbed, found);
+        pivots_of_group<FINEST>(rows, &ends, group, first, min(first + GROUP, rows.count) - 1, perturb, inverses,
+                                indefinite, perturbed, found);
     add_findings<FINEST>(report, indefinite, perturbed, found);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-    pivots_of_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, Ends ends,
+    pivots_of_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, Ends ends,
                      Block* inverses, i64* report) {
-    pivots_of_level<false>({lower, diagonal, upper, count}, ends, inverses, report);
+    pivots_of_level<false>({lower, diagonal, upper, count}, ends, perturb, inverses, report);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-    pivots_of_rows(const Block* lower, const Block* diagonal, const Block* upper, i64 count, Ends ends, Block* inverses,
-                   i64* report) {
-    pivots_of_level<true>({lower, diagonal, upper, count}, ends, inverses, report);
+    pivots_of_rows(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, Ends ends,
+                   Block* inverses, i64* report) {
+    pivots_of_level<true>({lower, diagonal, upper, count}, ends, perturb, inverses, report);
 }
 
 // The coarsest level, by one thread of a warp; its counters are reported where it is also the `finest`.
 extern "C" __global__ void pivots_of_top(const Block* lower, const Block* diagonal, const Block* upper, i64 count,
-                                         int finest, Block* inverses, i64* report) {
+                                         int perturb, int finest, Block* inverses, i64* report) {
     const Rows rows = {lower, diagonal, upper, count};
     u32 indefinite = 0, perturbed = 0;
     Findings found = {};
-    if (threadIdx.x == 0) pivots_of_group<true>(rows, nullptr, 0, 0, count - 1, inverses, indefinite, perturbed, found);
+    if (threadIdx.x == 0)
+        pivots_of_group<true>(rows, nullptr, 0, 0, count - 1, perturb, inverses, indefinite, perturbed, found);
     if (finest) add_findings<true>(report, indefinite, perturbed, found);
     else add_findings<false>(report, indefinite, perturbed, found);
 }

@@ -1,0 +1,122 @@
+"""Paths of a general matrix with weak pivots, artefacts of what the bands neglect: couplings are clipped.
+
+A tridiagonal part may be worse than the diagonal: where the entries outside of it would have kept its pivots
+away from zero, elimination along a path ends in tiny pivots, or in pivots of the wrong sign, and the
+preconditioned matrix has eigenvalues of both signs. Three things must come together in a path:
+
+- a pivot is *weak*: less than a quarter of its diagonal entry, or of the other sign (of a block: 1 over a
+  diagonal entry of P^-1 D, for the pivot block P of a diagonal block D), and less than the weight that its
+  row neglects (of a block: 1 over a diagonal entry of P^-1). So diagonally dominant rows are never weak;
+- its rows have, on average, less than two thirds of their off-diagonal weight in the bands. Bands that hold
+  more have the pivots of A itself, and clipping makes them worse;
+- no diagonal entry is negligible in its row of A: clipping approaches the diagonal, which is then no better.
+
+Such a path is clipped to ``|l u| <= 0.4995^2 |d d'|``: its pivots are then at least half of its diagonal
+entries. For Hermitian matrices with a positive diagonal, `make_definite` has a stricter criterion.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+from linforest_precond.precond.tridiagonal.segments import Triple, segments_of, sums_of_segments
+from linforest_precond.records import magnitudes_of
+
+# The largest product of the relative couplings between two (block) rows.
+LARGEST_PRODUCT = 0.4995**2
+# A row's coverage is counted in these units, so that the sums over a path are exact.
+UNITS = 2**20
+# A diagonal entry below this share of its row's off-diagonal weight is negligible.
+NEGLIGIBLE = 1 / 16
+
+# The rows to be repaired, for the bands and the inverses of their pivots; None where there are none.
+Decision: TypeAlias = Callable[[Triple, Array], "Array | None"]
+
+
+def rows_to_repair(bands: Triple, inverse: Array, magnitudes: Array) -> Array | None:
+    """A mask of the (block) rows of all paths that are to be repaired; None where there are none.
+
+    `magnitudes` are the sums of the magnitudes of A's rows, in the order of the system; 0 for ghost rows.
+    """
+    blocks = _as_blocks(bands[1])
+    units, rows, negligible, neglected = _coverages(bands, magnitudes.reshape(blocks.shape[:2]))
+    weak = _weak_rows(blocks, _as_blocks(inverse), neglected)
+    segments, starts = segments_of(bands)
+    bad, excluded, units, rows = (
+        sums_of_segments(counts, starts) for counts in (weak, negligible, units, rows)
+    )
+    repaired: Array = ((bad > 0) & (excluded == 0) & (3 * units < 2 * UNITS * rows))[segments]
+    return repaired if bool(repaired.any()) else None  # stall: decides whether bands are factored again
+
+
+def clipped_couplings(bands: Triple, rows: Array) -> tuple[Triple, int, int]:
+    """The bands with the couplings of some paths clipped; the number of these paths and of clipped couplings.
+
+    Of two blocks D and D' that are coupled by U and L, the product of the Frobenius norms of D^-1 U and
+    D'^-1 L is bounded; both couplings are scaled by the same factor.
+    """
+    lower, diagonal, upper = bands
+    backend = backend_of(diagonal)
+    xp, inverse = backend.xp, backend.matrix.diagonal_blocks.invert(_as_blocks(diagonal))[0]
+    after, before = (_norms(_products(inverse, _as_blocks(band))) for band in (upper, lower))
+    products = after[:-1] * before[1:]
+    clip = rows[1:] & rows[:-1] & (products > LARGEST_PRODUCT)
+    factors = xp.sqrt(LARGEST_PRODUCT / xp.where(clip, products, LARGEST_PRODUCT))
+    factors = factors.astype(diagonal.dtype).reshape(-1, *[1] * (diagonal.ndim - 1))
+    lower, upper = lower.copy(), upper.copy()
+    lower[1:] *= factors
+    upper[:-1] *= factors
+    paths = xp.count_nonzero(rows[segments_of(bands)[1]])
+    counts = [int(count) for count in (paths, xp.count_nonzero(clip))]  # stall: reported to the user
+    return (lower, diagonal, upper), counts[0], counts[1]
+
+
+def _as_blocks(band: Array) -> Array:
+    return band if band.ndim == 3 else band.reshape(-1, 1, 1)
+
+
+def _weak_rows(blocks: Array, inverse: Array, neglected: Array) -> Array:
+    """Whether each (block) row has a weak pivot: `PivotFinding.WEAK`, and below the neglected weight."""
+    b = blocks.shape[1]
+    ratios: list[Any] = [sum(inverse[:, r, k] * blocks[:, k, r] for k in range(b)) for r in range(b)]
+    weak = [~((abs(ratio.real) + abs(ratio.imag) <= 4) & (ratio.real >= 0)) for ratio in ratios]
+    below = [abs(inverse[:, r, r]) * neglected[:, r] > 1 for r in range(b)]
+    return functools.reduce(operator.or_, (one & other for one, other in zip(weak, below)))
+
+
+def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array, Array]:
+    """Of each (block) row: its coverages in `UNITS`, its rows, and whether a diagonal entry is negligible.
+
+    The last result is the weight that each row neglects, 0 where it is rounding error. A row without
+    off-diagonal entries counts as covered, and a ghost row does not count.
+    """
+    lower, blocks, upper = map(_as_blocks, bands)
+    xp = backend_of(blocks).xp
+    sizes = [magnitudes_of(band.reshape(-1)).reshape(band.shape) for band in (lower, blocks, upper)]
+    kept = sum(size.astype(np.float64).sum(axis=2) for size in sizes)
+    own = xp.diagonal(sizes[1], axis1=1, axis2=2).astype(np.float64)
+    total = xp.maximum(magnitudes, kept) - own
+    shares = xp.where(total > 0, (kept - own) / xp.where(total > 0, total, 1), 1)
+    exists = magnitudes > 0
+    units = xp.where(exists, xp.rint(UNITS * shares), 0).astype(np.int64)
+    negligible = exists & (own < NEGLIGIBLE * total)
+    neglected = xp.where(shares < 1 - 1 / UNITS, total - (kept - own), 0)
+    return units.sum(axis=1), exists.sum(axis=1), negligible.any(axis=1), neglected
+
+
+def _products(left: Array, right: Array) -> Array:
+    """Products of blocks; those of one row are numbers."""
+    return left * right if left.shape[1] == 1 else backend_of(left).xp.matmul(left, right)
+
+
+def _norms(blocks: Array) -> Array:
+    """Frobenius norms, in double precision."""
+    sizes = abs(blocks).astype(np.float64)
+    return backend_of(blocks).xp.sqrt((sizes * sizes).sum(axis=(1, 2)))

@@ -1,0 +1,34 @@
+"""Segments of (block) tridiagonal systems: rows between places where the couplings both ways vanish."""
+
+from __future__ import annotations
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+
+Triple = tuple[Array, Array, Array]
+
+
+def segments_of(bands: Triple) -> tuple[Array, Array]:
+    """The number of each (block) row's segment, and the first row of each segment; at least one row."""
+    lower, _, upper = bands
+    xp = backend_of(lower).xp
+    coupled = [(band != 0).reshape(band.shape[0], -1).any(axis=1) for band in (lower, upper)]
+    first = xp.ones(lower.shape[0], bool)
+    first[1:] = ~(coupled[0][1:] | coupled[1][:-1])
+    return xp.cumsum(first) - 1, xp.flatnonzero(first)  # stall: the number of segments
+
+
+def any_in_segments(rows: Array, bands: Triple) -> Array:
+    """The (block) rows of all segments that have a marked one."""
+    segments, starts = segments_of(bands)
+    return sums_of_segments(rows, starts)[segments] > 0
+
+
+def sums_of_segments(counts: Array, starts: Array) -> Array:
+    """The sums of integers over each segment: exact, in any order."""
+    xp = backend_of(counts).xp
+    before = xp.zeros(counts.size + 1, "int64")
+    before[1:] = xp.cumsum(counts.astype("int64"))
+    ends = xp.append(starts[1:], counts.size)
+    sums: Array = before[ends] - before[starts]
+    return sums

@@ -1,0 +1,276 @@
+"""Several linear forests of one matrix, and polynomials: more work for each product, and fewer iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from linforest_precond import pipeline
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.workspaces import Workspaces
+from linforest_precond.own_matrix import described_csr
+from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
+from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.record_schemas import CSR as CSR_SCHEMA
+from linforest_precond.precond.schema import Choice, Flag, Items, ListOf, Nested, Real, Record, Size, Table
+from linforest_precond.precond.stored import held_bytes, stored_array
+from linforest_precond.precond.tridiagonal.forest_iteration import ForestIteration, Steps, visits
+from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
+from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart, repairs_of
+from linforest_precond.records import CSR, Bands, Forest, Ordering
+
+COMBINATIONS = "multiplicative", "additive"
+MOST_FORESTS = 8
+MOST_STEPS = 8
+# The largest eigenvalue of T^-1 A that is aimed at: a sweep converges below 2, and estimates may be low.
+LARGEST_EIGENVALUE = 1.8
+# The lower end of the interval of a Chebyshev polynomial, as a share of the largest eigenvalue. An even
+# polynomial stays definite up to the sum of both ends.
+LOWEST_SHARE = 1 / 16
+
+SCHEMA = Table(
+    {
+        "n": Size("n"),
+        "csr": Record("CSR", CSR_SCHEMA, n="n", value="value"),
+        "parts": ListOf(Nested(LINE_SCHEMAS["tridiagonal"], n="n", value="value"), 1, MOST_FORESTS),
+        "combine": Choice(*COMBINATIONS),
+        "steps": ListOf(Items(Real(), Real()), 1, MOST_STEPS),
+        "hermitian": Flag(),
+        "definite": Flag(),
+    }
+)
+
+
+@part_of_kind(several_forests=SCHEMA)
+@dataclass(frozen=True, eq=False)
+class SeveralForestsPart:
+    """Tridiagonal systems along disjoint forests, combined in sweeps or sums, and a polynomial of these.
+
+    A sweep 1-2-3-2-1 of ``x += T^-1 (b - A x)`` is symmetric for a symmetric A. For a definite A it is
+    definite if all T are, and the eigenvalues of T^-1 A are below 2 for all forests but the last: the error
+    of a sweep does not grow in A's norm then. So a T with a larger eigenvalue is scaled.
+    """
+
+    n: int
+    csr: CSR  # in the stored type
+    parts: tuple[TridiagonalPart, ...]  # their bands are divided by damping factors or weights
+    combine: str
+    steps: Steps
+    hermitian: bool
+    definite: bool  # A is Hermitian with a positive diagonal, and all parts are positive definite
+    _iterations: Workspaces = field(default_factory=Workspaces, repr=False)
+
+    kind = "several_forests"
+
+    @classmethod
+    def of(cls, csr: CSR, parts: Sequence[TridiagonalPart], combine: str, degree: int) -> SeveralForestsPart:
+        """Scale the parts of a matrix, and find the coefficients of the polynomial."""
+        stored = parts[0].stored
+        data, diagonal = (stored_array(array, stored, csr.exponent) for array in (csr.data, csr.diagonal))
+        hermitian = csr.n > 0 and LevelMatrix(csr).hermitian
+        definite = hermitian and all(part.solver.positive_definite for part in parts)
+        own = replace(csr, data=data, diagonal=diagonal)
+        plain = cls(csr.n, own, tuple(parts), combine, ((0.0, 1.0),), hermitian, definite)
+        scaled = plain._scaled()
+        return replace(scaled, steps=scaled._polynomial(degree), _iterations=Workspaces())
+
+    def _scaled(self) -> SeveralForestsPart:
+        """With damping factors, or with weights: shares of the forests in the coverage."""
+        if len(self.parts) == 1 or self.n == 0:
+            return self
+        if self.combine == "additive":
+            weights = [max(part.coverage, 1e-3) for part in self.parts]
+            factors = [weight / sum(weights) for weight in weights]
+        else:
+            largest = [self._largest_eigenvalue((part,)) for part in self.parts]
+            factors = [min(1.0, LARGEST_EIGENVALUE / each) for each in largest]
+        parts = tuple(_times(part, factor) for part, factor in zip(self.parts, factors))
+        return replace(self, parts=parts, _iterations=Workspaces())
+
+    def _polynomial(self, degree: int) -> Steps:
+        """Chebyshev's where everything is definite; else a truncated Neumann series, damped where needed."""
+        if degree == 1 or self.n == 0:
+            return ((0.0, 1.0),)
+        largest = self._largest_eigenvalue(self.parts)
+        if self.definite:
+            return chebyshev_steps(largest, LOWEST_SHARE, degree)
+        return ((0.0, min(1.0, LARGEST_EIGENVALUE / largest)),) * degree
+
+    def _largest_eigenvalue(self, parts: tuple[TridiagonalPart, ...]) -> float:
+        """An estimate for the product of A with a sweep over some of the parts, or with their sum."""
+        ops, matrix = self._backend.multigrid.vector_ops, self._matrix
+        stored = self.stored
+        sweep = ForestIteration(matrix, parts, self.combine, ((0.0, 1.0),), 1, stored, transpose=False)
+        return largest_eigenvalue(
+            self.n, stored, lambda x, y: ops.multiply(matrix, x, y), sweep.apply, self.definite, self._backend
+        )
+
+    @classmethod
+    def from_state(cls, parts: Any, **fields: Any) -> SeveralForestsPart:
+        return cls(parts=tuple(TridiagonalPart.from_state(**part) for part in parts), **fields)
+
+    def state(self) -> dict[str, Any]:
+        names = "n", "csr", "combine", "steps", "hermitian", "definite"
+        parts = [part.state() for part in self.parts]
+        return {**{name: getattr(self, name) for name in names}, "parts": parts}
+
+    def refreshed(self, csr: CSR) -> SeveralForestsPart:
+        parts = [part.refreshed(csr) for part in self.parts]
+        return self.of(csr, parts, self.combine, len(self.steps))
+
+    @property
+    def stored(self) -> DType:
+        return self.csr.data.dtype
+
+    @property
+    def forest(self) -> Any:
+        """The first one."""
+        return self.parts[0].forest
+
+    @property
+    def ordering(self) -> Ordering | None:
+        return self.parts[0].ordering
+
+    bands = None  # of several forests
+
+    @property
+    def coverage(self) -> float:
+        """Of all forests together: they have no edge in common."""
+        return min(1.0, sum(part.coverage for part in self.parts))
+
+    @cached_property
+    def _matrix(self) -> Any:
+        csr = self.csr
+        return self._backend.multigrid.vector_ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+
+    @cached_property
+    def _transposed_matrix(self) -> Any:
+        if self.hermitian and self.stored.kind != "c":
+            return self._matrix
+        csr, backend = self.csr, self._backend
+        arrays = backend.matrix.entries.transposed(csr.indptr, csr.indices, csr.data)
+        other = described_csr(*arrays)
+        backend.runtime.streams.finish()  # stall: other streams may use it as soon as it is cached
+        return backend.multigrid.vector_ops.Matrix(other.indptr, other.indices, other.data, other.longest_row)
+
+    @cached_property
+    def _backend(self) -> Backend:
+        return backend_of(self.csr.data)
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        most = self._backend.multigrid.vector_ops.MOST_COLUMNS
+        for first in range(0, b.shape[1], most):
+            self._solve_columns(b[:, first : first + most], x[:, first : first + most], transpose)
+
+    def _solve_columns(self, b: Array, x: Array, transpose: bool) -> None:
+        columns, stream = b.shape[1], self._backend.runtime.streams.current()
+        key = 2 * columns + transpose, stream
+        loan = self._iterations.take(key, lambda: self._iteration(columns, transpose))
+        loan.workspace.apply(b, x)
+        self._iterations.give_back(loan)
+
+    def _iteration(self, columns: int, transpose: bool) -> ForestIteration:
+        matrix = self._transposed_matrix if transpose else self._matrix
+        fields = matrix, self.parts, self.combine, self.steps, columns, self.stored, transpose
+        return ForestIteration(*fields)
+
+    @property
+    def nbytes(self) -> int:
+        return held_bytes(self.csr, self.parts)
+
+    @property
+    def name(self) -> str:
+        return self.parts[0].name + (
+            f" and {len(self.parts) - 1} further ones" if len(self.parts) > 1 else ""
+        )
+
+    @cached_property
+    def cost(self) -> tuple[int, int, int]:
+        """Of one product: tridiagonal solves, products with A, and bytes read and written in all kernels."""
+        n, value, index = self.n, self.stored.itemsize, self.csr.indices.dtype.itemsize
+        order, degree = visits(len(self.parts), self.combine), len(self.steps)
+        of_sweep = len(order) - 1 if self.combine == "multiplicative" else 0
+        products = degree * of_sweep + degree - 1
+        solves = sum(_bytes_of_solve(self.parts[i], self._backend, index) for i in order)
+        vectors = degree * 3 * (len(order) - 1)  # sums of solutions: two are read, one is written
+        if degree > 1:
+            vectors += 1 + sum(4 if momentum else 3 for momentum, _ in self.steps)
+        residuals = products * (self.bytes_of_matrix + n * value)
+        return degree * len(order), products, degree * solves + residuals + vectors * n * value
+
+    @property
+    def bytes_of_matrix(self) -> int:
+        """Bytes that A @ x reads and writes."""
+        n, nnz, value, index = self.n, self.csr.nnz, self.stored.itemsize, self.csr.indices.dtype.itemsize
+        return nnz * (value + index) + (n + 1) * index + 2 * n * value
+
+    def described(self) -> list[tuple[str, str]]:
+        solves, products, size = self.cost
+        shares = " + ".join(f"{part.coverage:.4f}" for part in self.parts)
+        repairs = dict.fromkeys(repairs_of(part.solver) for part in self.parts)
+        relative = size / self.bytes_of_matrix
+        return [
+            ("forests", self._combined()),
+            ("coverage", f"{shares} of the off-diagonal weight"),
+            ("polynomial", self._described_polynomial()),
+            ("one product", f"{solves} tridiagonal solves, {products} products with A"),
+            ("its bytes", f"{size:,}, {relative:.1f} times those of A @ x"),
+            ("repairs", " / ".join(repairs)),
+        ]
+
+    def _combined(self) -> str:
+        count = len(self.parts)
+        if count == 1:
+            return "1"
+        order = "-".join(str(i + 1) for i in visits(count, self.combine))
+        return f"{count}, swept {order}" if self.combine == "multiplicative" else f"{count}, added"
+
+    def _described_polynomial(self) -> str:
+        degree = len(self.steps)
+        if degree == 1:
+            return "none"
+        return f"{'Chebyshev' if self.definite else 'truncated Neumann series'}, {degree} steps"
+
+
+def several_forests_part(
+    csr: CSR,
+    stored: DType,
+    options: dict[str, Any],
+    repair: str,
+    forests: int,
+    combine: str,
+    degree: int,
+) -> SeveralForestsPart:
+    """Disjoint forests of a checked matrix, with checked options; fewer where no edges are left."""
+    found = pipeline.bands_along_forests(csr, options, forests)
+    return SeveralForestsPart.of(
+        csr, [_part_of(csr, stored, *each, repair) for each in found], combine, degree
+    )
+
+
+def _part_of(csr: CSR, stored: DType, forest: Forest, bands: Bands, repair: str) -> TridiagonalPart:
+    fields = {"kind": "tridiagonal", "forest": forest, "given": None, "own_forest": True, "repair": repair}
+    return TridiagonalPart.of(csr, stored, bands, **fields)
+
+
+def _times(part: TridiagonalPart, factor: float) -> TridiagonalPart:
+    """The part whose solutions are multiplied by a factor."""
+    if factor == 1.0:
+        return part
+    bands = (part.bands.lower, part.bands.diagonal, part.bands.upper)
+    divided = Bands(*(band / part.stored.type(factor) for band in bands))
+    total, adjacent, scale = part.weights
+    weights = total / factor, adjacent / factor, scale
+    return TridiagonalPart.factored(**{**part.state(), "bands": divided, "weights": weights})
+
+
+def _bytes_of_solve(part: TridiagonalPart, backend: Backend, index: int) -> int:
+    """Couplings and pivots (the GPU reads one band of couplings if symmetric), order, and two vectors."""
+    solver = part.solver
+    bands = 2 if backend.name == "cuda" and solver.symmetric and not solver.pivoted else 3
+    return part.n * ((bands + 2) * part.stored.itemsize + (0 if part.order is None else index))

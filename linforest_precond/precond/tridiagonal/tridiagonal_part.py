@@ -1,0 +1,323 @@
+"""(Block) tridiagonal bands of a permuted matrix as the part of an operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy.typing as npt
+
+from linforest_precond import pipeline
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_pattern
+from linforest_precond.graph.forest.bands import copy_bands
+from linforest_precond.graph.forest.block_bands import copy_block_bands
+from linforest_precond.graph.forest.given_records import checked_forest
+from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
+from linforest_precond.graph.reordering.permute import checked_order, ordering_of
+from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
+from linforest_precond.precond.schema import (
+    Choice,
+    Complaint,
+    Fields,
+    Flag,
+    Items,
+    Names,
+    Null,
+    Optional,
+    Real,
+    Record,
+    Size,
+    Spec,
+    Table,
+)
+from linforest_precond.precond.schema_arrays import Marks
+from linforest_precond.precond.stored import held_bytes, stored_array
+from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
+from linforest_precond.precond.tridiagonal.segments import Triple
+from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
+from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+
+REPAIRS = "auto", "none"
+NO_REPAIRS: dict[str, Any] = {"make_definite": False, "perturb": False}
+
+
+def one_source_of_order(fields: Fields, names: Names) -> Complaint:
+    both = fields["forest"] is not None and fields["given"] is not None
+    return ("given", "be null where there is a forest") if both else None
+
+
+WEIGHTS: dict[str, Spec] = {
+    "own_forest": Flag(),
+    "weights": Items(Real(0.0), Real(0.0), Real(0.0)),
+    "repair": Choice(*REPAIRS),
+}
+# Of files that were written before there were repairs.
+DEFAULTS = {"repair": "auto", "repaired": None}
+SCHEMAS = {
+    "tridiagonal": Table(
+        {
+            "kind": Choice("tridiagonal"),
+            "n": Size("n"),
+            "bands": Record("Bands", BANDS, n="n", value="value"),
+            "forest": Optional(Record("Forest", FOREST, n="n")),
+            "given": Optional(Record("Ordering", ORDERING, n="n")),
+            "repaired": Optional(Marks("n")),
+            **WEIGHTS,
+        },
+        one_source_of_order,
+        defaults=DEFAULTS,
+    ),
+    "block_tridiagonal": Table(
+        {
+            "kind": Choice("block_tridiagonal"),
+            "n": Size("n"),
+            "forest": Record("BlockForest", BLOCK_FOREST, n="n", blocks="blocks", block_size="block_size"),
+            "bands": Record("Bands", BLOCK_BANDS, blocks="blocks", block_size="block_size", value="value"),
+            "given": Null(),
+            "repaired": Optional(Marks("blocks")),
+            **WEIGHTS,
+        },
+        defaults=DEFAULTS,
+    ),
+}
+
+
+@part_of_kind(**SCHEMAS)
+@dataclass(frozen=True, eq=False)
+class TridiagonalPart:
+    """A factored (block) tridiagonal system, and the row of A that each of its rows is."""
+
+    kind: str
+    n: int
+    bands: Bands
+    forest: Forest | BlockForest | None
+    given: Ordering | None  # the user's ordering, where there is no forest
+    own_forest: bool  # whether the forest was made here from this pattern: its slots refer to A's entries
+    weights: tuple[float, float, float]  # of A: total off-diagonal, next to the diagonal; the scale of both
+    repair: str  # one of `REPAIRS`
+    solver: TridiagonalSolver
+
+    @classmethod
+    def of(cls, csr: CSR, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
+        """Factor the bands of a matrix in the stored type."""
+        weights = csr.total_weight, csr.adjacent_weight, csr.scale
+        order = order_of(fields["forest"], fields["given"])
+
+        def decide(bands: Triple, inverse: Array) -> Array | None:
+            return rows_to_repair(bands, inverse, _row_magnitudes(csr, order))
+
+        stored_bands = _stored_bands(bands, stored)
+        return cls._solved(stored_bands, decide, n=csr.n, weights=weights, **fields)
+
+    @classmethod
+    def factored(cls, bands: Bands, repaired: Array | None = None, **fields: Any) -> TridiagonalPart:
+        """Factor bands in the stored type; the same paths are repaired as before."""
+        rows = None if repaired is None else repaired.astype(bool)
+        return cls._solved(bands, lambda bands, inverse: rows, **fields)
+
+    @classmethod
+    def _solved(cls, bands: Bands, decide: Decision, repair: str, **fields: Any) -> TridiagonalPart:
+        repairs = {"make_definite": True, "decide": decide} if repair == "auto" else NO_REPAIRS
+        return cls(bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs))
+
+    @classmethod
+    def from_state(cls, own_forest: bool, repair: str = "auto", **fields: Any) -> TridiagonalPart:
+        # Slots cannot be checked without the matrix, so an update searches for the entries instead.
+        return cls.factored(**fields, repair=repair, own_forest=False)
+
+    def state(self) -> dict[str, Any]:
+        fields = "kind", "n", "bands", "forest", "given", "own_forest", "weights", "repair"
+        return {**{name: getattr(self, name) for name in fields}, "repaired": self.repaired}
+
+    @property
+    def repaired(self) -> Array | None:
+        """1 for the (block) rows of repaired paths, else 0; None where there are none."""
+        rows = self.solver.repaired
+        return None if rows is None else rows.astype("uint8")
+
+    def refreshed(self, csr: CSR) -> TridiagonalPart:
+        if isinstance(self.forest, BlockForest):
+            bands = copy_block_bands(csr, self.forest)
+        elif self.forest is None:
+            bands = _bands_in_order(csr, self.given)
+        else:
+            slots = self.forest.slots if self.own_forest else None
+            slots = None if slots is None else slots.astype(csr.indices.dtype, copy=False)
+            bands = copy_bands(csr, self.forest, None, slots)
+        state = self.state()
+        del state["n"], state["bands"], state["weights"], state["repaired"]
+        return self.of(csr, self.stored, bands, **state)
+
+    @property
+    def stored(self) -> DType:
+        return self.bands.diagonal.dtype
+
+    @property
+    def ordering(self) -> Ordering | None:
+        return self.forest.ordering if isinstance(self.forest, Forest) else self.given
+
+    @property
+    def order(self) -> Array | None:
+        """The row of A that each row of the system is, -1 for a ghost row; None for A's own order."""
+        return order_of(self.forest, self.given)
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        self.solver.solve_into(b, x, self.order, transpose)
+
+    @property
+    def nbytes(self) -> int:
+        return held_bytes(self)
+
+    @property
+    def name(self) -> str:
+        if isinstance(self.forest, BlockForest):
+            size = self.forest.block_size
+            return f"AlgTriBlockPrecond: the {size} x {size} block tridiagonal part along a linear forest"
+        if self.forest is not None:
+            return "AlgTriScalPrecond: the tridiagonal part along a linear forest"
+        return "TriScalPrecond: the tridiagonal part in " + (
+            "A's own order" if self.given is None else "a given order"
+        )
+
+    @cached_property
+    def coverage(self) -> float:
+        """Share of A's off-diagonal weight that the bands hold (Eq. 4)."""
+        total, _, scale = self.weights
+        if total == 0.0:
+            return 1.0
+        backend = backend_of(self.bands.diagonal)
+        bands = [self.bands.lower, self.bands.upper]
+        if self.bands.diagonal.ndim == 3:
+            off_diagonal = 1 - backend.xp.eye(self.bands.diagonal.shape[1], dtype=self.stored)
+            bands.append(self.bands.diagonal * off_diagonal)
+        magnitudes = (backend.matrix.entries.magnitudes(band.ravel()) for band in bands)
+        weight = float(sum(backend.matrix.sums.tree_sum(each, scale) for each in magnitudes))
+        return min(1.0, weight / total)
+
+    @property
+    def identity_coverage(self) -> float:
+        """Share of A's off-diagonal weight on the sub- and superdiagonal, in A's own order (Eq. 5)."""
+        total, adjacent, _ = self.weights
+        return 1.0 if total == 0.0 else min(1.0, adjacent / total)
+
+    @cached_property
+    def paths(self) -> tuple[int, int]:
+        """The number of paths, and the length of the longest."""
+        if self.forest is not None:
+            return self.forest.n_paths, self.forest.longest_path
+        lower, upper = self.bands.lower, self.bands.upper
+        xp = backend_of(lower).xp
+        starts = xp.ones(self.n + 1, bool)  # and one after the last path
+        starts[1:-1] = (lower[1:] == 0) & (upper[:-1] == 0)
+        lengths = xp.diff(xp.flatnonzero(starts))
+        return lengths.size, int(lengths.max()) if lengths.size else 0  # stall: for print
+
+    def described(self) -> list[tuple[str, str]]:
+        count, longest = self.paths
+        unit = "blocks" if self.kind == "block_tridiagonal" else "vertices"
+        covered = f"{self.coverage:.4f} of the off-diagonal weight (c_id {self.identity_coverage:.4f})"
+        return [
+            ("paths", f"{count:,}"),
+            ("longest path", f"{longest:,} {unit}"),
+            ("coverage", covered),
+            ("solved", "with pivoting" if self.solver.pivoted else "without pivoting"),
+            ("repairs", repairs_of(self.solver)),
+        ]
+
+
+def order_of(forest: Forest | BlockForest | None, given: Ordering | None) -> Array | None:
+    source = forest if forest is not None else given
+    return None if source is None else source.order
+
+
+def _row_magnitudes(csr: CSR, order: Array | None) -> Array:
+    """The sums of the magnitudes of A's rows in an order; 0 for ghost rows."""
+    backend = backend_of(csr.data)
+    magnitudes: Array = backend.multigrid.strength.row_sums(csr)[0]
+    if order is None:
+        return magnitudes
+    return backend.xp.where(order >= 0, magnitudes[backend.xp.maximum(order, 0)], 0)
+
+
+def repairs_of(solver: TridiagonalSolver) -> str:
+    found = []
+    if solver.clipped:
+        found.append("off-diagonal entries clipped to make it positive definite")
+    if solver.repaired_couplings:
+        couplings, paths = solver.repaired_couplings, solver.repaired_paths
+        found.append(f"{couplings:,} couplings of {paths:,} paths with weak pivots clipped")
+    if solver.lifted:
+        found.append(f"{solver.lifted:,} pivots perturbed")
+    if solver.regularized:
+        found.append(f"{solver.regularized:,} rows regularized")
+    if not solver.positive_definite:
+        found.append("not known to be positive definite: not for CG")
+    return "; ".join(found) or "none"
+
+
+def scalar_part(
+    csr: CSR,
+    stored: DType,
+    ordering: str | Forest | npt.ArrayLike,
+    options: dict[str, Any],
+    repair: str = "auto",
+) -> TridiagonalPart:
+    """The tridiagonal part of a checked matrix in an order, with checked options."""
+    forest = given = None
+    is_name = isinstance(ordering, str)
+    if is_name and ordering == "forest":
+        forest, bands = pipeline.bands_along_forest(csr, options)
+    elif isinstance(ordering, Forest):
+        forest = checked_forest(ordering, csr.n, backend_of(csr.data), "ordering")
+        bands = copy_bands(csr, forest)
+    else:
+        given = _given_order(ordering, csr)
+        bands = _bands_in_order(csr, given)
+    fields = {
+        "kind": "tridiagonal",
+        "forest": forest,
+        "given": given,
+        "own_forest": is_name,
+        "repair": repair,
+    }
+    return TridiagonalPart.of(csr, stored, bands, **fields)
+
+
+def block_part(
+    csr: CSR, stored: DType, candidates: Any, repair: str = "auto", partners: Array | None = None
+) -> TridiagonalPart:
+    """The block tridiagonal part of a checked matrix, with the options that `check_block_options` gives.
+
+    `partners` are those of a `MatrixScaling`.
+    """
+    forest, bands = pipeline.bands_along_block_forest(csr, candidates, partners)
+    fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
+    return TridiagonalPart.of(csr, stored, bands, repair=repair, **fields)
+
+
+def _stored_bands(bands: Bands, stored: DType) -> Bands:
+    return Bands(*(stored_array(band, stored) for band in (bands.lower, bands.diagonal, bands.upper)))
+
+
+def _given_order(ordering: str | npt.ArrayLike, csr: CSR) -> Ordering | None:
+    """The ordering for a permutation, "rcm" or "original"; None for the latter."""
+    if not isinstance(ordering, str):
+        return checked_order(ordering, csr.n, backend_of(csr.data), "ordering", csr.indices.dtype)
+    if ordering == "original":
+        return None
+    order = order_pattern(as_pattern(csr))[::-1].astype(csr.indices.dtype)
+    return ordering_of(order)
+
+
+def _bands_in_order(csr: CSR, ordering: Ordering | None) -> Bands:
+    """The sub-, main and superdiagonal of A in a given order, by default its own."""
+    xp, index = backend_of(csr.data).xp, csr.indices.dtype
+    order = xp.arange(csr.n, dtype=index) if ordering is None else ordering.order.astype(index, copy=False)
+    neighbors = xp.full((csr.n, 2), -1, index)
+    neighbors[order[1:], 0] = order[:-1]
+    neighbors[order[:-1], 1] = order[1:]
+    return Bands(*backend_of(csr.data).forest.bands.extract(csr, neighbors, order, None, None))
