@@ -13,6 +13,9 @@ from linforest_precond.graph.reordering.permute import permute as permute
 from linforest_precond.matching_records import Coarsening as Coarsening
 from linforest_precond.matching_records import CoarseningHierarchy as CoarseningHierarchy
 from linforest_precond.matching_records import Matching as Matching
+from linforest_precond.precond.chooser.report import SolveReport as SolveReport
+from linforest_precond.precond.chooser.solve import auto as auto
+from linforest_precond.precond.chooser.solve import solve as solve
 from linforest_precond.precond.jacobi import block_jacobi as block_jacobi
 from linforest_precond.precond.jacobi import jacobi as jacobi
 from linforest_precond.precond.memory import memory_estimate as memory_estimate

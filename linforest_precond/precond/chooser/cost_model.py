@@ -1,0 +1,148 @@
+"""The cost model: bytes that a setup, an iteration and an application move to and from memory.
+
+All candidates are compared by these counts, so that the choice is the same from run to run and on every
+machine. Krylov methods and preconditioners are bound by memory bandwidth on large systems, where choosing
+matters; launch latencies are left out.
+
+- A product with A reads its entries and column indices once, row pointers once, and a vector; it writes one.
+- An iteration reads and writes the vectors that its fused updates and inner products touch (`METHODS`).
+- A setup is counted in products with A (`Candidate.setup_products`), as measured on large systems.
+- An application of M reads what M holds once, if not counted below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import backend_of
+from linforest_precond.precond.multigrid.multigrid_cycle import SECOND_VISIT, deepest_second_visit
+from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.stored import held_bytes
+from linforest_precond.records import CSR
+
+# Vectors that a level of a cycle reads and writes besides those of products: smoothing, transfers, corrections.
+VECTORS_OF_LEVEL = 10
+# Products that are timed where times are to be compared.
+CALIBRATING_PRODUCTS = 5
+
+
+class Method(NamedTuple):
+    """What an iteration of a Krylov method consists of: products with A and with M, and vectors moved."""
+
+    products: int
+    applications: int
+    vectors: int
+
+
+METHODS = {
+    "cg": Method(1, 1, 11),
+    "fcg": Method(1, 1, 13),
+    "bicgstab": Method(2, 2, 17),
+}
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """The sizes that all counts are made of.
+
+    Attributes
+    ----------
+    product
+        Bytes of one product with A.
+    vector
+        Bytes of the right-hand sides together.
+    """
+
+    product: int
+    vector: int
+
+    @classmethod
+    def of(cls, csr: CSR, dtype: DType, columns: int) -> CostModel:
+        vector = csr.n * columns * dtype.itemsize
+        entries = csr.nnz * (csr.data.dtype.itemsize + csr.indices.dtype.itemsize)
+        return cls(entries + csr.indptr.nbytes + 2 * vector, vector)
+
+    def setup_of(self, candidate: Any) -> float:
+        """Bytes of a candidate's setup."""
+        return float(candidate.setup_products * self.product)
+
+    def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
+        """Bytes of a setup that has been made."""
+        return self.setup_of(candidate)
+
+    def iteration_seen(self, counted: float, seconds: float, iterations: int) -> float:
+        """Bytes of an iteration, of which some have been timed."""
+        return counted
+
+    def iteration(self, method: str, application: float) -> float:
+        """Bytes of an iteration of a method whose M moves so many bytes."""
+        parts = METHODS[method]
+        return parts.products * self.product + parts.applications * application + parts.vectors * self.vector
+
+    def application(self, M: Preconditioner) -> float:
+        """Bytes of one application of M."""
+        part: Any = M._part
+        count = COUNTS.get(part.kind, held_bytes)
+        return count(part) + 2 * self.vector
+
+
+def _paths(part: Any) -> float:
+    """Three bands and the order of the rows."""
+    bands = part.bands
+    order = 0 if part.order is None else part.order.nbytes
+    return float(bands.lower.nbytes + bands.diagonal.nbytes + bands.upper.nbytes + order)
+
+
+def _cycle(part: Any) -> float:
+    """Products, smoothing and grid transfers of all visits to all levels, and the inverse of the coarsest."""
+    levels, kind = part.levels, part.cycle
+    deepest = deepest_second_visit(kind, len(levels) - 1)
+    total = float(held_bytes(part.coarsest))
+    for i, level in enumerate(levels[:-1]):
+        visits = 2 ** min(i, deepest) if SECOND_VISIT[kind] == kind else (i + 1 if kind == "F" else 1)
+        total += visits * _level(level, part.options.presmooth + part.options.postsmooth)
+    return total
+
+
+def _level(level: Any, sweeps: int) -> float:
+    """Each step of a smoother is one product; the first starts from 0, but a residual is restricted."""
+    csr = level.csr
+    matrix = csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes
+    vectors = VECTORS_OF_LEVEL * csr.n * csr.data.dtype.itemsize
+    smoother = level.smoother
+    lines = sweeps * _paths(smoother.part) if hasattr(smoother, "part") else 0.0
+    products = sweeps * len(getattr(smoother, "steps", (None,)))
+    return products * matrix + lines + vectors + held_bytes(level.transfer)
+
+
+COUNTS = {"tridiagonal": _paths, "block_tridiagonal": _paths, "multilevel": _cycle}
+
+
+@dataclass(frozen=True)
+class MeasuredCost(CostModel):
+    """Times in place of counted bytes, in units of the time that a product with A takes for a byte.
+
+    What has not been measured yet is counted.
+    """
+
+    seconds_per_byte: float = 0.0
+
+    @classmethod
+    def calibrated(cls, counted: CostModel, A: Any, x: Array) -> MeasuredCost:
+        """The unit from a few products with A."""
+        backend, times = backend_of(x), []
+        for _ in range(CALIBRATING_PRODUCTS):
+            watch = backend.runtime.stopwatch.Stopwatch()
+            A @ x
+            watch.stop()
+            times.append(watch.milliseconds() / 1e3)
+        return cls(counted.product, counted.vector, min(times) / counted.product)
+
+    def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
+        compiled = M._setup.first
+        return self.setup_of(candidate) if compiled else M._setup.milliseconds / 1e3 / self.seconds_per_byte
+
+    def iteration_seen(self, counted: float, seconds: float, iterations: int) -> float:
+        return seconds / iterations / self.seconds_per_byte if iterations else counted
