@@ -34,6 +34,8 @@ class Candidate:
         with it, A is not definite.
     is_multigrid
         Whether `Facts.is_elliptic` makes it safe: iterations then hardly grow with the system.
+    setup_inverts
+        Whether the setup inverts a dense matrix of up to 1,000 rows.
     applies
         Whether it makes sense for a matrix.
     """
@@ -46,6 +48,7 @@ class Candidate:
     reduction: Callable[[Facts], float]
     is_definite: bool = True
     is_multigrid: bool = False
+    setup_inverts: bool = False
     applies: Callable[[Facts], bool] = lambda facts: True
 
 
@@ -79,6 +82,7 @@ CANDIDATES = (
         4.5,
         _always(0.35),
         is_definite=False,
+        setup_inverts=True,
         is_multigrid=True,
     ),
     Candidate(
@@ -89,5 +93,6 @@ CANDIDATES = (
         5.5,
         _always(0.3),
         is_definite=False,
+        setup_inverts=True,
     ),
 )

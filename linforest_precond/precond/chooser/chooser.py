@@ -6,7 +6,7 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    paused, not ended, and goes on where it was.
 2. Exploration. A candidate whose success is uncertain is tried when its setup and `TRIAL` iterations, together
    with all lost trials before, cost at most `RISK` of the work that the present trial has done and, by a
-   cautious prediction, still has to do. So if the first candidate is the best one and the prediction is no
+   prediction (a cautious one without CG), still has to do. So if the first candidate is the best one and the prediction is no
    overestimate, then the total is at most 1 + RISK times its work.
 3. Trust. Where the facts make success very likely, a candidate is tried as soon as its expected total is below
    `GAIN` times the predicted rest.
@@ -34,8 +34,9 @@ from linforest_precond.solvers.status import Status
 RISK = 0.1
 # A trusted candidate is tried when its expected total is below this share of the predicted rest.
 GAIN = 0.8
-# A trial takes over early when its predicted rest is below this share of the present one's.
-CLEAR = 0.6
+# A trial takes over when its predicted rest is below this share of the present one's, and ends early when it is
+# clearly below.
+TAKE, CLEAR = 0.8, 0.5
 # The present trial is given up when a paused one promises to end this many times sooner: by the residuals that
 # both have passed, and by predictions alone.
 REGRET, COLLAPSE = 1.2, 3.0
@@ -182,7 +183,9 @@ class Chooser:
         """Whether a new trial has been made."""
         rest = self._rest(present)
         present.predicted = present.work + rest
-        budget = self._budget(present, self._rest(present, progress.LINEAR))
+        # Residuals of CG are smooth enough for the expected number; BiCGStab's are not.
+        growth = progress.GROWTH if self.definite else progress.LINEAR
+        budget = self._budget(present, self._rest(present, growth))
         if not present.candidate.is_multigrid:
             self._jacobi_iterations = present.remaining() / present.candidate.reduction(self.facts)
         candidate = next((each for each in self.untried if self._is_worth(each, rest, budget)), None)
@@ -195,7 +198,7 @@ class Chooser:
             trial.advance(math.ceil(trial.iterations / 2))
         predicted = self._compared(trial, present)
         trial.predicted = trial.work + predicted
-        if trial.has_converged or (not trial.has_failed and predicted < rest):
+        if trial.has_converged or (not trial.has_failed and predicted < TAKE * rest):
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
         return True
 

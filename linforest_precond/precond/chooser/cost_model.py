@@ -24,6 +24,9 @@ from linforest_precond.records import CSR
 
 # Vectors that a level of a cycle reads and writes besides those of products: smoothing, transfers, corrections.
 VECTORS_OF_LEVEL = 10
+# Floating-point operations that take as long as a byte, for dense inverses; and the rows to expect of these.
+FLOPS_PER_BYTE = 10
+MAX_COARSE, EXPECTED_COARSE = 1000, 300
 # Products that are timed where times are to be compared.
 CALIBRATING_PRODUCTS = 5
 
@@ -49,12 +52,15 @@ class CostModel:
 
     Attributes
     ----------
+    rows
+        Of A.
     product
         Bytes of one product with A.
     vector
         Bytes of the right-hand sides together.
     """
 
+    rows: int
     product: int
     vector: int
 
@@ -62,15 +68,21 @@ class CostModel:
     def of(cls, csr: CSR, dtype: DType, columns: int) -> CostModel:
         vector = csr.n * columns * dtype.itemsize
         entries = csr.nnz * (csr.data.dtype.itemsize + csr.indices.dtype.itemsize)
-        return cls(entries + csr.indptr.nbytes + 2 * vector, vector)
+        return cls(csr.n, entries + csr.indptr.nbytes + 2 * vector, vector)
 
-    def setup_of(self, candidate: Any) -> float:
-        """Bytes of a candidate's setup."""
-        return float(candidate.setup_products * self.product)
+    def setup_of(self, candidate: Any, inverted: int | None = None) -> float:
+        """Bytes of a candidate's setup; multigrid inverts a dense matrix of so many rows on its last level."""
+        bytes_moved = float(candidate.setup_products * self.product)
+        if candidate.setup_inverts:
+            rows = min(self.rows, MAX_COARSE) if inverted is None else inverted
+            rows = EXPECTED_COARSE if inverted is None and rows < self.rows else rows
+            bytes_moved += 2 * rows**3 / FLOPS_PER_BYTE
+        return bytes_moved
 
     def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
         """Bytes of a setup that has been made."""
-        return self.setup_of(candidate)
+        coarsest = getattr(M._part, "coarsest", None)
+        return self.setup_of(candidate, 0 if coarsest is None else coarsest.rank)
 
     def iteration_seen(self, counted: float, seconds: float, iterations: int) -> float:
         """Bytes of an iteration, of which some have been timed."""
@@ -138,11 +150,11 @@ class MeasuredCost(CostModel):
             A @ x
             watch.stop()
             times.append(watch.milliseconds() / 1e3)
-        return cls(counted.product, counted.vector, min(times) / counted.product)
+        return cls(counted.rows, counted.product, counted.vector, min(times) / counted.product)
 
     def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
         compiled = M._setup.first
-        return self.setup_of(candidate) if compiled else M._setup.milliseconds / 1e3 / self.seconds_per_byte
+        return super().setup_seen(candidate, M) if compiled else M._setup.milliseconds / 1e3 / self.seconds_per_byte
 
     def iteration_seen(self, counted: float, seconds: float, iterations: int) -> float:
         return seconds / iterations / self.seconds_per_byte if iterations else counted

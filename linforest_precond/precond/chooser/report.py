@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from linforest_precond.annotations import Array
 from linforest_precond.precond.chooser.facts import Facts
 from linforest_precond.printing import as_table
 from linforest_precond.solvers.history import History
@@ -83,6 +84,11 @@ class SolveReport:
     """
     What `linforest_precond.solve` tried, and why it took what it took: filled by a solve that gets it.
 
+    Parameters
+    ----------
+    x_true : array, optional
+        The solution, of b's shape and on its device; with it, histories have errors too.
+
     Attributes
     ----------
     facts : Facts
@@ -108,7 +114,8 @@ class SolveReport:
     ('jacobi', 'cg')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, x_true: Array | None = None) -> None:
+        self.x_true = x_true
         self.fill(None, [], [], None, "")
 
     def fill(

@@ -96,7 +96,8 @@ def solve(
     """
     if report is not None and not isinstance(report, SolveReport):
         raise TypeError(f"report must be None or a SolveReport, got a {type(report).__name__}")
-    session = _Session(A, b, x0, rtol, atol, maxiter, callback, seed, tune)
+    x_true = None if report is None else report.x_true
+    session = _Session(A, b, x0, rtol, atol, maxiter, callback, seed, tune, x_true)
     if not session.problem.b.size:
         return _empty_solution(session.problem)
     try:
@@ -174,6 +175,7 @@ class _Session:
         callback: Callback | None,
         seed: int,
         tune: bool,
+        x_true: Array | None = None,
     ) -> None:
         csr = as_csr(A)
         most = min(10 * csr.n, MOST_ITERATIONS) if maxiter is None else maxiter
@@ -182,7 +184,7 @@ class _Session:
         columns = max(1, self.problem.b.shape[1])
         counted = CostModel.of(csr, self.problem.b.dtype, columns)
         self.cost = MeasuredCost.calibrated(counted, A, self.problem.b) if tune else counted
-        self._A, self._seed = A, as_integer("seed", seed)
+        self._A, self._x_true, self._seed = A, x_true, as_integer("seed", seed)
         self._callback = unscaled_callback(callback, self.problem.scaling)
         self._made: dict[str, Preconditioner] = {}
         digits = -math.log10(min(max(rtol, 1e-16), 0.1))
@@ -199,7 +201,8 @@ class _Session:
                 return None
             self._made[candidate.name] = M
         x = present.x.copy() if present is not None and present.is_better_than_its_start else None
-        return Trial(candidate, M, method_for(M, definite), self.problem, self.cost, self._callback, x)
+        method = method_for(M, definite)
+        return Trial(candidate, M, method, self.problem, self.cost, self._callback, x, self._x_true)
 
     def result(self, chosen: Trial | None) -> tuple[Array, npt.NDArray[np.int64]]:
         """The solution, or the best iterates, and info."""

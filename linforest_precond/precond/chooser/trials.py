@@ -58,12 +58,13 @@ class Trial:
         cost: CostModel,
         callback: Callback | None = None,
         x: Array | None = None,
+        x_true: Array | None = None,
     ) -> None:
         self.candidate, self.M, self.method, self._cost = candidate, M, method, cost
         self.setup = cost.setup_seen(candidate, M)
         self._counted = cost.iteration(method, cost.application(M))
         self._callback, self._seconds, self._timed = callback, 0.0, 0
-        self.problem, self.history, self.predicted = problem, History(), float("nan")
+        self.problem, self.history, self.predicted = problem, History(x_true), float("nan")
         self.is_cold = x is None
         started = problem if x is None else problem.started_at(x)
         self._run = Run(METHODS[method](), started.preconditioned(M), self.history)
@@ -199,8 +200,10 @@ class Trial:
         return x
 
     def close(self) -> None:
-        """Give back work space."""
+        """Give back work space, and finish the history."""
         self._run.space.close()
+        if self.info is not None:
+            self.history.finish(self.info, self.problem.one)
 
 
 def quietly(make: Any, A: Any, seed: int) -> Preconditioner:
