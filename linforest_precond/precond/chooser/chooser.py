@@ -6,13 +6,14 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    paused, not ended, and goes on where it was.
 2. Exploration. A candidate whose success is uncertain is tried when its setup and `TRIAL` iterations, together
    with all lost trials before, cost at most `RISK` of the work that the present trial has done and, by a
-   prediction (a cautious one without CG), still has to do. So if the first candidate is the best one and the prediction is no
+   cautious prediction, still has to do. So if the first candidate is the best one and the prediction is no
    overestimate, then the total is at most 1 + RISK times its work.
 3. Trust. Where the facts make success very likely, a candidate is tried as soon as its expected total is below
    `GAIN` times the predicted rest.
 4. A new trial takes over when its predicted rest is the smaller one, and may run until rule 2's budget is spent
    to show that. Multigrid starts from the present x. Others start from x0, and are compared at the same
-   residuals: a restart would lose the superlinear convergence of Krylov methods.
+   residuals: a restart would lose the superlinear convergence of Krylov methods. A trial that has not shown
+   itself to be worse is continued later, when the budget allows.
 5. Regret. When the predicted rest of the present trial exceeds `COLLAPSE` times that of a paused one (`REGRET`
    times where they can be compared at the same residuals), the paused one is resumed. When a run breaks down,
    diverges or stalls, the next candidate is tried.
@@ -37,6 +38,8 @@ GAIN = 0.8
 # A trial takes over when its predicted rest is below this share of the present one's, and ends early when it is
 # clearly below.
 TAKE, CLEAR = 0.8, 0.5
+# While the expected total of a trusted candidate is below this many times the predicted rest, others wait for it.
+SOON = 2.0
 # The present trial is given up when a paused one promises to end this many times sooner: by the residuals that
 # both have passed, and by predictions alone.
 REGRET, COLLAPSE = 1.2, 3.0
@@ -162,12 +165,15 @@ class Chooser:
     def _regretted(self, paused: Trial, present: Trial) -> float:
         """The rest of the present trial from which on a paused one is resumed.
 
-        The prediction of a pause is old, and most predictions grow: it counts `COLLAPSE` times, or less where
-        the present trial has passed the same residuals.
+        The prediction of a pause is old, and most predictions grow: it counts `COLLAPSE` times. Where the present
+        trial has passed the same residuals, the comparison there counts; with CG it counts alone, because
+        all runs from x0 slow down at the same residuals.
         """
         old = COLLAPSE * self._rest(paused)
-        is_comparable = paused.is_cold and present.is_cold and present.digits[-1] <= paused.digits[-1]
-        return min(old, REGRET * self._compared(paused, present)) if is_comparable else old
+        if not (paused.is_cold and present.is_cold and present.digits[-1] <= paused.digits[-1]):
+            return old
+        compared = REGRET * self._compared(paused, present)
+        return compared if self.definite else min(old, compared)
 
     def _replace_stalled(self, present: Trial, others: list[Trial]) -> bool:
         """Try the next candidate; after the last, go on with whichever trial has done least."""
@@ -183,24 +189,38 @@ class Chooser:
         """Whether a new trial has been made."""
         rest = self._rest(present)
         present.predicted = present.work + rest
-        # Residuals of CG are smooth enough for the expected number; BiCGStab's are not.
-        growth = progress.GROWTH if self.definite else progress.LINEAR
-        budget = self._budget(present, self._rest(present, growth))
+        budget = self._budget(present, self._rest(present, progress.LINEAR))
         if not present.candidate.is_multigrid:
             self._jacobi_iterations = present.remaining() / present.candidate.reduction(self.facts)
         candidate = next((each for each in self.untried if self._is_worth(each, rest, budget)), None)
         if candidate is None:
-            return False
+            return self._reconsider(present, rest, budget)
         trial = self._begin(candidate)
         if trial is None:
             return True
-        while not self._is_decided(trial, present, rest) and trial.work < budget:
-            trial.advance(math.ceil(trial.iterations / 2))
+        while not self._is_decided(trial, present, rest) and trial.work + trial.iteration <= budget:
+            affordable = int((budget - trial.work) / trial.iteration)
+            trial.advance(min(math.ceil(trial.iterations / 2), affordable))
+        self._judge(trial, present, rest)
+        return True
+
+    def _reconsider(self, present: Trial, rest: float, budget: float) -> bool:
+        """Whether a paused trial that is not known to be worse has been continued: doubled, if affordable."""
+        for trial in self.trials:
+            if trial is present or trial.has_failed or trial.iterations * trial.iteration > budget:
+                continue
+            if trial.is_hovering or self._compared(trial, present) < rest:
+                trial.advance(trial.iterations)
+                self._judge(trial, present, rest)
+                return True
+        return False
+
+    def _judge(self, trial: Trial, present: Trial, rest: float) -> None:
+        """Let a trial take over if it is predicted to end sooner than the present one."""
         predicted = self._compared(trial, present)
         trial.predicted = trial.work + predicted
         if trial.has_converged or (not trial.has_failed and predicted < TAKE * rest):
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
-        return True
 
     def _is_decided(self, trial: Trial, present: Trial, rest: float) -> bool:
         """Whether a trial has ended, or is clearly the better one."""
@@ -219,8 +239,8 @@ class Chooser:
         total = self._expected_total(candidate)
         if self._is_trusted(candidate):
             return total < GAIN * rest
-        if any(self._is_trusted(each) and self._expected_total(each) < rest for each in self.untried):
-            return False  # that one will be tried soon
+        if any(self._is_trusted(each) and self._expected_total(each) < SOON * rest for each in self.untried):
+            return False
         # The less promising, the smaller is the share of the budget.
         return (setup + TRIAL * iteration) * max(1.0, total / rest) <= budget
 
