@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from cases import QUICK, jumps, laplacian
-from dataclasses import replace
 
 from linforest_precond import matrices
 from linforest_precond.matrices.matrix_market import read_entries

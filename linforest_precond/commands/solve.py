@@ -1,4 +1,4 @@
-"""``linforest solve``: solve one system, with a preconditioner that is chosen by trial, or with a given one."""
+"""``linforest solve``: solve one system, with a given preconditioner or one that is chosen by trial."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--precond",
         choices=("auto", "none", *CHOICES),
-        help="auto: chosen by trial, with the solver (the default; with --solver it is tridiagonal); tridiagonal: "
-        "the tridiagonal part along a linear forest; block: the 2 x 2 block tridiagonal part along one; "
+        help="auto: chosen by trial, with the solver (the default; with --solver it is tridiagonal); "
+        "tridiagonal: the tridiagonal part along a linear forest; block: the 2 x 2 block tridiagonal part along one; "
         "original: the tridiagonal part of A in its original order; jacobi, block-jacobi: the diagonal, or "
         "2 x 2 blocks on it",
     )
@@ -53,8 +53,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--solver",
         choices=("auto", *SOLVERS),
         default="auto",
-        help="auto (the default): cg if A is symmetric with a positive diagonal, else bicgstab; or chosen with "
-        "the preconditioner",
+        help="auto (the default): cg if A is symmetric with a positive diagonal, else bicgstab; or "
+        "chosen with the preconditioner",
     )
     parser.add_argument(
         "--rhs",
@@ -70,8 +70,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--atol", type=float, default=0.0, help="absolute residual tolerance (default: 0)")
     parser.add_argument(
-        "--maxiter", type=int, metavar="N", help="maximum number of iterations, with --precond auto of each "
-        "candidate (default: 10 per row)"
+        "--maxiter",
+        type=int,
+        metavar="N",
+        help="maximum number of iterations, with --precond auto of each candidate (default: 10 per row)",
     )
     out = parser.add_mutually_exclusive_group()
     out.add_argument("--out", metavar="FILE", help="file for x: .npy, .mtx or .txt (default: NAME.x.npy)")
@@ -107,9 +109,7 @@ def run(arguments: Namespace) -> int:
     return Exit.DONE if all(s is solvers.Status.CONVERGED for s in statuses) else Exit.NOT_CONVERGED
 
 
-def _run_auto(
-    A: Any, b: Any, x0: Any, x_true: Any, arguments: Namespace, outputs: dict[str, Path]
-) -> int:
+def _run_auto(A: Any, b: Any, x0: Any, x_true: Any, arguments: Namespace, outputs: dict[str, Path]) -> int:
     """Solve with what is chosen by trial, and print all trials."""
     print(f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries")
     xp = backend_of(A).xp
@@ -161,7 +161,9 @@ def _headline(arguments: Namespace, solver: str, A: Any) -> str:
     return f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries; {solver} with {precond}"
 
 
-def _solve(method: Any, A: Any, b: Any, x0: Any, x_true: Any, M: Any, arguments: Namespace) -> tuple[Any, Any]:
+def _solve(
+    method: Any, A: Any, b: Any, x0: Any, x_true: Any, M: Any, arguments: Namespace
+) -> tuple[Any, Any]:
     """The solution on the host, and its history."""
     xp = backend_of(A).xp
     b, x0, x_true = (None if vector is None else xp.asarray(vector) for vector in (b, x0, x_true))

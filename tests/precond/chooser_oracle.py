@@ -18,7 +18,7 @@ FACTS = Facts(
 
 
 class Curve:
-    """A `Trial` that wins `power`-law digits and needs a known number of iterations; `fails` at one of them."""
+    """A `Trial` whose digits follow a power law, with a known number of iterations; it may fail at one."""
 
     def __init__(self, candidate, method, total, power=1.0, fails=None, status=Status.RHO):
         self.candidate, self.method = candidate, method

@@ -73,7 +73,9 @@ def _always(factor: float) -> Callable[[Facts], float]:
 CANDIDATES = (
     Candidate("jacobi", "lf.jacobi(A)", lambda A, seed: jacobi(A), 1, 0.3, _always(1.0)),
     Candidate("tridiagonal", "lf.tridiagonal(A)", _seeded(tridiagonal), 10, 0.5, _forest(1.0)),
-    Candidate("block_tridiagonal", "lf.block_tridiagonal(A)", _seeded(block_tridiagonal), 60, 0.7, _forest(0.85)),
+    Candidate(
+        "block_tridiagonal", "lf.block_tridiagonal(A)", _seeded(block_tridiagonal), 60, 0.7, _forest(0.85)
+    ),
     Candidate(
         "multilevel",
         "lf.multilevel(A).aspreconditioner()",

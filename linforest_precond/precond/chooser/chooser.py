@@ -5,18 +5,25 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
 1. The first candidate is the cheapest one that the facts recommend. Its iterations are never lost: a trial is
    paused, not ended, and goes on where it was.
 2. Exploration. A candidate whose success is uncertain is tried when its setup and `TRIAL` iterations, together
-   with all lost trials before, cost at most `RISK` of the work that the present trial has done and, by a
-   cautious prediction, still has to do. So if the first candidate is the best one and the prediction is no
-   overestimate, then the total is at most 1 + RISK times its work.
-3. Trust. Where the facts make success very likely, a candidate is tried as soon as its expected total is below
-   `GAIN` times the predicted rest.
-4. A new trial takes over when its predicted rest is the smaller one, and may run until rule 2's budget is spent
-   to show that. Multigrid starts from the present x. Others start from x0, and are compared at the same
-   residuals: a restart would lose the superlinear convergence of Krylov methods. A trial that has not shown
-   itself to be worse is continued later, when the budget allows.
+   with all other work that is not the present trial's, cost at most `RISK` of what the present trial has done
+   and, by a cautious prediction, still has to do.
+3. Trust. Where the facts make success very likely, a candidate is tried as soon as its expected total is
+   below `GAIN` times the predicted rest.
+4. A new trial takes over when its predicted rest is clearly smaller. It may run until rule 2's budget is spent
+   to show that, and is continued later when it has not shown itself to be worse. Multigrid starts from the
+   present x. Others start from x0 and are compared at the same residuals: a restart would lose the
+   superlinear convergence of Krylov methods.
 5. Regret. When the predicted rest of the present trial exceeds `COLLAPSE` times that of a paused one (`REGRET`
-   times where they can be compared at the same residuals), the paused one is resumed. When a run breaks down,
+   times where both have passed the same residuals), the paused one is resumed. When a run breaks down,
    diverges or stalls, the next candidate is tried.
+
+What this guarantees: let the first candidate be the best one, and W its work alone. As long as it is the present
+trial, all other work L is allowed by rule 2 only: L <= RISK (w + r) at the time of each trial, for its work w
+and its predicted rest r. If no r exceeds the true rest W - w, then L <= RISK W, and the total is at most
+(1 + RISK) W. A prediction that is too large, a wrong takeover (rule 4) or misplaced trust (rule 3) is not covered:
+rule 2 uses the prediction of linear convergence, which is rarely too large, and rule 3 asks for an elliptic
+matrix. Iterations of the present trial are checked every `CHECK` - 1 = 40 %, so that a candidate which pays
+for itself is found after at most 1.4 times the earliest possible work.
 """
 
 from __future__ import annotations
@@ -28,20 +35,21 @@ from linforest_precond.precond.chooser import progress
 from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
 from linforest_precond.precond.chooser.facts import Facts
-from linforest_precond.precond.chooser.trials import Trial, method_for
+from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
 # The share of the predicted work that may be spent on candidates that are not taken in the end.
 RISK = 0.1
 # A trusted candidate is tried when its expected total is below this share of the predicted rest.
 GAIN = 0.8
-# A trial takes over when its predicted rest is below this share of the present one's, and ends early when it is
-# clearly below.
-TAKE, CLEAR = 0.8, 0.5
-# While the expected total of a trusted candidate is below this many times the predicted rest, others wait for it.
+# A trial takes over when its predicted rest is below this share of the present one's, a smaller one where
+# residuals are not those of CG.
+# It ends early when it is clearly below.
+TAKE, TAKE_WITHOUT_CG, CLEAR = 0.9, 0.6, 0.5
+# Others wait for a trusted candidate while its expected total is below this many times the predicted rest.
 SOON = 2.0
-# The present trial is given up when a paused one promises to end this many times sooner: by the residuals that
-# both have passed, and by predictions alone.
+# The present trial is given up when a paused one promises to end this many times sooner: by the residuals
+# that both have passed, and by predictions alone.
 REGRET, COLLAPSE = 1.2, 3.0
 # Iterations of the first trial before anything is predicted, and the least iterations of others.
 FIRST, TRIAL = 4, 4
@@ -104,7 +112,7 @@ class Chooser:
         return None
 
     def _first(self) -> Candidate:
-        """Jacobi; or the forest where two couplings of each row hold most of the weight of a dominant matrix."""
+        """Jacobi; or the forest, if A is dominant and two couplings of each row hold most of the weight."""
         facts = self.facts
         heavy = facts.heavy_share >= HEAVY and facts.dominant_share >= 0.9
         if heavy and self._most_iterations() > WORTH_A_FOREST:
@@ -165,9 +173,9 @@ class Chooser:
     def _regretted(self, paused: Trial, present: Trial) -> float:
         """The rest of the present trial from which on a paused one is resumed.
 
-        The prediction of a pause is old, and most predictions grow: it counts `COLLAPSE` times. Where the present
-        trial has passed the same residuals, the comparison there counts; with CG it counts alone, because
-        all runs from x0 slow down at the same residuals.
+        The prediction of a pause is old, and most predictions grow: it counts `COLLAPSE` times. Where the
+        present trial has passed the same residuals, the comparison there counts; with CG it counts alone,
+        because all runs from x0 slow down at the same residuals.
         """
         old = COLLAPSE * self._rest(paused)
         if not (paused.is_cold and present.is_cold and present.digits[-1] <= paused.digits[-1]):
@@ -219,7 +227,8 @@ class Chooser:
         """Let a trial take over if it is predicted to end sooner than the present one."""
         predicted = self._compared(trial, present)
         trial.predicted = trial.work + predicted
-        if trial.has_converged or (not trial.has_failed and predicted < TAKE * rest):
+        share = TAKE if self.definite else TAKE_WITHOUT_CG
+        if trial.has_converged or (not trial.has_failed and predicted < share * rest):
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
 
     def _is_decided(self, trial: Trial, present: Trial, rest: float) -> bool:

@@ -22,7 +22,7 @@ from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR
 
-# Vectors that a level of a cycle reads and writes besides those of products: smoothing, transfers, corrections.
+# Vectors that a level of a cycle reads and writes for smoothing, transfers and corrections.
 VECTORS_OF_LEVEL = 10
 # Floating-point operations that take as long as a byte, for dense inverses; and the rows to expect of these.
 FLOPS_PER_BYTE = 10
@@ -71,7 +71,7 @@ class CostModel:
         return cls(csr.n, entries + csr.indptr.nbytes + 2 * vector, vector)
 
     def setup_of(self, candidate: Any, inverted: int | None = None) -> float:
-        """Bytes of a candidate's setup; multigrid inverts a dense matrix of so many rows on its last level."""
+        """Bytes of a candidate's setup; on its last level multigrid inverts a matrix of so many rows."""
         bytes_moved = float(candidate.setup_products * self.product)
         if candidate.setup_inverts:
             rows = min(self.rows, MAX_COARSE) if inverted is None else inverted
@@ -154,7 +154,11 @@ class MeasuredCost(CostModel):
 
     def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
         compiled = M._setup.first
-        return super().setup_seen(candidate, M) if compiled else M._setup.milliseconds / 1e3 / self.seconds_per_byte
+        return (
+            super().setup_seen(candidate, M)
+            if compiled
+            else M._setup.milliseconds / 1e3 / self.seconds_per_byte
+        )
 
     def iteration_seen(self, counted: float, seconds: float, iterations: int) -> float:
         return seconds / iterations / self.seconds_per_byte if iterations else counted

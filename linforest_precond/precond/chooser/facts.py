@@ -26,7 +26,8 @@ class Facts:
     hermitian
         Whether A equals its conjugate transpose.
     positive_diagonal
-        Whether the diagonal entries of all rows with entries are real and positive: with `hermitian`, A may be positive definite.
+        Whether the diagonal entries of all rows with entries are real and positive: with `hermitian`, A may be
+        positive definite.
     zero_diagonal, tiny_diagonal
         Rows whose diagonal entry is 0, and those where it is tiny compared to the row.
     dominant_share
@@ -127,7 +128,9 @@ def _row_ratio(diagonal: Array, magnitudes: Array, zero: int) -> float:
 def _heavy_share(csr: CSR, backend: Backend) -> float:
     """The share of the weight 2 |a_ij| / (|a_ii| + |a_jj|) in twice the largest coupling of each row."""
     strength = backend.multigrid.strength
-    positive = replace(csr, data=-abs(csr.data).astype(np.float64), diagonal=abs(csr.diagonal).astype(np.float64))
+    positive = replace(
+        csr, data=-abs(csr.data).astype(np.float64), diagonal=abs(csr.diagonal).astype(np.float64)
+    )
     weights, strongest = strength.weigh(positive, 0.0)
     totals, _ = strength.row_sums(replace(positive, data=weights))
     total = float(totals.sum())  # stall: decides whether a forest is expected to pay

@@ -13,7 +13,18 @@ from linforest_precond.solvers.history import History
 if TYPE_CHECKING:
     from linforest_precond.precond.chooser.trials import Trial
 
-HEAD = ("candidate", "solver", "setup", "iterations", "from", "to", "digits/iteration", "predicted", "work", "outcome")
+HEAD = (
+    "candidate",
+    "solver",
+    "setup",
+    "iterations",
+    "from",
+    "to",
+    "digits/iteration",
+    "predicted",
+    "work",
+    "outcome",
+)
 
 
 @dataclass(frozen=True)
@@ -142,7 +153,10 @@ class SolveReport:
     def __str__(self) -> str:
         if self.facts is None:
             return as_table("solve", ("trials", "0"))
-        parts = [as_table("solve", *self.facts.described()), _table([HEAD, *(t.cells() for t in self.trials)])]
+        parts = [
+            as_table("solve", *self.facts.described()),
+            _table([HEAD, *(t.cells() for t in self.trials)]),
+        ]
         parts += [f"  {event}" for event in self.events]
         parts.append(self._conclusion())
         return "\n".join(parts)
@@ -153,7 +167,9 @@ class SolveReport:
         unit = "products with A"
         if self.chosen is None:
             return f"not solved, after work of {self.work:,.0f} {unit}. {self.advice}"
-        return f"solved by {self.chosen.call} with {self.chosen.solver}: work of {self.work:,.0f} {unit} in all"
+        return (
+            f"solved by {self.chosen.call} with {self.chosen.solver}: work of {self.work:,.0f} {unit} in all"
+        )
 
 
 def _table(rows: list[tuple[Any, ...]]) -> str:
@@ -161,7 +177,8 @@ def _table(rows: list[tuple[Any, ...]]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     words = (0, 1, len(widths) - 1)
     lines = (
-        "  " + "  ".join(c.ljust(w) if i in words else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths)))
+        "  "
+        + "  ".join(c.ljust(w) if i in words else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths)))
         for row in rows
     )
     return "\n".join(line.rstrip() for line in lines)
