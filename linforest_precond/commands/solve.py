@@ -45,9 +45,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--precond",
         choices=("auto", "none", *CHOICES),
         help="auto: chosen by trial, with the solver (the default; with --solver it is tridiagonal); "
-        "tridiagonal: the tridiagonal part along a linear forest; block: the 2 x 2 block tridiagonal part along one; "
-        "original: the tridiagonal part of A in its original order; jacobi, block-jacobi: the diagonal, or "
-        "2 x 2 blocks on it",
+        "tridiagonal: the tridiagonal part along a linear forest; block: the 2 x 2 block tridiagonal part "
+        "along one; original: the tridiagonal part of A in its original order; jacobi, block-jacobi: the "
+        "diagonal, or 2 x 2 blocks on it",
     )
     parser.add_argument(
         "--solver",

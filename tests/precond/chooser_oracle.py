@@ -49,11 +49,12 @@ class Curve:
     def rest(self, growth=progress.GROWTH):
         return self.remaining(growth) * self.iteration
 
+    def is_comparable_to(self, other):
+        return self.digits[-1] >= other.digits[-1] and not self.is_hovering
+
     def rest_compared_to(self, other):
-        if self.digits[-1] < other.digits[-1]:
-            return self.rest()
         same = progress.iterations_to(other.digits, self.digits[-1])
-        total = (other.iterations + other.remaining()) * self.iterations / same if same else math.inf
+        total = (other.iterations + other.remaining(progress.LINEAR)) * self.iterations / same
         return (total - self.iterations) * self.iteration
 
 

@@ -2,28 +2,26 @@
 
 The rules of an online (ski-rental) algorithm, all in counted bytes:
 
-1. The first candidate is the cheapest one that the facts recommend. Its iterations are never lost: a trial is
-   paused, not ended, and goes on where it was.
-2. Exploration. A candidate whose success is uncertain is tried when its setup and `TRIAL` iterations, together
-   with all other work that is not the present trial's, cost at most `RISK` of what the present trial has done
-   and, by a cautious prediction, still has to do.
+1. The first candidate is the cheapest one that the facts recommend. Its iterations are never lost: a trial
+   is paused, not ended, and goes on where it was.
+2. Exploration. A candidate whose success is uncertain is tried when its setup and `TRIAL` iterations, with
+   all trials before that did not take over, cost at most `RISK` of what the present trial has done and, by a
+   cautious prediction, still has to do.
 3. Trust. Where the facts make success very likely, a candidate is tried as soon as its expected total is
    below `GAIN` times the predicted rest.
-4. A new trial takes over when its predicted rest is clearly smaller. It may run until rule 2's budget is spent
-   to show that, and is continued later when it has not shown itself to be worse. Multigrid starts from the
-   present x. Others start from x0 and are compared at the same residuals: a restart would lose the
+4. A new trial takes over when its predicted rest is clearly smaller. It may run until rule 2's budget is
+   spent to show that, and is continued later when it has not shown itself to be worse. Multigrid starts from
+   the present x. Others start from x0 and are compared at the same residuals: a restart would lose the
    superlinear convergence of Krylov methods.
-5. Regret. When the predicted rest of the present trial exceeds `COLLAPSE` times that of a paused one (`REGRET`
-   times where both have passed the same residuals), the paused one is resumed. When a run breaks down,
-   diverges or stalls, the next candidate is tried.
+5. Regret. When the predicted rest of the present trial exceeds `COLLAPSE` times that of a paused one
+   (`REGRET` times where both have passed the same residuals), the paused one is resumed. When a run breaks
+   down, diverges or stalls, the next candidate is tried.
 
-What this guarantees: let the first candidate be the best one, and W its work alone. As long as it is the present
-trial, all other work L is allowed by rule 2 only: L <= RISK (w + r) at the time of each trial, for its work w
-and its predicted rest r. If no r exceeds the true rest W - w, then L <= RISK W, and the total is at most
-(1 + RISK) W. A prediction that is too large, a wrong takeover (rule 4) or misplaced trust (rule 3) is not covered:
-rule 2 uses the prediction of linear convergence, which is rarely too large, and rule 3 asks for an elliptic
-matrix. Iterations of the present trial are checked every `CHECK` - 1 = 40 %, so that a candidate which pays
-for itself is found after at most 1.4 times the earliest possible work.
+What this guarantees: let the first candidate be the best one, and W its work alone. As long as it is the
+present trial, rule 2 alone allows other work L: at each trial, L <= RISK (w + r) for its work w and predicted
+rest r. If no r exceeds the true rest W - w, then L <= RISK W, and the total is at most (1 + RISK) W. Not
+covered are predictions that are too large, wrong takeovers (rule 4) and misplaced trust (rule 3). So rules 2
+and 4 predict linear convergence, which is rarely too slow, and rule 3 asks for an elliptic matrix.
 """
 
 from __future__ import annotations
@@ -43,8 +41,7 @@ RISK = 0.1
 # A trusted candidate is tried when its expected total is below this share of the predicted rest.
 GAIN = 0.8
 # A trial takes over when its predicted rest is below this share of the present one's, a smaller one where
-# residuals are not those of CG.
-# It ends early when it is clearly below.
+# residuals are not those of CG, which are smoother. It ends early when it is clearly below.
 TAKE, TAKE_WITHOUT_CG, CLEAR = 0.9, 0.6, 0.5
 # Others wait for a trusted candidate while its expected total is below this many times the predicted rest.
 SOON = 2.0
@@ -91,7 +88,7 @@ class Chooser:
         self.present: Trial | None = None
         self._last: Trial | None = None
         self.events = list[str]()
-        self._jacobi_iterations = math.inf
+        self._jacobi_iterations, self._explored = math.inf, 0.0
 
     def run(self, settle: bool = False) -> Trial | None:
         """The trial that converged; None where none did. With `settle`, the present one when nothing else
@@ -164,23 +161,23 @@ class Chooser:
             return self._replace_stalled(present, others)
         moving = [trial for trial in others if not trial.has_stalled]
         best = min(moving, key=lambda trial: self._regretted(trial, present), default=None)
-        if best is None or self._regretted(best, present) >= self._rest(present):
+        if best is None or self._regretted(best, present) >= 1:
             return False
         self._take(best, f"{present.candidate.name} slowed down after {present.iterations} iterations")
         self._go_on(best)
         return True
 
     def _regretted(self, paused: Trial, present: Trial) -> float:
-        """The rest of the present trial from which on a paused one is resumed.
+        """Below 1, a paused trial is resumed.
 
         The prediction of a pause is old, and most predictions grow: it counts `COLLAPSE` times. Where the
         present trial has passed the same residuals, the comparison there counts; with CG it counts alone,
         because all runs from x0 slow down at the same residuals.
         """
-        old = COLLAPSE * self._rest(paused)
-        if not (paused.is_cold and present.is_cold and present.digits[-1] <= paused.digits[-1]):
+        old = COLLAPSE * self._rest(paused) / max(self._rest(present), 1.0)
+        if not paused.is_comparable_to(present):
             return old
-        compared = REGRET * self._compared(paused, present)
+        compared = REGRET * self._advantage(paused, present)
         return compared if self.definite else min(old, compared)
 
     def _replace_stalled(self, present: Trial, others: list[Trial]) -> bool:
@@ -202,46 +199,54 @@ class Chooser:
             self._jacobi_iterations = present.remaining() / present.candidate.reduction(self.facts)
         candidate = next((each for each in self.untried if self._is_worth(each, rest, budget)), None)
         if candidate is None:
-            return self._reconsider(present, rest, budget)
+            return self._reconsider(present, budget)
         trial = self._begin(candidate)
         if trial is None:
             return True
-        while not self._is_decided(trial, present, rest) and trial.work + trial.iteration <= budget:
+        while not self._is_decided(trial, present) and trial.work + trial.iteration <= budget:
             affordable = int((budget - trial.work) / trial.iteration)
             trial.advance(min(math.ceil(trial.iterations / 2), affordable))
-        self._judge(trial, present, rest)
+        self._judge(trial, present, trial.work)
         return True
 
-    def _reconsider(self, present: Trial, rest: float, budget: float) -> bool:
+    def _reconsider(self, present: Trial, budget: float) -> bool:
         """Whether a paused trial that is not known to be worse has been continued: doubled, if affordable."""
         for trial in self.trials:
             if trial is present or trial.has_failed or trial.iterations * trial.iteration > budget:
                 continue
-            if trial.is_hovering or self._compared(trial, present) < rest:
+            if trial.is_hovering or self._advantage(trial, present) < 1:
+                before = trial.work
                 trial.advance(trial.iterations)
-                self._judge(trial, present, rest)
+                self._judge(trial, present, trial.work - before)
                 return True
         return False
 
-    def _judge(self, trial: Trial, present: Trial, rest: float) -> None:
-        """Let a trial take over if it is predicted to end sooner than the present one."""
-        predicted = self._compared(trial, present)
-        trial.predicted = trial.work + predicted
+    def _judge(self, trial: Trial, present: Trial, work: float) -> None:
+        """Let a trial take over if it is predicted to end sooner than the present one; else its work is lost."""
+        trial.predicted = trial.work + self._rest(trial)
         share = TAKE if self.definite else TAKE_WITHOUT_CG
-        if trial.has_converged or (not trial.has_failed and predicted < share * rest):
+        if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < share):
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
+        else:
+            self._explored += work
 
-    def _is_decided(self, trial: Trial, present: Trial, rest: float) -> bool:
+    def _is_decided(self, trial: Trial, present: Trial) -> bool:
         """Whether a trial has ended, or is clearly the better one."""
-        return trial.has_converged or trial.has_failed or self._compared(trial, present) < CLEAR * rest
+        return trial.has_converged or trial.has_failed or self._advantage(trial, present) < CLEAR
 
-    def _compared(self, trial: Trial, present: Trial) -> float:
-        """The predicted rest of a trial beside the present one."""
-        return self._rest(trial) if trial.is_hovering else trial.rest_compared_to(present)
+    def _advantage(self, trial: Trial, present: Trial) -> float:
+        """The predicted rest of a trial over that of the present one.
+
+        Comparable trials are compared by the cautious prediction of the present one's total: if that is too
+        small, then the faster one of the two gains even more.
+        """
+        if trial.is_comparable_to(present):
+            return trial.rest_compared_to(present) / max(self._rest(present, progress.LINEAR), 1.0)
+        return self._rest(trial) / max(self._rest(present), 1.0)
 
     def _budget(self, present: Trial, rest: float) -> float:
-        lost = sum(trial.work for trial in self.trials if trial is not present)
-        return RISK * (present.work + rest) - lost
+        """Bytes that may be spent on other candidates now."""
+        return RISK * (present.work + rest) - self._explored
 
     def _is_worth(self, candidate: Candidate, rest: float, budget: float) -> bool:
         setup, iteration = self._expected_cost(candidate)

@@ -26,8 +26,8 @@ class Facts:
     hermitian
         Whether A equals its conjugate transpose.
     positive_diagonal
-        Whether the diagonal entries of all rows with entries are real and positive: with `hermitian`, A may be
-        positive definite.
+        Whether the diagonal entries of all rows with entries are real and positive: with `hermitian`, A may
+        be positive definite.
     zero_diagonal, tiny_diagonal
         Rows whose diagonal entry is 0, and those where it is tiny compared to the row.
     dominant_share

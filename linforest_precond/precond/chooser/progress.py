@@ -3,8 +3,8 @@
 Early in a run every doubling of the iterations reduces the residual by a similar number of digits, because
 components of the error vanish one after the other; late in a run each iteration does. Between the two,
 `GROWTH` is the ratio of the digits won in one doubling to those won in the doubling before: 1 early on, 2 for
-linear convergence. On runs of CG and BiCGStab with simple preconditioners, 1.5 has predicted the total of iterations
-without bias and within a factor of two in four of five cases, from iteration 6 on.
+linear convergence. On runs of CG and BiCGStab with simple preconditioners, 1.5 has predicted the total of
+iterations without bias and within a factor of two in four of five cases, from iteration 6 on.
 """
 
 from __future__ import annotations

@@ -167,18 +167,18 @@ class Trial:
         """Predicted bytes."""
         return self.remaining(growth) * self.iteration
 
+    def is_comparable_to(self, other: Trial) -> bool:
+        """Whether the other one has passed the present residual of this one, from the same x0."""
+        return self.is_cold and other.is_cold and self.digits[-1] >= other.digits[-1] and not self.is_hovering
+
     def rest_compared_to(self, other: Trial) -> float:
-        """Predicted bytes, from the other's prediction where both have passed the same residuals.
+        """Predicted bytes, from the cautious prediction of a comparable trial.
 
         Two runs from the same x0 slow down at the same residuals: if this one has come as far in 1/s of the
         iterations, then it is expected to need 1/s of the other's total.
         """
-        if not (self.is_cold and other.is_cold) or self.digits[-1] < other.digits[-1]:
-            return self.rest()
         same = progress.iterations_to(other.digits, self.digits[-1])
-        if not same:
-            return self.rest(progress.GROWTH)
-        total = (other.iterations + other.remaining()) * self.iterations / same
+        total = (other.iterations + other.remaining(progress.LINEAR)) * self.iterations / same
         return (total - self.iterations) * self.iteration
 
     @property
