@@ -222,7 +222,7 @@ class Chooser:
         return False
 
     def _judge(self, trial: Trial, present: Trial, work: float) -> None:
-        """Let a trial take over if it is predicted to end sooner than the present one; else count it as lost."""
+        """Let a trial take over if it is predicted to end sooner; else its work counts as lost."""
         trial.predicted = trial.work + self._rest(trial)
         share = TAKE if self.definite else TAKE_WITHOUT_CG
         if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < share):
