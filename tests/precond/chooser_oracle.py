@@ -43,10 +43,11 @@ class Curve:
     work = property(lambda self: self.setup + self.iterations * self.iteration)
     alone = property(lambda self: self.setup + self.total * self.iteration)
 
-    def remaining(self, growth=progress.GROWTH):
-        return 0.0 if self.has_converged else progress.remaining(self.digits, growth)
+    def remaining(self, growth=None):
+        expected = progress.LINEAR if self.candidate.is_multigrid else progress.GROWTH
+        return 0.0 if self.has_converged else progress.remaining(self.digits, growth or expected)
 
-    def rest(self, growth=progress.GROWTH):
+    def rest(self, growth=None):
         return self.remaining(growth) * self.iteration
 
     def is_comparable_to(self, other):

@@ -33,9 +33,9 @@ class Candidate:
         Whether M is positive definite for every Hermitian A with a positive diagonal: where CG breaks down
         with it, A is not definite.
     is_multigrid
-        Whether `Facts.is_elliptic` makes it safe: iterations then hardly grow with the system.
-    setup_inverts
-        Whether the setup inverts a dense matrix of up to 1,000 rows.
+        Whether it converges linearly, whatever x it starts from; its setup inverts a small dense matrix.
+    is_trusted
+        Whether the facts make it safe: the iterations then hardly grow with the system.
     applies
         Whether it makes sense for a matrix.
     """
@@ -48,7 +48,7 @@ class Candidate:
     reduction: Callable[[Facts], float]
     is_definite: bool = True
     is_multigrid: bool = False
-    setup_inverts: bool = False
+    is_trusted: Callable[[Facts], bool] = lambda facts: False
     applies: Callable[[Facts], bool] = lambda facts: True
 
 
@@ -84,8 +84,8 @@ CANDIDATES = (
         4.5,
         _always(0.35),
         is_definite=False,
-        setup_inverts=True,
         is_multigrid=True,
+        is_trusted=lambda facts: facts.is_elliptic,
     ),
     Candidate(
         "multilevel lines",
@@ -95,6 +95,6 @@ CANDIDATES = (
         5.5,
         _always(0.3),
         is_definite=False,
-        setup_inverts=True,
+        is_multigrid=True,
     ),
 )

@@ -5,7 +5,7 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
 1. The first candidate is the cheapest one that the facts recommend. Its iterations are never lost: a trial
    is paused, not ended, and goes on where it was.
 2. Exploration. A candidate whose success is uncertain is tried when its setup and `TRIAL` iterations, with
-   all trials before that did not take over, cost at most `RISK` of what the present trial has done and, by a
+   all work before that was lost to a comparison, cost at most `RISK` of what the present trial has done and, by a
    cautious prediction, still has to do.
 3. Trust. Where the facts make success very likely, a candidate is tried as soon as its expected total is
    below `GAIN` times the predicted rest.
@@ -42,12 +42,12 @@ RISK = 0.1
 GAIN = 0.8
 # A trial takes over when its predicted rest is below this share of the present one's, a smaller one where
 # residuals are not those of CG, which are smoother. It ends early when it is clearly below.
-TAKE, TAKE_WITHOUT_CG, CLEAR = 0.9, 0.6, 0.5
+TAKE, TAKE_WITHOUT_CG, CLEAR = 0.75, 0.6, 0.5
 # Others wait for a trusted candidate while its expected total is below this many times the predicted rest.
 SOON = 2.0
 # The present trial is given up when a paused one promises to end this many times sooner: by the residuals
 # that both have passed, and by predictions alone.
-REGRET, COLLAPSE = 1.2, 3.0
+REGRET, COLLAPSE = 1.2, 5.0
 # Iterations of the first trial before anything is predicted, and the least iterations of others.
 FIRST, TRIAL = 4, 4
 # Predictions are made anew when the iterations of the present trial have grown by this factor.
@@ -140,7 +140,7 @@ class Chooser:
     def _go_on(self, present: Trial) -> None:
         present.advance(math.ceil((CHECK - 1) * present.iterations))
 
-    def _rest(self, trial: Trial, growth: float = progress.GROWTH) -> float:
+    def _rest(self, trial: Trial, growth: float | None = None) -> float:
         """Predicted bytes, not above what diagonal dominance guarantees.
 
         Nothing is known of trials that have hardly won anything: all are predicted the same iterations.
@@ -227,8 +227,8 @@ class Chooser:
         share = TAKE if self.definite else TAKE_WITHOUT_CG
         if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < share):
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
-        else:
-            self._explored += work
+            work = present.work
+        self._explored += work
 
     def _is_decided(self, trial: Trial, present: Trial) -> bool:
         """Whether a trial has ended, or is clearly the better one."""
@@ -251,20 +251,19 @@ class Chooser:
     def _is_worth(self, candidate: Candidate, rest: float, budget: float) -> bool:
         setup, iteration = self._expected_cost(candidate)
         total = self._expected_total(candidate)
-        if self._is_trusted(candidate):
+        if candidate.is_trusted(self.facts):
             return total < GAIN * rest
-        if any(self._is_trusted(each) and self._expected_total(each) < SOON * rest for each in self.untried):
+        if any(
+            each.is_trusted(self.facts) and self._expected_total(each) < SOON * rest for each in self.untried
+        ):
             return False
         # The less promising, the smaller is the share of the budget.
         return (setup + TRIAL * iteration) * max(1.0, total / rest) <= budget
 
-    def _is_trusted(self, candidate: Candidate) -> bool:
-        return candidate.is_multigrid and self.facts.is_elliptic
-
     def _expected_total(self, candidate: Candidate) -> float:
         """Bytes of the setup and of all iterations that are expected."""
         iterations = self._jacobi_iterations * candidate.reduction(self.facts)
-        if self._is_trusted(candidate):
+        if candidate.is_trusted(self.facts):
             iterations = min(iterations, MULTIGRID_ITERATIONS)
         setup, iteration = self._expected_cost(candidate)
         return setup + iterations * iteration
@@ -295,7 +294,7 @@ class Chooser:
 
     def _become_indefinite(self) -> None:
         """A is not definite: all candidates may be tried again, with another Krylov method."""
-        self.definite = False
+        self.definite, self._explored = False, 0.0
         self.events.append("A is not positive definite")
         known = [trial.candidate for trial in self.trials]
         self.untried = sorted([*self.untried, *known], key=lambda each: each.setup_products)

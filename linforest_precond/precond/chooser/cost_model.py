@@ -73,7 +73,7 @@ class CostModel:
     def setup_of(self, candidate: Any, inverted: int | None = None) -> float:
         """Bytes of a candidate's setup; on its last level multigrid inverts a matrix of so many rows."""
         bytes_moved = float(candidate.setup_products * self.product)
-        if candidate.setup_inverts:
+        if candidate.is_multigrid:
             rows = min(self.rows, MAX_COARSE) if inverted is None else inverted
             rows = EXPECTED_COARSE if inverted is None and rows < self.rows else rows
             bytes_moved += 2 * rows**3 / FLOPS_PER_BYTE

@@ -159,11 +159,13 @@ class Trial:
         np.minimum.at(found, steps, worst)
         return np.minimum.accumulate(found).tolist()
 
-    def remaining(self, growth: float = progress.GROWTH) -> float:
-        """Predicted iterations."""
+    def remaining(self, growth: float | None = None) -> float:
+        """Predicted iterations; without a growth, those to expect."""
+        expected = progress.LINEAR if self.candidate.is_multigrid else progress.GROWTH
+        growth = expected if growth is None else growth
         return 0.0 if self.has_converged else progress.remaining(self.digits, growth)
 
-    def rest(self, growth: float = progress.GROWTH) -> float:
+    def rest(self, growth: float | None = None) -> float:
         """Predicted bytes."""
         return self.remaining(growth) * self.iteration
 
