@@ -151,6 +151,8 @@ DOORS = {
     "tridiagonal in A's order": lambda A: lf.tridiagonal(A, ordering="original") @ _ones(A),
     "block_tridiagonal": lambda A: lf.block_tridiagonal(A) @ _ones(A),
     "jacobi": lambda A: lf.jacobi(A) @ _ones(A),
+    "auto": lambda A: lf.auto(A) @ _ones(A),
+    "solve": lambda A: lf.solve(A, _ones(A)),
     "block_jacobi": lambda A: lf.block_jacobi(A) @ _ones(A),
     "multilevel": lambda A: lf.multilevel(A).aspreconditioner() @ _ones(A),
     "tridiagonal_bands": lf.pipeline.tridiagonal_bands,

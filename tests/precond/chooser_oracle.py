@@ -39,6 +39,7 @@ class Curve:
     has_failed = property(lambda self: self.fails is not None and self.iterations == self.fails)
     has_stalled = property(lambda self: progress.is_stalled(self.digits) and not self.has_converged)
     is_hovering = property(lambda self: self.digits[0] - self.digits[-1] < 0.1)
+    is_at_rounding = False
     status = property(lambda self: self._status if self.has_failed else None)
     work = property(lambda self: self.setup + self.iterations * self.iteration)
     alone = property(lambda self: self.setup + self.total * self.iteration)

@@ -90,6 +90,13 @@ def test_what_cannot_be_solved(backend):
     assert len(report.trials) >= len(CANDIDATES) - 1
 
 
+def test_rounding_errors_end_all_trials(backend):
+    A = SYSTEMS[EASY]()
+    with pytest.warns(RuntimeWarning, match="Rounding errors"):
+        x, info, report = solved(backend, A, noise(900), rtol=1e-18)
+    assert info > 0 and len(report.trials) == 1 and residual(A, noise(900), x) < 1e-14
+
+
 def test_several_right_hand_sides(backend):
     A = SYSTEMS["forest"]()
     b = noise(1600, 3)

@@ -5,8 +5,8 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
 1. The first candidate is the cheapest one that the facts recommend. Its iterations are never lost: a trial
    is paused, not ended, and goes on where it was.
 2. Exploration. A candidate whose success is uncertain is tried when its setup and `TRIAL` iterations, with
-   all work before that was lost to a comparison, cost at most `RISK` of what the present trial has done and, by a
-   cautious prediction, still has to do.
+   all work before that was lost to a comparison, cost at most `RISK` of what the present trial has done and,
+   by a cautious prediction, still has to do.
 3. Trust. Where the facts make success very likely, a candidate is tried as soon as its expected total is
    below `GAIN` times the predicted rest.
 4. A new trial takes over when its predicted rest is clearly smaller. It may run until rule 2's budget is
@@ -253,12 +253,11 @@ class Chooser:
         total = self._expected_total(candidate)
         if candidate.is_trusted(self.facts):
             return total < GAIN * rest
-        if any(
-            each.is_trusted(self.facts) and self._expected_total(each) < SOON * rest for each in self.untried
-        ):
+        trusted = (each for each in self.untried if each.is_trusted(self.facts))
+        if any(self._expected_total(each) < SOON * rest for each in trusted):
             return False
         # The less promising, the smaller is the share of the budget.
-        return (setup + TRIAL * iteration) * max(1.0, total / rest) <= budget
+        return (setup + TRIAL * iteration) * max(1.0, total / max(rest, 1.0)) <= budget
 
     def _expected_total(self, candidate: Candidate) -> float:
         """Bytes of the setup and of all iterations that are expected."""
@@ -283,10 +282,13 @@ class Chooser:
         return not any(self._is_worth(each, self._rest(present), budget) for each in self.untried)
 
     def _replace_failed(self, failed: Trial) -> None:
-        """Go on with a paused trial, or with the next candidate."""
+        """Go on with a paused trial or the next candidate; end where rounding errors limit all of them."""
         self.events.append(f"{failed.candidate.name} failed after {failed.iterations} iterations")
         if failed.status is Status.INDEFINITE and failed.candidate.is_definite and self.definite:
             self._become_indefinite()
+        if failed.is_at_rounding:
+            self.present = None
+            return
         paused = [trial for trial in self.trials if not trial.has_failed]
         self.present = min(paused, key=self._rest, default=None)
         if self.present is None and self.untried:

@@ -76,7 +76,7 @@ class TrialReport:
             trial.work / product,
             iterations,
             scale * 10 ** digits[0],
-            scale * 10 ** digits[-1],
+            trial.reached,
             (digits[0] - digits[-1]) / max(iterations, 1),
             trial.predicted / product,
             trial.outcome,

@@ -196,6 +196,8 @@ class _Session:
             try:
                 M = quietly(candidate.make, self._A, self._seed)
             except (MemoryError, ValueError) as error:
+                if not self.chooser.trials:
+                    raise
                 self.chooser.events.append(f"{candidate.name} cannot be set up: {error}")
                 return None
             self._made[candidate.name] = M
@@ -248,7 +250,9 @@ class _Session:
         if facts.needs_matching:
             causes.append("the diagonal has zeros or tiny entries: permute large entries onto it")
         if facts.hermitian and not self.chooser.definite:
-            causes.append("A is indefinite")
+            causes.append("A is not positive definite")
+        if any(trial.is_at_rounding for trial in self.chooser.trials):
+            causes.append("rounding errors limit the residual: raise rtol, or use double precision")
         cause = f"{'; '.join(causes).capitalize()}. " if causes else ""
         return (
             f"{cause}Try a direct solver (scipy.sparse.linalg.spsolve), an incomplete factorization with "

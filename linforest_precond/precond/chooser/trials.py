@@ -26,6 +26,8 @@ from linforest_precond.vectors import residual_norms
 
 # Digits that a run must have won before anything is predicted from them.
 HOVERING = 0.1
+# Relative residuals that rounding errors explain, in units of the machine precision.
+ROUNDING = 1e3
 METHODS: dict[str, Any] = {"cg": Cg, "fcg": Fcg, "bicgstab": Bicgstab}
 
 
@@ -135,8 +137,17 @@ class Trial:
 
     @property
     def reached(self) -> float:
-        """The smallest relative residual."""
+        """The smallest relative residual; a true one where the recursive one has drifted away from it."""
+        if self.status is Status.STAGNATED:
+            last = {column: norm for _, column, norm in self.history.true_residuals}
+            return max(last.values())
         return self.relative_target * 10 ** self.digits[-1]
+
+    @property
+    def is_at_rounding(self) -> bool:
+        """Whether the residual stagnates because of rounding errors: no other candidate would do better."""
+        eps = float(np.finfo(self.problem.b.dtype).eps)
+        return self.status is Status.STAGNATED and self.reached <= ROUNDING * eps
 
     @property
     def is_better_than_its_start(self) -> bool:
