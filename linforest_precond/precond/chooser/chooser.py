@@ -13,9 +13,9 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    spent to show that, and is continued later when it has not shown itself to be worse. Multigrid starts from
    the present x. Others start from x0 and are compared at the same residuals: a restart would lose the
    superlinear convergence of Krylov methods.
-5. Regret. When the predicted rest of the present trial exceeds `COLLAPSE` times that of a paused one
-   (`REGRET` times where both have passed the same residuals), the paused one is resumed. When a run breaks
-   down, diverges or stalls, the next candidate is tried.
+5. Regret. When the predicted rest of the present trial exceeds `COLLAPSE` times that of a paused one (less
+   where both have passed the same residuals), the paused one is resumed. When a run breaks down, diverges or
+   stalls, the next candidate is tried.
 
 What this guarantees: let the first candidate be the best one, and W its work alone. As long as it is the
 present trial, rule 2 alone allows other work L: at each trial, L <= RISK (w + r) for its work w and predicted
@@ -42,12 +42,11 @@ RISK = 0.1
 GAIN = 0.8
 # A trial takes over when its predicted rest is below this share of the present one's, a smaller one where
 # residuals are not those of CG, which are smoother. It ends early when it is clearly below.
-TAKE, TAKE_WITHOUT_CG, CLEAR = 0.75, 0.6, 0.5
+TAKE, TAKE_WITHOUT_CG, CLEAR = 0.75, 0.5, 0.4
 # Others wait for a trusted candidate while its expected total is below this many times the predicted rest.
 SOON = 2.0
-# The present trial is given up when a paused one promises to end this many times sooner: by the residuals
-# that both have passed, and by predictions alone.
-REGRET, COLLAPSE = 1.2, 5.0
+# A paused trial is resumed when it promises to end this many times sooner, by predictions alone.
+COLLAPSE = 5.0
 # Iterations of the first trial before anything is predicted, and the least iterations of others.
 FIRST, TRIAL = 4, 4
 # Predictions are made anew when the iterations of the present trial have grown by this factor.
@@ -177,7 +176,7 @@ class Chooser:
         old = COLLAPSE * self._rest(paused) / max(self._rest(present), 1.0)
         if not paused.is_comparable_to(present):
             return old
-        compared = REGRET * self._advantage(paused, present)
+        compared = self._advantage(paused, present) / self._share
         return compared if self.definite else min(old, compared)
 
     def _replace_stalled(self, present: Trial, others: list[Trial]) -> bool:
@@ -224,11 +223,14 @@ class Chooser:
     def _judge(self, trial: Trial, present: Trial, work: float) -> None:
         """Let a trial take over if it is predicted to end sooner; else its work counts as lost."""
         trial.predicted = trial.work + self._rest(trial)
-        share = TAKE if self.definite else TAKE_WITHOUT_CG
-        if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < share):
+        if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < self._share):
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
             work = present.work
         self._explored += work
+
+    @property
+    def _share(self) -> float:
+        return TAKE if self.definite else TAKE_WITHOUT_CG
 
     def _is_decided(self, trial: Trial, present: Trial) -> bool:
         """Whether a trial has ended, or is clearly the better one."""
@@ -252,7 +254,9 @@ class Chooser:
         setup, iteration = self._expected_cost(candidate)
         total = self._expected_total(candidate)
         if candidate.is_trusted(self.facts):
-            return total < GAIN * rest
+            assert self.present is not None
+            cautious = rest if self.definite else self._rest(self.present, progress.LINEAR)
+            return total < GAIN * cautious
         trusted = (each for each in self.untried if each.is_trusted(self.facts))
         if any(self._expected_total(each) < SOON * rest for each in trusted):
             return False

@@ -24,9 +24,10 @@ from linforest_precond.records import CSR
 
 # Vectors that a level of a cycle reads and writes for smoothing, transfers and corrections.
 VECTORS_OF_LEVEL = 10
-# Floating-point operations that take as long as a byte, for dense inverses; and the rows to expect of these.
+# Floating-point operations that take as long as a byte, for dense inverses; the most rows of these, and the
+# coarsening ratio to expect.
 FLOPS_PER_BYTE = 10
-MAX_COARSE, EXPECTED_COARSE = 1000, 300
+MAX_COARSE, COARSENING = 1000, 7
 # Products that are timed where times are to be compared.
 CALIBRATING_PRODUCTS = 5
 
@@ -74,10 +75,16 @@ class CostModel:
         """Bytes of a candidate's setup; on its last level multigrid inverts a matrix of so many rows."""
         bytes_moved = float(candidate.setup_products * self.product)
         if candidate.is_multigrid:
-            rows = min(self.rows, MAX_COARSE) if inverted is None else inverted
-            rows = EXPECTED_COARSE if inverted is None and rows < self.rows else rows
+            rows = self._expected_coarse() if inverted is None else inverted
             bytes_moved += 2 * rows**3 / FLOPS_PER_BYTE
         return bytes_moved
+
+    def _expected_coarse(self) -> float:
+        """Rows of the coarsest level of a hierarchy that has not been made."""
+        rows = float(self.rows)
+        while rows > MAX_COARSE:
+            rows /= COARSENING
+        return rows
 
     def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
         """Bytes of a setup that has been made."""
