@@ -56,7 +56,7 @@ SETTLED = 0.15
 # Iterations that multigrid is expected to need on elliptic systems.
 MULTIGRID_ITERATIONS = 20
 # Weight on two couplings of each row from which on a forest is trusted, and iterations that make it pay.
-HEAVY, WORTH_A_FOREST = 0.8, 12
+HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.8, 0.95, 12
 
 
 class Chooser:
@@ -108,9 +108,10 @@ class Chooser:
         return None
 
     def _first(self) -> Candidate:
-        """Jacobi; or the forest, if A is dominant and two couplings of each row hold most of the weight."""
+        """Jacobi; or the forest, if two couplings of each row hold most of the weight of a dominant matrix,
+        or nearly all of another one."""
         facts = self.facts
-        heavy = facts.heavy_share >= HEAVY and facts.dominant_share >= 0.9
+        heavy = facts.heavy_share >= (HEAVY if facts.dominant_share >= 0.9 else NEARLY_ALL)
         if heavy and self._most_iterations() > WORTH_A_FOREST:
             return next((each for each in self.untried if each.name == "tridiagonal"), self.untried[0])
         return self.untried[0]
