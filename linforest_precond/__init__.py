@@ -16,6 +16,9 @@ from linforest_precond.matching_records import Matching as Matching
 from linforest_precond.precond.approximate_inverse.operators import (
     approximate_inverse as approximate_inverse,
 )
+from linforest_precond.precond.chooser.report import SolveReport as SolveReport
+from linforest_precond.precond.chooser.solve import auto as auto
+from linforest_precond.precond.chooser.solve import solve as solve
 from linforest_precond.precond.ilu.incomplete_lu import ilu as ilu
 from linforest_precond.precond.jacobi import block_jacobi as block_jacobi
 from linforest_precond.precond.jacobi import jacobi as jacobi

@@ -31,6 +31,8 @@ Callback: TypeAlias = Callable[[Array], object]
 
 # Two summation orders of the same norm differ by less than this factor.
 SLACK = 1 + 1e-12
+# Shorter runs until a pause are not captured as CUDA graphs, whose batches would overshoot it.
+CAPTURED_PAUSE = 64
 _ACTIVE = {float(RunningState.RUNNING), float(RunningState.HALF)}
 # The outcomes that b - A x is computed after.
 _VERIFIED = Status.CONVERGED, Status.RHO, Status.OMEGA, Status.SINGULAR
@@ -86,7 +88,7 @@ def solve(
         raise TypeError(f"history must be None or a History, got a {type(history).__name__}")
     if not problem.b.size:
         return _solve_empty(method, problem, history)
-    run = _Run(method, problem, history)
+    run = Run(method, problem, history)
     try:
         run.iterate(unscaled_callback(callback, problem.scaling))
         x = run.solution()
@@ -110,8 +112,8 @@ def _solve_empty(method: Method, problem: Problem, history: History | None) -> t
     return (x.reshape(-1), 0) if problem.one else (x, info)
 
 
-class _Run:
-    """One call of a solver."""
+class Run:
+    """One call of a solver; it can be paused, and then goes on as if it had not been."""
 
     def __init__(self, method: Method, problem: Problem, history: History | None) -> None:
         self.method, self.problem, self.history = method, problem, history
@@ -136,6 +138,7 @@ class _Run:
         self.statuses = np.full(columns, float(RunningState.RUNNING))
         self.iterations = np.zeros(columns, np.int64)
         self.last_true = np.full(columns, np.inf)
+        self.has_begun = self.has_ended = False
         # The iteration of each column's last record, and the final statuses of verified columns.
         self.ends = [0.0] * columns
         self.settled: dict[int, float] = {}
@@ -143,35 +146,48 @@ class _Run:
             true_norm = None if x_true is None else norms_of(x_true, None)
             history.begin(method.name, n, columns, problem.b.dtype, problem.norms, true_norm)
 
-    def iterate(self, callback: Callback | None) -> None:
-        """Iterate until every column has stopped and its residual has been verified."""
+    def iterate(self, callback: Callback | None, most: int | None = None) -> None:
+        """Iterate until every column has stopped and its residual has been verified: then `has_ended`.
+
+        With `most`, for about so many iterations more, then pause; the next call goes on.
+        """
         problem, space, method = self.problem, self.space, self.method
         A, M = problem.product, problem.preconditioning
-        columns = problem.b.shape[1]
-        self._start_from_x0()
-        first = space.poll(wait=True)
-        assert first is not None  # the report of the start
-        self._read(first)
-        if self.history is not None:
-            for c in range(columns):
-                self.history.add_true(0.0, c, first.norms[0, c])
-        if problem.most_iterations == 0:
-            self.statuses[self.statuses == RunningState.RUNNING] = RunningState.LIMIT
-            return
+        if not self.has_begun:
+            self._begin()
+        pause = None if most is None else self.iterations.max() + most
         capturable = callback is None and problem.inner is None and A.capturable and M.capturable
-        while True:
-            while self._is_running():
+        capturable = capturable and (most is None or most >= CAPTURED_PAUSE)
+        wait = callback is not None or (most is not None and not capturable)
+        while not self.has_ended:
+            while self._is_running() and (pause is None or self.iterations.max() < pause):
                 before = self.iterations.sum()
-                self._advance(capturable, wait=callback is not None)
+                self._advance(capturable, wait)
                 if callback is not None and self.iterations.sum() > before:
                     x = method.current(space, M)
                     callback(x[:, 0] if problem.one else x)
             self._read(space.poll(wait=True))
-            restarting = self._verify()
-            if not restarting.any():
+            if self._is_running():
                 return
-            self._start(restarting)
-            self._read(space.poll(wait=True))
+            restarting = self._verify()
+            self.has_ended = not restarting.any()
+            if not self.has_ended:
+                self._start(restarting)
+                self._read(space.poll(wait=True))
+
+    def _begin(self) -> None:
+        """Start at x0, and read the first report."""
+        self.has_begun = True
+        self._start_from_x0()
+        first = self.space.poll(wait=True)
+        assert first is not None  # the report of the start
+        self._read(first)
+        if self.history is not None:
+            for c in range(self.problem.b.shape[1]):
+                self.history.add_true(0.0, c, first.norms[0, c])
+        if self.problem.most_iterations == 0:
+            self.statuses[self.statuses == RunningState.RUNNING] = RunningState.LIMIT
+            self.has_ended = True
 
     def _advance(self, capturable: bool, wait: bool) -> None:
         """Enqueue a batch of iterations, and the end of a cycle where it is due; read reports.
@@ -293,7 +309,7 @@ class _Run:
         rare solve that ends so is repeated, and each of its iterates looked at.
         """
         problem, kept = self.problem, _LastFinite(self.problem)
-        _Run(self.method, problem, None).iterate(kept)
+        Run(self.method, problem, None).iterate(kept)
         for c in np.flatnonzero(overflowed).tolist():
             x[:, c] = kept.x[:, c]
             self._settle(c, Status.NONFINITE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -73,6 +73,14 @@ class Problem:
     inner: Inner | None
     one: bool
 
+    def preconditioned(self, M: Any) -> Problem:
+        """The same problem with another checked M; None is the identity."""
+        return replace(self, preconditioning=_preconditioning(M, self.b.dtype, self.backend, self.scaling))
+
+    def started_at(self, x: Array | None) -> Problem:
+        """The same problem with another x0, which is an iterate of the scaled system."""
+        return replace(self, x0=x)
+
 
 def checked(
     A: Any,
@@ -118,14 +126,11 @@ def checked(
         norms = norms_of(columns, inner)
     is_csr = matrix is not None
     product = backend.krylov.spmv.Product(matrix if is_csr else A, dtype, is_csr=is_csr)
-    in_place = isinstance(M, InPlaceOperator)
-    M = M.times_power_of_two(scaling.matrix) if in_place and scaling.matrix else _checked_matrix(M)
-    preconditioning = backend.krylov.spmv.Preconditioning(M, dtype, in_place=in_place)
     return Problem(
         backend=backend,
         scaling=scaling,
         product=scaling.product(product),
-        preconditioning=preconditioning if in_place else scaling.preconditioning(preconditioning),
+        preconditioning=_preconditioning(M, dtype, backend, scaling),
         b=columns,
         x0=None if start is None else scaling.scaled_solution(start),
         norms=norms,
@@ -134,6 +139,14 @@ def checked(
         inner=inner,
         one=b.ndim == 1 or b.shape[1] == 1,
     )
+
+
+def _preconditioning(M: Any, dtype: DType, backend: Backend, scaling: Scaling) -> Preconditioning:
+    """Products with the M of the scaled system."""
+    in_place = isinstance(M, InPlaceOperator)
+    M = M.times_power_of_two(scaling.matrix) if in_place and scaling.matrix else _checked_matrix(M)
+    products = backend.krylov.spmv.Preconditioning(M, dtype, in_place=in_place)
+    return products if in_place else scaling.preconditioning(products)
 
 
 def _checked_matrix(M: Any) -> Any:

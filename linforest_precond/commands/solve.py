@@ -1,4 +1,4 @@
-"""``linforest solve``: solve one system with one preconditioner."""
+"""``linforest solve``: solve one system, with a given preconditioner or one that is chosen by trial."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from linforest_precond.commands.outcome import Exit
 from linforest_precond.commands.preconditioners import CHOICES
 from linforest_precond.commands.properties import properties
 from linforest_precond.matrices.arrays import on_device
+from linforest_precond.precond.chooser.report import SolveReport
+from linforest_precond.precond.chooser.solve import solve
 from linforest_precond.printing import as_table, one_line
 
 SOLVERS = {
@@ -32,6 +34,7 @@ x is written to --out, by default NAME.x.npy in the current folder, also when th
 continue from it with --x0). No file is overwritten without --force.
 
 examples:
+  linforest solve A.mtx
   linforest solve aniso2:300 --no-out
   linforest solve A.mtx --rhs b.npy --out x.npy
   linforest solve A.mtx --precond block --rtol 1e-10 --history h.csv --plot h.svg
@@ -42,17 +45,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     inputs.add_arguments(parser)
     parser.add_argument(
         "--precond",
-        choices=("none", *CHOICES),
-        default="tridiagonal",
-        help="tridiagonal: the tridiagonal part along a linear forest (the default); block: the 2 x 2 block "
-        "tridiagonal part along one; original: the tridiagonal part of A in its original order; jacobi, "
-        "block-jacobi: the diagonal, or 2 x 2 blocks on it",
+        choices=("auto", "none", *CHOICES),
+        help="auto: chosen by trial, with the solver (the default; with --solver it is tridiagonal); "
+        "tridiagonal: the tridiagonal part along a linear forest; block: the 2 x 2 block tridiagonal part "
+        "along one; original: the tridiagonal part of A in its original order; jacobi, block-jacobi: the "
+        "diagonal, or 2 x 2 blocks on it",
     )
     parser.add_argument(
         "--solver",
         choices=("auto", *SOLVERS),
         default="auto",
-        help="auto (the default): cg if A is symmetric with a positive diagonal, else bicgstab",
+        help="auto (the default): cg if A is symmetric with a positive diagonal, else bicgstab; or "
+        "chosen with the preconditioner",
     )
     parser.add_argument(
         "--rhs",
@@ -61,14 +65,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="b: all ones (the default); sine: A x for the known solution x = sin(16 pi i / n), so that "
         "errors are shown too; random: normally distributed; or a file .npy, .mtx or .txt, columns allowed",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of --rhs random (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="of --rhs random and --precond auto (default: 0)")
     parser.add_argument("--x0", metavar="FILE", help="initial guess (default: 0)")
     parser.add_argument(
         "--rtol", type=float, default=1e-8, help="relative residual tolerance (default: 1e-8)"
     )
     parser.add_argument("--atol", type=float, default=0.0, help="absolute residual tolerance (default: 0)")
     parser.add_argument(
-        "--maxiter", type=int, metavar="N", help="maximum number of iterations (default: 10 per row)"
+        "--maxiter",
+        type=int,
+        metavar="N",
+        help="maximum number of iterations, with --precond auto of each candidate (default: 10 per row)",
     )
     out = parser.add_mutually_exclusive_group()
     out.add_argument("--out", metavar="FILE", help="file for x: .npy, .mtx or .txt (default: NAME.x.npy)")
@@ -79,14 +86,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
+    arguments.precond = _preconditioner_name(arguments.precond, arguments.solver)
     outputs = _outputs(arguments)
     inputs.check_device(arguments.device)
     A = matrices.load(arguments.matrix, offline=arguments.offline)
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"A must be square, got the shape {A.shape} of {arguments.matrix}")
-    name = _solver_name(arguments.solver, A)
     b, x_true = vectors.right_hand_side(arguments.rhs, A, arguments.seed)
     x0 = None if arguments.x0 is None else vectors.read_vector(arguments.x0, "--x0")
+    if arguments.precond == "auto":
+        return _run_auto(on_device(A, arguments.device), b, x0, x_true, arguments, outputs)
+    name = _solver_name(arguments.solver, A)
     A = on_device(A, arguments.device)
     M = None if arguments.precond == "none" else CHOICES[arguments.precond].make(A)
     print(_headline(arguments, name, A))
@@ -99,6 +109,31 @@ def run(arguments: Namespace) -> int:
         print(f"{status}: {status.advice}")
     _write(outputs, x, history, arguments.precond)
     return Exit.DONE if all(s is solvers.Status.CONVERGED for s in statuses) else Exit.NOT_CONVERGED
+
+
+def _run_auto(A: Any, b: Any, x0: Any, x_true: Any, arguments: Namespace, outputs: dict[str, Path]) -> int:
+    """Solve with what is chosen by trial, and print all trials."""
+    print(f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries")
+    xp = backend_of(A).xp
+    b, x0, x_true = (None if vector is None else xp.asarray(vector) for vector in (b, x0, x_true))
+    report = SolveReport(x_true)
+    limits = {"rtol": arguments.rtol, "atol": arguments.atol, "maxiter": arguments.maxiter}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "solve did not reach", RuntimeWarning)  # the report says it
+        x, info = solve(A, b, x0, report=report, seed=arguments.seed, **limits)
+    print(report)
+    if report.history is not None:
+        print(report.history)
+    _write(outputs, x if xp is np else xp.asnumpy(x), report.history, "auto")
+    return Exit.NOT_CONVERGED if np.any(info) else Exit.DONE
+
+
+def _preconditioner_name(wanted: str | None, solver: str) -> str:
+    if wanted is None:
+        return "auto" if solver == "auto" else "tridiagonal"
+    if wanted == "auto" and solver != "auto":
+        raise ValueError(f"--precond auto chooses the solver, too: got --solver {solver}")
+    return wanted
 
 
 def _outputs(arguments: Namespace) -> dict[str, Path]:
@@ -128,7 +163,9 @@ def _headline(arguments: Namespace, solver: str, A: Any) -> str:
     return f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries; {solver} with {precond}"
 
 
-def _solve(solve: Any, A: Any, b: Any, x0: Any, x_true: Any, M: Any, arguments: Namespace) -> tuple[Any, Any]:
+def _solve(
+    method: Any, A: Any, b: Any, x0: Any, x_true: Any, M: Any, arguments: Namespace
+) -> tuple[Any, Any]:
     """The solution on the host, and its history."""
     xp = backend_of(A).xp
     b, x0, x_true = (None if vector is None else xp.asarray(vector) for vector in (b, x0, x_true))
@@ -137,17 +174,17 @@ def _solve(solve: Any, A: Any, b: Any, x0: Any, x_true: Any, M: Any, arguments: 
     with warnings.catch_warnings():
         # The printed status has the same advice.
         warnings.filterwarnings("ignore", r"\w+ stopped after", RuntimeWarning)
-        x, _ = solve(A, b, x0, M=M, history=history, **limits)
+        x, _ = method(A, b, x0, M=M, history=history, **limits)
     return x if xp is np else xp.asnumpy(x), history
 
 
 def _write(outputs: dict[str, Path], x: np.ndarray, history: Any, label: str) -> None:
     if "out" in outputs:
         vectors.write_vector(outputs["out"], x)
-    if "history" in outputs:
+    if "history" in outputs and history is not None:
         with replacing(outputs["history"]) as unfinished:
             history.to_csv(unfinished)
-    if "plot" in outputs:
+    if "plot" in outputs and history is not None:
         figure = _new_figure()
         history.plot(figure.subplots(), label=f"{history.solver}, {label}")
         with replacing(outputs["plot"]) as unfinished:

@@ -182,9 +182,12 @@ class Preconditioner(_Products, InPlaceOperator):
         The type of the stored numbers.
     nbytes : int
         Bytes held.
+    choice : str
+        Of an operator from `linforest_precond.auto`: what was chosen, and from what; not stored in files.
     """
 
     dtype: DType
+    choice: str = ""
 
     def __init__(
         self,
@@ -368,6 +371,7 @@ class Preconditioner(_Products, InPlaceOperator):
             *part.described(),
             ("bytes held", f"{part.nbytes:,}"),
             ("setup", f"{self._setup} on {self._backend.name}"),
+            *([("chosen", self.choice)] if self.choice else []),
         )
 
     __repr__ = __str__

@@ -211,7 +211,7 @@ class TestSolve:
         assert np.abs(read[suffix](f"x.{suffix}") - x_true).max() < 1e-9
 
     def test_continues_from_x0(self, linforest):
-        common = ["solve", "poisson2d:20", "--rhs", "random", "--seed", "3"]
+        common = ["solve", "poisson2d:20", "--precond", "tridiagonal", "--rhs", "random", "--seed", "3"]
         code, out, _ = linforest(*common, "--maxiter", "5", "--out", "x.npy")
         assert code == 1 and "maxiter: " in out and "Raise maxiter" in out
         code, out, _ = linforest(*common, "--x0", "x.npy", "--no-out")
@@ -240,6 +240,21 @@ class TestSolve:
     def test_auto_takes_bicgstab_where_the_diagonal_is_not_positive(self, linforest):
         written(-lf.matrices.poisson((8, 8)))
         assert "history of bicgstab" in linforest("solve", "A.mtx", "--no-out")[1]
+
+    def test_without_options_it_shows_all_trials(self, linforest):
+        code, out, err = linforest("solve", "poisson2d:20", "--no-out")
+        assert (code, err) == (0, "") and "candidate" in out and "solved by lf.jacobi(A) with cg" in out
+
+    def test_what_is_not_solved_is_written_and_explained(self, linforest):
+        A = sp.csr_array(np.array([[1.0, 1.0], [1.0, 1.0]]))
+        np.save("b.npy", np.array([1.0, -1.0]))
+        code, out, err = linforest("solve", written(A), "--rhs", "b.npy", "--out", "x.npy")
+        assert (code, err) == (1, "") and "not solved" in out and "direct solver" in out
+        assert np.load("x.npy").shape == (2,)
+
+    def test_auto_takes_no_solver(self, linforest):
+        code, _, err = linforest("solve", "poisson2d:8", "--precond", "auto", "--solver", "cg", "--no-out")
+        assert code == 2 and "--solver cg" in one_line(err)
 
     def test_a_breakdown_is_reported_once(self, linforest):
         A = sp.csr_array(np.array([[1.0, 2.0], [2.0, 1.0]]))

@@ -151,6 +151,8 @@ DOORS = {
     "tridiagonal in A's order": lambda A: lf.tridiagonal(A, ordering="original") @ _ones(A),
     "block_tridiagonal": lambda A: lf.block_tridiagonal(A) @ _ones(A),
     "jacobi": lambda A: lf.jacobi(A) @ _ones(A),
+    "auto": lambda A: lf.auto(A) @ _ones(A),
+    "solve": lambda A: lf.solve(A, _ones(A)),
     "block_jacobi": lambda A: lf.block_jacobi(A) @ _ones(A),
     "ilu": lambda A: lf.ilu(A) @ _ones(A),
     "approximate_inverse": lambda A: lf.approximate_inverse(A) @ _ones(A),

@@ -1,0 +1,1 @@
+"""`auto` and `solve`: trial solves with several preconditioners, compared by counted work."""

@@ -1,0 +1,100 @@
+"""The candidates: one line for each preconditioner that a trial may be made with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from linforest_precond.precond.chooser.facts import Facts
+from linforest_precond.precond.jacobi import jacobi
+from linforest_precond.precond.multigrid.multilevel import multilevel
+from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A preconditioner that a trial may be made with.
+
+    Attributes
+    ----------
+    name, call
+        Its name in reports, and how a user makes it.
+    make
+        The setup, for a matrix and a seed.
+    setup_products
+        The bytes of the setup, in products with A, as measured on large systems.
+    application_products
+        The bytes of an application before it is set up, in products with A: counted exactly afterwards.
+    reduction
+        The iterations to expect, relative to those with Jacobi.
+    is_definite
+        Whether M is positive definite for every Hermitian A with a positive diagonal: where CG breaks down
+        with it, A is not definite.
+    is_multigrid
+        Whether it converges linearly, whatever x it starts from; its setup inverts a small dense matrix.
+    is_trusted
+        Whether the facts make it safe: the iterations then hardly grow with the system.
+    applies
+        Whether it makes sense for a matrix.
+    """
+
+    name: str
+    call: str
+    make: Callable[[Any, int], Preconditioner]
+    setup_products: float
+    application_products: float
+    reduction: Callable[[Facts], float]
+    is_definite: bool = True
+    is_multigrid: bool = False
+    is_trusted: Callable[[Facts], bool] = lambda facts: False
+    applies: Callable[[Facts], bool] = lambda facts: True
+
+
+def _cycle(**options: Any) -> Callable[[Any, int], Preconditioner]:
+    return lambda A, seed: multilevel(A, seed=seed, **options).aspreconditioner()
+
+
+def _seeded(make: Callable[..., Preconditioner], **options: Any) -> Callable[[Any, int], Preconditioner]:
+    return lambda A, seed: make(A, seed=seed, **options)
+
+
+def _forest(factor: float) -> Callable[[Facts], float]:
+    """Couplings on paths are solved exactly: the more weight two couplings of a row have, the better."""
+    return lambda facts: factor * (1 - 0.75 * facts.heavy_share**2)
+
+
+def _always(factor: float) -> Callable[[Facts], float]:
+    return lambda facts: factor
+
+
+# From the cheapest setup to the most expensive one.
+CANDIDATES = (
+    Candidate("jacobi", "lf.jacobi(A)", lambda A, seed: jacobi(A), 1, 0.3, _always(1.0)),
+    Candidate("tridiagonal", "lf.tridiagonal(A)", _seeded(tridiagonal), 10, 0.5, _forest(1.0)),
+    Candidate(
+        "block_tridiagonal", "lf.block_tridiagonal(A)", _seeded(block_tridiagonal), 60, 0.7, _forest(0.85)
+    ),
+    Candidate(
+        "multilevel",
+        "lf.multilevel(A).aspreconditioner()",
+        _cycle(),
+        100,
+        4.5,
+        _always(0.35),
+        is_definite=False,
+        is_multigrid=True,
+        is_trusted=lambda facts: facts.is_elliptic,
+    ),
+    Candidate(
+        "multilevel lines",
+        'lf.multilevel(A, smoother="tridiagonal", cycle="V").aspreconditioner()',
+        _cycle(smoother="tridiagonal", cycle="V"),
+        150,
+        5.5,
+        _always(0.3),
+        is_definite=False,
+        is_multigrid=True,
+    ),
+)

@@ -1,0 +1,311 @@
+"""The choice: trials one after the other, each paid for by the work that it may save.
+
+The rules of an online (ski-rental) algorithm, all in counted bytes:
+
+1. The first candidate is the cheapest one that the facts recommend. Its iterations are never lost: a trial
+   is paused, not ended, and goes on where it was.
+2. Exploration. A candidate whose success is uncertain is tried when its setup and `TRIAL` iterations, with
+   all work before that was lost to a comparison, cost at most `RISK` of what the present trial has done and,
+   by a cautious prediction, still has to do.
+3. Trust. Where the facts make success very likely, a candidate is tried as soon as its expected total is
+   below `GAIN` times the predicted rest.
+4. A new trial takes over when its predicted rest is clearly smaller. It may run until rule 2's budget is
+   spent to show that, and is continued later when it has not shown itself to be worse. Multigrid starts from
+   the present x. Others start from x0 and are compared at the same residuals: a restart would lose the
+   superlinear convergence of Krylov methods.
+5. Regret. When the predicted rest of the present trial exceeds `COLLAPSE` times that of a paused one (less
+   where both have passed the same residuals), the paused one is resumed. When a run breaks down, diverges or
+   stalls, the next candidate is tried.
+
+What this guarantees: let the first candidate be the best one, and W its work alone. As long as it is the
+present trial, rule 2 alone allows other work L: at each trial, L <= RISK (w + r) for its work w and predicted
+rest r. If no r exceeds the true rest W - w, then L <= RISK W, and the total is at most (1 + RISK) W. Not
+covered are predictions that are too large, wrong takeovers (rule 4) and misplaced trust (rule 3). So rules 2
+and 4 predict linear convergence, which is rarely too slow, and rule 3 asks for an elliptic matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from linforest_precond.precond.chooser import progress
+from linforest_precond.precond.chooser.candidates import Candidate
+from linforest_precond.precond.chooser.cost_model import CostModel
+from linforest_precond.precond.chooser.facts import Facts
+from linforest_precond.precond.chooser.trials import Trial
+from linforest_precond.solvers.status import Status
+
+# The share of the predicted work that may be spent on candidates that are not taken in the end.
+RISK = 0.1
+# A trusted candidate is tried when its expected total is below this share of the predicted rest.
+GAIN = 0.8
+# A trial takes over when its predicted rest is below this share of the present one's, a smaller one where
+# residuals are not those of CG, which are smoother. It ends early when it is clearly below.
+TAKE, TAKE_WITHOUT_CG, CLEAR = 0.75, 0.5, 0.4
+# Others wait for a trusted candidate while its expected total is below this many times the predicted rest.
+SOON = 2.0
+# A paused trial is resumed when it promises to end this many times sooner, by predictions alone.
+COLLAPSE = 5.0
+# Iterations of the first trial before anything is predicted, and the least iterations of others.
+FIRST, TRIAL = 4, 4
+# Predictions are made anew when the iterations of the present trial have grown by this factor.
+CHECK = 1.4
+# The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
+SETTLED = 0.15
+# Iterations that multigrid is expected to need on elliptic systems.
+MULTIGRID_ITERATIONS = 20
+# Weight on two couplings of each row from which on a forest is trusted, and iterations that make it pay.
+HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.8, 0.95, 12
+
+
+class Chooser:
+    """Trials of candidates on one problem.
+
+    Parameters
+    ----------
+    candidates
+        From the cheapest setup to the most expensive one.
+    start
+        Sets up a candidate: `start(candidate, definite, present)` gives its trial, which starts from the x of
+        the present one, or None where the setup fails.
+    digits
+        Digits by which residuals are to be reduced, for bounds on iterations.
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        facts: Facts,
+        cost: CostModel,
+        start: Callable[[Candidate, bool, Trial | None], Trial | None],
+        digits: float,
+    ) -> None:
+        self.facts, self.cost, self._start, self._digits = facts, cost, start, digits
+        self.untried = [candidate for candidate in candidates if candidate.applies(facts)]
+        self.definite, self.trials = facts.may_be_definite, list[Trial]()
+        self.present: Trial | None = None
+        self._last: Trial | None = None
+        self.events = list[str]()
+        self._jacobi_iterations, self._explored = math.inf, 0.0
+
+    def run(self, settle: bool = False) -> Trial | None:
+        """The trial that converged; None where none did. With `settle`, the present one when nothing else
+        is worth a trial any more."""
+        self._begin(self._first())
+        while self.present is not None:
+            present = self.present
+            if present.has_converged:
+                return present
+            if present.has_failed:
+                self._replace_failed(present)
+                continue
+            if self._regret(present) or self._explore(present):
+                continue
+            if settle and self._is_settled(present):
+                return present
+            self._go_on(present)
+        return None
+
+    def _first(self) -> Candidate:
+        """Jacobi; or the forest, if two couplings of each row hold most of the weight of a dominant matrix,
+        or nearly all of another one."""
+        facts = self.facts
+        heavy = facts.heavy_share >= (HEAVY if facts.dominant_share >= 0.9 else NEARLY_ALL)
+        if heavy and self._most_iterations() > WORTH_A_FOREST:
+            return next((each for each in self.untried if each.name == "tridiagonal"), self.untried[0])
+        return self.untried[0]
+
+    def _most_iterations(self) -> float:
+        """A bound on the iterations with Jacobi: the eigenvalues of D^-1 A lie in [1 - q, 1 + q]."""
+        q = self.facts.row_ratio
+        if q >= 1:
+            return math.inf
+        return 0.5 * math.sqrt((1 + q) / (1 - q)) * (self._digits + 0.3) * math.log(10)
+
+    def _begin(self, candidate: Candidate) -> Trial | None:
+        """Set up a candidate; the present trial changes where there is none."""
+        self.untried.remove(candidate)
+        warm = candidate.is_multigrid or self.present is None or self.present.has_stalled
+        trial = self._start(candidate, self.definite, self._last if warm else None)
+        if trial is not None:
+            self.trials.append(trial)
+            trial.advance(FIRST if self.present is None else TRIAL)
+            if self.present is None:
+                self.present = self._last = trial
+        elif self.present is None and self.untried:
+            return self._begin(self.untried[0])
+        return trial
+
+    def _go_on(self, present: Trial) -> None:
+        present.advance(math.ceil((CHECK - 1) * present.iterations))
+
+    def _rest(self, trial: Trial, growth: float | None = None) -> float:
+        """Predicted bytes, not above what diagonal dominance guarantees.
+
+        Nothing is known of trials that have hardly won anything: all are predicted the same iterations.
+        """
+        if trial.is_hovering:
+            most = max(each.iterations for each in self.trials)
+            rest = progress.HORIZON * most * trial.iteration
+        else:
+            rest = trial.rest(growth)
+        if trial.candidate.name == "jacobi":
+            rest = min(rest, max(1.0, self._most_iterations() - trial.iterations) * trial.iteration)
+        return rest
+
+    def _regret(self, present: Trial) -> bool:
+        """Whether another trial takes over, because the present one has slowed down or stalled."""
+        others = [trial for trial in self.trials if trial is not present and not trial.has_failed]
+        if present.has_stalled and (self.untried or others):
+            return self._replace_stalled(present, others)
+        moving = [trial for trial in others if not trial.has_stalled]
+        best = min(moving, key=lambda trial: self._regretted(trial, present), default=None)
+        if best is None or self._regretted(best, present) >= 1:
+            return False
+        self._take(best, f"{present.candidate.name} slowed down after {present.iterations} iterations")
+        self._go_on(best)
+        return True
+
+    def _regretted(self, paused: Trial, present: Trial) -> float:
+        """Below 1, a paused trial is resumed.
+
+        The prediction of a pause is old, and most predictions grow: it counts `COLLAPSE` times. Where the
+        present trial has passed the same residuals, the comparison there counts; with CG it counts alone,
+        because all runs from x0 slow down at the same residuals.
+        """
+        old = COLLAPSE * self._rest(paused) / max(self._rest(present), 1.0)
+        if not paused.is_comparable_to(present):
+            return old
+        compared = self._advantage(paused, present) / self._share
+        return compared if self.definite else min(old, compared)
+
+    def _replace_stalled(self, present: Trial, others: list[Trial]) -> bool:
+        """Try the next candidate; after the last, go on with whichever trial has done least."""
+        reason = f"{present.candidate.name} stalled after {present.iterations} iterations"
+        trial = self._begin(self.untried[0]) if self.untried else min(others, key=lambda each: each.work)
+        if trial is None or trial.work >= present.work:
+            return trial is None
+        self._take(trial, reason)
+        self._go_on(trial)
+        return True
+
+    def _explore(self, present: Trial) -> bool:
+        """Whether a new trial has been made."""
+        rest = self._rest(present)
+        present.predicted = present.work + rest
+        budget = self._budget(present, self._rest(present, progress.LINEAR))
+        if not present.candidate.is_multigrid:
+            self._jacobi_iterations = present.remaining() / present.candidate.reduction(self.facts)
+        candidate = next((each for each in self.untried if self._is_worth(each, rest, budget)), None)
+        if candidate is None:
+            return self._reconsider(present, budget)
+        trial = self._begin(candidate)
+        if trial is None:
+            return True
+        while not self._is_decided(trial, present) and trial.work + trial.iteration <= budget:
+            affordable = int((budget - trial.work) / trial.iteration)
+            trial.advance(min(math.ceil(trial.iterations / 2), affordable))
+        self._judge(trial, present, trial.work)
+        return True
+
+    def _reconsider(self, present: Trial, budget: float) -> bool:
+        """Whether a paused trial that is not known to be worse has been continued: doubled, if affordable."""
+        for trial in self.trials:
+            if trial is present or trial.has_failed or trial.iterations * trial.iteration > budget:
+                continue
+            if trial.is_hovering or self._advantage(trial, present) < 1:
+                before = trial.work
+                trial.advance(trial.iterations)
+                self._judge(trial, present, trial.work - before)
+                return True
+        return False
+
+    def _judge(self, trial: Trial, present: Trial, work: float) -> None:
+        """Let a trial take over if it is predicted to end sooner; else its work counts as lost."""
+        trial.predicted = trial.work + self._rest(trial)
+        if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < self._share):
+            self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
+            work = present.work
+        self._explored += work
+
+    @property
+    def _share(self) -> float:
+        return TAKE if self.definite else TAKE_WITHOUT_CG
+
+    def _is_decided(self, trial: Trial, present: Trial) -> bool:
+        """Whether a trial has ended, or is clearly the better one."""
+        return trial.has_converged or trial.has_failed or self._advantage(trial, present) < CLEAR
+
+    def _advantage(self, trial: Trial, present: Trial) -> float:
+        """The predicted rest of a trial over that of the present one.
+
+        Comparable trials are compared by the cautious prediction of the present one's total: if that is too
+        small, then the faster one of the two gains even more.
+        """
+        if trial.is_comparable_to(present):
+            return trial.rest_compared_to(present) / max(self._rest(present, progress.LINEAR), 1.0)
+        return self._rest(trial) / max(self._rest(present), 1.0)
+
+    def _budget(self, present: Trial, rest: float) -> float:
+        """Bytes that may be spent on other candidates now."""
+        return RISK * (present.work + rest) - self._explored
+
+    def _is_worth(self, candidate: Candidate, rest: float, budget: float) -> bool:
+        setup, iteration = self._expected_cost(candidate)
+        total = self._expected_total(candidate)
+        if candidate.is_trusted(self.facts):
+            assert self.present is not None
+            cautious = rest if self.definite else self._rest(self.present, progress.LINEAR)
+            return total < GAIN * cautious
+        trusted = (each for each in self.untried if each.is_trusted(self.facts))
+        if any(self._expected_total(each) < SOON * rest for each in trusted):
+            return False
+        # The less promising, the smaller is the share of the budget.
+        return (setup + TRIAL * iteration) * max(1.0, total / max(rest, 1.0)) <= budget
+
+    def _expected_total(self, candidate: Candidate) -> float:
+        """Bytes of the setup and of all iterations that are expected."""
+        iterations = self._jacobi_iterations * candidate.reduction(self.facts)
+        if candidate.is_trusted(self.facts):
+            iterations = min(iterations, MULTIGRID_ITERATIONS)
+        setup, iteration = self._expected_cost(candidate)
+        return setup + iterations * iteration
+
+    def _expected_cost(self, candidate: Candidate) -> tuple[float, float]:
+        """Bytes of the setup and of an iteration, before the setup."""
+        method = "cg" if self.definite else "bicgstab"
+        application = candidate.application_products * self.cost.product
+        return self.cost.setup_of(candidate), self.cost.iteration(method, application)
+
+    def _is_settled(self, present: Trial) -> bool:
+        """Whether a sixth of the predicted iterations is done, and no other candidate would be tried later if
+        the prediction came true."""
+        if present.iterations < SETTLED * (present.iterations + present.remaining()):
+            return False
+        budget = self._budget(present, self._rest(present))
+        return not any(self._is_worth(each, self._rest(present), budget) for each in self.untried)
+
+    def _replace_failed(self, failed: Trial) -> None:
+        """Go on with a paused trial or the next candidate; end where rounding errors limit all of them."""
+        self.events.append(f"{failed.candidate.name} failed after {failed.iterations} iterations")
+        if failed.status is Status.INDEFINITE and failed.candidate.is_definite and self.definite:
+            self._become_indefinite()
+        if failed.is_at_rounding:
+            self.present = None
+            return
+        paused = [trial for trial in self.trials if not trial.has_failed]
+        self.present = min(paused, key=self._rest, default=None)
+        if self.present is None and self.untried:
+            self._begin(self.untried[0])
+
+    def _become_indefinite(self) -> None:
+        """A is not definite: all candidates may be tried again, with another Krylov method."""
+        self.definite, self._explored = False, 0.0
+        self.events.append("A is not positive definite")
+        known = [trial.candidate for trial in self.trials]
+        self.untried = sorted([*self.untried, *known], key=lambda each: each.setup_products)
+
+    def _take(self, trial: Trial, why: str) -> None:
+        self.present = self._last = trial
+        self.events.append(f"{trial.candidate.name} takes over: {why}")

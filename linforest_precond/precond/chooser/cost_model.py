@@ -1,0 +1,172 @@
+"""The cost model: bytes that a setup, an iteration and an application move to and from memory.
+
+All candidates are compared by these counts, so that the choice is the same from run to run and on every
+machine. Krylov methods and preconditioners are bound by memory bandwidth on large systems, where choosing
+matters; launch latencies are left out.
+
+- A product with A reads its entries and column indices once, row pointers once, and a vector; it writes one.
+- An iteration reads and writes the vectors that its fused updates and inner products touch (`METHODS`).
+- A setup is counted in products with A (`Candidate.setup_products`), as measured on large systems.
+- An application of M reads what M holds once, if not counted below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends import backend_of
+from linforest_precond.precond.multigrid.multigrid_cycle import twice_visited
+from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.stored import held_bytes
+from linforest_precond.records import CSR
+
+# Vectors that a level of a cycle reads and writes for smoothing, transfers and corrections.
+VECTORS_OF_LEVEL = 10
+# Floating-point operations that take as long as a byte, for dense inverses; the most rows of these, and the
+# coarsening ratio to expect.
+FLOPS_PER_BYTE = 10
+MAX_COARSE, COARSENING = 1000, 7
+# Products that are timed where times are to be compared.
+CALIBRATING_PRODUCTS = 5
+
+
+class Method(NamedTuple):
+    """What an iteration of a Krylov method consists of: products with A and with M, and vectors moved."""
+
+    products: int
+    applications: int
+    vectors: int
+
+
+METHODS = {
+    "cg": Method(1, 1, 11),
+    "fcg": Method(1, 1, 13),
+    "bicgstab": Method(2, 2, 17),
+}
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """The sizes that all counts are made of.
+
+    Attributes
+    ----------
+    rows
+        Of A.
+    product
+        Bytes of one product with A.
+    vector
+        Bytes of the right-hand sides together.
+    """
+
+    rows: int
+    product: int
+    vector: int
+
+    @classmethod
+    def of(cls, csr: CSR, dtype: DType, columns: int) -> CostModel:
+        vector = csr.n * columns * dtype.itemsize
+        entries = csr.nnz * (csr.data.dtype.itemsize + csr.indices.dtype.itemsize)
+        return cls(csr.n, entries + csr.indptr.nbytes + 2 * vector, vector)
+
+    def setup_of(self, candidate: Any, inverted: int | None = None) -> float:
+        """Bytes of a candidate's setup; on its last level multigrid inverts a matrix of so many rows."""
+        bytes_moved = float(candidate.setup_products * self.product)
+        if candidate.is_multigrid:
+            rows = self._expected_coarse() if inverted is None else inverted
+            bytes_moved += 2 * rows**3 / FLOPS_PER_BYTE
+        return bytes_moved
+
+    def _expected_coarse(self) -> float:
+        """Rows of the coarsest level of a hierarchy that has not been made."""
+        rows = float(self.rows)
+        while rows > MAX_COARSE:
+            rows /= COARSENING
+        return rows
+
+    def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
+        """Bytes of a setup that has been made."""
+        coarsest = getattr(M._part, "coarsest", None)
+        return self.setup_of(candidate, 0 if coarsest is None else coarsest.rank)
+
+    def iteration_seen(self, counted: float, seconds: float, iterations: int) -> float:
+        """Bytes of an iteration, of which some have been timed."""
+        return counted
+
+    def iteration(self, method: str, application: float) -> float:
+        """Bytes of an iteration of a method whose M moves so many bytes."""
+        parts = METHODS[method]
+        return parts.products * self.product + parts.applications * application + parts.vectors * self.vector
+
+    def application(self, M: Preconditioner) -> float:
+        """Bytes of one application of M."""
+        part: Any = M._part
+        count = COUNTS.get(part.kind, held_bytes)
+        return count(part) + 2 * self.vector
+
+
+def _paths(part: Any) -> float:
+    """Three bands and the order of the rows."""
+    bands = part.bands
+    order = 0 if part.order is None else part.order.nbytes
+    return float(bands.lower.nbytes + bands.diagonal.nbytes + bands.upper.nbytes + order)
+
+
+def _cycle(part: Any) -> float:
+    """Products, smoothing and grid transfers of all visits to all levels, and the inverse of the coarsest."""
+    levels, kind = part.levels, part.cycle
+    twice = twice_visited(kind, len(levels) - 1)
+    total, visits = float(held_bytes(part.coarsest)), 1
+    for i, level in enumerate(levels[:-1]):
+        if i in twice:
+            visits = visits + 1 if kind == "F" else 2 * visits
+        total += visits * _level(level, part.options.presmooth + part.options.postsmooth)
+    return total
+
+
+def _level(level: Any, sweeps: int) -> float:
+    """Each step of a smoother is one product; the first starts from 0, but a residual is restricted."""
+    csr = level.csr
+    matrix = csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes
+    vectors = VECTORS_OF_LEVEL * csr.n * csr.data.dtype.itemsize
+    smoother = level.smoother
+    lines = sweeps * _paths(smoother.part) if hasattr(smoother, "part") else 0.0
+    products = sweeps * len(getattr(smoother, "steps", (None,)))
+    return products * matrix + lines + vectors + held_bytes(level.transfer)
+
+
+COUNTS = {"tridiagonal": _paths, "block_tridiagonal": _paths, "multilevel": _cycle}
+
+
+@dataclass(frozen=True)
+class MeasuredCost(CostModel):
+    """Times in place of counted bytes, in units of the time that a product with A takes for a byte.
+
+    What has not been measured yet is counted.
+    """
+
+    seconds_per_byte: float = 0.0
+
+    @classmethod
+    def calibrated(cls, counted: CostModel, A: Any, x: Array) -> MeasuredCost:
+        """The unit from a few products with A."""
+        backend, times = backend_of(x), []
+        for _ in range(CALIBRATING_PRODUCTS):
+            watch = backend.runtime.stopwatch.Stopwatch()
+            A @ x
+            watch.stop()
+            times.append(watch.milliseconds() / 1e3)
+        return cls(counted.rows, counted.product, counted.vector, min(times) / counted.product)
+
+    def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
+        compiled = M._setup.first
+        return (
+            super().setup_seen(candidate, M)
+            if compiled
+            else M._setup.milliseconds / 1e3 / self.seconds_per_byte
+        )
+
+    def iteration_seen(self, counted: float, seconds: float, iterations: int) -> float:
+        return seconds / iterations / self.seconds_per_byte if iterations else counted

@@ -1,0 +1,137 @@
+"""What a matrix shows before anything is set up: the grounds for a short list of candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import Backend, backend_of
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.records import CSR
+
+# A diagonal entry below this share of its row's sum of magnitudes is tiny.
+TINY_SHARE = 1e-8
+# Relative rounding errors of a row's sum.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Properties of a matrix, from scans of its entries.
+
+    Attributes
+    ----------
+    hermitian
+        Whether A equals its conjugate transpose.
+    positive_diagonal
+        Whether the diagonal entries of all rows with entries are real and positive: with `hermitian`, A may
+        be positive definite.
+    zero_diagonal, tiny_diagonal
+        Rows whose diagonal entry is 0, and those where it is tiny compared to the row.
+    dominant_share
+        The share of diagonally dominant rows.
+    m_matrix_share
+        The share of rows whose couplings all have the opposite sign of the diagonal.
+    row_ratio
+        The largest ratio of a row's off-diagonal magnitudes to its diagonal entry: below 1, it bounds the
+        iterations with Jacobi.
+    heavy_share
+        At most this share of the off-diagonal weight (scaled by the diagonal) lies on two couplings a row: a
+        bound on what a linear forest covers.
+    centered
+        Whether A is Hermitian and maps constants to 0: it is singular.
+    """
+
+    rows: int
+    entries: int
+    hermitian: bool
+    positive_diagonal: bool
+    zero_diagonal: int
+    tiny_diagonal: int
+    dominant_share: float
+    m_matrix_share: float
+    row_ratio: float
+    heavy_share: float
+    centered: bool
+
+    @property
+    def may_be_definite(self) -> bool:
+        return self.hermitian and self.positive_diagonal
+
+    @property
+    def is_elliptic(self) -> bool:
+        """Whether A looks like a discrete elliptic operator or a graph Laplacian: multigrid works.
+
+        Couplings of one sign in dominant rows: in nearly all rows, in all of them if A is not Hermitian.
+        """
+        dominant = self.dominant_share >= 0.9 if self.hermitian else self.row_ratio <= 1.001
+        return dominant and self.m_matrix_share >= 0.9
+
+    @property
+    def needs_matching(self) -> bool:
+        """Whether rows have to be permuted to get large entries onto the diagonal."""
+        return self.zero_diagonal + self.tiny_diagonal > 0
+
+    def described(self) -> list[tuple[str, str]]:
+        """Lines for print."""
+        diagonal = "positive" if self.positive_diagonal else "not positive"
+        if self.needs_matching:
+            diagonal = f"zero in {self.zero_diagonal:,} rows, tiny in {self.tiny_diagonal:,}"
+        return [
+            ("rows", f"{self.rows:,}, with {self.entries:,} entries"),
+            ("symmetry", "Hermitian" if self.hermitian else "none"),
+            ("diagonal", diagonal),
+            ("dominant rows", f"{self.dominant_share:.0%}"),
+            ("couplings", f"{self.m_matrix_share:.0%} of the rows have couplings of one sign; two per row "
+             f"hold at most {self.heavy_share:.0%} of the weight"),
+            *([("null space", "the constants: A is singular")] if self.centered else []),
+        ]  # fmt: skip
+
+
+def facts_of(csr: CSR) -> Facts:
+    """The facts of a checked matrix, by existing scans of its rows and a few reads of scalars."""
+    matrix, backend = LevelMatrix(csr), backend_of(csr.data)
+    if not csr.n:
+        return Facts(0, 0, True, True, 0, 0, 1.0, 1.0, 0.0, 1.0, False)
+    diagonal, (magnitudes, sums) = abs(csr.diagonal), backend.multigrid.strength.row_sums(csr)
+    is_stored = magnitudes > 0  # the others are empty, and no system's concern
+    zero = int(((diagonal == 0) & is_stored).sum())  # stall: decides whether rows are matched
+    tiny = int((is_stored & (diagonal <= TINY_SHARE * magnitudes)).sum()) - zero  # stall: the same
+    positive = (csr.diagonal.real > 0) & (csr.diagonal.imag == 0)
+    return Facts(
+        rows=csr.n,
+        entries=csr.nnz,
+        hermitian=matrix.hermitian,
+        positive_diagonal=bool((positive | ~is_stored).all()),  # stall: CG or not
+        zero_diagonal=zero,
+        tiny_diagonal=tiny,
+        dominant_share=matrix.facts.dominant_share,
+        m_matrix_share=_m_matrix_share(diagonal, magnitudes, sums),
+        row_ratio=_row_ratio(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
+        heavy_share=_heavy_share(csr, backend),
+        centered=matrix.centered,
+    )
+
+
+def _m_matrix_share(diagonal: Array, magnitudes: Array, sums: Array) -> float:
+    """The share of rows where |a_ii + sum a_ij| is |a_ii| - sum |a_ij|, or its negative."""
+    one_sign = abs(abs(2 * diagonal - magnitudes) - sums) <= ROUNDING * magnitudes
+    return float(one_sign.mean())  # stall: decides whether multigrid is expected to work
+
+
+def _row_ratio(diagonal: Array, magnitudes: Array, zero: int) -> float:
+    return float("inf") if zero else float((magnitudes / diagonal).max()) - 1.0  # stall: bounds iterations
+
+
+def _heavy_share(csr: CSR, backend: Backend) -> float:
+    """The share of the weight 2 |a_ij| / (|a_ii| + |a_jj|) in twice the largest coupling of each row."""
+    strength = backend.multigrid.strength
+    positive = replace(
+        csr, data=-abs(csr.data).astype(np.float64), diagonal=abs(csr.diagonal).astype(np.float64)
+    )
+    weights, strongest = strength.weigh(positive, 0.0)
+    totals, _ = strength.row_sums(replace(positive, data=weights))
+    total = float(totals.sum())  # stall: decides whether a forest is expected to pay
+    return float(backend.xp.minimum(2 * strongest, totals).sum()) / total if total else 1.0

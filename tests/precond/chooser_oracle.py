@@ -1,0 +1,84 @@
+"""Trials with known ends: residual curves instead of solves, to test the choice alone."""
+
+import math
+
+from linforest_precond.precond.chooser import progress
+from linforest_precond.precond.chooser.candidates import CANDIDATES
+from linforest_precond.precond.chooser.chooser import Chooser
+from linforest_precond.precond.chooser.cost_model import CostModel
+from linforest_precond.precond.chooser.facts import Facts
+from linforest_precond.solvers.status import Status
+
+ROWS = 10**6
+COST = CostModel(ROWS, 104 * ROWS, 8 * ROWS)
+FACTS = Facts(
+    rows=ROWS, entries=7 * ROWS, hermitian=True, positive_diagonal=True, zero_diagonal=0, tiny_diagonal=0,
+    dominant_share=0.5, m_matrix_share=0.5, row_ratio=2.0, heavy_share=0.4, centered=False,
+)  # fmt: skip
+
+
+class Curve:
+    """A `Trial` whose digits follow a power law, with a known number of iterations; it may fail at one."""
+
+    def __init__(self, candidate, method, total, power=1.0, fails=None, status=Status.RHO):
+        self.candidate, self.method = candidate, method
+        self.total, self.power, self.fails, self._status = total, power, fails, status
+        self.setup = COST.setup_of(candidate)
+        self.iteration = COST.iteration(method, candidate.application_products * COST.product)
+        self._digits = [8.0 - 8.0 * (i / total) ** power for i in range(total + 1)]
+        self.iterations, self.predicted, self.is_cold = 0, math.nan, True
+
+    def advance(self, iterations):
+        self.iterations = min(self.iterations + max(1, iterations), self.fails or self.total)
+
+    @property
+    def digits(self):
+        return self._digits[: self.iterations + 1]
+
+    has_converged = property(lambda self: not self.fails and self.iterations == self.total)
+    has_failed = property(lambda self: self.fails is not None and self.iterations == self.fails)
+    has_stalled = property(lambda self: progress.is_stalled(self.digits) and not self.has_converged)
+    is_hovering = property(lambda self: self.digits[0] - self.digits[-1] < 0.1)
+    is_at_rounding = False
+    status = property(lambda self: self._status if self.has_failed else None)
+    work = property(lambda self: self.setup + self.iterations * self.iteration)
+    alone = property(lambda self: self.setup + self.total * self.iteration)
+
+    def remaining(self, growth=None):
+        expected = progress.LINEAR if self.candidate.is_multigrid else progress.GROWTH
+        return 0.0 if self.has_converged else progress.remaining(self.digits, growth or expected)
+
+    def rest(self, growth=None):
+        return self.remaining(growth) * self.iteration
+
+    def is_comparable_to(self, other):
+        return self.digits[-1] >= other.digits[-1] and not self.is_hovering
+
+    def rest_compared_to(self, other):
+        same = progress.iterations_to(other.digits, self.digits[-1])
+        total = (other.iterations + other.remaining(progress.LINEAR)) * self.iterations / same
+        return (total - self.iterations) * self.iteration
+
+
+def chosen_among(totals, facts=FACTS, **options):
+    """The trial that ended the solve, the total work, and the chooser.
+
+    `totals` has the iterations of each candidate by name, or the arguments of `Curve`.
+    """
+
+    def start(candidate, definite, present):
+        given = totals.get(candidate.name)
+        if given is None:
+            return None
+        arguments = given if isinstance(given, dict) else {"total": given}
+        return Curve(candidate, "cg" if definite else "bicgstab", **{**options, **arguments})
+
+    chooser = Chooser(CANDIDATES, facts, COST, start, 8.0)
+    found = chooser.run()
+    return found, sum(trial.work for trial in chooser.trials), chooser
+
+
+def alone(name, total, definite=True):
+    """The work of one candidate without any trial."""
+    candidate = next(each for each in CANDIDATES if each.name == name)
+    return Curve(candidate, "cg" if definite else "bicgstab", total).alone

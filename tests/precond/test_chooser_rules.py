@@ -1,0 +1,87 @@
+"""The rules of the choice, on residual curves whose ends are known."""
+
+from dataclasses import replace
+
+import pytest
+from chooser_oracle import FACTS, alone, chosen_among
+
+from linforest_precond.precond.chooser.candidates import CANDIDATES
+from linforest_precond.solvers.status import Status
+
+SAME = {candidate.name: 1 for candidate in CANDIDATES}
+ELLIPTIC = replace(FACTS, dominant_share=1.0, m_matrix_share=1.0, row_ratio=1.0)
+
+
+def same(iterations):
+    """All candidates need the same number of iterations, so that the cheapest one is the best."""
+    return dict.fromkeys(SAME, iterations)
+
+
+@pytest.mark.parametrize("iterations", [1, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 5000])
+@pytest.mark.parametrize("power", [0.585, 0.8, 1.0])
+def test_where_jacobi_is_best_little_is_lost(iterations, power):
+    found, work, _ = chosen_among(same(iterations), power=power)
+    assert found.candidate.name == "jacobi" and work <= 1.1 * alone("jacobi", iterations)
+
+
+@pytest.mark.parametrize("iterations", [1, 3, 5, 10, 20, 50])
+def test_easy_systems_are_solved_without_a_trial(iterations):
+    _, work, chooser = chosen_among(same(iterations), facts=ELLIPTIC)
+    assert len(chooser.trials) == 1 and work == alone("jacobi", iterations)
+
+
+@pytest.mark.parametrize("iterations", [300, 1000, 5000])
+def test_multigrid_is_taken_for_hard_elliptic_systems(iterations):
+    totals = {**same(iterations), "multilevel": 18}
+    found, work, _ = chosen_among(totals, facts=ELLIPTIC, power=0.585)
+    assert found.candidate.name == "multilevel" and work <= 1.25 * alone("multilevel", 18)
+
+
+@pytest.mark.parametrize("iterations", [500, 1000, 5000])
+def test_a_much_better_forest_is_found(iterations):
+    totals = {**same(iterations), "tridiagonal": iterations // 3}
+    found, work, _ = chosen_among(totals, power=0.8)
+    assert found.candidate.name == "tridiagonal" and work <= 1.25 * alone("tridiagonal", iterations // 3)
+
+
+def test_a_forest_is_taken_at_once_where_it_holds_the_weight():
+    facts = replace(ELLIPTIC, heavy_share=0.95)
+    found, work, _ = chosen_among({**same(200), "tridiagonal": 20, "multilevel": 15}, facts=facts)
+    assert found.candidate.name == "tridiagonal" and work == alone("tridiagonal", 20)
+
+
+def test_dominance_bounds_the_iterations():
+    """The prediction of a hovering run would pay for multigrid; a dominant matrix cannot need that many."""
+    facts = replace(ELLIPTIC, row_ratio=0.9)
+    _, _, chooser = chosen_among({**same(40), "jacobi": {"total": 40, "power": 4.0}}, facts=facts)
+    assert [trial.candidate.name for trial in chooser.trials] == ["jacobi"]
+
+
+def test_a_breakdown_leads_to_the_next_candidate():
+    totals = {**same(50), "jacobi": {"total": 50, "fails": 7}}
+    found, _, chooser = chosen_among(totals)
+    assert found.candidate.name == "tridiagonal" and any("failed" in event for event in chooser.events)
+
+
+def test_an_indefinite_matrix_is_solved_by_another_method():
+    totals = {**same(50), "jacobi": {"total": 50, "fails": 7, "status": Status.INDEFINITE}}
+    found, _, chooser = chosen_among(totals)
+    assert not chooser.definite and found.method == "bicgstab"
+
+
+def test_a_run_that_collapses_is_given_up():
+    """The forest starts fast and then hardly moves: another run is resumed where it was."""
+    totals = {**same(1000), "tridiagonal": {"total": 10**5, "power": 0.05}}
+    found, work, chooser = chosen_among(totals, facts=replace(FACTS, hermitian=False))
+    assert found.candidate.name != "tridiagonal" and work <= 3 * alone("jacobi", 1000, definite=False)
+
+
+def test_what_cannot_be_set_up_is_left_out():
+    found, _, chooser = chosen_among({"multilevel": 20})
+    assert found.candidate.name == "multilevel" and len(chooser.trials) == 1
+
+
+def test_nothing_converges():
+    totals = {name: {"total": 100, "fails": 10} for name in SAME}
+    found, _, chooser = chosen_among(totals)
+    assert found is None and len(chooser.trials) == len(SAME)

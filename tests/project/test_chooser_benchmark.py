@@ -1,0 +1,56 @@
+"""benchmarks/chooser.py measures and sums up correctly."""
+
+import importlib
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+import linforest_precond as lf
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree")
+
+
+@pytest.fixture
+def program(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    sys.modules.pop("chooser", None)
+    return importlib.import_module("chooser")
+
+
+def line(program, auto, jacobi, other, part="odd"):
+    return program.Line(part, "A", 10, {"jacobi": jacobi, "tridiagonal": other}, auto, "jacobi")
+
+
+def test_an_easy_system(program):
+    found = program.measured("generated", "grid", lf.matrices.poisson((8, 8)))
+    assert found.chosen == "jacobi" and found.to_jacobi == 1.0 and found.to_best >= 1.0
+    assert set(found.work) >= {"jacobi", "tridiagonal", "multilevel"} and math.isfinite(found.best)
+
+
+def test_the_summary_counts_the_bars(program):
+    lines = [
+        line(program, 100, 100, 90),
+        line(program, 120, 100, 200),
+        line(program, 50, math.inf, 10),
+        line(program, math.inf, math.inf, 10),
+        line(program, math.inf, math.inf, math.inf),
+    ]
+    text = program.summary(lines)
+    assert "5 systems, 4 of them solved by some candidate, 3 by `lf.solve`" in text
+    assert "2 (50%) with at most 1.25 x" in text and "1 with more than 1.1 x that of Jacobi" in text
+    assert "at worst 1.20 x" in text
+
+
+def test_the_document_has_all_groups(program):
+    text = program.markdown([line(program, 5, 5, 6), line(program, 5, 5, math.inf, "generated")])
+    assert "## Real systems, odd lines" in text and "## Generated" in text and "| – |" in text
+
+
+def test_systems_have_unique_names(program, monkeypatch, tmp_path):
+    (tmp_path / "MANIFEST.tsv").write_text("name\tfile\tnumerically_symmetric\tall_ones\n")
+    monkeypatch.setenv("LINFOREST_MATRICES", str(tmp_path))
+    names = [name for _, name, _ in program.chooser_systems.systems()]
+    assert len(names) == len(set(names)) > 40
