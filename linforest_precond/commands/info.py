@@ -167,7 +167,7 @@ def _count(part: int, whole: int) -> str:
 
 
 def _preconditioners(report: dict[str, Any]) -> str:
-    line = "{:<14}{:<32}{:>9}{:>11}{:>11}{:>9}{:>7}{:>9}{:>7}"
+    line = "{:<21}{:<32}{:>9}{:>11}{:>11}{:>9}{:>7}{:>9}{:>7}"
     lines = [
         line.format("", "", "", "memory", "memory", "setup", "setup", "apply", "apply"),
         line.format("--precond", "", "coverage", "", "in setup", "ms", "SpMV", "ms", "SpMV"),

@@ -15,8 +15,8 @@ IterationRecord: TypeAlias = dict[str, tuple[int, ...]]
 Entry: TypeAlias = tuple[str, float | IterationRecord]
 
 KERNELS = Path(__file__).resolve().parent.parent / "backends" / "cuda" / "kernels"
-# `extern "C" __global__ void __launch_bounds__(256, sizeof(INDEX)) name(`
-BOUNDS = r"__launch_bounds__\((?:[^()]|\([^()]*\))*\)\s*"
+# `extern "C" __global__ void __launch_bounds__(256, sizeof(INDEX)) name(`, or a macro in place of the bounds.
+BOUNDS = r"(?:__launch_bounds__\((?:[^()]|\([^()]*\))*\)|[A-Z_]+)\s*"
 DEFINITION = re.compile(rf"__global__\s+void\s+(?:{BOUNDS})?(\w+)\s*\(")
 
 # The parts of a setup, as in figure 6 of Klein & Strzodka; the rest is device-to-host reads, memsets and

@@ -75,7 +75,7 @@ class TestUsage:
             [],
             ["nonsense"],
             ["solve"],
-            ["solve", "A.mtx", "--precond", "ilu"],
+            ["solve", "A.mtx", "--precond", "ilut"],
             ["solve", "A.mtx", "--rtol", "small"],
             ["solve", "A.mtx", "--out", "x.npy", "--no-out"],
             ["study", "--quick", "--full"],
@@ -347,6 +347,7 @@ class TestInfo:
         assert json.loads(linforest("info", "A.mtx", "--json")[1])["origin"]["author"] == "A. Nonymous"
 
     @pytest.mark.filterwarnings("always:.*pivots:RuntimeWarning")
+    @pytest.mark.filterwarnings("always:.*rows of the approximate inverse:RuntimeWarning")
     @pytest.mark.parametrize(
         ("A", "words"),
         [

@@ -31,16 +31,16 @@ from linforest_precond import matrices
 
 # Name of a class: cases in a quick run, cases in a full run.
 CLASSES = {
-    "mtx truncated": (200, 12_000),
-    "mtx bytes changed": (300, 16_000),
-    "mtx tokens changed": (400, 20_000),
-    "mtx sizes": (200, 12_000),
-    "compressed": (200, 10_000),
-    "tar headers": (100, 5_000),
-    "rb": (200, 9_000),
-    "npz": (100, 6_000),
-    "npz arrays": (100, 4_000),
-    "mat": (200, 6_000),
+    "mtx truncated": (80, 12_000),
+    "mtx bytes changed": (100, 16_000),
+    "mtx tokens changed": (150, 20_000),
+    "mtx sizes": (80, 12_000),
+    "compressed": (80, 10_000),
+    "tar headers": (50, 5_000),
+    "rb": (80, 9_000),
+    "npz": (50, 6_000),
+    "npz arrays": (50, 4_000),
+    "mat": (80, 6_000),
 }
 LIMIT_SECONDS = 20.0
 

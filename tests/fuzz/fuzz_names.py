@@ -26,7 +26,7 @@ from linforest_precond.study.report.markup import tag
 from linforest_precond.study.report.problems import shell_word
 from linforest_precond.study.store import Store, case_file, write_json
 
-CLASSES = {"names and texts of authors": (80, 5000)}
+CLASSES = {"names and texts of authors": (40, 5000)}
 LIMIT_SECONDS = 20.0
 # Every case draws some names; a picture takes a third of a second.
 NAMES, PICTURES = 6, 0.02

@@ -15,9 +15,9 @@ import scipy.sparse as sp
 import linforest_precond as lf
 
 CLASSES = {
-    "preconditioners at the edge of the range": (60, 10_000),
-    "solves at the edge of the range": (60, 10_000),
-    "solves of random systems": (100, 20_000),
+    "preconditioners at the edge of the range": (30, 10_000),
+    "solves at the edge of the range": (30, 10_000),
+    "solves of random systems": (50, 20_000),
     "edges of other types": (0, 4_000),
 }
 # Of one case; the first ones of a process may compile.

@@ -17,6 +17,7 @@ CODES = {
     -13: "STAGNATED",
     -14: "DIVERGED",
     -15: "NONFINITE",
+    -16: "SINGULAR",
 }
 
 
@@ -224,7 +225,7 @@ def test_positive_info_means_maxiter(info):
     assert Status.from_info(info) is Status.MAXITER
 
 
-@pytest.mark.parametrize("info", [-1, -9, -16, 0.5, "converged", None, np.array([0, 0])])
+@pytest.mark.parametrize("info", [-1, -9, -17, 0.5, "converged", None, np.array([0, 0])])
 def test_no_status_of_other_info(info):
     with pytest.raises(ValueError, match="info must be"):
         Status.from_info(info)

@@ -98,7 +98,7 @@ class TestLevels:
         assert not hasattr(last, "P") and not hasattr(last, "R")
 
     @pytest.mark.parametrize(("cycle", "weights"), [("V", "magnitude"), graphs.slow("K", "coupling")])
-    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 2))
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     def test_types(self, backend, dtype, index_dtype, cycle, weights):
         A, options = small((20, 20)), {"cycle": cycle, "weights": weights, "max_coarse": 20}
         ml = lf.multilevel(backend.csr(graphs.with_types(A, dtype, index_dtype)), **options)
@@ -388,7 +388,7 @@ class TestStalling:
     def test_hubs_do_not_fill_the_coarse_matrix(self, backend):
         """The graph Laplacian of a power law: smoothed prolongators would couple all neighbours of hubs."""
         rng, n = np.random.default_rng(0), 4000
-        ends = rng.integers(0, n, 3 * n), (n * rng.random(3 * n) ** 4).astype(int)
+        ends = rng.integers(0, n, 3 * n).astype(np.int32), (n * rng.random(3 * n) ** 4).astype(np.int32)
         links = sp.coo_array((np.ones(3 * n), ends), shape=(n, n)).tocsr()
         W = sp.csr_array(links + links.T)
         W.setdiag(0)

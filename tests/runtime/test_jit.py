@@ -159,6 +159,7 @@ def test_edited_helper_of_another_file_is_noticed(tiny):
     assert output(tiny, SERIAL).startswith("18.0 1 ")
 
 
+@pytest.mark.slow
 def test_full_disk_and_broken_index_cost_a_compilation_only(tiny):
     assert output(tiny, SERIAL).startswith("6.0 0 ")
     for index in (tiny / "kernels" / "__pycache__").glob("*.nbi"):
@@ -236,6 +237,7 @@ def test_cache_files_of_another_signature_are_not_loaded(tiny):
         assert output(tiny, script % dtype) == "6.0 1"
 
 
+@pytest.mark.slow
 def test_signatures_never_share_a_data_file(tiny):
     """Two processes that compile at once may both see an empty index."""
     blind = "jit._CacheFiles._load_index = lambda self: {}\nprint(serial(np.arange(3, dtype=np.%s)))"

@@ -44,7 +44,7 @@ def equilibrated(indptr, indices, weights, iterations):
     columns, barrier = cupy.full(n, NO_WEIGHT, np.int64), cupy.zeros(1, np.uint32)
     shifts = row_shifts, column_shifts, columns, barrier
     arguments = indptr, indices, weights, n, _width(n, indices), iterations, *shifts
-    launch(_program(indices).equilibrate, arguments)
+    launch(_program(indices).equilibrate_rows, arguments)
     return row_shifts, column_shifts
 
 
