@@ -81,7 +81,7 @@ def approximate_inverse(
 
     Notes
     -----
-    Each round takes up to 5 entries: those of the largest |gradient|^2 / n_kk, at least 0.3 times the
+    Each round takes up to 5 entries: those of the largest ``|gradient|**2 / n_kk``, at least 0.3 times the
     round's largest, the lowest column first among equal ones, where n_kk is the diagonal of A for FSAI and of
     A A^H for SPAI. At most 512 candidates of a row are looked at, the first that are met. SPAI solves normal
     equations by Cholesky's method, as their matrix A A^H is sparse and shared by all rows, and leaves out
