@@ -85,7 +85,7 @@ def idrs(
     """Solve A x = b by induced dimension reduction, IDR(s), for any nonsingular A.
 
     van Gijzen & Sonneveld (2011), doi:10.1145/2049662.2049667. Short recurrences, and often fewer products
-    with A than `bicgstab` needs; it also works for matrices that are close to skew-symmetric.
+    with A than `bicgstab` needs. For matrices that are close to skew-symmetric take `gmres`.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Status(IntEnum):
     OMEGA = (
         StatusCode.OMEGA,
         "Breakdown: omega or alpha is undefined, because an inner product that the method divides by "
-        "vanished, as it does in bicgstab for matrices that are close to skew-symmetric. Try gmres or idrs, "
+        "vanished, as it does in bicgstab for matrices that are close to skew-symmetric. Try gmres, "
         "another preconditioner or another x0, and cg where A is positive definite.",
     )
     INDEFINITE = (
