@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,9 @@ from linforest_precond.records import CSR, Graph, magnitudes_of
 
 # The step of an auction is divided by this after each pass (epsilon-scaling).
 STEP_DIVISOR = 8
-# Rows left to the host: there a round of as many bids takes as long as one between grid barriers of the GPU.
+# Rows that a pass leaves unmatched, and the last one leaves to the host: there a round of as many bids takes
+# as long as one on the GPU. Rows that a coarse pass leaves have their price wars with a small step: with 128
+# instead of 32, wing takes 8 times as many rounds.
 LEFT_TO_HOST = 32
 # Balanced factors make forests of the scaled matrix better: with blocks, rajat19 takes 90 iterations instead
 # of 390, olm1000 20 instead of 480.
@@ -51,11 +52,11 @@ def match_rows(csr: CSR, tolerance: float) -> MatchedRows:
     weights = logs.fixed_logarithms(magnitudes)
     prices = logs.maxima(*pattern, weights)[1]
     columns, rows = (xp.full(csr.n, -1, csr.indices.dtype) for _ in range(2))
-    host = _HostMatching(csr, weights)
-    for step in _steps(tolerance, logs.UNIT):
+    steps = _steps(tolerance, logs.UNIT)
+    for step in steps:
         auction.bid(*pattern, weights, prices, columns, rows, step, LEFT_TO_HOST)
-        if int((columns < 0).sum()):  # stall: decides whether the host goes on
-            prices, columns, rows = host.completed(step, prices, columns, rows)
+    if int((columns < 0).sum()):  # stall: decides whether the host goes on
+        prices, columns, rows = _completed(csr, weights, prices, columns, rows, steps[-1])
     entries = Graph(*pattern, magnitudes, csr.total_weight, csr.scale, csr.longest_row, False, False)
     matched = backend.matching.matched_edge_values.matched_edge_values(entries, columns)
     matched_weights = logs.fixed_logarithms(matched)
@@ -69,10 +70,7 @@ def match_rows(csr: CSR, tolerance: float) -> MatchedRows:
 
 
 def _steps(tolerance: float, unit: int) -> list[int]:
-    """The step of each pass in fixed point.
-
-    Every pass ends with a perfect matching: a price war costs the fewest bids with the largest step.
-    """
+    """The step of each pass in fixed point."""
     steps = [unit]
     last = max(1, int(tolerance * unit))
     while steps[-1] > last:
@@ -80,33 +78,22 @@ def _steps(tolerance: float, unit: int) -> list[int]:
     return steps
 
 
-class _HostMatching:
-    """The end of each pass, on the host for every backend: the last bids, then shortest augmenting paths."""
-
-    def __init__(self, csr: CSR, weights: Array) -> None:
-        self._csr, self._weights = csr, weights
-        self._matching: Any = backend_of(np.empty(0)).matching
-
-    @cached_property
-    def _entries(self) -> tuple[Array, ...]:
-        return tuple(_on_host(each) for each in (self._csr.indptr, self._csr.indices, self._weights))
-
-    def completed(self, step: int, *found: Array) -> tuple[Array, ...]:
-        """Prices, columns and rows of a perfect matching; ValueError where there is none."""
-        duals = [_on_host(each) for each in found]
-        self._matching.auction.bid_last(*self._entries, *duals, step)
-        if (duals[1] < 0).any():
-            self._augment(duals)
-        xp = backend_of(self._csr.data).xp
-        return tuple(xp.asarray(each) for each in duals)
-
-    def _augment(self, duals: list[Array]) -> None:
-        left = self._matching.augmenting_paths.complete(*self._entries, *duals)
-        if left:
-            raise ValueError(
-                "A must have a nonzero for every row in a column of its own, got a structurally singular "
-                f'matrix: {left} of {self._csr.n} rows cannot be matched; use "equilibrate"'
-            )
+def _completed(
+    csr: CSR, weights: Array, prices: Array, columns: Array, rows: Array, step: int
+) -> tuple[Array, ...]:
+    """The matching completed on the host, on every backend: the last bids, then shortest augmenting paths."""
+    xp = backend_of(csr.data).xp
+    host: Any = backend_of(np.empty(0)).matching
+    entries = [_on_host(each) for each in (csr.indptr, csr.indices, weights)]
+    duals = [_on_host(each) for each in (prices, columns, rows)]
+    host.auction.bid_last(*entries, *duals, step)
+    left = host.augmenting_paths.complete(*entries, *duals) if (duals[1] < 0).any() else 0
+    if left:
+        raise ValueError(
+            "A must have a nonzero for every row in a column of its own, got a structurally singular matrix: "
+            f'{left} of {csr.n} rows cannot be matched; use "equilibrate"'
+        )
+    return tuple(xp.asarray(each) for each in duals)
 
 
 def _on_host(array: Array) -> Array:

@@ -15,11 +15,11 @@ from ..runtime.constants import NO_VERTEX
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel
 
-# Limits of a call: rounds, and bids per row. Rows that are left may have no column, or a long price war ahead.
+# Limits of a call: rounds, and bids per row. Rows that are left may have no column, or a price war ahead.
 MOST_ROUNDS = 100_000
 BIDS_PER_ROW = 64
 # The same for the last rows: then a search for a shortest augmenting path costs less than a price war.
-LAST_BIDS_PER_ROW = 4
+LAST_BIDS_PER_ROW = 2
 # The largest increment of a price, 4 in logarithms: a smaller one keeps complementary slackness too, and
 # prices, the logarithms of column factors, stay small where rows have no rivals.
 LARGEST_INCREMENT = 2**22

@@ -7,7 +7,7 @@
 #define NO_WEIGHT (-2147483647 - 1)
 #define NO_PROFIT (-(1ll << 62))
 #define LOW_HALF 0xffffffffull
-// Limits: rounds, bids per row.
+// Limits of a launch: rounds, bids per row.
 #define MOST_ROUNDS 100000
 #define BIDS_PER_ROW 64
 #define LARGEST_INCREMENT (1ll << 22)
