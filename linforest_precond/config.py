@@ -54,7 +54,7 @@ def warmup(dtype: npt.DTypeLike = np.float64, index_dtype: npt.DTypeLike = np.in
     for device in ("cpu", "cuda") if cuda_status()[0] else ("cpu",):
         A = matrices.aniso(1, 8, device=device, **options)
         r = backend_of(A).xp.ones(A.shape[0], A.dtype)
-        for M in (jacobi(A), tridiagonal(A), block_tridiagonal(A), ilu(A)):
+        for M in (jacobi(A, scaling="matching"), jacobi(A), tridiagonal(A), block_tridiagonal(A), ilu(A)):
             M @ r
         for solve in (
             solvers.cg,

@@ -21,7 +21,7 @@ class Choice:
     """One preconditioner: its title, how to make it, and the options of its memory estimate."""
 
     title: str
-    make: Callable[[Any], Preconditioner]
+    make: Callable[..., Preconditioner]
     kind: str
     options: dict[str, Any] = field(default_factory=dict)
 

@@ -19,6 +19,7 @@ from linforest_precond.commands.properties import properties
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.precond.chooser.report import SolveReport
 from linforest_precond.precond.chooser.solve import solve
+from linforest_precond.precond.scaling.matrix_scaling import METHODS
 from linforest_precond.printing import as_table, one_line
 
 SOLVERS = {
@@ -50,6 +51,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "tridiagonal: the tridiagonal part along a linear forest; block: the 2 x 2 block tridiagonal part "
         "along one; original: the tridiagonal part of A in its original order; jacobi, block-jacobi: the "
         "diagonal, or 2 x 2 blocks on it",
+    )
+    parser.add_argument(
+        "--scaling",
+        choices=("none", "auto", *METHODS),
+        default="none",
+        help="how rows and columns are scaled for --precond. matching: large entries are permuted to the "
+        "diagonal, too; auto: a matching where the diagonal has tiny entries (default: none)",
     )
     parser.add_argument(
         "--solver",
@@ -87,6 +95,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     arguments.precond = _preconditioner_name(arguments.precond, arguments.solver)
+    _check_scaling(arguments.scaling, arguments.precond)
     outputs = _outputs(arguments)
     inputs.check_device(arguments.device)
     A = matrices.load(arguments.matrix, offline=arguments.offline)
@@ -98,7 +107,8 @@ def run(arguments: Namespace) -> int:
         return _run_auto(on_device(A, arguments.device), b, x0, x_true, arguments, outputs)
     name = _solver_name(arguments.solver, A)
     A = on_device(A, arguments.device)
-    M = None if arguments.precond == "none" else CHOICES[arguments.precond].make(A)
+    scaling = None if arguments.scaling == "none" else arguments.scaling
+    M = None if arguments.precond == "none" else CHOICES[arguments.precond].make(A, scaling=scaling)
     print(_headline(arguments, name, A))
     if M is not None:
         print(M)
@@ -134,6 +144,11 @@ def _preconditioner_name(wanted: str | None, solver: str) -> str:
     if wanted == "auto" and solver != "auto":
         raise ValueError(f"--precond auto chooses the solver, too: got --solver {solver}")
     return wanted
+
+
+def _check_scaling(scaling: str, precond: str) -> None:
+    if scaling != "none" and precond in ("auto", "none"):
+        raise ValueError(f"--scaling {scaling} needs a --precond that it scales, got --precond {precond}")
 
 
 def _outputs(arguments: Namespace) -> dict[str, Path]:

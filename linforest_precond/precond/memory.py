@@ -12,6 +12,8 @@ from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import value_dtype
 from linforest_precond.own_matrix import LARGEST_INT32_COUNT
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
+from linforest_precond.precond.scaling.methods import check_scaling
 from linforest_precond.precond.stored import stored_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import Forest
@@ -91,6 +93,7 @@ def memory_estimate(
     dtype: npt.DTypeLike | None = None,
     forests: int = 1,
     polynomial: int = 1,
+    scaling: str | MatrixScaling | None = None,
     symmetric: bool = False,
 ) -> MemoryEstimate:
     """Estimate the memory of a preconditioner from the shape, type and number of entries of A.
@@ -107,9 +110,9 @@ def memory_estimate(
         The function that makes the operator. A hierarchy is assumed to have Jacobi smoothers and tentative
         prolongators; it refers to A's own arrays, which are included. An approximate inverse is assumed to
         have 20 entries in each row.
-    ordering, block_size, dtype, forests, polynomial
-        As that function takes them. Operators of several forests, and polynomials, refer to A's own arrays,
-        which are included.
+    ordering, block_size, dtype, forests, polynomial, scaling
+        As that function takes them; every scaling counts as a matching. Operators of several forests, and
+        polynomials, refer to A's own arrays, which are included.
     symmetric : bool
         Whether ``|A|`` is known to be symmetric: its graph is then no copy, and the setup needs less.
 
@@ -133,6 +136,11 @@ def memory_estimate(
     operator, setup = ESTIMATES[kind](sizes, block_size if kind.startswith("block") else 1, ordering)
     if kind == "tridiagonal" and (forests > 1 or polynomial > 1):
         operator, setup = _several_forests(sizes, operator, setup, forests)
+    if scaling is not None:
+        check_scaling(scaling)
+        if kind == "multilevel":
+            raise ValueError(f"scaling must be None for multilevel, which takes none, got {scaling!r}")
+        operator, setup = _scaled(sizes, operator, setup)
     return MemoryEstimate(operator, sizes.gate + max(setup, operator))
 
 
@@ -193,6 +201,15 @@ def _several_forests(sizes: _Sizes, operator: int, setup: int, forests: int) -> 
     graph = sizes.weight * sizes.entries * (1 if sizes.symmetric else 2)
     held = forests * operator + matrix
     return held, held + setup + graph + forests * scaled + 16 * sizes.value * sizes.rows
+
+
+def _scaled(sizes: _Sizes, operator: int, setup: int) -> tuple[int, int]:
+    """Factors and a permutation; the scaled matrix; before that, weights, duals and lists of a matching."""
+    held = (16 + 2 * sizes.index) * sizes.rows
+    matrix = (sizes.index + sizes.value) * sizes.entries + (sizes.index + sizes.value) * sizes.rows
+    # Augmenting paths have a heap with room for all entries.
+    matching = (4 + 2 * sizes.weight + 16) * sizes.entries + (96 + 8 * sizes.index) * sizes.rows
+    return operator + held, held + max(matching, matrix + max(setup, operator))
 
 
 def _blocks(sizes: _Sizes, block_size: int, _: Any) -> tuple[int, int]:

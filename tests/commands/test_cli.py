@@ -223,6 +223,15 @@ class TestSolve:
         code, out, _ = linforest("solve", "poisson2d:10", "--rhs", "b.npy", "--out", "x.npy")
         assert code == 0 and "3 systems" in out and np.load("x.npy").shape == (100, 3)
 
+    def test_scaling(self, linforest):
+        common = ["solve", "aniso2:16", "--no-out", "--precond", "jacobi", "--scaling"]
+        for scaling in ("equilibrate", "jacobi", "matching"):
+            code, out, _ = linforest(*common, scaling)
+            assert code == 0 and f"  {scaling}, " in out
+        assert "scaling" not in linforest(*common, "auto")[1]
+        code, _, err = linforest("solve", "aniso2:16", "--no-out", "--scaling", "matching")
+        assert code == 2 and "--precond" in err
+
     @pytest.mark.parametrize("precond", ["none", *preconditioners.CHOICES])
     def test_preconditioners(self, linforest, precond):
         code, out, _ = linforest("solve", "aniso2:16", "--precond", precond, "--no-out")

@@ -141,7 +141,18 @@ def at_the_edge(rng, A):
     return scaled(A, rows, columns), 2 * reach, 0
 
 
-KINDS = ("jacobi", "block_jacobi", "forest", "original", "rcm", "blocks", "ilu", "inverse", *SMOOTHERS)
+KINDS = (
+    "jacobi",
+    "block_jacobi",
+    "forest",
+    "original",
+    "rcm",
+    "blocks",
+    "ilu",
+    "inverse",
+    "scaled",
+    *SMOOTHERS,
+)
 
 
 def preconditioner(rng, A, kind, stored):
@@ -151,6 +162,9 @@ def preconditioner(rng, A, kind, stored):
         return lf.block_jacobi(A, int(rng.integers(1, 6)), dtype=stored)
     if kind in ("forest", "original", "rcm"):
         return lf.tridiagonal(A, kind, dtype=stored)
+    if kind == "scaled":
+        scaling = str(rng.choice(["matching", "equilibrate", "jacobi"]))
+        return lf.jacobi(A, dtype=stored, scaling=scaling)
     if kind == "ilu":
         return lf.ilu(A, dtype=stored)
     if kind == "inverse":

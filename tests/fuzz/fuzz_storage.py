@@ -78,6 +78,8 @@ SEEDS = {
     "blocks of 1": (grid, lambda A: lf.block_tridiagonal(A, 1)),
     "blocks of 2": (nonsymmetric, lambda A: lf.block_tridiagonal(A, 2)),
     "blocks of 4": (grid, lambda A: lf.block_tridiagonal(A, 4)),
+    "matching": (nonsymmetric, lambda A: lf.tridiagonal(A, scaling="matching")),
+    "symmetric matching": (grid, lambda A: lf.block_tridiagonal(A, scaling="matching")),
     "ilu": (nonsymmetric, lf.ilu),
     "incomplete Cholesky": (grid, lambda A: lf.ilu(A, order="colors")),
     "FSAI": (grid, lambda A: lf.approximate_inverse(A, 5)),

@@ -17,6 +17,8 @@ KINDS = [
     ("tridiagonal", {"forests": 3}),
     ("block_tridiagonal", {}),
     ("block_tridiagonal", {"block_size": 4}),
+    ("tridiagonal", {"scaling": "matching"}),
+    graphs.slow("ilu", {"scaling": "equilibrate"}),
     ("jacobi", {}),
     ("block_jacobi", {"block_size": 5}),
     ("ilu", {}),
@@ -119,6 +121,8 @@ def test_bad_arguments_are_named():
         lf.memory_estimate(A, "lu")
     with pytest.raises(ValueError, match="block_size"):
         lf.memory_estimate(A, "block_tridiagonal", block_size=3)
+    with pytest.raises(ValueError, match="scaling"):
+        lf.memory_estimate(A, "multilevel", scaling="matching")
     with pytest.raises(ValueError, match="square"):
         lf.memory_estimate(np.ones((2, 3)))
     with pytest.raises(TypeError, match="dtype"):

@@ -10,8 +10,10 @@ from operator_cases import assert_close, assert_operator, dominant, other_values
 from scipy.sparse.csgraph import maximum_bipartite_matching, min_weight_full_bipartite_matching
 
 import linforest_precond as lf
+from linforest_precond.backends.cpu.matching import auction
+from linforest_precond.backends.cpu.matrix import log_scaling
 from linforest_precond.backends.cpu.matrix.log_scaling import UNIT
-from linforest_precond.precond.scaling import matched_rows
+from linforest_precond.gate import as_csr
 
 FINEST = 2.0**-20
 KINDS = {
@@ -92,7 +94,8 @@ class TestMatching:
     def test_augmenting_paths_keep_slackness(self, monkeypatch):
         # Without an auction every row is matched by paths.
         A = matchable(80, 5)
-        monkeypatch.setattr(matched_rows, "_passes", lambda *_: [])
+        monkeypatch.setattr(auction, "MOST_ROUNDS", 0)
+        monkeypatch.setattr(auction, "LAST_BIDS_PER_ROW", 0)
         scaling = lf.scale(A)
         assert abs(scaling.apply(A)).max() <= 1 + 1e-5
         product = np.log2(abs(A.toarray()[scaling.permutation, np.arange(80)])).sum()
@@ -135,6 +138,20 @@ class TestMatching:
             scaling = lf.scale(A, method)
             assert scaling.n == n and "rows" in str(scaling)
             np.testing.assert_allclose(backend.host(scaling.apply(A).toarray()), np.eye(n), rtol=1e-14)
+
+    def test_the_last_bids_go_on_where_the_others_stop(self, monkeypatch):
+        monkeypatch.setattr(auction, "LAST_BIDS_PER_ROW", 1000)
+        A = matchable(200, 9)
+        csr, pattern = as_csr(A), (A.indptr, A.indices)
+        weights = log_scaling.fixed_logarithms(abs(A.data))
+        found = []
+        for stop in (0, 5, 20):
+            duals = log_scaling.maxima(*pattern, weights)[1], *np.full((2, csr.n), -1, A.indices.dtype)
+            auction.bid(*pattern, weights, *duals, UNIT, stop)
+            auction.bid_last(*pattern, weights, *duals, UNIT)
+            found.append(np.concatenate(duals))
+        np.testing.assert_array_equal(found[0], found[1])
+        np.testing.assert_array_equal(found[0], found[2])
 
     @pytest.mark.gpu
     @pytest.mark.parametrize(("n", "per_row"), [(50, 3), (3000, 5), (40_000, 6), (400, 200)])

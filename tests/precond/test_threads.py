@@ -56,6 +56,7 @@ KINDS = {
     "blocks with long carries": (long_carries, lambda A: lf.block_tridiagonal(A, 2)),
     "FSAI": (poisson, lf.approximate_inverse),
     "SPAI": (convection, lf.approximate_inverse),
+    "scaled": (convection, lambda A: lf.tridiagonal(A, scaling="matching")),
     "several forests": (convection, lambda A: lf.tridiagonal(A, forests=2, polynomial=2)),
     "V jacobi": (poisson, lambda A: cycle(A, "V", smoother="jacobi")),
     "W l1_jacobi": (poisson, lambda A: cycle(A, "W", smoother="l1_jacobi")),

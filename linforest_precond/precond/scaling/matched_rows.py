@@ -10,10 +10,12 @@ from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.records import CSR, Graph, magnitudes_of
 
-# The step of an auction is divided by this after each pass (epsilon-scaling). All passes but the last end
-# when a small share of the rows is unmatched: the next one changes most of the matching again.
+# The step of an auction is divided by this after each pass (epsilon-scaling).
 STEP_DIVISOR = 8
-SHARE_LEFT = 1 / 256
+# Rows that a pass leaves unmatched, and the last one leaves to the host: there a round of as many bids takes
+# as long as one on the GPU. Rows that a coarse pass leaves have their price wars with a small step: with 128
+# instead of 32, wing takes 8 times as many rounds.
+LEFT_TO_HOST = 32
 # Balanced factors make forests of the scaled matrix better: with blocks, rajat19 takes 90 iterations instead
 # of 390, olm1000 20 instead of 480.
 BALANCING_ITERATIONS = 16
@@ -50,10 +52,11 @@ def match_rows(csr: CSR, tolerance: float) -> MatchedRows:
     weights = logs.fixed_logarithms(magnitudes)
     prices = logs.maxima(*pattern, weights)[1]
     columns, rows = (xp.full(csr.n, -1, csr.indices.dtype) for _ in range(2))
-    for step, stop in _passes(tolerance, logs.UNIT, csr.n):
-        auction.bid(*pattern, weights, prices, columns, rows, step, stop)
-    if int((columns < 0).sum()):  # stall: decides whether paths are searched
-        prices, columns, rows = _completed(csr, weights, prices, columns, rows)
+    steps = _steps(tolerance, logs.UNIT)
+    for step in steps:
+        auction.bid(*pattern, weights, prices, columns, rows, step, LEFT_TO_HOST)
+    if int((columns < 0).sum()):  # stall: decides whether the host goes on
+        prices, columns, rows = _completed(csr, weights, prices, columns, rows, steps[-1])
     entries = Graph(*pattern, magnitudes, csr.total_weight, csr.scale, csr.longest_row, False, False)
     matched = backend.matching.matched_edge_values.matched_edge_values(entries, columns)
     matched_weights = logs.fixed_logarithms(matched)
@@ -66,22 +69,25 @@ def match_rows(csr: CSR, tolerance: float) -> MatchedRows:
     return MatchedRows(columns, rows, 1.0 / (matched * column[columns]), column)
 
 
-def _passes(tolerance: float, unit: int, n: int) -> list[tuple[int, int]]:
-    """The step of each pass in fixed point, and the rows that it may leave unmatched."""
+def _steps(tolerance: float, unit: int) -> list[int]:
+    """The step of each pass in fixed point."""
     steps = [unit]
     last = max(1, int(tolerance * unit))
     while steps[-1] > last:
         steps.append(max(last, steps[-1] // STEP_DIVISOR))
-    return [(step, 0 if step == steps[-1] else int(SHARE_LEFT * n)) for step in steps]
+    return steps
 
 
-def _completed(csr: CSR, *found: Array) -> tuple[Array, ...]:
-    """The matching of the auction completed on the host, on every backend: few rows are left."""
+def _completed(
+    csr: CSR, weights: Array, prices: Array, columns: Array, rows: Array, step: int
+) -> tuple[Array, ...]:
+    """The matching completed on the host, on every backend: the last bids, then shortest augmenting paths."""
     xp = backend_of(csr.data).xp
-    weights, *duals = (_on_host(each) for each in found)
-    pattern = _on_host(csr.indptr), _on_host(csr.indices)
-    host: Any = backend_of(np.empty(0))
-    left = host.matching.augmenting_paths.complete(*pattern, weights, *duals)
+    host: Any = backend_of(np.empty(0)).matching
+    entries = [_on_host(each) for each in (csr.indptr, csr.indices, weights)]
+    duals = [_on_host(each) for each in (prices, columns, rows)]
+    host.auction.bid_last(*entries, *duals, step)
+    left = host.augmenting_paths.complete(*entries, *duals) if (duals[1] < 0).any() else 0
     if left:
         raise ValueError(
             "A must have a nonzero for every row in a column of its own, got a structurally singular matrix: "
@@ -91,4 +97,4 @@ def _completed(csr: CSR, *found: Array) -> tuple[Array, ...]:
 
 
 def _on_host(array: Array) -> Array:
-    return array.get() if hasattr(array, "get") else array  # stall: paths are searched on the host
+    return array.get() if hasattr(array, "get") else array  # stall: the host completes the matching

@@ -15,12 +15,11 @@ from ..runtime.constants import NO_VERTEX
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel
 
-# Limits of a call: rounds with at most FEW bidders, all rounds, and bids per row. Rows that are left may have
-# no column, or a long price war ahead; augmenting paths settle both.
-FEW = 256
-FEW_ROUNDS = 2000
+# Limits of a call: rounds, and bids per row. Rows that are left may have no column, or a price war ahead.
 MOST_ROUNDS = 100_000
 BIDS_PER_ROW = 64
+# The same for the last rows: then a search for a shortest augmenting path costs less than a price war.
+LAST_BIDS_PER_ROW = 2
 # The largest increment of a price, 4 in logarithms: a smaller one keeps complementary slackness too, and
 # prices, the logarithms of column factors, stay small where rows have no rivals.
 LARGEST_INCREMENT = 2**22
@@ -36,30 +35,42 @@ def bid(indptr, indices, weights, prices, columns, rows, step, stop):
     a larger step: rows that are too far from their largest profit are unmatched first. Returns an array:
     rounds, bids, and the rows left that have entries.
     """
-    progress = np.zeros(3, np.int64)
     arrays = [readonly(each) for each in (indptr, indices, weights)]
-    run_auction(*arrays, prices, columns, rows, step, stop, progress)
-    return progress
+    unmatch_distant(*arrays, prices, columns, rows, step)
+    return run_auction(*arrays, prices, columns, rows, step, stop, MOST_ROUNDS, BIDS_PER_ROW * prices.size)
+
+
+def bid_last(indptr, indices, weights, prices, columns, rows, step):
+    """Go on with the few rows that `bid` left, until all are matched or a limit is reached; in place.
+
+    Thousands of rounds with a few bids each are latency-bound: every backend runs them on the host.
+    """
+    arrays = [readonly(each) for each in (indptr, indices, weights)]
+    most = LAST_BIDS_PER_ROW * prices.size
+    return run_auction(*arrays, prices, columns, rows, step, 0, most, most)
 
 
 @kernel
-def run_auction(indptr, indices, weights, prices, columns, rows, step, stop, progress):
-    n = prices.size
-    active, following = np.empty(n, columns.dtype), np.empty(n, columns.dtype)
-    wanted, bids = np.empty(n, columns.dtype), np.zeros(n, np.uint64)
-    for i in range(n):
+def unmatch_distant(indptr, indices, weights, prices, columns, rows, step):
+    for i in range(prices.size):
         if columns[i] != NO_VERTEX and is_too_far(indptr, indices, weights, prices, i, columns[i], step):
             rows[columns[i]] = NO_VERTEX
             columns[i] = NO_VERTEX
+
+
+@kernel
+def run_auction(indptr, indices, weights, prices, columns, rows, step, stop, most_rounds, most_bids):
+    n = prices.size
+    active, following = np.empty(n, columns.dtype), np.empty(n, columns.dtype)
+    wanted, bids = np.empty(n, columns.dtype), np.zeros(n, np.uint64)
     count = 0
     for i in range(n):
         if columns[i] == NO_VERTEX and has_entries(indptr, weights, i):
             active[count] = i
             count += 1
-    rounds = few_rounds = total = 0
-    while count > stop and few_rounds < FEW_ROUNDS and rounds < MOST_ROUNDS and total < BIDS_PER_ROW * n:
+    rounds = total = 0
+    while count > stop and rounds < most_rounds and total < most_bids:
         rounds += 1
-        few_rounds += count <= FEW
         total += count
         for a in range(count):
             row = active[a]
@@ -84,7 +95,7 @@ def run_auction(indptr, indices, weights, prices, columns, rows, step, stop, pro
             bids[column] = NO_BID
         active, following = following, active
         count = left
-    progress[0], progress[1], progress[2] = rounds, total, count
+    return np.array([rounds, total, count])
 
 
 @helper

@@ -7,9 +7,7 @@
 #define NO_WEIGHT (-2147483647 - 1)
 #define NO_PROFIT (-(1ll << 62))
 #define LOW_HALF 0xffffffffull
-// Limits: rounds with at most FEW bidders, all rounds, bids per row.
-#define FEW 256
-#define FEW_ROUNDS 2000
+// Limits of a launch: rounds, bids per row.
 #define MOST_ROUNDS 100000
 #define BIDS_PER_ROW 64
 #define LARGEST_INCREMENT (1ll << 22)
@@ -148,8 +146,8 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     u32 blocks = gridDim.x, generation = 0;
     list_unmatched(A, lanes, prices, columns, rows, step, lists, counts);
     grid_barrier(barrier, generation);
-    i64 round = 0, few_rounds = 0, total = 0, count = (i64)__ldcg(counts);
-    while (count > stop && few_rounds < FEW_ROUNDS && round < MOST_ROUNDS && total < BIDS_PER_ROW * n) {
+    i64 round = 0, total = 0, count = (i64)__ldcg(counts);
+    while (count > stop && round < MOST_ROUNDS && total < BIDS_PER_ROW * n) {
         if (count * width <= ONE_BLOCK_ITEMS) blocks = 1;
         if (blockIdx.x >= blocks) return;
         INDEX *const list = lists + round % 2 * n, *const next = lists + (round + 1) % 2 * n;
@@ -163,7 +161,6 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         if (blocks > 1) grid_barrier(barrier, generation);
         else __syncthreads();
         ++round;
-        few_rounds += count <= FEW;
         total += count;
         count = (i64)__ldcg(length);
     }
