@@ -46,30 +46,32 @@ def grow(matrix, start, diagonal, triangular, entries, tolerance):
     n, index, value = diagonal.size, matrix[1].dtype, matrix[2].dtype
     counts, report = cupy.zeros(n + 1, index), cupy.zeros(REPORT, np.uint64)
     columns, values = cupy.empty(n * entries, index), cupy.empty(n * entries, value)
-    abandoned = cupy.empty(n, index)
-    places = max(1, entries - bool(triangular))
-    largest = _Size(places, *_most_columns(matrix, start, places))
+    results = columns, values, counts, cupy.empty(n, index)
+    functional = matrix, start, diagonal, triangular
 
-    def launched(size, rows, is_final, report):
-        systems = _Systems(matrix, start, diagonal, triangular, entries, size, is_final)
-        arguments = rows, float(tolerance), columns, values, counts, abandoned, report
-        systems.launch("grow_rows", *arguments)
-        return systems.program
+    def launch_rows(size, is_final, report, **rows):
+        systems = _Systems(*functional, entries, size, is_final)
+        systems.launch("grow_rows", ROWS(**rows), float(tolerance), *results, report)
 
-    stride = n // SAMPLE if n >= MANY_ROWS else 1
-    size = largest
-    if stride > 1:
-        sample = cupy.zeros(REPORT, np.uint64)
-        launched(largest, ROWS(list=0, length=0, stride=stride), True, sample)
-        size = largest.reduced_to(*sample[USED].tolist())  # stall: the size of most systems
-    program = launched(size, ROWS(list=0, length=0, stride=1), size == largest, report)
-    if size != largest:
-        launched(largest, ROWS(list=abandoned, length=report[ABANDONED], stride=1), True, report)
+    _grow_in_fitting_systems(launch_rows, n, _largest_size(*functional, entries), results[-1], report)
     indptr = add_up(counts)
     nnz = int(indptr[-1])  # stall: the size of the result
     indices, data = cupy.empty(nnz, index), cupy.empty(nnz, value)
-    launch(program.pack_rows, (n, entries, columns, values, indptr, indices, data), items=n * entries)
+    pack_rows = _program(value, index, WARP).pack_rows
+    launch(pack_rows, (n, entries, columns, values, indptr, indices, data), items=n * entries)
     return (indptr, indices, data), report[REPORTED]
+
+
+def _grow_in_fitting_systems(launch_rows, n, largest, abandoned, report):
+    """Grow many rows in systems as large as a sample needs, and the others of them in the largest ones."""
+    size, every = largest, {"list": None, "length": None, "stride": 1}
+    if n >= MANY_ROWS:
+        sample = cupy.zeros(REPORT, np.uint64)
+        launch_rows(largest, True, sample, **{**every, "stride": n // SAMPLE})
+        size = largest.reduced_to(*sample[USED].tolist())  # stall: the size of most systems
+    launch_rows(size, size == largest, report, **every)
+    if size != largest:
+        launch_rows(largest, True, report, list=abandoned, length=report[ABANDONED], stride=1)
 
 
 def refill(matrix, start, diagonal, triangular, indptr, indices):
@@ -103,13 +105,12 @@ class _Size(NamedTuple):
         return _Size(min(self.places, max(1, places)), columns, min(self.starts, columns))
 
 
-def _most_columns(matrix, start, places):
-    """Bounds of the columns of a row that have gradients, of all and of those of S."""
+def _largest_size(matrix, start, diagonal, triangular, entries):
+    """Bounds that no row exceeds, or the limit of columns."""
+    places = max(1, entries - bool(triangular))
     longest = [cupy.diff(indptr).max() for indptr, _, _ in (start, matrix) if indptr.size > 1]
-    if not longest:
-        return 1, 1
-    first, others = cupy.stack(longest).tolist()  # stall: the size of systems
-    return tuple(max(1, min(CAPACITY, most)) for most in (first + places * others, first))
+    first, others = cupy.stack(longest).tolist() if longest else (1, 1)  # stall: the size of systems
+    return _Size(places, *(max(1, min(CAPACITY, most)) for most in (first + places * others, first)))
 
 
 class _Systems:

@@ -23,13 +23,15 @@ struct Rows {
              step = (i64)gridDim.x * blockDim.x / TEAM;                                                               \
          first < (rows); first += step, at += step)
 
-// Meets the columns of the row of S, then those of the rows of N that the last round has added.
+// Meets the columns of the rows of N that the last round has added. These rows end from now on before columns that cannot
+// be in patterns.
 __device__ __forceinline__ void meet_columns(RowSystem& system, const Functional& f, bool is_final, bool is_open,
                                              RowState& state) {
     const int size = is_open ? state.size : state.met;
     for (int place = state.met, last = system.team.largest(size - state.met) + place; place < last; ++place) {
         const i64 begin = place < size ? system.begins[place] : 0, end = place < size ? system.ends[place] : 0;
-        meet(system, f.indices, (const VALUE*)0, f.diagonal, begin, end, is_final, state);
+        const int possible = meet(system, f.indices, (const VALUE*)0, f.diagonal, begin, end, is_final, state);
+        if (place < size && system.team.lane == 0) system.ends[place] = (INDEX)(begin + possible);
     }
     state.met = size;
 }

@@ -135,10 +135,12 @@ __device__ __forceinline__ double most_gain(const Functional& functional, const 
 }
 
 // Gives slots to the columns of a row of a matrix that have none, while there are any; the row of S keeps its values.
-__device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict__ indices,
-                                     const VALUE* __restrict__ start_data, const double* __restrict__ diagonal,
-                                     i64 begin, i64 end, bool is_final, RowState& state) {
+// Returns how many columns may be in patterns: the first ones.
+__device__ __forceinline__ int meet(RowSystem& system, const INDEX* __restrict__ indices,
+                                    const VALUE* __restrict__ start_data, const double* __restrict__ diagonal,
+                                    i64 begin, i64 end, bool is_final, RowState& state) {
     const Team& team = system.team;
+    int possible = 0;
     for (i64 base = begin; team.any(base < end); base += ROW_CHUNKS * TEAM) {
         INDEX columns[ROW_CHUNKS];
         EACH (k, ROW_CHUNKS) {
@@ -149,6 +151,7 @@ __device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict_
             const INDEX column = columns[k];
             const bool is_valid = column >= 0 && column < state.most;
             const bool is_new = is_valid && system.find(column) == NONE && diagonal[column] > 0;
+            possible += __popc(team.vote(is_valid));
             const u32 news = team.vote(is_new);  // all lanes have searched the table before it changes
             const int own = state.used + __popc(news & ((1u << team.lane) - 1));
             if (is_new && own < system.capacity) {
@@ -161,6 +164,7 @@ __device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict_
             team.sync();
         }
     }
+    return possible;
 }
 
 // The entries of the rows of N of a pattern, TEAM at a time.
@@ -211,8 +215,17 @@ __device__ __forceinline__ void find_gradient(RowSystem& system, const Functiona
 
 // Replaces gradients by gains.
 __device__ __forceinline__ void find_gains(RowSystem& system, const Functional& functional, int used) {
-    for (int slot = system.team.lane; slot < used; slot += TEAM)
-        system.gradient[slot] = from_real(squared(system.gradient[slot]) / functional.diagonal[system.columns[slot]]);
+    for (int first = system.team.lane; first < used; first += CHUNKS * TEAM) {
+        double diagonal[CHUNKS];
+        EACH (k, CHUNKS) {
+            const int slot = min(first + k * TEAM, used - 1);
+            diagonal[k] = functional.diagonal[system.columns[slot]];
+        }
+        EACH (k, CHUNKS) {
+            const int slot = first + k * TEAM;
+            if (slot < used) system.gradient[slot] = from_real(squared(system.gradient[slot]) / diagonal[k]);
+        }
+    }
     system.team.sync();
 }
 
