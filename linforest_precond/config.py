@@ -13,6 +13,7 @@ from linforest_precond import matrices, solvers
 from linforest_precond.backends import backend_of, cuda_status
 from linforest_precond.backends.cpu.runtime.jit import cache_folder
 from linforest_precond.graph.reordering.cuthill_mckee import reverse_cuthill_mckee
+from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
@@ -54,7 +55,8 @@ def warmup(dtype: npt.DTypeLike = np.float64, index_dtype: npt.DTypeLike = np.in
     for device in ("cpu", "cuda") if cuda_status()[0] else ("cpu",):
         A = matrices.aniso(1, 8, device=device, **options)
         r = backend_of(A).xp.ones(A.shape[0], A.dtype)
-        for M in (jacobi(A, scaling="matching"), jacobi(A), tridiagonal(A), block_tridiagonal(A), ilu(A)):
+        scaled = jacobi(A, scaling="matching")
+        for M in (jacobi(A), scaled, tridiagonal(A), block_tridiagonal(A), approximate_inverse(A), ilu(A)):
             M @ r
         for solve in (
             solvers.cg,
@@ -67,7 +69,10 @@ def warmup(dtype: npt.DTypeLike = np.float64, index_dtype: npt.DTypeLike = np.in
             solve(A, r, M=M)
         reverse_cuthill_mckee(A)
         # The gate symmetrizes a nonsymmetric matrix, by kernels of its own.
-        tridiagonal(matrices.stencil(8, [1, 4, 2], device=device, **options))
+        B = matrices.stencil(8, [1, 4, 2], device=device, **options)
+        tridiagonal(B)
+        # SPAI of a nonsymmetric matrix multiplies sparse matrices.
+        approximate_inverse(B)
 
 
 def _versions() -> dict[str, str]:

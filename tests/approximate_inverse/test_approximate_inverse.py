@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import strategies as graphs
 
 import linforest_precond as lf
+from linforest_precond.backends.cuda.approximate_inverse import row_systems
 from linforest_precond.precond.approximate_inverse import functionals
 from linforest_precond.precond.operators import restore
 
@@ -268,3 +269,16 @@ def test_both_backends_choose_the_same_pattern(cuda, dtype, entries, index_dtype
         )
         for name in ("indptr", "indices", "data"):
             np.testing.assert_array_equal(getattr(here, name), cuda.host(getattr(there, name)))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("sample", [1, 7, 100])
+def test_rows_that_need_larger_systems_than_a_sample(cuda, monkeypatch, sample):
+    monkeypatch.setattr(row_systems, "MANY_ROWS", 200)
+    monkeypatch.setattr(row_systems, "SAMPLE", sample)
+    for A in (lf.matrices.poisson((9, 8, 7)), definite(300), general(300)):
+        A = as_csr(A.toarray())
+        here, there = lf.approximate_inverse(A)._part, lf.approximate_inverse(cuda.csr(A))._part
+        for name in ("indptr", "indices", "data"):
+            np.testing.assert_array_equal(getattr(here, name), cuda.host(getattr(there, name)))
+        assert (here.dependent, here.empty) == (there.dependent, there.empty)

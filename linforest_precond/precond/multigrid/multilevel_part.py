@@ -17,7 +17,7 @@ from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multigrid_cycle import MultigridCycle
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_schema import SCHEMA
-from linforest_precond.precond.multigrid.smoothers import smoother_of
+from linforest_precond.precond.multigrid.smoothers import INVERSE, smoother_of
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR, ratio_to_finest
@@ -202,7 +202,8 @@ class MultilevelPart:
         others = [
             str(i) for i, level in enumerate(self.levels) if level.smoother and level.smoother.kind != name
         ]
-        instead = f"; jacobi on level {', '.join(others)}, where lines do not pay" if others else ""
+        why = "the diagonal is not positive" if name == INVERSE else "lines do not pay"
+        instead = f"; jacobi on level {', '.join(others)}, where {why}" if others else ""
         return f"{name}, {self.options.presmooth} sweeps before and {self.options.postsmooth} after{instead}"
 
 

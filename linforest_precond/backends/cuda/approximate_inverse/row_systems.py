@@ -1,5 +1,7 @@
 """Rows of sparse approximate inverses on growing patterns; see the module of the CPU backend."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..runtime.launch import launch
@@ -14,13 +16,22 @@ CAPACITY = 512
 TEAMS, WARP = {8: 12, 16: 24}, 32
 # Threads of a block at most, and the shared memory that such a block may need.
 BLOCK, SHARED_MEMORY = 128, 48 * 1024
+# From so many rows on, a sample of about so many others tells how large most systems become.
+MANY_ROWS, SAMPLE = 2**16, 2048
 
 FUNCTIONAL = Struct(
     "Functional", "approximate_inverse/row_systems.cuh",
     indptr="P", indices="P", data="P", start_indptr="P", start_indices="P", start_data="P",
     diagonal="P", n="q", triangular="q",
 )  # fmt: skip
-SIZES = Struct("Sizes", "approximate_inverse/row_systems.cuh", entries="q", capacity="q", bits="q", bytes="q")
+SIZES = Struct(
+    "Sizes", "approximate_inverse/row_systems.cuh",
+    entries="q", places="q", capacity="q", starts="q", bits="q", bytes="q", is_final="q",
+)  # fmt: skip
+ROWS = Struct("Rows", "approximate_inverse/row_systems.cu", list="P", length="P", stride="q")
+# Counts of `Report` of row_systems.cu.
+REPORTED, ABANDONED, USED = slice(2), slice(2, 3), slice(3, 5)
+REPORT = 5
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
@@ -33,24 +44,44 @@ def grow(matrix, start, diagonal, triangular, entries, tolerance):
     The second result counts rows that left out dependent columns, and rows without entries.
     """
     n, index, value = diagonal.size, matrix[1].dtype, matrix[2].dtype
-    counts, report = cupy.zeros(n + 1, index), cupy.zeros(2, np.uint64)
+    counts, report = cupy.zeros(n + 1, index), cupy.zeros(REPORT, np.uint64)
     columns, values = cupy.empty(n * entries, index), cupy.empty(n * entries, value)
-    rows = _Rows(matrix, start, diagonal, triangular, entries, _most_columns(matrix, start, entries))
-    rows.launch("grow_rows", float(tolerance), columns, values, counts, report)
+    results = columns, values, counts, cupy.empty(n, index)
+    functional = matrix, start, diagonal, triangular
+
+    def launch_rows(size, is_final, report, **rows):
+        systems = _Systems(*functional, entries, size, is_final)
+        systems.launch("grow_rows", ROWS(**rows), float(tolerance), *results, report)
+
+    _grow_in_fitting_systems(launch_rows, n, _largest_size(*functional, entries), results[-1], report)
     indptr = add_up(counts)
     nnz = int(indptr[-1])  # stall: the size of the result
     indices, data = cupy.empty(nnz, index), cupy.empty(nnz, value)
-    launch(rows.program.pack_rows, (n, entries, columns, values, indptr, indices, data), items=n * entries)
-    return (indptr, indices, data), report
+    pack_rows = _program(value, index, WARP).pack_rows
+    launch(pack_rows, (n, entries, columns, values, indptr, indices, data), items=n * entries)
+    return (indptr, indices, data), report[REPORTED]
+
+
+def _grow_in_fitting_systems(launch_rows, n, largest, abandoned, report):
+    """Grow many rows in systems as large as a sample needs, and the others of them in the largest ones."""
+    size, every = largest, {"list": None, "length": None, "stride": 1}
+    if n >= MANY_ROWS:
+        sample = cupy.zeros(REPORT, np.uint64)
+        launch_rows(largest, True, sample, **{**every, "stride": n // SAMPLE})
+        size = largest.reduced_to(*sample[USED].tolist())  # stall: the size of most systems
+    launch_rows(size, size == largest, report, **every)
+    if size != largest:
+        launch_rows(largest, True, report, list=abandoned, length=report[ABANDONED], stride=1)
 
 
 def refill(matrix, start, diagonal, triangular, indptr, indices):
     """The values of rows on given patterns, and the counts as above; dependent columns get 0."""
-    data, report = cupy.zeros(indices.size, matrix[2].dtype), cupy.zeros(2, np.uint64)
+    data, report = cupy.zeros(indices.size, matrix[2].dtype), cupy.zeros(REPORT, np.uint64)
     entries = int(cupy.diff(indptr).max()) if indices.size else 1  # stall: the size of systems
-    rows = _Rows(matrix, start, diagonal, triangular, entries, entries)
-    rows.launch("refill_rows", indptr, indices, data, report)
-    return data, report
+    size = _Size(entries, entries, entries)
+    systems = _Systems(matrix, start, diagonal, triangular, entries, size, True)
+    systems.launch("refill_rows", indptr, indices, data, report)
+    return data, report[REPORTED]
 
 
 def row_squares(indptr, data):
@@ -61,29 +92,44 @@ def row_squares(indptr, data):
     return squares
 
 
-def _most_columns(matrix, start, entries):
-    """A bound of the columns of a row that have gradients."""
+class _Size(NamedTuple):
+    """The places of a pattern, the columns that have gradients, and those of them in a row of S, at most."""
+
+    places: int
+    columns: int
+    starts: int
+
+    def reduced_to(self, columns, places):
+        """One for rows that use so many, and a few more columns."""
+        columns = min(self.columns, columns + columns // 8 + 4)
+        return _Size(min(self.places, max(1, places)), columns, min(self.starts, columns))
+
+
+def _largest_size(matrix, start, diagonal, triangular, entries):
+    """Bounds that no row exceeds, or the limit of columns."""
+    places = max(1, entries - bool(triangular))
     longest = [cupy.diff(indptr).max() for indptr, _, _ in (start, matrix) if indptr.size > 1]
-    if not longest:
-        return 1
-    first, others = cupy.stack(longest).tolist()  # stall: the size of systems
-    return max(1, min(CAPACITY, first + entries * others))
+    first, others = cupy.stack(longest).tolist() if longest else (1, 1)  # stall: the size of systems
+    return _Size(places, *(max(1, min(CAPACITY, most)) for most in (first + places * others, first)))
 
 
-class _Rows:
+class _Systems:
     """Launches of kernels that take a team for each row, with its system in shared memory."""
 
-    def __init__(self, matrix, start, diagonal, triangular, entries, capacity):
+    def __init__(self, matrix, start, diagonal, triangular, entries, size, is_final):
         index, value, n = matrix[1].dtype, matrix[2].dtype, diagonal.size
         fields = dict(zip(FUNCTIONAL.fields, (*matrix, *start, diagonal)))
         self._held = (*matrix, *start, diagonal)
         self._functional = FUNCTIONAL(**fields, n=n, triangular=int(triangular))
-        bits = max(2, (2 * capacity - 1).bit_length())
-        size = _bytes_of_system(entries, capacity, bits, value.itemsize, index.itemsize)
-        self._sizes = SIZES(entries=entries, capacity=capacity, bits=bits, bytes=size)
-        team = _team(matrix[1].size / max(n, 1), size)
-        self._block = max(WARP, min(BLOCK, SHARED_MEMORY // size * team // WARP * WARP))
-        self._shared_memory = self._block // team * size
+        bits = max(2, (3 * size.columns // 2).bit_length())
+        room = _bytes_of_system(size, bits, value.itemsize, index.itemsize)
+        self._sizes = SIZES(
+            entries=entries, places=size.places, capacity=size.columns, starts=size.starts, bits=bits,
+            bytes=room, is_final=int(is_final),
+        )  # fmt: skip
+        team = _team(matrix[1].size / max(n, 1), room)
+        self._block = max(WARP, min(BLOCK, SHARED_MEMORY // room * team // WARP * WARP))
+        self._shared_memory = self._block // team * room
         self._items = n * team
         self.program = _program(value, index, team)
 
@@ -94,11 +140,12 @@ class _Rows:
         )  # fmt: skip
 
 
-def _bytes_of_system(entries, capacity, bits, value, index):
+def _bytes_of_system(size, bits, value, index):
     """As `RowSystem` of row_systems.cuh has them, a multiple of 16."""
-    values = capacity + entries * (entries - 1) // 2 + 2 * entries
-    size = value * values + 8 * entries + 2 * 2**bits + (index + 2) * capacity + 2 * entries
-    return -(-size // 16) * 16
+    places, columns, starts = size
+    values = columns + places * (places - 1) // 2 + 2 * places + starts
+    numbers = index * (columns + 2 * places) + 2 * (columns + places)
+    return -(-(value * values + 8 * places + 2 * 2**bits + numbers) // 16) * 16
 
 
 def _team(mean, size):

@@ -5,73 +5,119 @@
 // Threads of a block at most.
 #define THREADS 128
 
-// Counts of rows that left out dependent columns, and of rows without entries.
-enum Report { DEPENDENT_ROWS, EMPTY_ROWS };
+// Counts of rows that left out dependent columns, of rows without entries, and of rows whose system was too small; the
+// most slots and places that a row of a sample used.
+enum Report { DEPENDENT_ROWS, EMPTY_ROWS, ABANDONED_ROWS, MOST_SLOTS, MOST_PLACES };
 
-#define EACH_ROW(row, rows)                                                                      \
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / TEAM, end = (rows); row < end; \
-         row += (i64)gridDim.x * blockDim.x / TEAM)
+// The rows to take: those of a list whose length is on the device, or one of each `stride`, as a hash says.
+struct Rows {
+    const INDEX* list;
+    const u64* length;
+    i64 stride;
+};
 
-// Adds the columns of the largest gains, a few in each round, until the pattern is full or no gain is left.
-__device__ __forceinline__ int grow_row(RowSystem& system, const Functional& functional, int entries, double tolerance,
-                                        i64 row, double& left, bool& is_dependent) {
-    int used = 0, size = 0;
-    left = constant_of(functional, row);
-    is_dependent = false;
-    const double least = LEAST_SHARE * left;
-    const int most = functional.triangular ? entries - 1 : entries;
-    for (bool is_grown = true; is_grown && size < most && left > least;) {
-        used = find_gradient(system, functional, row, used, size);
-        find_gains(system, functional, used);
-        double bound = tolerance * left, best_gain;
-        is_grown = false;
-        for (int step = min(STEP, most - size); step > 0; --step) {
-            const int slot = best_slot(system, used, bound, best_gain);
-            if (slot == NONE) break;
-            bound = fmax(bound, SHARE * best_gain);
-            const double gain = append(system, functional, row, slot, size, most_gain(functional, left, least));
-            is_dependent |= gain < 0;
-            if (gain < 0) continue;
-            ++size;
-            left -= gain;
-            is_grown = true;
-        }
-        solve(system, size);
+#define TEAMS (32 / TEAM)
+// A row for each team of a warp; `at` may be past the end for some of them.
+#define EACH_ROW(at, rows)                                                                                            \
+    for (i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32 * TEAMS, at = first + threadIdx.x % 32 / TEAM, \
+             step = (i64)gridDim.x * blockDim.x / TEAM;                                                               \
+         first < (rows); first += step, at += step)
+
+// Meets the columns of the rows of N that the last round has added. These rows end from now on before columns that cannot
+// be in patterns.
+__device__ __forceinline__ void meet_columns(RowSystem& system, const Functional& f, bool is_final, bool is_open,
+                                             RowState& state) {
+    const int size = is_open ? state.size : state.met;
+    for (int place = state.met, last = system.team.largest(size - state.met) + place; place < last; ++place) {
+        const i64 begin = place < size ? system.begins[place] : 0, end = place < size ? system.ends[place] : 0;
+        const int possible = meet(system, f.indices, (const VALUE*)0, f.diagonal, begin, end, is_final, state);
+        if (place < size && system.team.lane == 0) system.ends[place] = (INDEX)(begin + possible);
     }
-    return size;
+    state.met = size;
 }
 
-// Grows the pattern of every row, and writes its columns, ascending, and values to row-major arrays of `entries` columns.
+// Adds the columns of the largest gains, a few in each round, until the pattern is full or no gain is left. A row for
+// which the system is too small is abandoned, unless nothing larger will be tried.
+__device__ __forceinline__ void grow_row(RowSystem& system, const Functional& f, const Sizes& sizes, double tolerance,
+                                         bool is_active, RowState& state) {
+    const Team& team = system.team;
+    const i64 begin = is_active ? f.start_indptr[state.row] : 0, end = is_active ? f.start_indptr[state.row + 1] : 0;
+    const int most = (int)sizes.entries - (f.triangular ? 1 : 0);
+    bool is_open = is_active && most > 0 && state.left > state.least;
+    meet(system, f.start_indices, f.start_data, f.diagonal, begin, end, sizes.is_final, state);
+    state.starts = state.used;
+    while (team.any(is_open)) {
+        meet_columns(system, f, sizes.is_final, is_open, state);
+        is_open = is_open && !state.is_abandoned;
+        find_gradient(system, f, state, is_open ? state.size : 0);
+        const int used = is_open ? state.used : 0, most_here = min(STEP, most - state.size);
+        find_gains(system, f, used);
+        double bound = tolerance * state.left, best_gain;
+        bool is_grown = false;
+        for (int step = 0; step < STEP; ++step) {
+            int slot = best_slot(system, step < most_here ? used : 0, bound, best_gain);
+            if (!team.any(slot != NONE)) break;
+            bound = fmax(bound, SHARE * best_gain);
+            if (slot != NONE && state.size == sizes.places) {
+                state.is_abandoned = true;
+                slot = NONE;
+            }
+            is_grown |= append(system, f, state, slot);
+        }
+        is_open = is_open && is_grown && !state.is_abandoned;
+        solve(system, used ? state.size : 0);
+        is_open = is_open && state.size < most && state.left > state.least;
+    }
+}
+
+// Writes the columns, ascending, and values of a row to row-major arrays of `entries` columns.
+__device__ __forceinline__ void write_row(const RowSystem& system, const Functional& functional, const RowState& state,
+                                          i64 entries, INDEX* __restrict__ columns, VALUE* __restrict__ values,
+                                          INDEX* __restrict__ counts, u64* report) {
+    const i64 row = state.row;
+    const int size = state.size;
+    const double scale = functional.triangular ? 1 / sqrt(state.left) : 1.0;
+    for (int place = system.team.lane; place < size; place += TEAM) {
+        const INDEX column = system.columns[system.pattern[place]];
+        int lower = 0;
+        for (int other = 0; other < size; ++other) lower += system.columns[system.pattern[other]] < column;
+        columns[row * entries + lower] = column;
+        values[row * entries + lower] = scaled(system.solution[place], scale);
+    }
+    if (system.team.lane) return;
+    const bool is_empty = !functional.triangular && size == 0;
+    const bool has_last = functional.triangular || is_empty;
+    if (has_last) {
+        columns[row * entries + size] = (INDEX)row;
+        values[row * entries + size] = from_real(scale);
+    }
+    counts[row + 1] = (INDEX)(size + has_last);
+    if (state.is_dependent) atomicAdd(report + DEPENDENT_ROWS, 1ull);
+    if (is_empty) atomicAdd(report + EMPTY_ROWS, 1ull);
+}
+
+// Grows the pattern of each of the rows, and lists those whose system was too small.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    grow_rows(Functional functional, Sizes sizes, double tolerance, INDEX* __restrict__ columns,
-              VALUE* __restrict__ values, INDEX* __restrict__ counts, u64* report) {
+    grow_rows(Functional functional, Sizes sizes, Rows rows, double tolerance, INDEX* __restrict__ columns,
+              VALUE* __restrict__ values, INDEX* __restrict__ counts, INDEX* __restrict__ abandoned, u64* report) {
     extern __shared__ __align__(16) char memory[];
     RowSystem system(memory, sizes);
-    const int lane = system.team.lane;
-    if (blockIdx.x == 0 && threadIdx.x == 0) counts[0] = 0;
-    EACH_ROW(row, functional.n) {
+    const i64 length = rows.list ? (i64)*rows.length : functional.n / rows.stride;
+    EACH_ROW(at, length) {
+        const bool is_active = at < length;
+        const i64 row = !is_active  ? 0
+                        : rows.list ? (i64)rows.list[at]
+                                    : at * rows.stride + (u32)at * 2654435769u % rows.stride;
         system.clear();
-        double left;
-        bool is_dependent;
-        const int size = grow_row(system, functional, (int)sizes.entries, tolerance, row, left, is_dependent);
-        const double scale = functional.triangular ? 1 / sqrt(left) : 1.0;
-        for (int place = lane; place < size; place += TEAM) {
-            const INDEX column = system.columns[system.pattern[place]];
-            int lower = 0;
-            for (int other = 0; other < size; ++other) lower += system.columns[system.pattern[other]] < column;
-            columns[row * sizes.entries + lower] = column;
-            values[row * sizes.entries + lower] = scaled(system.solution[place], scale);
+        RowState state(functional, row, is_active);
+        grow_row(system, functional, sizes, tolerance, is_active, state);
+        if (!is_active) continue;
+        if (!state.is_abandoned) write_row(system, functional, state, sizes.entries, columns, values, counts, report);
+        else if (system.team.lane == 0) abandoned[atomicAdd(report + ABANDONED_ROWS, 1ull)] = (INDEX)row;
+        if (rows.stride > 1 && system.team.lane == 0) {
+            atomicMax(report + MOST_SLOTS, (u64)state.used);
+            atomicMax(report + MOST_PLACES, (u64)state.size);
         }
-        if (lane) continue;
-        const bool is_empty = !functional.triangular && size == 0;
-        const bool has_last = functional.triangular || is_empty;
-        if (has_last) {
-            columns[row * sizes.entries + size] = (INDEX)row;
-            values[row * sizes.entries + size] = from_real(scale);
-        }
-        counts[row + 1] = (INDEX)(size + has_last);
-        if (is_dependent) atomicAdd(report + DEPENDENT_ROWS, 1ull);
-        if (is_empty) atomicAdd(report + EMPTY_ROWS, 1ull);
     }
 }
 
@@ -93,34 +139,35 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 VALUE* __restrict__ data, u64* report) {
     extern __shared__ __align__(16) char memory[];
     RowSystem system(memory, sizes);
-    const int lane = system.team.lane;
+    const Team& team = system.team;
     EACH_ROW(row, functional.n) {
-        const i64 begin = indptr[row], last = indptr[row + 1] - 1;
-        const int used = (int)(last + 1 - begin - (functional.triangular ? 1 : 0));
+        const bool is_active = row < functional.n;
+        const i64 begin = is_active ? indptr[row] : 0, end = is_active ? indptr[row + 1] : 0;
+        const int used = max(0, (int)(end - begin - (functional.triangular ? 1 : 0)));
+        RowState state(functional, is_active ? row : 0, is_active);
+        state.used = state.starts = used;
         system.clear();
-        for (int slot = lane; slot < used; slot += TEAM) system.take_slot(slot, indices[begin + slot]);
-        system.team.sync();
-        int size = 0;
-        double left = constant_of(functional, row);
-        const double least = LEAST_SHARE * left;
-        for (int slot = 0; slot < used; ++slot) {
-            const double gain = append(system, functional, row, slot, size, most_gain(functional, left, least));
-            if (gain < 0) continue;
-            ++size;
-            left -= gain;
+        for (int slot = team.lane; slot < used; slot += TEAM) {
+            const INDEX column = indices[begin + slot];
+            system.take_slot(slot, column);
+            system.starts[slot] = stored_value(functional.start_indptr, functional.start_indices, functional.start_data,
+                                               (INDEX)row, column);
         }
-        solve(system, size);
-        const double scale = functional.triangular ? 1 / sqrt(left) : 1.0;
-        for (int slot = lane; slot < used; slot += TEAM) {
+        team.sync();
+        for (int slot = 0, last = team.largest(used); slot < last; ++slot)
+            append(system, functional, state, slot < used ? slot : NONE);
+        solve(system, state.size);
+        const double scale = functional.triangular ? 1 / sqrt(state.left) : 1.0;
+        for (int slot = team.lane; slot < used; slot += TEAM) {
             const int place = system.places[slot];
-            VALUE value = from_real(size == 0 && system.columns[slot] == row);
+            VALUE value = from_real(state.size == 0 && system.columns[slot] == row);
             if (place >= 0) value = scaled(system.solution[place], scale);
             data[begin + slot] = value;
         }
-        if (lane) continue;
-        if (functional.triangular) data[last] = from_real(scale);
-        if (size < used) atomicAdd(report + DEPENDENT_ROWS, 1ull);
-        if (!functional.triangular && size == 0) atomicAdd(report + EMPTY_ROWS, 1ull);
+        if (!is_active || team.lane) continue;
+        if (functional.triangular) data[end - 1] = from_real(scale);
+        if (state.size < used) atomicAdd(report + DEPENDENT_ROWS, 1ull);
+        if (!functional.triangular && state.size == 0) atomicAdd(report + EMPTY_ROWS, 1ull);
     }
 }
 
