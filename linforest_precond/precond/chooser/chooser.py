@@ -37,16 +37,22 @@ from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
 # The share of the predicted work that may be spent on candidates that are not taken in the end.
-RISK = 0.1
+RISK = 0.03
 # A trusted candidate is tried when its expected total is below this share of the predicted rest.
-GAIN = 0.8
+GAIN, GAIN_WITHOUT_SYMMETRY = 0.8, 0.4
+# Runs slow down: the iterations to fear, in units of those that the mean rate so far predicts.
+SLOWDOWN = 1.7
 # A trial takes over when its predicted rest is below this share of the present one's, a smaller one where
 # residuals are not those of CG, which are smoother. It ends early when it is clearly below.
 TAKE, TAKE_WITHOUT_CG, CLEAR = 0.75, 0.5, 0.4
+# The same for a trusted candidate with CG: better preconditioners gain late in a run.
+TRUSTED = 1.5
+# A pause after less than this share of the present iterations says nothing.
+YOUNG = 0.25
 # Others wait for a trusted candidate while its expected total is below this many times the predicted rest.
 SOON = 2.0
 # A paused trial is resumed when it promises to end this many times sooner, by predictions alone.
-COLLAPSE = 5.0
+COLLAPSE = 50.0
 # Iterations of the first trial before anything is predicted, and the least iterations of others.
 FIRST, TRIAL = 4, 4
 # Predictions are made anew when the iterations of the present trial have grown by this factor.
@@ -56,7 +62,7 @@ SETTLED = 0.15
 # Iterations that multigrid is expected to need on elliptic systems.
 MULTIGRID_ITERATIONS = 20
 # Weight on two couplings of each row from which on a forest is trusted, and iterations that make it pay.
-HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.8, 0.95, 12
+HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.9, 0.95, 12
 
 
 class Chooser:
@@ -67,8 +73,8 @@ class Chooser:
     candidates
         From the cheapest setup to the most expensive one.
     start
-        Sets up a candidate: `start(candidate, definite, present)` gives its trial, which starts from the x of
-        the present one, or None where the setup fails.
+        Sets up a candidate: `start(candidate, method, present)` gives its trial with a Krylov method, which
+        starts from the x of the present one, or None where the setup fails.
     digits
         Digits by which residuals are to be reduced, for bounds on iterations.
     """
@@ -78,7 +84,7 @@ class Chooser:
         candidates: Sequence[Candidate],
         facts: Facts,
         cost: CostModel,
-        start: Callable[[Candidate, bool, Trial | None], Trial | None],
+        start: Callable[[Candidate, str, Trial | None], Trial | None],
         digits: float,
     ) -> None:
         self.facts, self.cost, self._start, self._digits = facts, cost, start, digits
@@ -88,6 +94,7 @@ class Chooser:
         self._last: Trial | None = None
         self.events = list[str]()
         self._jacobi_iterations, self._explored = math.inf, 0.0
+        self._robust, self._unfit = False, set[str]()
 
     def run(self, settle: bool = False) -> Trial | None:
         """The trial that converged; None where none did. With `settle`, the present one when nothing else
@@ -108,13 +115,29 @@ class Chooser:
         return None
 
     def _first(self) -> Candidate:
-        """Jacobi; or the forest, if two couplings of each row hold most of the weight of a dominant matrix,
-        or nearly all of another one."""
+        """Jacobi; or what the facts recommend.
+
+        - Matched rows, where the diagonal has zeros.
+        - Where two couplings of each row hold most of the weight of a dominant matrix: the forest; but
+          incomplete factors for transport, a nonsymmetric matrix with row sums of 0.
+        - For an elliptic matrix, the candidate with the least work for the iterations to expect.
+        """
         facts = self.facts
-        heavy = facts.heavy_share >= (HEAVY if facts.dominant_share >= 0.9 else NEARLY_ALL)
-        if heavy and self._most_iterations() > WORTH_A_FOREST:
-            return next((each for each in self.untried if each.name == "tridiagonal"), self.untried[0])
+        if facts.needs_matching:
+            return self._next()
+        if facts.dominant_share >= 0.9 and self._most_iterations() > WORTH_A_FOREST:
+            if facts.heavy_share >= (HEAVY if facts.hermitian else NEARLY_ALL):
+                flows = not facts.hermitian and facts.zero_sum_share >= 0.5
+                return self._named("ilu" if flows else "tridiagonal")
+        if facts.elliptic_iterations:
+            expected = facts.elliptic_iterations * self._digits / 8
+            self._jacobi_iterations = min(expected, self._most_iterations())
+            known = [each for each in self.untried if each.name == "jacobi" or each.is_trusted(facts)]
+            return min(known, key=self._expected_total)
         return self.untried[0]
+
+    def _named(self, name: str) -> Candidate:
+        return next((each for each in self.untried if each.name == name), self.untried[0])
 
     def _most_iterations(self) -> float:
         """A bound on the iterations with Jacobi: the eigenvalues of D^-1 A lie in [1 - q, 1 + q]."""
@@ -127,7 +150,7 @@ class Chooser:
         """Set up a candidate; the present trial changes where there is none."""
         self.untried.remove(candidate)
         warm = candidate.is_multigrid or self.present is None or self.present.has_stalled
-        trial = self._start(candidate, self.definite, self._last if warm else None)
+        trial = self._start(candidate, self._method(candidate), self._last if warm else None)
         if trial is not None:
             self.trials.append(trial)
             trial.advance(FIRST if self.present is None else TRIAL)
@@ -136,6 +159,14 @@ class Chooser:
         elif self.present is None and self.untried:
             return self._begin(self.untried[0])
         return trial
+
+    def _method(self, candidate: Candidate) -> str:
+        """The Krylov method: minres needs a definite M; IDR(s) is for what BiCGStab has failed on."""
+        if self.definite:
+            return "cg"
+        if self.facts.has_definite_diagonal and candidate.is_definite and candidate.name not in self._unfit:
+            return "minres"
+        return "idrs" if self._robust else "bicgstab"
 
     def _go_on(self, present: Trial) -> None:
         present.advance(math.ceil((CHECK - 1) * present.iterations))
@@ -157,6 +188,8 @@ class Chooser:
     def _regret(self, present: Trial) -> bool:
         """Whether another trial takes over, because the present one has slowed down or stalled."""
         others = [trial for trial in self.trials if trial is not present and not trial.has_failed]
+        if present.has_stalled and not self.untried and all(each.has_stalled for each in others):
+            self._become_robust()
         if present.has_stalled and (self.untried or others):
             return self._replace_stalled(present, others)
         moving = [trial for trial in others if not trial.has_stalled]
@@ -176,14 +209,14 @@ class Chooser:
         """
         old = COLLAPSE * self._rest(paused) / max(self._rest(present), 1.0)
         if not paused.is_comparable_to(present):
-            return old
+            return old if paused.iterations >= YOUNG * present.iterations else math.inf
         compared = self._advantage(paused, present) / self._share
         return compared if self.definite else min(old, compared)
 
     def _replace_stalled(self, present: Trial, others: list[Trial]) -> bool:
         """Try the next candidate; after the last, go on with whichever trial has done least."""
         reason = f"{present.candidate.name} stalled after {present.iterations} iterations"
-        trial = self._begin(self.untried[0]) if self.untried else min(others, key=lambda each: each.work)
+        trial = self._begin(self._next()) if self.untried else min(others, key=lambda each: each.work)
         if trial is None or trial.work >= present.work:
             return trial is None
         self._take(trial, reason)
@@ -196,8 +229,9 @@ class Chooser:
         present.predicted = present.work + rest
         budget = self._budget(present, self._rest(present, progress.LINEAR))
         if not present.candidate.is_multigrid:
-            self._jacobi_iterations = present.remaining() / present.candidate.reduction(self.facts)
-        candidate = next((each for each in self.untried if self._is_worth(each, rest, budget)), None)
+            self._jacobi_iterations = self._doubtful_rest(present) / present.candidate.reduction(self.facts)
+        worth = [each for each in self.untried if self._is_worth(each, rest, budget)]
+        candidate = min(worth, key=self._preference, default=None)
         if candidate is None:
             return self._reconsider(present, budget)
         trial = self._begin(candidate)
@@ -224,7 +258,9 @@ class Chooser:
     def _judge(self, trial: Trial, present: Trial, work: float) -> None:
         """Let a trial take over if it is predicted to end sooner; else its work counts as lost."""
         trial.predicted = trial.work + self._rest(trial)
-        if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < self._share):
+        trusted = TRUSTED if self.definite else 1.0
+        share = trusted if trial.candidate.is_trusted(self.facts) else self._share
+        if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < share):
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
             work = present.work
         self._explored += work
@@ -241,8 +277,12 @@ class Chooser:
         """The predicted rest of a trial over that of the present one.
 
         Comparable trials are compared by the cautious prediction of the present one's total: if that is too
-        small, then the faster one of the two gains even more.
+        small, then the faster one of the two gains even more. A trial that is ahead of the present one already
+        is compared where the present one is now.
         """
+        if trial.is_ahead_of(present):
+            same = progress.iterations_to(trial.digits, present.digits[-1])
+            return same * trial.iteration / (present.iterations * present.iteration)
         if trial.is_comparable_to(present):
             return trial.rest_compared_to(present) / max(self._rest(present, progress.LINEAR), 1.0)
         return self._rest(trial) / max(self._rest(present), 1.0)
@@ -251,30 +291,58 @@ class Chooser:
         """Bytes that may be spent on other candidates now."""
         return RISK * (present.work + rest) - self._explored
 
+    def _doubtful_rest(self, present: Trial) -> float:
+        """Iterations that the present trial may still need: `SLOWDOWN` times as many as its mean rate says.
+
+        Not fewer than an elliptic matrix lets expect.
+        """
+        digits = present.digits
+        mean = digits[-1] * present.iterations / max(digits[0] - digits[-1], 1e-3)
+        most = min(self.facts.elliptic_iterations, self._most_iterations())
+        known = most * present.candidate.reduction(self.facts) - present.iterations
+        return max(min(SLOWDOWN * mean, progress.HORIZON * present.iterations), known)
+
+    def _preference(self, candidate: Candidate) -> tuple[bool, float]:
+        """Trusted candidates first, by what they are expected to cost; others by their setup."""
+        if candidate.is_trusted(self.facts):
+            return False, self._expected_total(candidate)
+        return True, candidate.setup_products
+
+    def _next(self) -> Candidate:
+        """The candidate to try where the present trial has failed."""
+        if self._robust:
+            return self.untried[0]
+        matched = (each for each in self.untried if each.is_matched)
+        trusted = (each for each in self.untried if each.is_trusted(self.facts))
+        return next(matched, None) or min(trusted, key=self._preference, default=self.untried[0])
+
     def _is_worth(self, candidate: Candidate, rest: float, budget: float) -> bool:
         setup, iteration = self._expected_cost(candidate)
         total = self._expected_total(candidate)
-        if candidate.is_trusted(self.facts):
-            assert self.present is not None
+        assert self.present is not None
+        if candidate.is_trusted(self.facts) and not self.present.candidate.is_multigrid:
+            if not candidate.is_multigrid:
+                return total < self._doubtful_rest(self.present) * self.present.iteration
             cautious = rest if self.definite else self._rest(self.present, progress.LINEAR)
-            return total < GAIN * cautious
+            return total < (GAIN if self.facts.hermitian else GAIN_WITHOUT_SYMMETRY) * cautious
         trusted = (each for each in self.untried if each.is_trusted(self.facts))
-        if any(self._expected_total(each) < SOON * rest for each in trusted):
+        if any(self._expected_total(each) < SOON * rest for each in trusted if each.is_multigrid):
             return False
-        # The less promising, the smaller is the share of the budget.
-        return (setup + TRIAL * iteration) * max(1.0, total / max(rest, 1.0)) <= budget
+        if not candidate.is_matched and any(each.candidate.is_matched for each in self.trials):
+            return False
+        return total < rest and setup + TRIAL * iteration <= budget
 
     def _expected_total(self, candidate: Candidate) -> float:
         """Bytes of the setup and of all iterations that are expected."""
         iterations = self._jacobi_iterations * candidate.reduction(self.facts)
-        if candidate.is_trusted(self.facts):
+        if candidate.is_multigrid and candidate.is_trusted(self.facts):
             iterations = min(iterations, MULTIGRID_ITERATIONS)
         setup, iteration = self._expected_cost(candidate)
         return setup + iterations * iteration
 
     def _expected_cost(self, candidate: Candidate) -> tuple[float, float]:
         """Bytes of the setup and of an iteration, before the setup."""
-        method = "cg" if self.definite else "bicgstab"
+        method = self._method(candidate)
         application = candidate.application_products * self.cost.product
         return self.cost.setup_of(candidate), self.cost.iteration(method, application)
 
@@ -291,13 +359,18 @@ class Chooser:
         self.events.append(f"{failed.candidate.name} failed after {failed.iterations} iterations")
         if failed.status is Status.INDEFINITE and failed.candidate.is_definite and self.definite:
             self._become_indefinite()
+        if failed.method == "minres" and failed.status is Status.INDEFINITE:
+            self._unfit.add(failed.candidate.name)
+            self.untried.insert(0, failed.candidate)
         if failed.is_at_rounding:
             self.present = None
             return
         paused = [trial for trial in self.trials if not trial.has_failed]
         self.present = min(paused, key=self._rest, default=None)
+        if self.present is None and not self.untried:
+            self._become_robust()
         if self.present is None and self.untried:
-            self._begin(self.untried[0])
+            self._begin(self._next())
 
     def _become_indefinite(self) -> None:
         """A is not definite: all candidates may be tried again, with another Krylov method."""
@@ -305,6 +378,17 @@ class Chooser:
         self.events.append("A is not positive definite")
         known = [trial.candidate for trial in self.trials]
         self.untried = sorted([*self.untried, *known], key=lambda each: each.setup_products)
+
+    def _become_robust(self) -> None:
+        """All have failed or stalled: those with BiCGStab are tried again with IDR(s), the best one first."""
+        if self._robust:
+            return
+        self._robust = True
+        failed = [trial for trial in self.trials if trial.method in ("bicgstab", "minres")]
+        failed.sort(key=lambda trial: trial.digits[-1])
+        self._unfit |= {trial.candidate.name for trial in failed}
+        self.untried = [trial.candidate for trial in failed]
+        self.events.append("nothing has converged: IDR(s) instead of BiCGStab")
 
     def _take(self, trial: Trial, why: str) -> None:
         self.present = self._last = trial
