@@ -39,7 +39,7 @@ from linforest_precond.solvers.status import Status
 # The share of the predicted work that may be spent on candidates that are not taken in the end.
 RISK = 0.03
 # A trusted candidate is tried when its expected total is below this share of the predicted rest.
-GAIN, GAIN_WITHOUT_SYMMETRY = 0.8, 0.4
+GAIN, GAIN_WITHOUT_SYMMETRY = 0.6, 0.2
 # Runs slow down: the iterations to fear, in units of those that the mean rate so far predicts.
 SLOWDOWN = 1.7
 # A trial takes over when its predicted rest is below this share of the present one's, a smaller one where
@@ -54,11 +54,13 @@ SOON = 2.0
 # A paused trial is resumed when it promises to end this many times sooner, by predictions alone.
 COLLAPSE = 50.0
 # Iterations of the first trial before anything is predicted, and the least iterations of others.
-FIRST, TRIAL = 4, 4
+FIRST, FIRST_WITHOUT_CG, TRIAL = 4, 3, 4
 # Predictions are made anew when the iterations of the present trial have grown by this factor.
 CHECK = 1.4
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
+# Iterations with Jacobi to expect where nothing is known of them.
+MANY = 500
 # Iterations that multigrid is expected to need on elliptic systems.
 MULTIGRID_ITERATIONS = 20
 # Weight on two couplings of each row from which on a forest is trusted, and iterations that make it pay.
@@ -153,7 +155,8 @@ class Chooser:
         trial = self._start(candidate, self._method(candidate), self._last if warm else None)
         if trial is not None:
             self.trials.append(trial)
-            trial.advance(FIRST if self.present is None else TRIAL)
+            first = FIRST if self.definite else FIRST_WITHOUT_CG
+            trial.advance(first if self.present is None else TRIAL)
             if self.present is None:
                 self.present = self._last = trial
         elif self.present is None and self.untried:
@@ -312,9 +315,11 @@ class Chooser:
         """The candidate to try where the present trial has failed."""
         if self._robust:
             return self.untried[0]
-        matched = (each for each in self.untried if each.is_matched)
-        trusted = (each for each in self.untried if each.is_trusted(self.facts))
-        return next(matched, None) or min(trusted, key=self._preference, default=self.untried[0])
+        if not math.isfinite(self._jacobi_iterations):
+            self._jacobi_iterations = MANY
+        matched = (each for each in self.untried if each.is_matched and each.setup_products < MANY)
+        trusted = [each for each in self.untried if each.is_trusted(self.facts)]
+        return next(matched, None) or min(trusted or self.untried, key=self._expected_total)
 
     def _is_worth(self, candidate: Candidate, rest: float, budget: float) -> bool:
         setup, iteration = self._expected_cost(candidate)
