@@ -68,7 +68,7 @@ def test_an_indefinite_matrix_is_found_out(backend):
     b = noise(144)
     x, info, report = solved(backend, A, b)
     assert info == 0 and residual(A, b, x) <= 1.01e-8
-    assert any("not positive definite" in event for event in report.events)
+    assert "minres" in {trial.solver for trial in report.trials}
 
 
 def test_a_singular_consistent_system(backend):

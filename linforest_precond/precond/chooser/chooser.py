@@ -2,26 +2,30 @@
 
 The rules of an online (ski-rental) algorithm, all in counted bytes:
 
-1. The first candidate is the cheapest one that the facts recommend. Its iterations are never lost: a trial
-   is paused, not ended, and goes on where it was.
-2. Exploration. A candidate whose success is uncertain is tried when its setup and `TRIAL` iterations, with
-   all work before that was lost to a comparison, cost at most `RISK` of what the present trial has done and,
-   by a cautious prediction, still has to do.
-3. Trust. Where the facts make success very likely, a candidate is tried as soon as its expected total is
-   below `GAIN` times the predicted rest.
-4. A new trial takes over when its predicted rest is clearly smaller. It may run until rule 2's budget is
-   spent to show that, and is continued later when it has not shown itself to be worse. Multigrid starts from
-   the present x. Others start from x0 and are compared at the same residuals: a restart would lose the
-   superlinear convergence of Krylov methods.
+1. The first candidate is what the facts recommend (`Chooser._first`), and Jacobi where they say nothing. A
+   trial is paused, not ended, and goes on where it was.
+2. Trust. Where the facts make success likely, a candidate needs no budget. Incomplete factors, whose setup is
+   cheap, are tried as soon as their expected total is below what the present trial may need if it slows down
+   (`SLOWDOWN`); multigrid, on elliptic matrices, when its expected total is below `GAIN` times the predicted
+   rest.
+3. Exploration. Any other candidate is tried when it is expected to need less than the predicted rest, and
+   its setup and `TRIAL` iterations, with all work before that was lost to a comparison, cost at most `RISK`
+   of what the present trial has done and, by a cautious prediction, still has to do.
+4. A new trial takes over when its predicted rest is clearly smaller, a trusted one unless it is larger. It
+   may run until rule 3's budget is spent to show that, and is continued later when it has not shown itself
+   to be worse. Multigrid starts from the present x. Others start from x0 and are compared at the same
+   residuals: a restart would lose the superlinear convergence of Krylov methods.
 5. Regret. When the predicted rest of the present trial exceeds `COLLAPSE` times that of a paused one (less
-   where both have passed the same residuals), the paused one is resumed. When a run breaks down, diverges or
-   stalls, the next candidate is tried.
+   where both have passed the same residuals), the paused one is resumed.
+6. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then trusted
+   candidates, then the one that is expected to need least. When CG finds a direction of negative curvature,
+   all candidates may be tried again, with MINRES where M is definite and BiCGStab elsewhere. When none is
+   left, those that came closest are tried with IDR(s).
 
-What this guarantees: let the first candidate be the best one, and W its work alone. As long as it is the
-present trial, rule 2 alone allows other work L: at each trial, L <= RISK (w + r) for its work w and predicted
-rest r. If no r exceeds the true rest W - w, then L <= RISK W, and the total is at most (1 + RISK) W. Not
-covered are predictions that are too large, wrong takeovers (rule 4) and misplaced trust (rule 3). So rules 2
-and 4 predict linear convergence, which is rarely too slow, and rule 3 asks for an elliptic matrix.
+What this costs where the first candidate is the best one, with the work W alone: rule 3 allows `RISK` W, if no
+prediction exceeds the true rest, and rule 2 one setup of incomplete factors, 20 products with A, and `TRIAL`
+iterations. That is more than a tenth of W for systems that Jacobi solves with less than some 300 products.
+Not covered are predictions that are too large, and wrong takeovers (rule 4).
 """
 
 from __future__ import annotations
@@ -45,8 +49,6 @@ SLOWDOWN = 1.7
 # A trial takes over when its predicted rest is below this share of the present one's, a smaller one where
 # residuals are not those of CG, which are smoother. It ends early when it is clearly below.
 TAKE, TAKE_WITHOUT_CG, CLEAR = 0.75, 0.5, 0.4
-# The same for a trusted candidate with CG: better preconditioners gain late in a run.
-TRUSTED = 1.5
 # A pause after less than this share of the present iterations says nothing.
 YOUNG = 0.25
 # Others wait for a trusted candidate while its expected total is below this many times the predicted rest.
@@ -261,8 +263,7 @@ class Chooser:
     def _judge(self, trial: Trial, present: Trial, work: float) -> None:
         """Let a trial take over if it is predicted to end sooner; else its work counts as lost."""
         trial.predicted = trial.work + self._rest(trial)
-        trusted = TRUSTED if self.definite else 1.0
-        share = trusted if trial.candidate.is_trusted(self.facts) else self._share
+        share = 1.0 if trial.candidate.is_trusted(self.facts) else self._share
         if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < share):
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
             work = present.work
@@ -301,9 +302,12 @@ class Chooser:
         """
         digits = present.digits
         mean = digits[-1] * present.iterations / max(digits[0] - digits[-1], 1e-3)
-        most = min(self.facts.elliptic_iterations, self._most_iterations())
-        known = most * present.candidate.reduction(self.facts) - present.iterations
-        return max(min(SLOWDOWN * mean, progress.HORIZON * present.iterations), known)
+        expected = min(self.facts.elliptic_iterations, self._most_iterations())
+        known = expected * present.candidate.reduction(self.facts) - present.iterations
+        feared = max(min(SLOWDOWN * mean, progress.HORIZON * present.iterations), known)
+        if present.candidate.name == "jacobi":
+            return min(feared, max(1.0, self._most_iterations() - present.iterations))
+        return feared
 
     def _preference(self, candidate: Candidate) -> tuple[bool, float]:
         """Trusted candidates first, by what they are expected to cost; others by their setup."""
