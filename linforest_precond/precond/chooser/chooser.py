@@ -17,15 +17,14 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    residuals: a restart would lose the superlinear convergence of Krylov methods.
 5. Regret. When the predicted rest of the present trial exceeds `COLLAPSE` times that of a paused one (less
    where both have passed the same residuals), the paused one is resumed.
-6. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then trusted
-   candidates, then the one that is expected to need least. When CG finds a direction of negative curvature,
-   all candidates may be tried again, with MINRES where M is definite and BiCGStab elsewhere. When none is
-   left, those that came closest are tried with IDR(s).
+6. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
+   trusted candidates, then the one that is expected to need least. When CG finds negative curvature, all may
+   be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, with IDR(s).
 
-What this costs where the first candidate is the best one, with the work W alone: rule 3 allows `RISK` W, if no
-prediction exceeds the true rest, and rule 2 one setup of incomplete factors, 20 products with A, and `TRIAL`
-iterations. That is more than a tenth of W for systems that Jacobi solves with less than some 300 products.
-Not covered are predictions that are too large, and wrong takeovers (rule 4).
+What this costs where the first candidate is the best one, with the work W alone: rule 3 allows `RISK` W, if
+no prediction exceeds the true rest, and rule 2 one setup of incomplete factors, 20 products with A, and
+`TRIAL` iterations: more than a tenth of W where Jacobi needs less than some 300 products. Not covered are
+predictions that are too large, and wrong takeovers (rule 4).
 """
 
 from __future__ import annotations
@@ -281,8 +280,8 @@ class Chooser:
         """The predicted rest of a trial over that of the present one.
 
         Comparable trials are compared by the cautious prediction of the present one's total: if that is too
-        small, then the faster one of the two gains even more. A trial that is ahead of the present one already
-        is compared where the present one is now.
+        small, then the faster one of the two gains even more. A trial that is already ahead of the present
+        one is compared where that is now.
         """
         if trial.is_ahead_of(present):
             same = progress.iterations_to(trial.digits, present.digits[-1])

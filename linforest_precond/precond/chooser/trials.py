@@ -194,7 +194,7 @@ class Trial:
         return self.is_cold and other.is_cold and self.digits[-1] >= other.digits[-1] and not self.is_hovering
 
     def is_ahead_of(self, other: Trial) -> bool:
-        """Whether it has passed the present residual of another one, from the same x0, in fewer iterations."""
+        """Whether it has passed the present residual of another one, from the same x0."""
         return self.is_cold and other.is_cold and self.digits[-1] < other.digits[-1] and not self.is_hovering
 
     def rest_compared_to(self, other: Trial) -> float:
