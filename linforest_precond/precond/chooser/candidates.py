@@ -9,6 +9,7 @@ from typing import Any
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
 from linforest_precond.precond.chooser.facts import Facts
 from linforest_precond.precond.ilu.incomplete_lu import ilu
+from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.operators import Preconditioner
@@ -29,6 +30,8 @@ class Candidate:
         The bytes of the setup, in products with A, as measured on large systems.
     application_products
         The bytes of an application before it is set up, in products with A: counted exactly afterwards.
+    latency_bytes
+        The latency of an application, in bytes that could be moved meanwhile.
     reduction
         The iterations to expect, relative to those with Jacobi.
     is_definite
@@ -50,6 +53,7 @@ class Candidate:
     setup_products: float
     application_products: float
     reduction: Callable[[Facts], float]
+    latency_bytes: float = 0.0
     is_definite: bool = True
     is_multigrid: bool = False
     is_matched: bool = False
@@ -78,8 +82,9 @@ def _inverse(**options: Any) -> Callable[[Any, int], Preconditioner]:
     return lambda A, seed: approximate_inverse(A, **options)
 
 
-def _factors(order: str) -> Candidate:
-    """Incomplete factors in an order that has few levels on the backend."""
+def _factors(backend: str) -> Candidate:
+    """Incomplete factors in an order that has few levels on the backend, where each is a launch."""
+    order, costs = _ORDERS[backend], LEVEL_COSTS[backend]
     return Candidate(
         "ilu",
         f'lf.ilu(A, order="{order}")',
@@ -88,15 +93,16 @@ def _factors(order: str) -> Candidate:
         1.3,
         _always(0.3 if order == "natural" else 0.5),
         is_trusted=lambda facts: not facts.needs_matching,
+        latency_bytes=2 * costs.most_launches * costs.launch * costs.bandwidth,
     )
 
 
-def _matched(name: str, make: Callable[..., Preconditioner], setup: float, **options: Any) -> Candidate:
+def _matched(name: str, make: Callable[[Any, int], Preconditioner], setup: float) -> Candidate:
     """A candidate for the matrix whose large entries have been permuted onto the diagonal."""
     return Candidate(
         f"{name} + matching",
         f'lf.{name}(A, scaling="matching")',
-        lambda A, seed: make(A, scaling="matching", **options),
+        make,
         setup,
         1.3,
         _always(0.3),
@@ -108,7 +114,7 @@ def _matched(name: str, make: Callable[..., Preconditioner], setup: float, **opt
 
 def candidates_on(backend: str) -> tuple[Candidate, ...]:
     """The candidates on a backend, from the cheapest setup to the most expensive one."""
-    return tuple(sorted(_LISTED + (_factors(_ORDERS[backend]),), key=lambda each: each.setup_products))
+    return tuple(sorted(_LISTED + (_factors(backend),), key=lambda each: each.setup_products))
 
 
 # Orders of elimination with a cheap setup: on the GPU levels are launches, and colours have the fewest.
@@ -149,8 +155,8 @@ _LISTED = (
         is_definite=False,
         is_multigrid=True,
     ),
-    _matched("block_tridiagonal", block_tridiagonal, 110),
-    _matched("ilu", ilu, 115),
-    _matched("approximate_inverse", approximate_inverse, 600),
+    _matched("block_tridiagonal", _seeded(block_tridiagonal, scaling="matching"), 110),
+    _matched("ilu", _seeded(ilu, scaling="matching"), 115),
+    _matched("approximate_inverse", _inverse(scaling="matching"), 600),
 )
 CANDIDATES = candidates_on("cpu")

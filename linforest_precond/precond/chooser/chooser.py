@@ -12,9 +12,8 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    its setup and `TRIAL` iterations, with all work before that was lost to a comparison, cost at most `RISK`
    of what the present trial has done and, by a cautious prediction, still has to do.
 4. A new trial takes over when its predicted rest is clearly smaller, a trusted one unless it is larger. It
-   may run until rule 3's budget is spent to show that, and is continued later when it has not shown itself
-   to be worse. Multigrid starts from the present x. Others start from x0 and are compared at the same
-   residuals: a restart would lose the superlinear convergence of Krylov methods.
+   may run until rule 3's budget is spent, and is continued later if not known to be worse. Multigrid starts
+   from the present x, others from x0: a restart would lose the superlinear convergence of Krylov methods.
 5. Regret. When the predicted rest of the present trial exceeds `COLLAPSE` times that of a paused one (less
    where both have passed the same residuals), the paused one is resumed.
 6. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
@@ -64,7 +63,7 @@ SETTLED = 0.15
 MANY = 500
 # Iterations that multigrid is expected to need on elliptic systems.
 MULTIGRID_ITERATIONS = 20
-# Weight on two couplings of each row from which on a forest is trusted, and iterations that make it pay.
+# Weight on two couplings of each row from which on a forest comes first, and iterations that make it pay.
 HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.9, 0.95, 12
 
 
@@ -140,7 +139,7 @@ class Chooser:
         return self.untried[0]
 
     def _named(self, name: str) -> Candidate:
-        return next((each for each in self.untried if each.name == name), self.untried[0])
+        return next(each for each in self.untried if each.name == name)
 
     def _most_iterations(self) -> float:
         """A bound on the iterations with Jacobi: the eigenvalues of D^-1 A lie in [1 - q, 1 + q]."""
@@ -295,10 +294,8 @@ class Chooser:
         return RISK * (present.work + rest) - self._explored
 
     def _doubtful_rest(self, present: Trial) -> float:
-        """Iterations that the present trial may still need: `SLOWDOWN` times as many as its mean rate says.
-
-        Not fewer than an elliptic matrix lets expect.
-        """
+        """Iterations that the present trial may still need: `SLOWDOWN` times what its mean rate says, and not
+        fewer than an elliptic matrix lets expect."""
         digits = present.digits
         mean = digits[-1] * present.iterations / max(digits[0] - digits[-1], 1e-3)
         expected = min(self.facts.elliptic_iterations, self._most_iterations())
@@ -351,7 +348,7 @@ class Chooser:
     def _expected_cost(self, candidate: Candidate) -> tuple[float, float]:
         """Bytes of the setup and of an iteration, before the setup."""
         method = self._method(candidate)
-        application = candidate.application_products * self.cost.product
+        application = candidate.application_products * self.cost.product + candidate.latency_bytes
         return self.cost.setup_of(candidate), self.cost.iteration(method, application)
 
     def _is_settled(self, present: Trial) -> bool:

@@ -83,13 +83,16 @@ class Facts:
 
         Few rows with sums above 0 are at Dirichlet boundaries: their share is the reciprocal of the width of
         the domain in grid points, to which iterations are proportional. Sums above 0 in all rows are a shift,
-        which bounds the condition number.
+        which bounds the condition number; one that is too small for that says nothing, for graphs without
+        boundaries may need few iterations at any size.
         """
         if not self.hermitian or not self.is_elliptic:
             return 0.0
         surplus = max(self.surplus, 1e-12)
-        width = 1 / surplus if self.zero_sum_share >= 0.5 else SHIFTED / surplus**0.5
-        return BOUNDARY_ITERATIONS * min(width, self.rows**0.5)
+        if self.zero_sum_share >= 0.5:
+            return BOUNDARY_ITERATIONS * min(1 / surplus, self.rows**0.5)
+        bounded = SHIFTED / surplus**0.5
+        return BOUNDARY_ITERATIONS * bounded if bounded <= self.rows**0.5 else 0.0
 
     @property
     def is_elliptic(self) -> bool:
