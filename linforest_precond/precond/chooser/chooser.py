@@ -59,8 +59,8 @@ FIRST, FIRST_WITHOUT_CG, TRIAL = 4, 3, 4
 CHECK = 1.4
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
-# Iterations with Jacobi to expect where nothing is known of them.
-MANY = 500
+# Iterations with Jacobi to expect where nothing is known of them; products of a setup that others precede.
+MANY, EXPENSIVE = 500, 500
 # Iterations that multigrid is expected to need on elliptic systems.
 MULTIGRID_ITERATIONS = 20
 # Weight on two couplings of each row from which on a forest comes first, and iterations that make it pay.
@@ -301,9 +301,8 @@ class Chooser:
         expected = min(self.facts.elliptic_iterations, self._most_iterations())
         known = expected * present.candidate.reduction(self.facts) - present.iterations
         feared = max(min(SLOWDOWN * mean, progress.HORIZON * present.iterations), known)
-        if present.candidate.name == "jacobi":
-            return min(feared, max(1.0, self._most_iterations() - present.iterations))
-        return feared
+        most = self._most_iterations() if present.candidate.name == "jacobi" else math.inf
+        return min(feared, max(1.0, most - present.iterations))
 
     def _preference(self, candidate: Candidate) -> tuple[bool, float]:
         """Trusted candidates first, by what they are expected to cost; others by their setup."""
@@ -317,7 +316,7 @@ class Chooser:
             return self.untried[0]
         if not math.isfinite(self._jacobi_iterations):
             self._jacobi_iterations = MANY
-        matched = (each for each in self.untried if each.is_matched and each.setup_products < MANY)
+        matched = (each for each in self.untried if each.is_matched and each.setup_products < EXPENSIVE)
         trusted = [each for each in self.untried if each.is_trusted(self.facts)]
         return next(matched, None) or min(trusted or self.untried, key=self._expected_total)
 
