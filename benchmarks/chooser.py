@@ -96,13 +96,15 @@ def alone(A, b) -> dict[str, float]:
 
 
 def work_of(candidate, A, facts, problem, cost) -> float:
-    """With CG where the matrix may be definite, and without where that fails."""
+    """With the first Krylov method that converges, in the order in which the chooser would take them."""
     try:
         M = quietly(candidate.make, A, 0)
     except (MemoryError, ValueError):
         return math.inf
-    for definite in (True, False) if facts.may_be_definite else (False,):
-        trial = Trial(candidate, M, method_for(M, definite), problem, cost)
+    methods = ["cg"] * facts.may_be_definite
+    methods += ["minres"] * (facts.has_definite_diagonal and candidate.is_definite)
+    for method in (*methods, "bicgstab", "idrs"):
+        trial = Trial(candidate, M, method_for(M, method), problem, cost)
         trial.advance(MOST_ITERATIONS + 1)
         if trial.has_converged:
             return trial.work

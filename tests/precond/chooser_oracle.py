@@ -54,6 +54,9 @@ class Curve:
     def is_comparable_to(self, other):
         return self.digits[-1] >= other.digits[-1] and not self.is_hovering
 
+    def is_ahead_of(self, other):
+        return self.digits[-1] < other.digits[-1] and not self.is_hovering
+
     def rest_compared_to(self, other):
         same = progress.iterations_to(other.digits, self.digits[-1])
         total = (other.iterations + other.remaining(progress.LINEAR)) * self.iterations / same
@@ -66,12 +69,12 @@ def chosen_among(totals, facts=FACTS, **options):
     `totals` has the iterations of each candidate by name, or the arguments of `Curve`.
     """
 
-    def start(candidate, definite, present):
+    def start(candidate, method, present):
         given = totals.get(candidate.name)
         if given is None:
             return None
         arguments = given if isinstance(given, dict) else {"total": given}
-        return Curve(candidate, "cg" if definite else "bicgstab", **{**options, **arguments})
+        return Curve(candidate, method, **{**options, **arguments})
 
     chooser = Chooser(CANDIDATES, facts, COST, start, 8.0)
     found = chooser.run()

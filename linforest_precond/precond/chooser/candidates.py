@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
 from linforest_precond.precond.chooser.facts import Facts
+from linforest_precond.precond.ilu.incomplete_lu import ilu
+from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.operators import Preconditioner
@@ -27,6 +30,8 @@ class Candidate:
         The bytes of the setup, in products with A, as measured on large systems.
     application_products
         The bytes of an application before it is set up, in products with A: counted exactly afterwards.
+    latency_bytes
+        The latency of an application, in bytes that could be moved meanwhile.
     reduction
         The iterations to expect, relative to those with Jacobi.
     is_definite
@@ -34,8 +39,10 @@ class Candidate:
         with it, A is not definite.
     is_multigrid
         Whether it converges linearly, whatever x it starts from; its setup inverts a small dense matrix.
+    is_matched
+        Whether rows are permuted to get large entries onto the diagonal.
     is_trusted
-        Whether the facts make it safe: the iterations then hardly grow with the system.
+        Whether the facts make success likely, so that it is tried without a budget.
     applies
         Whether it makes sense for a matrix.
     """
@@ -46,8 +53,10 @@ class Candidate:
     setup_products: float
     application_products: float
     reduction: Callable[[Facts], float]
+    latency_bytes: float = 0.0
     is_definite: bool = True
     is_multigrid: bool = False
+    is_matched: bool = False
     is_trusted: Callable[[Facts], bool] = lambda facts: False
     applies: Callable[[Facts], bool] = lambda facts: True
 
@@ -62,20 +71,61 @@ def _seeded(make: Callable[..., Preconditioner], **options: Any) -> Callable[[An
 
 def _forest(factor: float) -> Callable[[Facts], float]:
     """Couplings on paths are solved exactly: the more weight two couplings of a row have, the better."""
-    return lambda facts: factor * (1 - 0.75 * facts.heavy_share**2)
+    return lambda facts: factor * (1.0 if facts.needs_matching else 1 - 0.75 * facts.heavy_share**2)
 
 
 def _always(factor: float) -> Callable[[Facts], float]:
     return lambda facts: factor
 
 
-# From the cheapest setup to the most expensive one.
-CANDIDATES = (
+def _inverse(**options: Any) -> Callable[[Any, int], Preconditioner]:
+    return lambda A, seed: approximate_inverse(A, **options)
+
+
+def _factors(backend: str) -> Candidate:
+    """Incomplete factors in an order that has few levels on the backend, where each is a launch."""
+    order, costs = _ORDERS[backend], LEVEL_COSTS[backend]
+    return Candidate(
+        "ilu",
+        f'lf.ilu(A, order="{order}")',
+        _seeded(ilu, order=order),
+        20,
+        1.3,
+        _always(0.3 if order == "natural" else 0.5),
+        is_trusted=lambda facts: not facts.needs_matching,
+        latency_bytes=2 * costs.most_launches * costs.launch * costs.bandwidth,
+    )
+
+
+def _matched(name: str, make: Callable[[Any, int], Preconditioner], setup: float) -> Candidate:
+    """A candidate for the matrix whose large entries have been permuted onto the diagonal."""
+    return Candidate(
+        f"{name} + matching",
+        f'lf.{name}(A, scaling="matching")',
+        make,
+        setup,
+        1.3,
+        _always(0.3),
+        is_definite=False,
+        is_matched=True,
+        applies=lambda facts: facts.needs_matching,
+    )
+
+
+def candidates_on(backend: str) -> tuple[Candidate, ...]:
+    """The candidates on a backend, from the cheapest setup to the most expensive one."""
+    return tuple(sorted(_LISTED + (_factors(backend),), key=lambda each: each.setup_products))
+
+
+# Orders of elimination with a cheap setup: on the GPU levels are launches, and colours have the fewest.
+_ORDERS = {"cpu": "natural", "cuda": "colors"}
+_LISTED = (
     Candidate("jacobi", "lf.jacobi(A)", lambda A, seed: jacobi(A), 1, 0.3, _always(1.0)),
     Candidate("tridiagonal", "lf.tridiagonal(A)", _seeded(tridiagonal), 10, 0.5, _forest(1.0)),
     Candidate(
         "block_tridiagonal", "lf.block_tridiagonal(A)", _seeded(block_tridiagonal), 60, 0.7, _forest(0.85)
     ),
+    Candidate("ilu ordered", "lf.ilu(A)", _seeded(ilu), 65, 1.3, _always(0.25)),
     Candidate(
         "multilevel",
         "lf.multilevel(A).aspreconditioner()",
@@ -88,6 +138,14 @@ CANDIDATES = (
         is_trusted=lambda facts: facts.is_elliptic,
     ),
     Candidate(
+        "approximate_inverse",
+        "lf.approximate_inverse(A, 10)",
+        _inverse(entries=10),
+        120,
+        1.5,
+        _always(0.45),
+    ),
+    Candidate(
         "multilevel lines",
         'lf.multilevel(A, smoother="tridiagonal", cycle="V").aspreconditioner()',
         _cycle(smoother="tridiagonal", cycle="V"),
@@ -97,4 +155,8 @@ CANDIDATES = (
         is_definite=False,
         is_multigrid=True,
     ),
+    _matched("block_tridiagonal", _seeded(block_tridiagonal, scaling="matching"), 110),
+    _matched("ilu", _seeded(ilu, scaling="matching"), 115),
+    _matched("approximate_inverse", _inverse(scaling="matching"), 600),
 )
+CANDIDATES = candidates_on("cpu")

@@ -7,7 +7,8 @@ matters; launch latencies are left out.
 - A product with A reads its entries and column indices once, row pointers once, and a vector; it writes one.
 - An iteration reads and writes the vectors that its fused updates and inner products touch (`METHODS`).
 - A setup is counted in products with A (`Candidate.setup_products`), as measured on large systems.
-- An application of M reads what M holds once, if not counted below.
+- An application of M reads what M holds once, if not counted below. Levels of triangular factors have a
+  latency on the GPU, which is counted as the bytes that could be moved meanwhile.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from typing import Any, NamedTuple
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.multigrid.multigrid_cycle import twice_visited
 from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR
 
@@ -44,6 +47,8 @@ METHODS = {
     "cg": Method(1, 1, 11),
     "fcg": Method(1, 1, 13),
     "bicgstab": Method(2, 2, 17),
+    "minres": Method(1, 1, 16),
+    "idrs": Method(1, 1, 25),  # with 4 shadow vectors
 }
 
 
@@ -103,8 +108,22 @@ class CostModel:
     def application(self, M: Preconditioner) -> float:
         """Bytes of one application of M."""
         part: Any = M._part
-        count = COUNTS.get(part.kind, held_bytes)
-        return count(part) + 2 * self.vector
+        moved = 2.0 * self.vector
+        if isinstance(part, ScaledPart):
+            moved, part = moved + held_bytes(part.scaling) + 2 * self.vector, part.inner
+        return moved + COUNTS.get(part.kind, _held)(part)
+
+
+def _held(part: Any) -> float:
+    return float(part.nbytes)
+
+
+def _triangles(part: Any) -> float:
+    """Both triangles, the pivots and the order of the rows; and a latency for each level of each."""
+    costs = LEVEL_COSTS[backend_of(part.inverse).name]
+    levels = int(part.starts.size) - 1
+    each = costs.launch if levels <= costs.most_launches else costs.level
+    return float(part.nbytes) + 2 * levels * each * costs.bandwidth
 
 
 def _paths(part: Any) -> float:
@@ -137,7 +156,7 @@ def _level(level: Any, sweeps: int) -> float:
     return products * matrix + lines + vectors + held_bytes(level.transfer)
 
 
-COUNTS = {"tridiagonal": _paths, "block_tridiagonal": _paths, "multilevel": _cycle}
+COUNTS = {"tridiagonal": _paths, "block_tridiagonal": _paths, "multilevel": _cycle, "ilu": _triangles}
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,10 @@ from linforest_precond.records import CSR
 
 # A diagonal entry below this share of its row's sum of magnitudes is tiny.
 TINY_SHARE = 1e-8
+# CG with Jacobi takes about this many iterations for each grid point along a side, for 8 digits.
+BOUNDARY_ITERATIONS = 2.0
+# A shift s bounds them by sqrt(2 / s) log(2e8) / 2, in these units.
+SHIFTED = 6.8
 # Relative rounding errors of a row's sum.
 ROUNDING = 1e-12
 
@@ -42,6 +46,10 @@ class Facts:
         bound on what a linear forest covers.
     centered
         Whether A is Hermitian and maps constants to 0: it is singular.
+    surplus
+        The mean over all rows of 1 - sum |a_ij| / |a_ii|, where that is positive.
+    zero_sum_share
+        The share of rows where it vanishes.
     """
 
     rows: int
@@ -55,10 +63,36 @@ class Facts:
     row_ratio: float
     heavy_share: float
     centered: bool
+    surplus: float = 0.0
+    zero_sum_share: float = 0.0
 
     @property
     def may_be_definite(self) -> bool:
+        """Hermitian, with a positive diagonal; and not a Z-matrix most of whose rows have negative sums: such
+        a matrix, like that of Helmholtz's equation, is rarely definite."""
+        doubtful = self.m_matrix_share >= 0.9 and self.dominant_share < 0.5
+        return self.has_definite_diagonal and not doubtful
+
+    @property
+    def has_definite_diagonal(self) -> bool:
         return self.hermitian and self.positive_diagonal
+
+    @property
+    def elliptic_iterations(self) -> float:
+        """Iterations of CG with Jacobi to expect for an elliptic matrix, 0 where nothing is known.
+
+        Few rows with sums above 0 are at Dirichlet boundaries: their share is the reciprocal of the width of
+        the domain in grid points, to which iterations are proportional. Sums above 0 in all rows are a shift,
+        which bounds the condition number; one that is too small for that says nothing, for graphs without
+        boundaries may need few iterations at any size.
+        """
+        if not self.hermitian or not self.is_elliptic:
+            return 0.0
+        surplus = max(self.surplus, 1e-12)
+        if self.zero_sum_share >= 0.5:
+            return BOUNDARY_ITERATIONS * min(1 / surplus, self.rows**0.5)
+        bounded = SHIFTED / surplus**0.5
+        return BOUNDARY_ITERATIONS * bounded if bounded <= self.rows**0.5 else 0.0
 
     @property
     def is_elliptic(self) -> bool:
@@ -112,6 +146,7 @@ def facts_of(csr: CSR) -> Facts:
         row_ratio=_row_ratio(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
         heavy_share=_heavy_share(csr, backend),
         centered=matrix.centered,
+        **_surplus(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
     )
 
 
@@ -123,6 +158,17 @@ def _m_matrix_share(diagonal: Array, magnitudes: Array, sums: Array) -> float:
 
 def _row_ratio(diagonal: Array, magnitudes: Array, zero: int) -> float:
     return float("inf") if zero else float((magnitudes / diagonal).max()) - 1.0  # stall: bounds iterations
+
+
+def _surplus(diagonal: Array, magnitudes: Array, zero: int) -> dict[str, float]:
+    if zero:
+        return {}
+    surplus = 2 - magnitudes / diagonal
+    vanishes = abs(surplus) <= ROUNDING**0.5
+    return {
+        "surplus": float(((surplus > 0) * surplus).mean()),  # stall: predicts iterations
+        "zero_sum_share": float(vanishes.mean()),  # stall: the same
+    }
 
 
 def _heavy_share(csr: CSR, backend: Backend) -> float:

@@ -11,7 +11,7 @@ from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
-from linforest_precond.precond.chooser.candidates import CANDIDATES, Candidate
+from linforest_precond.precond.chooser.candidates import CANDIDATES, Candidate, candidates_on
 from linforest_precond.precond.chooser.chooser import Chooser
 from linforest_precond.precond.chooser.cost_model import CostModel, MeasuredCost
 from linforest_precond.precond.chooser.facts import Facts, facts_of
@@ -187,23 +187,28 @@ class _Session:
         self._callback = unscaled_callback(callback, self.problem.scaling)
         self._made: dict[str, Preconditioner] = {}
         digits = -math.log10(min(max(rtol, 1e-16), 0.1))
-        self.chooser = Chooser(CANDIDATES, self.facts, self.cost, self._start, digits)
+        candidates = candidates_on(self.problem.backend.name)
+        self.chooser = Chooser(candidates, self.facts, self.cost, self._start, digits)
 
-    def _start(self, candidate: Candidate, definite: bool, present: Trial | None) -> Trial | None:
+    def _start(self, candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         """A trial from the x of the present one if that is given and better than x0."""
         M = self._made.get(candidate.name)
+        is_new = M is None
         if M is None:
             try:
                 M = quietly(candidate.make, self._A, self._seed)
             except (MemoryError, ValueError) as error:
-                if not self.chooser.trials:
+                if candidate.name == "jacobi":
                     raise
                 self.chooser.events.append(f"{candidate.name} cannot be set up: {error}")
                 return None
             self._made[candidate.name] = M
         x = present.x.copy() if present is not None and present.is_better_than_its_start else None
-        method = method_for(M, definite)
-        return Trial(candidate, M, method, self.problem, self.cost, self._callback, x, self._x_true)
+        method = method_for(M, method)
+        trial = Trial(candidate, M, method, self.problem, self.cost, self._callback, x, self._x_true)
+        if not is_new:
+            trial.setup = 0.0
+        return trial
 
     def result(self, chosen: Trial | None) -> tuple[Array, npt.NDArray[np.int64]]:
         """The solution, or the best iterates, and info."""

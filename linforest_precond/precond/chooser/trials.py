@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +21,8 @@ from linforest_precond.solvers.cg import Cg
 from linforest_precond.solvers.driver import Callback, Run
 from linforest_precond.solvers.fcg import Fcg
 from linforest_precond.solvers.history import History
+from linforest_precond.solvers.idrs import Idrs
+from linforest_precond.solvers.minres import Minres
 from linforest_precond.solvers.problem import Problem
 from linforest_precond.solvers.status import Status
 from linforest_precond.vectors import residual_norms
@@ -28,14 +31,20 @@ from linforest_precond.vectors import residual_norms
 HOVERING = 0.1
 # Relative residuals that rounding errors explain, in units of the machine precision.
 ROUNDING = 1e3
-METHODS: dict[str, Any] = {"cg": Cg, "fcg": Fcg, "bicgstab": Bicgstab}
+# Of IDR(s).
+SHADOWS = 4
+METHODS: dict[str, Callable[[], Any]] = {
+    "cg": Cg,
+    "fcg": Fcg,
+    "bicgstab": Bicgstab,
+    "minres": Minres,
+    "idrs": lambda: Idrs(SHADOWS),
+}
 
 
-def method_for(M: Preconditioner, definite: bool) -> str:
-    """The Krylov method for a matrix that may be definite or not, and a preconditioner."""
-    if not definite:
-        return "bicgstab"
-    return "fcg" if getattr(M._part, "cycle", None) == "K" else "cg"
+def method_for(M: Preconditioner, method: str) -> str:
+    """The Krylov method for a preconditioner: flexible CG in place of CG for one that is not linear."""
+    return "fcg" if method == "cg" and getattr(M._part, "cycle", None) == "K" else method
 
 
 class Trial:
@@ -183,6 +192,10 @@ class Trial:
     def is_comparable_to(self, other: Trial) -> bool:
         """Whether the other one has passed the present residual of this one, from the same x0."""
         return self.is_cold and other.is_cold and self.digits[-1] >= other.digits[-1] and not self.is_hovering
+
+    def is_ahead_of(self, other: Trial) -> bool:
+        """Whether it has passed the present residual of another one, from the same x0."""
+        return self.is_cold and other.is_cold and self.digits[-1] < other.digits[-1] and not self.is_hovering
 
     def rest_compared_to(self, other: Trial) -> float:
         """Predicted bytes, from the cautious prediction of a comparable trial.
