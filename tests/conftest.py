@@ -22,14 +22,19 @@ settings.register_profile("default", max_examples=60, **COMMON)
 settings.register_profile("ci", max_examples=60, derandomize=True, database=None, **COMMON)
 settings.register_profile("thorough", max_examples=1000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+QUICK_EXAMPLES = 30
 
 REQUIRED = {name.strip() for name in os.environ.get("LINFOREST_REQUIRE", "").split(",") if name.strip()}
 GPU_USABLE, GPU_REASON = cuda_status()
 
 
 def pytest_configure(config):
-    """A quick run, one without the slow tests, draws matrices of one type: kernels are compiled for each."""
-    strategies.draw_all_types = "not slow" not in config.option.markexpr
+    """A quick run, one without the slow tests, draws fewer matrices, of one type: kernels are compiled for each."""
+    is_quick = "not slow" in config.option.markexpr
+    strategies.draw_all_types = not is_quick
+    if is_quick and "HYPOTHESIS_PROFILE" not in os.environ:
+        settings.register_profile("quick", settings.default, max_examples=QUICK_EXAMPLES)
+        settings.load_profile("quick")
 
 
 def skip_or_fail(need, reason):

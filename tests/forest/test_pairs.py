@@ -323,7 +323,7 @@ class TestBlockForest:
     def test_hypothesis_graphs(self, backend, A, block_size, m, iterations, seed):
         self.assert_forest(backend, A, block_size, m, iterations, seed)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 2))
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(300, "ties", 6, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)

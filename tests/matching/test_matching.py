@@ -78,7 +78,7 @@ class TestTheGreedyMatching:
         r = lf.graph.matching(backend.csr(A), "suitor", seed=seed)
         assert_is_maximal_matching(edges_of(A), backend.host(r.mate).tolist())
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 2))
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(700, "ties", 5, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
