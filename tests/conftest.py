@@ -29,7 +29,7 @@ GPU_USABLE, GPU_REASON = cuda_status()
 
 
 def pytest_configure(config):
-    """A quick run, one without the slow tests, draws fewer matrices, of one type: kernels are compiled for each."""
+    """A quick run, one without the slow tests, draws fewer matrices, of one type: each type is compiled."""
     is_quick = "not slow" in config.option.markexpr
     strategies.draw_all_types = not is_quick
     if is_quick and "HYPOTHESIS_PROFILE" not in os.environ:
