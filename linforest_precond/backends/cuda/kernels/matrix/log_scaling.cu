@@ -40,8 +40,8 @@ __device__ __forceinline__ i64 half_of(i64 largest) { return largest == NO_WEIGH
 // Ruiz iterations (2001) in logarithms: half of each maximum is subtracted from the shifts of rows and columns at the
 // same time. A cooperative launch; shifts start at 0, `columns` at NO_WEIGHT, `barrier` at 0.
 extern "C" __global__ void equilibrate_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                       const int* __restrict__ weights, i64 n, i64 width, i64 iterations,
-                                       i64* row_shifts, i64* column_shifts, i64* columns, u32* barrier) {
+                                            const int* __restrict__ weights, i64 n, i64 width, i64 iterations,
+                                            i64* row_shifts, i64* column_shifts, i64* columns, u32* barrier) {
     const RowLanes lanes = {(int)width};
     u32 generation = 0;
     for (i64 iteration = 0; iteration < iterations; ++iteration) {
