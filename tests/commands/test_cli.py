@@ -252,7 +252,11 @@ class TestSolve:
 
     def test_without_options_it_shows_all_trials(self, linforest):
         code, out, err = linforest("solve", "poisson2d:20", "--no-out")
-        assert (code, err) == (0, "") and "candidate" in out and "solved by lf.jacobi(A) with cg" in out
+        assert (
+            (code, err) == (0, "")
+            and "candidate" in out
+            and 'solved by lf.ilu(A, order="natural") with cg' in out
+        )
 
     def test_what_is_not_solved_is_written_and_explained(self, linforest):
         A = sp.csr_array(np.array([[1.0, 1.0], [1.0, 1.0]]))

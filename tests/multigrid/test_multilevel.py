@@ -206,7 +206,8 @@ def test_more_columns_than_a_block_has_threads(backend, kind):
         assert_close(found[:, column], backend.host(M @ backend.array(b[:, column])), 1e-13)
 
 
-@pytest.mark.parametrize("smoother", graphs.quick(SMOOTHERS))
+@pytest.mark.slow
+@pytest.mark.parametrize("smoother", SMOOTHERS)
 def test_hermitian(backend, smoother):
     A = dominant(60, np.complex128)
     ml = lf.multilevel(backend.csr(A), smoother=smoother, max_coarse=8, weights="magnitude")

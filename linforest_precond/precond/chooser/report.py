@@ -122,7 +122,7 @@ class SolveReport:
     >>> report = lf.SolveReport()
     >>> x, info = lf.solve(lf.matrices.poisson((20, 20)), np.ones(400), report=report)
     >>> report.chosen.name, report.chosen.solver
-    ('jacobi', 'cg')
+    ('ilu', 'cg')
     """
 
     def __init__(self, x_true: Array | None = None) -> None:
