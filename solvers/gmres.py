@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from linforest_precond.annotations import Array
+from linforest_precond.arguments import as_integer
 
 from .driver import Callback, Info, Method, solve
 from .history import History
@@ -187,10 +187,7 @@ def fgmres(
 def _checked_restart(restart: Any) -> int:
     if restart is None:
         return RESTART
-    try:
-        count = operator.index(restart)
-    except TypeError:
-        raise TypeError(f"restart must be None or an integer, got {restart!r}") from None
+    count = as_integer("restart", restart)
     if count < 1:
         raise ValueError(f"restart must be None or positive, got {restart}")
     return count

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from linforest_precond.annotations import Array
+from linforest_precond.arguments import as_integer
 from linforest_precond.backends import Backend
 
 from .driver import Callback, Info, Method, solve
@@ -116,10 +116,7 @@ def idrs(
 
 
 def _checked_shadows(s: Any) -> int:
-    try:
-        count = operator.index(s)
-    except TypeError:
-        raise TypeError(f"s must be an integer, got {s!r}") from None
+    count = as_integer("s", s)
     if not 1 <= count <= 64:
         raise ValueError(f"s must be from 1 to 64, got {s}")
     return count

@@ -2,7 +2,7 @@
 
 All candidates are compared by these counts, so that the choice is the same from run to run and on every
 machine. Krylov methods and preconditioners are bound by memory bandwidth on large systems, where choosing
-matters; launch latencies are left out.
+matters. Latencies are left out, but for those of levels.
 
 - A product with A reads its entries and column indices once, row pointers once, and a vector; it writes one.
 - An iteration reads and writes the vectors that its fused updates and inner products touch (`METHODS`).

@@ -43,8 +43,8 @@ def solve(
 ) -> tuple[Array, Info]:
     """Solve A x = b with a preconditioner and a Krylov method that are chosen by trial.
 
-    A scan of A gives a short list of candidates. Cheap ones are tried first, and the iterations of the
-    present one predict the work that it still needs. A more expensive one is set up when that work pays for
+    A scan of A gives a short list of candidates. The one that it recommends, or Jacobi, begins, and its
+    iterations predict the work that it still needs. A more expensive one is set up when that work pays for
     it; runs are paused and resumed, so that nothing is lost when it disappoints. The work of setups and
     iterations is counted in bytes by a model, not measured: the choice is the same in every run.
 
@@ -197,7 +197,7 @@ class _Session:
         if M is None:
             try:
                 M = quietly(candidate.make, self._A, self._seed)
-            except (MemoryError, ValueError) as error:
+            except (MemoryError, OverflowError, ValueError) as error:
                 if candidate.name == "jacobi":
                     raise
                 self.chooser.events.append(f"{candidate.name} cannot be set up: {error}")
@@ -253,7 +253,7 @@ class _Session:
         facts = self.facts
         causes = []
         if facts.needs_matching:
-            causes.append("the diagonal has zeros or tiny entries: permute large entries onto it")
+            causes.append("the diagonal has zeros or tiny entries")
         if facts.hermitian and not self.chooser.definite:
             causes.append("A is not positive definite")
         if any(trial.is_at_rounding for trial in self.chooser.trials):
@@ -261,8 +261,8 @@ class _Session:
         cause = f"{'; '.join(causes).capitalize()}. " if causes else ""
         return (
             f"{cause}Try a direct solver (scipy.sparse.linalg.spsolve), an incomplete factorization with "
-            "fill-in (scipy.sparse.linalg.spilu), or scale rows and columns to equal norms; check whether "
-            "A is singular and b is in its range."
+            "fill-in (scipy.sparse.linalg.spilu), or preconditioners of the matrix with equal rows and "
+            'columns (scaling="equilibrate"); check whether A is singular and b is in its range.'
         )
 
     def close(self) -> None:
