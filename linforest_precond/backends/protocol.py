@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from linforest_precond.annotations import Array, DType
+from linforest_precond.backends.batch_options import BatchOptions
 from linforest_precond.backends.returns import EntryScan, ForestArrays, PatternScan, RowFacts
 
 CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
@@ -349,7 +350,12 @@ class CsgraphRoom(Protocol):
 class CuthillMcKeeModule(Protocol):
     METHODS: tuple[str, ...]
 
-    def order(self, pattern: PatternRecord, start: int | None, method: str) -> Array: ...
+    def order(
+        self, pattern: PatternRecord, start: int | None, method: str, options: BatchOptions | None = None
+    ) -> Array: ...
+    def batch_profile(
+        self, pattern: PatternRecord, start: int | None, options: BatchOptions | None = None
+    ) -> tuple[Array, dict[str, int]]: ...
 
 
 class ReorderingRoom(Protocol):

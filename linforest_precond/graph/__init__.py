@@ -1,5 +1,6 @@
 """Graph algorithms on sparse matrices: [0,n]-factors, linear forests, matchings, csgraph, orderings."""
 
+from linforest_precond.backends.batch_options import BatchOptions as BatchOptions
 from linforest_precond.graph.csgraph.bfs_levels import bfs_levels as bfs_levels
 from linforest_precond.graph.csgraph.breadth_first import breadth_first_order as breadth_first_order
 from linforest_precond.graph.csgraph.checks import is_coloring as is_coloring

@@ -6,13 +6,19 @@ import numpy as np
 
 from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.batch_options import BatchOptions
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
 from linforest_precond.records import Pattern
 
 
 def reverse_cuthill_mckee(
-    A: MatrixLike, symmetric_mode: bool = False, *, start: int | None = None, method: str = "auto"
+    A: MatrixLike,
+    symmetric_mode: bool = False,
+    *,
+    start: int | None = None,
+    method: str = "auto",
+    batch: BatchOptions | None = None,
 ) -> Array:
     """Order a matrix so that its entries lie close to the diagonal: the reverse of `cuthill_mckee`.
 
@@ -51,11 +57,16 @@ def reverse_cuthill_mckee(
     >>> lf.graph.bandwidth(A), lf.graph.bandwidth(A, order)
     (100, 10)
     """
-    return cuthill_mckee(A, symmetric_mode, start=start, method=method)[::-1].copy()
+    return cuthill_mckee(A, symmetric_mode, start=start, method=method, batch=batch)[::-1].copy()
 
 
 def cuthill_mckee(
-    A: MatrixLike, symmetric_mode: bool = False, *, start: int | None = None, method: str = "auto"
+    A: MatrixLike,
+    symmetric_mode: bool = False,
+    *,
+    start: int | None = None,
+    method: str = "auto",
+    batch: BatchOptions | None = None,
 ) -> Array:
     """Number the vertices breadth first, the unnumbered neighbours of each by ascending degree.
 
@@ -85,23 +96,33 @@ def cuthill_mckee(
     >>> lf.graph.cuthill_mckee(star_with_tail, start=2).tolist()
     [2, 0, 1, 3]
     """
-    return order_pattern(as_pattern(A, symmetric_mode=symmetric_mode), start, method)
+    return order_pattern(as_pattern(A, symmetric_mode=symmetric_mode), start, method, batch)
 
 
-def order_pattern(pattern: Pattern, start: int | None = None, method: str = "auto") -> Array:
+def order_pattern(
+    pattern: Pattern, start: int | None = None, method: str = "auto", batch: BatchOptions | None = None
+) -> Array:
     """The Cuthill-McKee order of a checked symmetric pattern."""
     backend = backend_of(pattern.indptr)
-    methods = "auto", *backend.reordering.cuthill_mckee.METHODS
-    if method not in methods:
-        offered = ", ".join(map(repr, methods))
-        raise ValueError(f"method must be one of {offered} on {backend.name}, got {method!r}")
+    _check_method(method, batch, backend)
     if start is not None:
         start = checked_vertex("start", start, pattern.n)
     if pattern.n == 0:
         empty: Array = backend.xp.empty(0, np.int32)
         return empty
-    order: Array = backend.reordering.cuthill_mckee.order(pattern, start, method)
+    order: Array = backend.reordering.cuthill_mckee.order(pattern, start, method, batch)
     return order
+
+
+def _check_method(method: str, batch: BatchOptions | None, backend: Backend) -> None:
+    methods = "auto", *backend.reordering.cuthill_mckee.METHODS
+    if method not in methods:
+        offered = ", ".join(map(repr, methods))
+        raise ValueError(f"method must be one of {offered} on {backend.name}, got {method!r}")
+    if batch is not None and not isinstance(batch, BatchOptions):
+        raise TypeError(f"batch must be a lf.graph.BatchOptions, got {batch!r}")
+    if batch is not None and method != "batch":
+        raise ValueError(f'batch= is for method="batch", got method={method!r}')
 
 
 def pseudo_peripheral_node(A: MatrixLike, start: int | None = None) -> tuple[int, Array, Array]:

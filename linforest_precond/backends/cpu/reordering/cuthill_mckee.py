@@ -4,28 +4,32 @@ E. Cuthill, J. McKee, "Reducing the bandwidth of sparse symmetric matrices", ACM
 https://doi.org/10.1145/800195.805928.
 """
 
+from functools import partial
+
 import numpy as np
 
 from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
 from .pseudo_peripheral import find_starts
-from .rcm_batch import available_threads, batch
+from . import rcm_batch
+from .rcm_batch import available_threads
 from .rcm_leveled import leveled
 from .rcm_serial import partial_search, serial
+from .rcm_unordered import unordered
 
-METHODS = "serial", "leveled", "batch"
-PARALLEL = {"leveled": leveled, "batch": batch}
+METHODS = "serial", "leveled", "batch", "unordered"
+PARALLEL = {"leveled": leveled, "batch": rcm_batch.batch, "unordered": unordered}
 # The batch method pays off from these numbers of threads, of vertices, and of vertices per depth and thread.
 MIN_THREADS, MIN_VERTICES, MIN_WIDTH = 4, 2**15, 32
 
 
-def order(pattern, start, method):
-    """Number all components, in the order of their lowest vertices."""
+def order(pattern, start, method, options=None):
+    """Number all components, in the order of their lowest vertices; `options` are those of the batches."""
     if method == "auto":
         method = _choice(pattern, start)
     if method == "serial":
         return serial(pattern, start)
-    number = PARALLEL[method]
+    number = PARALLEL[method] if options is None else partial(PARALLEL[method], options=options)
     if start is not None:
         # If everything is reachable from it, the components need not be computed.
         ordered = number(pattern, np.array([start], np.int32))
@@ -35,6 +39,12 @@ def order(pattern, start, method):
     ordered = number(pattern, starts)
     # The traversal interleaves the components, each in its own order.
     return ordered if labels is None else by_component(ordered, readonly(labels), starts.size)
+
+
+def batch_profile(pattern, start, options=None):
+    """Nanoseconds and counts of the parts of the batch method, from the start or from those of all components."""
+    starts = find_starts(pattern)[0] if start is None else np.array([start], np.int32)
+    return rcm_batch.profile(pattern, starts, options)
 
 
 def _choice(pattern, start):

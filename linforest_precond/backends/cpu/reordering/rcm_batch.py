@@ -1,68 +1,71 @@
 """The batch Cuthill-McKee order: threads discover the children of later batches speculatively.
 
 D. Mlakar, M. Winter, M. Parger, M. Steinberger, "Speculative Parallel Reverse Cuthill-McKee Reordering on
-Multi- and Many-core Architectures", IPDPS 2021. A batch is a range of positions in the order. Threads take
-batches in ascending order and wait for lower batches only, so a single thread can always finish.
+Multi- and Many-core Architectures", IPDPS 2021, https://doi.org/10.1109/IPDPS49936.2021.00080. A batch is a
+range of positions in the order. Threads take batches in ascending order and wait for lower batches only, so a
+single thread can always finish.
 
 1. Discover: a thread marks the neighbours of its positions (see rcm_leveled.py). Those for which it is the
    lowest so far are candidates; a lower batch may still take them.
-2. Confirm: when all lower batches have marked their neighbours, the candidates that keep the mark are its
-   children.
+2. Rediscover: when all lower batches have marked their neighbours, the candidates that keep the mark are its
+   children. Where the signal came before step 1, all of them do.
 3. Count: when all lower batches have counted their children, the positions of its own are known. The thread
-   makes new batches of them, signals the next batch, and writes the children. A position is empty while it is
-   -1.
+   reserves new batches for them, signals the next batch, and writes the children. A position is empty while
+   it is -1, so that a batch may be taken before its vertices are written.
+
+Differences from the paper: marks are positions instead of batches, candidates that were removed are compacted
+at once, and "Completed" is not signalled, because every position says for itself whether it is written.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numba
 import numpy as np
 
-from ..matrix.entries import wide_pattern
-from ..runtime.atomics import fetch_add, fetch_min, give_way, load, store
+from linforest_precond.backends.batch_options import BatchOptions
+
+from ..runtime.atomics import fetch_add, load, store
+from ..runtime.clock import nanoseconds
 from ..runtime.jit import helper, kernel
-from .child_order import INSERTION_LIMIT, ONE, ZERO, append_sorted, index, insert, sort_key
-from .rcm_leveled import initial_state
+from .batch_queue import make_full, pack, reserve, write
+from .batch_stages import SPINS, add_degrees, discover, halted, pause, rediscover, sort_candidates
+from .batch_state import (
+    BATCH, BEGIN, BROKEN, BY_SIZE, CANDIDATES, CHILDREN, CONFIRMED, COUNT, COUNTED, DEQUEUED, DISCOVER,
+    EARLY, END, EXECUTED, FIELDS, FREE, LAST, LINE, NOT_MADE, OUTPUT, PLACED, QUEUED, REDISCOVER, SIGNAL,
+    SORT, SPECULATIVE, STAGE, STALL, STATISTICS, STOPPED, SWITCHED, TAKEN, TURNS, WRITTEN, Buffers, graph_of,
+    prepare, rules_of,
+)  # fmt: skip
 
-# Positions of a full batch.
-BATCH = 64
-# A waiting thread polls SPINS times, then yields: about a microsecond a round. The watchdog reports an error
-# after PATIENCE rounds without progress, plus one for each entry: no batch takes longer for an entry.
-SPINS = 128
+# The fastest on the machines measured.
+DEFAULT = BatchOptions(balanced=False, concurrent=1)
+# Rounds of waiting without progress until the watchdog expires, plus one for each entry: no batch takes
+# longer for an entry.
 PATIENCE = 2**24
-
-# 64-bit words of a cache line. Counters that many threads poll have lines of their own: no false sharing.
-LINE = 8
-# The shared counters: batches taken, the last batch that has counted its children, positions filled at the
-# end, and flags for completion and for an error.
-TAKEN, COUNTED, WRITTEN, DONE, BROKEN = (LINE * i for i in range(5))
-COUNTERS = 5 * LINE
-# The fields of a line: the number of the batch whose turn it is, and what its predecessor hands over: the
-# positions assigned, the batches made, and the first position that is in no batch yet.
-TURN, ASSIGNED, MADE, PENDING = range(4)
-# Successive batches poll different lines, modulo TURNS; each waits for its own number there.
-TURNS = 64
-STOPPED = -1
+# Initial capacity for the candidates of a position.
+CANDIDATES_EACH = 16
 
 
-@dataclass(frozen=True, eq=False)
-class SharedState:
-    """The arrays that all threads share."""
-
-    order: np.ndarray
-    marks: np.ndarray
-    ends: np.ndarray  # the end of each batch, -1 while it is not made
-    marked: np.ndarray  # TURNS lines: all lower batches have marked their neighbours
-    counted: np.ndarray  # TURNS lines: all lower batches have counted their children
-    counters: np.ndarray
-
-
-def batch(pattern, starts, threads=None, size=BATCH):
+def batch(pattern, starts, options=None):
     """The order of all reachable vertices, the starts first; components are interleaved."""
-    state = prepare(pattern, starts, size)
-    run_threads(state, pattern, threads or available_threads(), size)
-    return state.order[: state.counters[WRITTEN]]
+    options = options or DEFAULT
+    shared = prepare(pattern, starts, options)
+    run_threads(shared, pattern, options)
+    return shared.order[: shared.counters[WRITTEN]]
+
+
+def profile(pattern, starts, options=None):
+    """The order, and the sums over all threads of times (in nanoseconds) and counts, by name."""
+    options = options or DEFAULT
+    shared = prepare(pattern, starts, options)
+    sums = run_threads(shared, pattern, options, timed=True).sum(axis=0)
+    names = {
+        "discover": DISCOVER, "sort": SORT, "rediscover": REDISCOVER, "signal": SIGNAL, "output": OUTPUT,
+        "stall": STALL, "dequeued": DEQUEUED, "executed": EXECUTED, "early": EARLY,
+        "candidates": CANDIDATES, "children": CHILDREN, "switched": SWITCHED,
+    }  # fmt: skip
+    found = {name: int(sums[place]) for name, place in names.items()}
+    found["generated"] = int(np.count_nonzero(shared.ranges != NOT_MADE))
+    return shared.order[: shared.counters[WRITTEN]], found
 
 
 def available_threads():
@@ -70,186 +73,165 @@ def available_threads():
     return 1 if numba.config.DISABLE_JIT else numba.get_num_threads()
 
 
-def prepare(pattern, starts, size=BATCH):
-    """The state in which the starts are in batches and none is taken."""
-    order, marks = initial_state(pattern, starts)
-    # No batch is empty, so there are at most as many as vertices.
-    ends, counters = np.full(pattern.n, -1, np.int32), np.zeros(COUNTERS, np.int64)
-    marked, counted = np.zeros((2, LINE * TURNS), np.int64)
-    made = -(-starts.size // size)
-    ends[:made] = np.minimum(np.arange(1, made + 1) * size, starts.size)
-    counted[[ASSIGNED, MADE, PENDING]] = starts.size, made, starts.size
-    counters[WRITTEN] = starts.size
-    counters[DONE] = starts.size == pattern.n
-    return SharedState(order, marks, ends, marked, counted, counters)
-
-
-def run_threads(state, pattern, threads, size=BATCH, patience=None):
-    """Let threads process batches until none is left."""
+def run_threads(shared, pattern, options, patience=None, timed=False):
+    """Let threads process batches until none is left; returns the statistics of each."""
+    threads = 1 if numba.config.DISABLE_JIT else options.workers or available_threads()
     patience = PATIENCE + pattern.nnz if patience is None else patience
-    shared = state.order, state.marks, state.ends, state.marked, state.counted, state.counters
-    arguments = *wide_pattern(pattern), *shared, size, patience
+    arguments = graph_of(pattern), shared, rules_of(options, patience, timed)
+    statistics = np.zeros((threads, STATISTICS), np.int64)
 
-    def work():
+    def work(thread):
         try:
-            process_batches(*arguments)
+            process_batches(*arguments, statistics[thread])
         except BaseException:
-            state.counters[BROKEN] = 1  # otherwise the other threads would wait for this one
+            shared.counters[BROKEN] = 1  # otherwise the other threads would wait for this one
             raise
 
     with ThreadPoolExecutor(max(1, threads - 1)) as pool:
-        others = [pool.submit(work) for _ in range(threads - 1)]
-        work()
+        others = [pool.submit(work, thread) for thread in range(1, threads)]
+        work(0)
         for other in others:
             other.result()
-    if state.counters[BROKEN]:
+    if shared.counters[BROKEN]:
         raise RuntimeError(
             "the batches of the Cuthill-McKee order came to a standstill after number "
-            f'{state.counters[COUNTED]}; please report it, and use method="serial"'
+            f'{shared.counters[COUNTED]}; please report it, and use method="serial"'
         )
+    return statistics
 
 
+# A worker: advances the batches that it holds, and takes another one when all of them wait.
 @kernel(nogil=True)
-def process_batches(indptr, indices, degrees, order, marks, ends, marked, counted, counters, size, patience):
-    children, parents = np.empty(16 * size, np.int32), np.empty(16 * size, np.int32)
-    keys = np.empty(INSERTION_LIMIT, np.int32)
+def process_batches(graph, shared, rules, statistics):
+    slots = np.zeros((rules.concurrent, FIELDS), np.int64)
+    candidates = (rules.concurrent, CANDIDATES_EACH * rules.size)
+    offsets = np.zeros((rules.concurrent, rules.size + 1), np.int64)
+    buffers = Buffers(np.empty(candidates, np.int32), np.empty(candidates, np.int32), offsets)
+    polls, rounds, progress = 0, 0, np.int64(0)
+    lap(rules, statistics, LAST)
     while True:
-        batch = fetch_add(counters, TAKEN, 1)
-        if batch >= ends.size:
-            return
-        end = np.int64(spin_until(ends, batch, 0, counters, patience))
-        position = np.int64(ends[batch - 1]) if batch else np.int64(0)
-        count = np.int64(0)
-        while position < end:
-            found = discover(
-                indptr, indices, degrees, order, marks, counters, patience,
-                position, end, children, parents, keys, count,
-            )  # fmt: skip
-            position, count = found
-            if 0 <= position < end:  # the row does not fit into the candidates' capacity
-                v = order[position]
-                capacity = count + indptr[v + 1] - indptr[v]
-                children, parents = enlarged(children, capacity), enlarged(parents, capacity)
-            elif position == STOPPED:
+        moved = False
+        for row in range(rules.concurrent):
+            slot = slots[row]
+            stage = slot[STAGE]
+            if stage != FREE:
+                buffers = advance(graph, shared, rules, slot, row, buffers, statistics)
+                if slot[STAGE] == STOPPED:
+                    return
+                moved |= slot[STAGE] != stage
+        if moved:
+            polls = 0
+            continue
+        row = free_slot(slots)
+        if row >= 0:
+            take(shared, slots, row, statistics)
+            continue
+        polls += 1
+        if polls % SPINS == 0:
+            if halted(shared.counters):
+                lap(rules, statistics, STALL)
                 return
-        turn, next_turn = LINE * (batch % TURNS), LINE * ((batch + 1) % TURNS)
-        if end == STOPPED or spin_until(marked, turn, batch, counters, patience) == STOPPED:
-            return
-        store(marked, next_turn, batch + 1)
-        count = confirm(marks, children, parents, count)
-        if spin_until(counted, turn, batch, counters, patience) == STOPPED:
-            return
-        begin = assign_positions(batch, count, order.size, ends, counted, turn, next_turn, counters, size)
-        write(children, count, order, begin)
+            rounds, progress = pause(shared.counters, rules.patience, rounds, progress)
 
 
-# Poll an entry until it is at least `least` and return it; STOPPED on completion or error.
+# A free slot, -1 if there is none or a batch in another one is not made yet: then no later batch is.
 @helper
-def spin_until(array, place, least, counters, patience):
-    found = load(array, place)
-    if found >= least:
-        return found
-    rounds, progress = 0, load(counters, COUNTED)
-    while True:
-        for _ in range(SPINS):
-            found = load(array, place)
-            if found >= least:
-                return found
-        if load(counters, DONE) or load(counters, BROKEN):
-            return array.dtype.type(STOPPED)
-        now = load(counters, COUNTED)
-        rounds = rounds + 1 if now == progress else 0
-        progress = now
-        if rounds > patience:
-            store(counters, BROKEN, 1)
-        give_way()
-
-
-# Mark the neighbours of a range of positions. Those that a position is the lowest for so far are appended to
-# the candidates, by degree. Returns the position reached and the number of candidates.
-@helper
-def discover(
-    indptr, indices, degrees, order, marks, counters, patience, begin, end, children, parents, keys, count
-):
-    first = index(count)
-    for position in range(begin, end):
-        v = spin_until(order, index(position), 0, counters, patience)
-        if v == STOPPED:
-            return np.int64(STOPPED), np.int64(0)
-        row, row_end = index(indptr[index(v)]), index(indptr[index(v) + ONE])
-        if first + (row_end - row) > index(children.size):
-            return position, np.int64(first)
-        last = first
-        if row_end - row > INSERTION_LIMIT:
-            last = claim_long_row(indices[row:row_end], degrees, marks, position, children, first)
-        else:
-            for slot in range(row, row_end):
-                u = index(indices[slot])
-                if load(marks, u) > position and fetch_min(marks, u, position) > position:
-                    insert(np.int32(u), degrees[u], children, first, keys, last - first)
-                    last += ONE
-        for i in range(first, last):
-            parents[i] = position
-        first = last
-    return end, np.int64(first)
+def free_slot(slots):
+    found = -1
+    for row in range(slots.shape[0]):
+        if slots[row, STAGE] == QUEUED:
+            return -1
+        if slots[row, STAGE] == FREE:
+            found = row
+    return found
 
 
 @helper
-def claim_long_row(row, degrees, marks, position, children, begin):
-    keys = np.empty(row.size, np.int64)
-    count = 0
-    for v in row:
-        if load(marks, v) > position and fetch_min(marks, v, position) > position:
-            keys[count] = sort_key(degrees[v], v)
-            count += 1
-    append_sorted(keys[:count], children, begin)
-    return begin + index(count)
+def take(shared, slots, row, statistics):
+    for other in range(slots.shape[0]):
+        if slots[other, STAGE] != FREE:
+            statistics[SWITCHED] += 1
+            break
+    slots[row, STAGE], slots[row, BATCH] = QUEUED, fetch_add(shared.counters, TAKEN, 1)
 
 
-# Stream compaction of the candidates that no lower position has marked.
+# Take a batch as far as it goes without waiting: Algorithm 5 of the paper, or 4 without `early`.
 @helper
-def confirm(marks, children, parents, count):
-    kept = ZERO
-    for i in range(index(count)):
-        if load(marks, index(children[i])) == parents[i]:
-            children[kept] = children[i]
-            kept += ONE
-    return np.int64(kept)
+def advance(graph, shared, rules, slot, row, buffers, statistics):
+    batch = slot[BATCH]
+    turn, next_turn = LINE * (batch % TURNS), LINE * ((batch + 1) % TURNS)
+    if slot[STAGE] == QUEUED:
+        if batch >= shared.ranges.size or load(shared.ranges, batch) == NOT_MADE:
+            return buffers
+        lap(rules, statistics, STALL)
+        buffers = speculate(graph, shared, rules, slot, row, buffers, statistics, turn, next_turn)
+    if slot[STAGE] == SPECULATIVE and load(shared.marked, turn) >= batch:
+        lap(rules, statistics, STALL)
+        if rules.early:
+            store(shared.marked, next_turn, batch + 1)
+        rediscover(shared, slot, row, buffers)
+        lap(rules, statistics, REDISCOVER)
+        if not rules.early:
+            store(shared.marked, next_turn, batch + 1)
+        slot[STAGE] = CONFIRMED
+    if slot[STAGE] == CONFIRMED and load(shared.counted, turn) >= batch:
+        lap(rules, statistics, STALL)
+        count(shared, rules, slot, row, buffers, statistics, turn, next_turn)
+    if slot[STAGE] == PLACED:
+        write(shared, slot, buffers.children[row])
+        pack(shared, rules, slot, buffers.degrees[row])
+        lap(rules, statistics, OUTPUT)
+        statistics[CHILDREN] += slot[COUNT]
+        slot[STAGE] = FREE
+    return buffers
 
 
-# Assign positions to the children, make batches of the pending positions, and signal the next batch to count.
-# A partial batch is made only where no other batch exists that could fill it. Returns the first position.
+# Discover and sort the candidates. With early signals, what the predecessors have signalled by then is passed
+# on before the sort.
 @helper
-def assign_positions(batch, count, n, ends, counted, turn, next_turn, counters, size):
-    begin, made, pending = counted[turn + ASSIGNED], counted[turn + MADE], counted[turn + PENDING]
-    assigned = begin + count
-    while assigned - pending >= size:
-        pending += size
-        store(ends, made, pending)
-        made += 1
-    if made == batch + 1 and pending < assigned:
-        pending = assigned
-        store(ends, made, pending)
-        made += 1
-    counted[next_turn + ASSIGNED], counted[next_turn + MADE] = assigned, made
-    counted[next_turn + PENDING] = pending
-    store(counted, next_turn + TURN, batch + 1)
-    # For the watchdog only: a later batch may store its number first.
-    store(counters, COUNTED, batch + 1)
-    if assigned == n or made == batch + 1:
-        counters[WRITTEN] = assigned
-        store(counters, DONE, 1)
-    return begin
+def speculate(graph, shared, rules, slot, row, buffers, statistics, turn, next_turn):
+    batch, found = slot[BATCH], load(shared.ranges, slot[BATCH])
+    slot[BEGIN], slot[END] = found >> 32, found & 0xFFFFFFFF
+    statistics[DEQUEUED] += 1
+    statistics[EXECUTED] += slot[END] > slot[BEGIN]
+    discovered_before = load(shared.marked, turn) >= batch
+    buffers = discover(graph, shared, rules, slot, row, buffers)
+    if slot[STAGE] == STOPPED:
+        return buffers
+    lap(rules, statistics, DISCOVER)
+    statistics[CANDIDATES] += slot[COUNT]
+    slot[STAGE] = SPECULATIVE
+    if rules.early and load(shared.marked, turn) >= batch:
+        store(shared.marked, next_turn, batch + 1)
+        statistics[EARLY] += discovered_before
+        if not discovered_before:
+            rediscover(shared, slot, row, buffers)
+            lap(rules, statistics, REDISCOVER)
+        slot[STAGE] = CONFIRMED
+        if load(shared.counted, turn) >= batch:
+            count(shared, rules, slot, row, buffers, statistics, turn, next_turn)
+    sort_candidates(slot, row, buffers)
+    lap(rules, statistics, SORT)
+    return buffers
 
 
+# Count the children, which gives their positions, and signal the next batch to count.
 @helper
-def write(children, count, order, begin):
-    for i in range(index(count)):
-        store(order, index(begin) + i, children[i])
+def count(shared, rules, slot, row, buffers, statistics, turn, next_turn):
+    if rules.packing != BY_SIZE:
+        add_degrees(rules, slot, row, buffers)
+    reserve(shared, rules, slot, turn, next_turn)
+    if rules.packing == BY_SIZE:
+        make_full(shared, rules, slot)
+    slot[STAGE] = PLACED
+    lap(rules, statistics, SIGNAL)
 
 
+# The time since the last reading goes to a part of the statistics.
 @helper
-def enlarged(array, capacity):
-    larger = np.empty(2 * capacity, array.dtype)
-    larger[: array.size] = array
-    return larger
+def lap(rules, statistics, part):
+    if rules.timed:
+        now = nanoseconds()
+        if part != LAST:
+            statistics[part] += now - statistics[LAST]
+        statistics[LAST] = now
