@@ -1,5 +1,6 @@
 """The threads of the CPU's batch method: any number of them, and the watchdog for a standstill."""
 
+import itertools
 import threading
 import time
 
@@ -8,9 +9,11 @@ import pytest
 import strategies as graphs
 
 import linforest_precond as lf
-from linforest_precond.backends.cpu.reordering import rcm_batch, rcm_leveled
-from linforest_precond.backends.cpu.reordering.rcm_batch import BROKEN, COUNTED, TURN, prepare, run_threads
+from linforest_precond.backends.cpu.reordering import rcm_batch, rcm_leveled, rcm_unordered
+from linforest_precond.backends.cpu.reordering.batch_state import BROKEN, COUNTED, NOT_MADE, TURN, prepare
+from linforest_precond.backends.cpu.reordering.rcm_batch import DEFAULT, run_threads
 from linforest_precond.gate import as_pattern
+from linforest_precond.graph import BatchOptions
 
 # The watchdog's limit: some tenths of a second.
 IMPATIENT = 2**18
@@ -23,13 +26,29 @@ def cube():
     return pattern, np.array([start], np.int32), rcm_leveled.leveled(pattern, np.array([start], np.int32))
 
 
-@pytest.mark.parametrize("threads", range(1, 9))
+PARTS = [
+    {"early": early, "concurrent": concurrent, **packing}
+    for early, concurrent, packing in itertools.product(
+        (True, False), (1, 3), ({"balanced": False}, {}, {"overestimate": True})
+    )
+]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_any_number_of_threads(cube, threads):
+    """Every combination of the parts, in batches of every kind of size."""
     pattern, starts, expected = cube
-    for repeat in range(13):
-        size = (1, 3, 16, 64, 1000)[repeat % 5]
-        found = rcm_batch.batch(pattern, starts, threads=threads, size=size)
-        np.testing.assert_array_equal(found, expected)
+    for parts, (size, capacity) in zip(PARTS, itertools.cycle([(1, 7), (3, 12), (64, 200), (256, 2**20)])):
+        options = BatchOptions(workers=threads, size=size, capacity=capacity, **parts)
+        np.testing.assert_array_equal(
+            rcm_batch.batch(pattern, starts, options), expected, err_msg=str(options)
+        )
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_levels_by_any_number_of_threads(cube, threads):
+    pattern, starts, expected = cube
+    np.testing.assert_array_equal(rcm_unordered.unordered(pattern, starts, threads=threads), expected)
 
 
 def test_hubs_and_many_starts():
@@ -37,14 +56,76 @@ def test_hubs_and_many_starts():
     pattern = as_pattern(graphs.rmat_graph(12))
     starts = np.arange(0, pattern.n, 7, dtype=np.int32)
     expected = rcm_leveled.leveled(pattern, starts)
-    for threads in (1, 2, 5):
-        np.testing.assert_array_equal(rcm_batch.batch(pattern, starts, threads=threads, size=8), expected)
+    for threads, parts in itertools.product((1, 2, 5), PARTS):
+        options = BatchOptions(workers=threads, size=8, capacity=64, **parts)
+        np.testing.assert_array_equal(rcm_batch.batch(pattern, starts, options), expected)
 
 
 def test_starts_alone():
     pattern = as_pattern(graphs.path_graph(10))
     starts = np.arange(10, dtype=np.int32)
-    np.testing.assert_array_equal(rcm_batch.batch(pattern, starts, threads=3), starts)
+    np.testing.assert_array_equal(rcm_batch.batch(pattern, starts, BatchOptions(workers=3)), starts)
+    np.testing.assert_array_equal(rcm_unordered.unordered(pattern, starts, threads=3), starts)
+
+
+class TestProfile:
+    """Counts of batches, as the paper's figure 3 shows them, and times of the parts."""
+
+    def test_of_one_thread(self, cube):
+        """Nothing is speculative, so every batch is early and every candidate is a child."""
+        pattern, starts, expected = cube
+        order, found = rcm_batch.profile(pattern, starts, BatchOptions(workers=1, overestimate=True))
+        np.testing.assert_array_equal(order, expected)
+        assert found["children"] == found["candidates"] == order.size - 1
+        assert found["early"] == found["dequeued"] and found["rediscover"] == 0
+        assert found["executed"] < found["dequeued"] <= found["generated"]
+
+    def test_of_balanced_batches(self, cube):
+        """No batch is empty unless the number is overestimated."""
+        pattern, starts, _ = cube
+        _, found = rcm_batch.profile(pattern, starts, BatchOptions(workers=1))
+        assert found["executed"] == found["dequeued"]
+        assert found["generated"] >= pattern.nnz // BatchOptions().capacity
+
+    def test_of_termination(self):
+        """The leaves of a star are in batches that nobody needs to process."""
+        pattern = as_pattern(graphs.star_graph(5000))
+        _, found = rcm_batch.profile(pattern, np.array([0], np.int32), BatchOptions(workers=1))
+        assert found["dequeued"] == 1
+
+    def test_of_several_threads(self, cube):
+        pattern, starts, _ = cube
+        _, found = rcm_batch.profile(pattern, starts, BatchOptions(workers=3, concurrent=3))
+        assert found["candidates"] >= found["children"] == pattern.n - 1
+        assert min(found[part] for part in ("discover", "sort", "signal", "output", "stall")) > 0
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("wrong", "message"),
+        [
+            ({"size": 0}, "size must be between 1 and 256, got 0"),
+            ({"capacity": 2**31}, "capacity must be between 1 and"),
+            ({"concurrent": 9}, "concurrent must be between 1 and 8, got 9"),
+            ({"workers": -1}, "workers must be between 1 and"),
+            ({"overestimate": True, "balanced": False}, "overestimate=True needs balanced=True"),
+        ],
+    )
+    def test_outside_their_range(self, wrong, message):
+        with pytest.raises(ValueError, match=message):
+            BatchOptions(**wrong)
+
+    @pytest.mark.parametrize("wrong", [{"early": 1}, {"size": 2.5}, {"workers": True}])
+    def test_of_another_type(self, wrong):
+        with pytest.raises(TypeError, match=f"{next(iter(wrong))} must be"):
+            BatchOptions(**wrong)
+
+    def test_for_other_methods(self, backend):
+        A = backend.csr(graphs.path_graph(5))
+        with pytest.raises(ValueError, match=r'batch= is for method="batch", got method=\'auto\''):
+            lf.graph.reverse_cuthill_mckee(A, batch=BatchOptions())
+        with pytest.raises(TypeError, match="batch must be a lf.graph.BatchOptions"):
+            lf.graph.reverse_cuthill_mckee(A, method="batch", batch={"early": False})
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
@@ -52,40 +133,40 @@ def test_starts_alone():
 def test_a_broken_chain_is_an_error(cube, chain, threads):
     """Batch 0 waits for a turn that never comes."""
     pattern, starts, _ = cube
-    run = prepare(pattern, starts)
+    run = prepare(pattern, starts, DEFAULT)
     getattr(run, chain)[TURN] = -1
     with pytest.raises(RuntimeError, match="standstill"):
-        run_threads(run, pattern, threads, patience=IMPATIENT)
+        run_threads(run, pattern, BatchOptions(workers=threads), patience=IMPATIENT)
     assert run.counters[BROKEN]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_batch_that_is_never_made_is_an_error(cube, threads):
     pattern, starts, _ = cube
-    run = prepare(pattern, starts)
-    run.ends[0] = -1
+    run = prepare(pattern, starts, DEFAULT)
+    run.ranges[0] = NOT_MADE
     with pytest.raises(RuntimeError, match="standstill"):
-        run_threads(run, pattern, threads, patience=IMPATIENT)
+        run_threads(run, pattern, BatchOptions(workers=threads), patience=IMPATIENT)
 
 
 def test_a_position_that_is_never_filled_is_an_error(cube):
     pattern, starts, _ = cube
-    run = prepare(pattern, starts)
+    run = prepare(pattern, starts, DEFAULT)
     run.order[0] = -1
     with pytest.raises(RuntimeError, match="standstill"):
-        run_threads(run, pattern, 2, patience=IMPATIENT)
+        run_threads(run, pattern, BatchOptions(workers=2), patience=IMPATIENT)
 
 
 def test_patience_while_others_work(cube):
     """The watchdog does not expire while batches are counted, here by hand."""
     pattern, starts, _ = cube
-    run = prepare(pattern, starts)
+    run = prepare(pattern, starts, DEFAULT)
     run.marked[TURN] = -1
     failures = []
 
     def waiting():
         try:
-            run_threads(run, pattern, 1, patience=IMPATIENT)
+            run_threads(run, pattern, BatchOptions(workers=1), patience=IMPATIENT)
         except RuntimeError as error:
             failures.append(error)
 
@@ -106,7 +187,7 @@ def test_several_python_threads_at_once(cube):
 
     def call(place):
         for _ in range(3):
-            found[place] = rcm_batch.batch(pattern, starts, threads=2)
+            found[place] = rcm_batch.batch(pattern, starts, BatchOptions(workers=2))
 
     callers = [threading.Thread(target=call, args=(place,)) for place in range(4)]
     for caller in callers:
@@ -115,6 +196,15 @@ def test_several_python_threads_at_once(cube):
         caller.join()
     for order in found:
         np.testing.assert_array_equal(order, expected)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_levels_that_are_not_those_of_a_search_are_an_error(monkeypatch, threads):
+    pattern, starts = as_pattern(graphs.path_graph(9)), np.zeros(1, np.int32)
+    depths, offsets = np.array([0, 1, 1, 1, 1, 1, 1, 1, 2], np.int32), np.array([0, 1, 8, 9])
+    monkeypatch.setattr(rcm_unordered, "search", lambda *_: (depths, np.arange(9), offsets))
+    with pytest.raises(RuntimeError, match="inconsistent"):
+        rcm_unordered.unordered(pattern, starts, threads=threads)
 
 
 @pytest.mark.slow

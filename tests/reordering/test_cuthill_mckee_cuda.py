@@ -1,12 +1,15 @@
 """The GPU's traversals: the same order for any number and size of blocks, workers and batches."""
 
+import itertools
+
 import numpy as np
 import pytest
 import strategies as graphs
 
 import linforest_precond as lf
+from linforest_precond.backends import cpu
 from linforest_precond.backends.cuda.csgraph import breadth_first, components, frontier, sorted_neighbors
-from linforest_precond.backends.cuda.reordering import cuthill_mckee, rcm_batch, rcm_leveled
+from linforest_precond.backends.cuda.reordering import cuthill_mckee, rcm_batch, rcm_leveled, rcm_unordered
 from linforest_precond.gate import as_pattern
 
 pytestmark = pytest.mark.gpu
@@ -23,10 +26,17 @@ LEVELED = [
     {"narrow": 5, "wide": 9, "block": 64},
     {"narrow": 2**31, "wide": 2**31},
 ]
-BATCHES = [
-    {"batch": 1, "block": 32},
-    {"batch": 16, "block": 64},
-    {"batch": 200, "block": 256, "workers": 1},
+SIZES = [
+    {"size": 1, "capacity": 3},
+    {"size": 16, "capacity": 50},
+    {"size": 200, "capacity": 1000, "workers": 1},
+    {"size": 256, "capacity": 2**20},
+]
+PARTS = [
+    {"early": early, "concurrent": concurrent, **packing}
+    for early, concurrent, packing in itertools.product(
+        (True, False), (1, 3, 8), ({"balanced": False}, {}, {"overestimate": True})
+    )
 ]
 
 
@@ -54,9 +64,18 @@ class TestSizes:
         A = GRAPHS[graph]
         expected = lf.graph.cuthill_mckee(A, method="serial")
         sorted_rows, starts, arranged = stages(cuda, A)
-        for sizes in BATCHES:
-            found = arranged(rcm_batch.traverse(sorted_rows, starts, **sizes))
-            np.testing.assert_array_equal(found, expected, err_msg=str(sizes))
+        for sizes, parts in itertools.product(SIZES, PARTS):
+            options = lf.graph.BatchOptions(**sizes, **parts)
+            found = arranged(rcm_batch.traverse(sorted_rows, starts, options))
+            np.testing.assert_array_equal(found, expected, err_msg=str(options))
+
+    def test_of_levels(self, cuda, graph):
+        A = GRAPHS[graph]
+        expected = lf.graph.cuthill_mckee(A, method="serial")
+        sorted_rows, starts, arranged = stages(cuda, A)
+        for blocks in (1, 2, None):
+            found = arranged(rcm_unordered.traverse(sorted_rows, starts, blocks=blocks))
+            np.testing.assert_array_equal(found, expected, err_msg=str(blocks))
 
     def test_of_searches(self, cuda, graph):
         sorted_rows, starts, _ = stages(cuda, GRAPHS[graph])
@@ -99,6 +118,33 @@ def test_a_broken_chain_of_batches_raises(cuda, monkeypatch):
     monkeypatch.setattr(rcm_batch, "_first_batches", without_records)
     with pytest.raises(RuntimeError, match="came to a halt"):
         rcm_batch.traverse(sorted_rows, starts, patience=1000)
+
+
+def test_profile_of_batches(cuda):
+    """The counts of one worker are those of the CPU: same batches, same packing."""
+    A = graphs.shuffled(graphs.grid_graph(12, 12, 12))
+    for packing in ({"balanced": False}, {}, {"overestimate": True}):
+        options = lf.graph.BatchOptions(workers=1, concurrent=1, **packing)
+        order, found = cuthill_mckee.batch_profile(as_pattern(cuda.csr(A)), 0, options)
+        expected_order, expected = cpu.reordering.cuthill_mckee.batch_profile(as_pattern(A), 0, options)
+        np.testing.assert_array_equal(cuda.host(order), expected_order)
+        for count in ("dequeued", "executed", "early", "children", "switched", "generated"):
+            assert found[count] == expected[count], (packing, count)
+
+
+@pytest.mark.parametrize("deeper", [1, 2])
+def test_levels_that_are_not_those_of_a_search_raise(cuda, monkeypatch, deeper):
+    """Neither the block of the level nor the one below it waits for ever, and no order is returned."""
+
+    def wrong_depths(rows, starts, depths, queue):
+        depths.fill(1)
+        depths[45] = deeper
+        depths[starts] = 0
+
+    sorted_rows, starts, _ = stages(cuda, GRAPHS["path"])
+    monkeypatch.setattr(rcm_unordered.breadth_first, "search", wrong_depths)
+    with pytest.raises(RuntimeError, match="came to a halt"):
+        rcm_unordered.traverse(sorted_rows, starts, patience=1000)
 
 
 def test_one_block_fits_every_multiprocessor(cuda):

@@ -12,6 +12,7 @@ from .forest import factor
 from .matching import best_edges
 from .matrix.long_row_split import PIECE, SUMMED_PIECE
 from .multigrid import smoothed_aggregation
+from .reordering.rcm_batch import BATCH_BYTES
 from .runtime.loader import wide_type
 from .tridiagonal import tiles
 
@@ -87,7 +88,8 @@ PROGRAMS = {
     "csgraph/sorted_neighbors": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "csgraph/breadth_first": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "reordering/rcm_leveled": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
-    "reordering/rcm_batch": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
+    "reordering/rcm_batch": _every(INDEX=_INDICES, WIDTH=_WIDTHS, BATCH_BYTES=(BATCH_BYTES,)),
+    "reordering/rcm_unordered": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "matrix/long_row_split": _every(INDEX=_INDICES, PIECE=(PIECE, SUMMED_PIECE, factor.PIECE)),
     "csgraph/independent_set": _every(INDEX=_INDICES, PIECE=(PIECE,)),
     "csgraph/coloring": _every(INDEX=_INDICES, PIECE=(PIECE,)),

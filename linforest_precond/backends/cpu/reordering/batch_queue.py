@@ -61,9 +61,9 @@ def ceil_divide(a, b):
 
 @helper
 def write(shared, slot, children):
-    place = index(slot[PLACE])
+    order, place = shared.order, index(slot[PLACE])
     for i in range(index(slot[COUNT])):
-        store(shared.order, place + i, children[i])
+        store(order, place + i, children[i])
 
 
 # Fill the reserved batches by the degrees of the sorted children.

@@ -18,41 +18,64 @@ SPINS = 128
 # candidates. Returns the buffers, which grow where needed.
 @helper
 def discover(graph, shared, rules, slot, row, buffers):
-    offsets = buffers.offsets[row]
-    count = ZERO
-    for position in range(slot[BEGIN], slot[END]):
-        v = wait_for_vertex(shared, rules, position)
-        if v < 0:
-            slot[STAGE] = STOPPED
-            return buffers
-        begin, end = index(graph.indptr[index(v)]), index(graph.indptr[index(v) + ONE])
-        if count + (end - begin) > index(buffers.children.shape[1]):
-            buffers = enlarged(buffers, np.int64(count + (end - begin)))
-        offsets[position - slot[BEGIN]] = np.int64(count)
-        children, degrees = buffers.children[row], buffers.degrees[row]
-        for entry in range(begin, end):
-            u = index(graph.indices[entry])
-            if load(shared.marks, u) > position and fetch_min(shared.marks, u, position) > position:
-                children[count], degrees[count] = np.int32(u), graph.degrees[u]
-                count += ONE
-    offsets[slot[END] - slot[BEGIN]] = np.int64(count)
-    slot[COUNT] = np.int64(count)
+    position, count = slot[BEGIN], np.int64(0)
+    while 0 <= position < slot[END]:
+        position, count = mark_neighbours(
+            graph.indptr, graph.indices, graph.degrees, shared.order, shared.marks, shared.counters,
+            rules.patience, slot[BEGIN], position, slot[END],
+            buffers.children[row], buffers.degrees[row], buffers.offsets[row], count,
+        )  # fmt: skip
+        if 0 <= position < slot[END]:
+            v = shared.order[position]
+            buffers = enlarged(buffers, count + graph.indptr[v + 1] - graph.indptr[v])
+    slot[COUNT] = count
+    if position < 0:
+        slot[STAGE] = STOPPED
     return buffers
+
+
+# Continue from a position on. Returns the position reached, -1 on completion or error, and the number of
+# candidates; a row that they have no room for ends it early.
+@helper
+def mark_neighbours(
+    indptr, indices, degrees, order, marks, counters, patience,
+    begin, position, end, children, child_degrees, offsets, count,
+):  # fmt: skip
+    tail = index(count)
+    for position in range(position, end):
+        offsets[index(position - begin)] = np.int64(tail)
+        # Mostly it is there. LLVM optimizes the loop well only if this load is outside of the loop that waits.
+        v = load(order, index(position))
+        if v < 0:
+            v = wait_for_vertex(order, index(position), counters, patience)
+        if v < 0:
+            return np.int64(-1), np.int64(0)
+        entry, row_end = index(indptr[index(v)]), index(indptr[index(v) + ONE])
+        if tail + (row_end - entry) > index(children.size):
+            return position, np.int64(tail)
+        for place in range(entry, row_end):
+            u = index(indices[place])
+            if load(marks, u) > position and fetch_min(marks, u, position) > position:
+                children[tail] = np.int32(u)
+                child_degrees[tail] = degrees[u]
+                tail += ONE
+    offsets[index(end - begin)] = np.int64(tail)
+    return end, np.int64(tail)
 
 
 # The vertex at a position, once it is written; -1 on completion or error. Its writer has the position
 # already and waits for nobody.
 @helper
-def wait_for_vertex(shared, rules, position):
+def wait_for_vertex(order, position, counters, patience):
     rounds, progress = 0, np.int64(0)
     while True:
         for _ in range(SPINS):
-            v = load(shared.order, index(position))
+            v = load(order, position)
             if v >= 0:
                 return v
-        if halted(shared.counters):
+        if halted(counters):
             return np.int32(-1)
-        rounds, progress = pause(shared.counters, rules.patience, rounds, progress)
+        rounds, progress = pause(counters, patience, rounds, progress)
 
 
 @helper
@@ -119,11 +142,11 @@ def sort_many(children, degrees):
 @helper
 def rediscover(shared, slot, row, buffers):
     children, degrees, offsets = buffers.children[row], buffers.degrees[row], buffers.offsets[row]
-    kept, begin = ZERO, ZERO
+    marks, kept, begin = shared.marks, ZERO, ZERO
     for i in range(slot[END] - slot[BEGIN]):
         position, end = slot[BEGIN] + i, index(offsets[i + 1])
         for place in range(begin, end):
-            if load(shared.marks, index(children[place])) == position:
+            if load(marks, index(children[place])) == position:
                 children[kept], degrees[kept] = children[place], degrees[place]
                 kept += ONE
         begin = end

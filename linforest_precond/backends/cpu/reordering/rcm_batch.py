@@ -123,14 +123,15 @@ def process_batches(graph, shared, rules, statistics):
             polls = 0
             continue
         row = free_slot(slots)
+        # Once all vertices have positions, the batches that are still in the queue have no children.
+        if (row >= 0 or polls % SPINS == 0) and halted(shared.counters):
+            lap(rules, statistics, STALL)
+            return
         if row >= 0:
             take(shared, slots, row, statistics)
             continue
         polls += 1
         if polls % SPINS == 0:
-            if halted(shared.counters):
-                lap(rules, statistics, STALL)
-                return
             rounds, progress = pause(shared.counters, rules.patience, rounds, progress)
 
 

@@ -18,10 +18,10 @@ from ..matrix.entries import wide_pattern
 from ..runtime.arrays import readonly
 from ..runtime.atomics import fetch_add, give_way, load, store
 from ..runtime.jit import helper, kernel
+from .batch_stages import SPINS
 from .batch_state import LINE
 from .child_order import INSERTION_LIMIT, ONE, ZERO, append_sorted, index, insert, sort_key
 from .rcm_batch import available_threads
-from .batch_stages import SPINS
 
 # The shared counters: levels taken, and a flag for an error.
 TAKEN, BROKEN = 0, LINE
@@ -53,6 +53,8 @@ def _run_threads(threads, arguments):
         work()
         for other in others:
             other.result()
+    if counters[BROKEN]:
+        raise RuntimeError('the levels of the Cuthill-McKee order are inconsistent; use method="serial"')
 
 
 # A worker: takes levels until none with children is left.
@@ -63,10 +65,12 @@ def process_levels(indptr, indices, degrees, depths, offsets, order, counters):
         if level >= offsets.size - 2:
             return
         if not number_level(indptr, indices, degrees, depths, offsets, order, counters, level):
+            store(counters, BROKEN, 1)
             return
 
 
-# Number the vertices one level deeper; a numbered vertex loses its depth. False after an error elsewhere.
+# Number the vertices one level deeper; a numbered vertex loses its depth. False after an error elsewhere, or if
+# some of them have no neighbour on this level.
 @helper
 def number_level(indptr, indices, degrees, depths, offsets, order, counters, level):
     keys, found = np.empty(INSERTION_LIMIT, np.int32), np.empty(INSERTION_LIMIT, np.int32)
@@ -74,8 +78,10 @@ def number_level(indptr, indices, degrees, depths, offsets, order, counters, lev
     deeper = np.int32(level + 1)
     for position in range(index(offsets[level]), index(offsets[level + 1])):
         if tail == end:
-            return True
-        v = wait_for_vertex(order, position, counters)
+            break
+        v = load(order, position)
+        if v < 0:
+            v = wait_for_vertex(order, position, counters)
         if v < 0:
             return False
         row, row_end = index(indptr[index(v)]), index(indptr[index(v) + ONE])
@@ -92,7 +98,7 @@ def number_level(indptr, indices, degrees, depths, offsets, order, counters, lev
         for i in range(count):
             store(order, tail + i, found[i])
         tail += count
-    return True
+    return tail == end
 
 
 @helper

@@ -1,124 +1,137 @@
 #include "runtime/common.cuh"
 #include "csgraph/sorted_neighbors.cuh"
+#include "reordering/position_rows.cuh"
+#include "reordering/batch_queue.cuh"
 
 // Batch Cuthill-McKee (D. Mlakar, M. Winter, M. Parger, M. Steinberger, "Speculative Parallel Reverse Cuthill-McKee
 // Reordering on Multi- and Many-core Architectures", IPDPS 2021). A worker is a block, a batch a range of positions.
 // Workers take batches in ascending order and wait for lower batches only, so a single worker can always finish.
+//
+// Rows are sorted by (degree, index) before, so that nothing is sorted between two signals. Threads of one block mark
+// at the same time, so the marks are always read again, also where all lower batches had marked before.
 
-// The most vertices of a batch, and the most threads of a block.
-#define MOST_BATCH 256
+// The stages of a batch: none; waits until it is made; waits until all lower batches have marked their neighbours; waits
+// until all lower batches have counted their children.
+enum Stage { FREE, QUEUED, SPECULATIVE, CONFIRMED };
 
-// The signals between batches.
-struct Signals {
-    // The next batch to take, and the number of batches that have marked their neighbours, all lower ones included.
-    u32 taken, discovered;
-    // The progress that a batch hands over to the next, two words for batches of even and of odd number; see `publish`.
-    u64 counted[2][2];
-    // Flags: all vertices have positions; the watchdog of a worker has expired.
-    u32 done, failed;
+// A batch in progress, in shared memory. `first` has an edge for each thread: most batches have no more.
+struct Batch {
+    Rows rows;
+    Edge first[MOST_ROWS];
+    i64 degrees;
+    u32 number;
+    int stage, children, chunk;
+    Progress progress;
 };
+static_assert(sizeof(Batch) == BATCH_BYTES, "the size of a batch in rcm_batch.py");
 
-struct BatchTraversal {
-    const Span* spans;
-    const u32* neighbours;
-    // The lowest position of a numbered neighbour so far; -1 for the starts.
-    int* marks;
-    // -1 until the vertex is known, so a position is its own flag.
-    int* order;
-    // The range of positions of each batch, begin in the upper half and end in the lower, or NOT_MADE.
-    u64* ranges;
-    Signals* signals;
-    int vertices, start_count;
-    u32 batch_size;
-    // Polls without progress after which the watchdog expires.
-    u32 patience;
-};
-#define NOT_MADE (~0ull)
+// Cycles of the parts, then counts.
+enum Statistic { DISCOVER, REDISCOVER, SIGNAL, OUTPUT, STALL, DEQUEUED, EXECUTED, EARLY, CHILDREN, SWITCHED };
 
-__device__ __forceinline__ u32 load_volatile(const u32* word) { return *(const volatile u32*)word; }
-__device__ __forceinline__ u64 load_volatile(const u64* word) { return *(const volatile u64*)word; }
-__device__ __forceinline__ int load_volatile(const int* word) { return *(const volatile int*)word; }
-template <typename T>
-__device__ __forceinline__ void store_volatile(T* place, T value) {
-    *(volatile T*)place = value;
+__device__ __forceinline__ void add(const BatchTraversal& b, Statistic which, u64 value) {
+    if (b.statistics) atomicAdd(b.statistics + which, value);
 }
 
-// Polls until ready() holds; false on completion or error.
-template <typename Ready>
-__device__ __forceinline__ bool spin_until(const BatchTraversal& b, Ready ready) {
-    u32 polls = 0, seen = 0;
-    while (!ready()) {
-        if (load_volatile(&b.signals->done) || load_volatile(&b.signals->failed)) return false;
-        if (++polls > b.patience) {
-            const u32 discovered = load_volatile(&b.signals->discovered) + 1;
-            if (discovered == seen) store_volatile(&b.signals->failed, 1u);
-            seen = discovered;
-            polls = 0;
-        }
-        __nanosleep(40);
+// The cycles since the last reading go to a part; thread 0 measures.
+__device__ __forceinline__ void lap(const BatchTraversal& b, Statistic part, i64& last) {
+    if (!b.statistics || threadIdx.x) return;
+    const i64 now = clock64();
+    add(b, part, (u64)(now - last));
+    last = now;
+}
+
+__device__ __forceinline__ bool halted(const BatchTraversal& b) {
+    return load_volatile(&b.signals->done) || load_volatile(&b.signals->failed);
+}
+
+// A poll without success. The watchdog expires after `patience` polls in which no batch has marked its neighbours.
+__device__ __forceinline__ void pause(const BatchTraversal& b, u32& polls, u32& seen) {
+    if (++polls > b.patience) {
+        const u32 discovered = load_volatile(&b.signals->discovered) + 1;
+        if (discovered == seen) store_volatile(&b.signals->failed, 1u);
+        seen = discovered;
+        polls = 0;
     }
+    __nanosleep(40);
+}
+
+// Whether a batch can go on without waiting; thread 0 reads what it waits for.
+__device__ __forceinline__ bool is_ready(const BatchTraversal& b, Batch& batch) {
+    if (batch.stage == QUEUED) {
+        if (batch.number >= b.most_batches) return false;
+        const u64 range = load_volatile(b.ranges + batch.number);
+        batch.rows.start = (int)(range >> 32);
+        batch.rows.count = (int)((u32)range - (u32)(range >> 32));
+        return range != NOT_MADE;
+    }
+    if (batch.stage == SPECULATIVE) return load_volatile(&b.signals->discovered) == batch.number;
+    return batch.stage == CONFIRMED && try_read(b.signals, batch.number - 1, batch.progress);
+}
+
+// The lowest batch that can go on, or -1 on completion or error. While all wait, another batch is taken, unless one
+// that was taken is not made yet: then no later one is.
+__device__ int choose(const BatchTraversal& b, Batch* batches) {
+    u32 polls = 0, seen = 0;
+    for (;;) {
+        int ready = -1, unused = -1;
+        bool queued = false, held = false;
+        for (int i = 0; i < (int)b.concurrent; ++i) {
+            if (batches[i].stage == FREE) {
+                unused = i;
+                continue;
+            }
+            held = true;
+            if (is_ready(b, batches[i])) {
+                if (ready < 0 || batches[i].number < batches[ready].number) ready = i;
+            } else if (batches[i].stage == QUEUED) {
+                queued = true;
+            }
+        }
+        if (ready >= 0) return ready;
+        // Once all vertices have positions, the batches that are still in the queue have no children.
+        if (halted(b)) return -1;
+        if (unused >= 0 && !queued) {
+            batches[unused].number = atomicAdd(&b.signals->taken, 1u);
+            batches[unused].stage = QUEUED;
+            if (held) add(b, SWITCHED, 1);
+            continue;
+        }
+        pause(b, polls, seen);
+    }
+}
+
+// Loads the rows of the batch's vertices; false on completion or error.
+__device__ __forceinline__ bool load_rows(const BatchTraversal& b, Rows& rows) {
+    const int own = threadIdx.x;
+    bool running = true;
+    if (own < rows.count) {
+        u32 polls = 0, seen = 0;
+        int vertex;
+        while ((vertex = load_volatile(b.order + rows.start + own)) < 0 && (running = !halted(b)))
+            pause(b, polls, seen);
+        if (running) store_row(rows, b.spans, (u32)vertex, rows.start + own < b.start_count);
+    }
+    if (!__syncthreads_and(running)) return false;
+    if (threadIdx.x < 32) scan_rows(rows);
+    __syncthreads();
     return true;
 }
 
-// The progress after a batch: the positions assigned, the first position that is in no batch, the batches made.
-struct Progress {
-    int assigned, pending;
-    u32 made;
-};
-
-// Two words: the low 4 bits of the batch's number and two positions of 30 bits; the batch's number and the number of
-// batches made. Both carry the batch, so a reader can tell that both are current.
-__device__ __forceinline__ void publish(Signals* signals, u32 batch, const Progress& progress) {
-    u64* const words = signals->counted[batch % 2];
-    store_volatile(words, (u64)(batch & 15) << 60 | (u64)progress.assigned << 30 | (u64)progress.pending);
-    store_volatile(words + 1, (u64)batch << 32 | progress.made);
-}
-__device__ __forceinline__ bool try_read(const Signals* signals, u32 batch, Progress& progress) {
-    const u64 *const words = signals->counted[batch % 2], one = load_volatile(words), other = load_volatile(words + 1);
-    progress = {(int)(one >> 30 & VERTEX), (int)(one & VERTEX), (u32)other};
-    return one >> 60 == (batch & 15) && other >> 32 == batch;
-}
-
-// Makes batches of the pending positions: full ones, and a partial one where no other batch exists that could fill it.
-__device__ __forceinline__ void make_batches(const BatchTraversal& b, u32 batch, Progress& progress) {
-    const u32 before = progress.made;
-    for (;;) {
-        const int left = progress.assigned - progress.pending;
-        const bool full = left >= (int)b.batch_size, idle = progress.made == before && before == batch + 1;
-        if (!full && !(left && idle)) break;
-        const int end = progress.pending + min(left, (int)b.batch_size);
-        store_volatile(b.ranges + progress.made, (u64)progress.pending << 32 | (u64)end);
-        progress.pending = end;
-        ++progress.made;
+// Marks the neighbours of the batch with its positions by atomic minima; false on completion or error.
+__device__ bool discover(const BatchTraversal& b, Batch& batch) {
+    const bool early = b.statistics && load_volatile(&b.signals->discovered) == batch.number;
+    if (!load_rows(b, batch.rows)) return false;
+    for (i64 entry = threadIdx.x; entry < batch.rows.entries; entry += blockDim.x) {
+        const Edge edge = edge_of(batch.rows, b.neighbours, entry);
+        if (entry < blockDim.x) batch.first[threadIdx.x] = edge;
+        atomicMin(b.marks + edge.vertex, edge.position);
     }
-    if (progress.made == batch + 1 && progress.assigned < b.vertices) store_volatile(&b.signals->failed, 2u);
-}
-
-// The current batch of a block, in shared memory: the offsets of its rows and the exclusive scan of their lengths.
-struct Batch {
-    u32 number;
-    int start, count;
-    i64 begins[MOST_BATCH], before[MOST_BATCH];
-    i64 entries;
-    Progress progress;
-    int children, chunk;
-};
-
-// A neighbour and the position of the vertex in whose row it is.
-struct Edge {
-    u32 vertex;
-    int position;
-};
-
-// The edge of an entry of the batch; binary search of the scan for its row.
-__device__ __forceinline__ Edge edge_of(const BatchTraversal& b, const Batch& batch, i64 entry) {
-    int low = 0, high = batch.count - 1;
-    while (low < high) {
-        const int middle = (low + high + 1) / 2;
-        if (batch.before[middle] <= entry) low = middle;
-        else high = middle - 1;
+    if (threadIdx.x == 0) {
+        add(b, DEQUEUED, 1);
+        add(b, EXECUTED, batch.rows.count > 0);
+        add(b, EARLY, early);
     }
-    return {__ldg(b.neighbours + batch.begins[low] + entry - batch.before[low]) & VERTEX, batch.start + low};
+    return true;
 }
 
 // Whether the neighbour is a child of the position: no lower one has marked it.
@@ -126,122 +139,112 @@ __device__ __forceinline__ bool is_child(const BatchTraversal& b, const Edge& ed
     return __ldcg(b.marks + edge.vertex) == edge.position;
 }
 
-// Exclusive scan of the rows' lengths, by the first warp.
-__device__ __forceinline__ void scan_rows(Batch& batch) {
-    i64 base = 0;
-    for (int first = 0; first < batch.count; first += 32) {
-        const int row = first + threadIdx.x;
-        const i64 own = row < batch.count ? batch.before[row] : 0;
-        i64 sum = own;
-        for (int step = 1; step < 32; step *= 2) {
-            const i64 other = __shfl_up_sync(FULL_WARP, sum, step);
-            if ((int)threadIdx.x >= step) sum += other;
-        }
-        if (row < batch.count) batch.before[row] = base + sum - own;
-        base += __shfl_sync(FULL_WARP, sum, 31);
-    }
-    if (threadIdx.x == 0) batch.entries = base;
+// The degree of a vertex as far as it fills a batch.
+__device__ __forceinline__ u32 clamped_degree(const BatchTraversal& b, u32 vertex) {
+    return (u32)min((i64)load_span(b.spans, vertex).length, (i64)b.capacity);
 }
 
-// Takes the next batch and loads its vertices' rows; false if there is none.
-__device__ __forceinline__ bool take_batch(const BatchTraversal& b, Batch& batch) {
-    bool running = true;
-    if (threadIdx.x == 0) {
-        u64 range = NOT_MADE;
-        batch.number = atomicAdd(&b.signals->taken, 1u);
-        // No batch is empty, so there are at most as many as vertices.
-        running = batch.number < (u32)b.vertices &&
-                  spin_until(b, [&] { return (range = load_volatile(b.ranges + batch.number)) != NOT_MADE; });
-        batch.start = (int)(range >> 32);
-        batch.count = (int)((u32)range - (u32)(range >> 32));
-    }
-    if (!__syncthreads_and(running)) return false;
-    const int own = threadIdx.x;
-    if (own < batch.count) {
-        int vertex = -1;
-        running = spin_until(b, [&] { return (vertex = load_volatile(b.order + batch.start + own)) >= 0; });
-        const Span span = running ? load_span(b.spans, (u32)vertex) : Span{0, 0};
-        // The only neighbour of a leaf is its parent.
-        const bool dead_end = span.length == 1 && batch.start + own >= b.start_count;
-        batch.begins[own] = span.begin;
-        batch.before[own] = dead_end ? 0 : span.length;
-    }
-    if (!__syncthreads_and(running)) return false;
-    if (threadIdx.x < 32) scan_rows(batch);
-    __syncthreads();
-    return true;
-}
-
-// Waits until all lower batches have marked their neighbours, and signals the same of this one; false on completion or
-// error.
-__device__ __forceinline__ bool signal_discovered(const BatchTraversal& b, const Batch& batch) {
-    bool running = true;
-    __syncthreads();
+__device__ __forceinline__ void signal_discovered(const BatchTraversal& b, const Batch& batch) {
     if (threadIdx.x == 0) {
         __threadfence();
-        running = spin_until(b, [&] { return load_volatile(&b.signals->discovered) == batch.number; });
-        __threadfence();
-        if (running) store_volatile(&b.signals->discovered, batch.number + 1);
+        store_volatile(&b.signals->discovered, batch.number + 1);
     }
-    return __syncthreads_and(running);
 }
 
-// Waits for the progress of the batch before, which tells the first position of the children, makes new batches, and
-// signals the next batch; false on completion or error.
-__device__ __forceinline__ bool signal_counted(const BatchTraversal& b, Batch& batch) {
-    bool running = true;
-    if (threadIdx.x == 0) {
-        running = spin_until(b, [&] { return try_read(b.signals, batch.number - 1, batch.progress); });
-        Progress after = batch.progress;
-        after.assigned += batch.children;
-        if (running && after.assigned == b.vertices) {
-            store_volatile(&b.signals->done, 1u);
-        } else if (running) {
-            make_batches(b, batch.number, after);
-            publish(b.signals, batch.number, after);
-        }
+// Counts the children among the neighbours, and their degrees. All lower batches have marked theirs.
+__device__ void rediscover(const BatchTraversal& b, Batch& batch) {
+    if (b.early) signal_discovered(b, batch);
+    __syncthreads();
+    int children = 0;
+    i64 degrees = 0;
+    for (i64 entry = threadIdx.x; entry < batch.rows.entries; entry += blockDim.x) {
+        const bool kept = entry < blockDim.x;
+        const Edge edge = kept ? batch.first[threadIdx.x] : edge_of(batch.rows, b.neighbours, entry);
+        const bool child = is_child(b, edge);
+        if (kept && !child) batch.first[threadIdx.x] = NO_EDGE;
+        children += child;
+        if (child && b.packing != BY_SIZE) degrees += clamped_degree(b, edge.vertex);
     }
-    return __syncthreads_and(running);
+    block_exclusive_sum(children, &batch.children);
+    if (b.packing != BY_SIZE) block_exclusive_sum(degrees, &batch.degrees);
+    __syncthreads();
+    if (!b.early) signal_discovered(b, batch);
 }
 
-// Writes the children of a batch with more entries than the block has threads, a chunk at a time.
-__device__ void write_chunks(const BatchTraversal& b, Batch& batch) {
-    int position = batch.progress.assigned;
-    for (i64 base = 0; base < batch.entries; base += blockDim.x) {
+// Writes the children, a chunk of entries at a time, and packs them into the batches reserved.
+__device__ void write_children(const BatchTraversal& b, Batch& batch, u32 reserved) {
+    __shared__ u32 chunk_degrees[MOST_ROWS];
+    const Progress& before = batch.progress;
+    const bool packed = reserved && b.packing != BY_SIZE;
+    Packing packing = {before.made,
+                       before.made + reserved,
+                       before.pending,
+                       before.assigned,
+                       before.overhang,
+                       (i64)before.assigned + batch.children - before.pending,
+                       before.overhang + batch.degrees};
+    int position = before.assigned;
+    for (i64 base = 0; base < batch.rows.entries; base += blockDim.x) {
         const i64 entry = base + threadIdx.x;
-        const Edge edge = entry < batch.entries ? edge_of(b, batch, entry) : Edge{0, -2};
-        const bool held = entry < batch.entries && is_child(b, edge);
-        const int before = block_exclusive_sum(held, &batch.chunk);
+        Edge edge = NO_EDGE;
+        if (entry < batch.rows.entries)
+            edge = base == 0 ? batch.first[threadIdx.x] : edge_of(batch.rows, b.neighbours, entry);
+        const bool child = edge.position >= 0 && (base == 0 || is_child(b, edge));
+        const int place = block_exclusive_sum((int)child, &batch.chunk);
+        if (child) {
+            store_volatile(b.order + position + place, (int)edge.vertex);
+            if (packed) chunk_degrees[place] = clamped_degree(b, edge.vertex);
+        }
         __syncthreads();
-        if (held) store_volatile(b.order + position + before, (int)edge.vertex);
+        if (packed && threadIdx.x == 0)
+            for (int i = 0; i < batch.chunk; ++i) pack(b, packing, chunk_degrees[i]);
         position += batch.chunk;
         __syncthreads();
     }
+    if (packed && threadIdx.x == 0) finish_packing(b, packing);
+}
+
+// Places the children after those of all lower batches, which have counted theirs.
+__device__ void place(const BatchTraversal& b, Batch& batch, i64& last) {
+    __shared__ u32 reserved;
+    const i64 degrees = b.packing == BY_SIZE ? 0 : batch.degrees;
+    if (threadIdx.x == 0) reserved = reserve(b, batch.number, batch.progress, batch.children, degrees);
+    __syncthreads();
+    lap(b, SIGNAL, last);
+    write_children(b, batch, reserved);
+    if (threadIdx.x == 0) add(b, CHILDREN, (u64)batch.children);
+    lap(b, OUTPUT, last);
 }
 
 // The Cuthill-McKee order from all starts at once. Each batch marks its neighbours with its positions by atomic minima.
 // When all lower batches have done so, the neighbours with a vertex's mark are its children. Their positions follow
 // from the progress of the batch before.
-extern "C" __global__ void __launch_bounds__(MOST_BATCH) traverse_batches(BatchTraversal b) {
-    __shared__ Batch batch;
-    while (take_batch(b, batch)) {
-        // The first chunk is kept in registers; mostly it is the only one.
-        Edge first = {0, -2};
-        for (i64 entry = threadIdx.x; entry < batch.entries; entry += blockDim.x) {
-            const Edge edge = edge_of(b, batch, entry);
-            if (entry < blockDim.x) first = edge;
-            atomicMin(b.marks + edge.vertex, edge.position);
+extern "C" __global__ void __launch_bounds__(MOST_ROWS) traverse_batches(BatchTraversal b) {
+    extern __shared__ Batch batches[];
+    __shared__ int chosen;
+    i64 last = clock64();
+    for (int i = threadIdx.x; i < (int)b.concurrent; i += blockDim.x) batches[i].stage = FREE;
+    for (;;) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            chosen = choose(b, batches);
+            __threadfence();
         }
-        if (!signal_discovered(b, batch)) return;
-        const bool held = threadIdx.x < batch.entries && is_child(b, first);
-        int children = held;
-        for (i64 entry = (i64)threadIdx.x + blockDim.x; entry < batch.entries; entry += blockDim.x)
-            children += is_child(b, edge_of(b, batch, entry));
-        const int before = block_exclusive_sum(children, &batch.children);
         __syncthreads();
-        if (!signal_counted(b, batch)) return;
-        if (batch.entries > blockDim.x) write_chunks(b, batch);
-        else if (held) store_volatile(b.order + batch.progress.assigned + before, (int)first.vertex);
+        lap(b, STALL, last);
+        if (chosen < 0) return;
+        Batch& batch = batches[chosen];
+        const int stage = batch.stage;
+        if (stage == QUEUED) {
+            if (!discover(b, batch)) return;
+            lap(b, DISCOVER, last);
+        } else if (stage == SPECULATIVE) {
+            rediscover(b, batch);
+            lap(b, REDISCOVER, last);
+        } else {
+            place(b, batch, last);
+        }
         __syncthreads();
+        if (threadIdx.x == 0) batch.stage = stage == QUEUED ? SPECULATIVE : stage == SPECULATIVE ? CONFIRMED : FREE;
     }
 }
