@@ -45,7 +45,7 @@ class BatchOptions:
     References
     ----------
     D. Mlakar, M. Winter, M. Parger, M. Steinberger, "Speculative Parallel Reverse Cuthill-McKee Reordering on
-    Multi- and Many-core Architectures", IPDPS 2021, https://doi.org/10.1109/IPDPS49936.2021.00080
+    Multi- and Many-core Architectures", IPDPS 2021
 
     Examples
     --------

@@ -27,8 +27,9 @@ from __future__ import annotations
 
 from linforest_precond.study.forests.paper import FORESTS
 from linforest_precond.study.paper import Paper
+from linforest_precond.study.rcm.paper import RCM
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (FORESTS,)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (FORESTS, RCM)}
 
 
 def paper_named(name: str) -> Paper:

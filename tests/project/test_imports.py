@@ -11,7 +11,8 @@ PACKAGE = "linforest_precond"
 # From the lowest to the highest; modules that are not listed belong to the highest layer.
 LAYERS = (
     "annotations", "arguments", "atomic_files", "npy_arrays",
-    "backends.batch_options", "backends.krylov_codes", "backends.returns", "backends.protocol", "backends.workspaces",
+    "backends.batch_options", "backends.krylov_codes", "backends.returns", "backends.protocol",
+    "backends.workspaces",
     "backends.cpu", "backends.cuda", "backends",
     "printing", "user_warnings", "matrices",
     "subnormals", "read_only", "records", "number_range", "sparse_output", "matching_records", "own_matrix",

@@ -5,8 +5,25 @@ import numpy as np
 from ..runtime.atomics import store
 from ..runtime.jit import helper
 from .batch_state import (
-    ASSIGNED, BATCH, BY_SIZE, COUNT, COUNTED, DEGREES, DONE, EVENLY, FIRST, LEFT_DEGREES, LEFT_FROM, MADE,
-    NEW, OVERHANG, PENDING, PLACE, TURN, WITH_SPARES, WRITTEN,
+    ASSIGNED,
+    BATCH,
+    BY_SIZE,
+    COUNT,
+    COUNTED,
+    DEGREES,
+    DONE,
+    EVENLY,
+    FIRST,
+    LEFT_DEGREES,
+    LEFT_FROM,
+    MADE,
+    NEW,
+    OVERHANG,
+    PENDING,
+    PLACE,
+    TURN,
+    WITH_SPARES,
+    WRITTEN,
 )  # fmt: skip
 from .child_order import index
 

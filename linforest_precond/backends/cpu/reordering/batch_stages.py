@@ -5,7 +5,16 @@ import numpy as np
 from ..runtime.atomics import fetch_min, give_way, load, store
 from ..runtime.jit import helper
 from .batch_state import (
-    BEGIN, BROKEN, COUNT, COUNTED, DEGREES, DONE, END, STAGE, STOPPED, Buffers,
+    BEGIN,
+    BROKEN,
+    COUNT,
+    COUNTED,
+    DEGREES,
+    DONE,
+    END,
+    STAGE,
+    STOPPED,
+    Buffers,
 )  # fmt: skip
 from .child_order import INSERTION_LIMIT, LOW_HALF, ONE, ZERO, index, sort_key
 
@@ -39,12 +48,12 @@ def discover(graph, shared, rules, slot, row, buffers):
 @helper
 def mark_neighbours(
     indptr, indices, degrees, order, marks, counters, patience,
-    begin, position, end, children, child_degrees, offsets, count,
+    begin, first, end, children, child_degrees, offsets, count,
 ):  # fmt: skip
     tail = index(count)
-    for position in range(position, end):
+    for position in range(first, end):
         offsets[index(position - begin)] = np.int64(tail)
-        # Mostly it is there. LLVM optimizes the loop well only if this load is outside of the loop that waits.
+        # Mostly it is there. LLVM optimizes well only if this load is not in the loop that waits.
         v = load(order, index(position))
         if v < 0:
             v = wait_for_vertex(order, index(position), counters, patience)

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
-from .pseudo_peripheral import find_starts
 from . import rcm_batch
+from .pseudo_peripheral import find_starts
 from .rcm_batch import available_threads
 from .rcm_leveled import leveled
 from .rcm_serial import partial_search, serial
@@ -42,7 +42,10 @@ def order(pattern, start, method, options=None):
 
 
 def batch_profile(pattern, start, options=None):
-    """Nanoseconds and counts of the parts of the batch method, from the start or from those of all components."""
+    """The order with components interleaved; nanoseconds and counts of the parts of the batch method.
+
+    From the start alone, or from those of all components.
+    """
     starts = find_starts(pattern)[0] if start is None else np.array([start], np.int32)
     return rcm_batch.profile(pattern, starts, options)
 

@@ -1,9 +1,8 @@
 """The batch Cuthill-McKee order: threads discover the children of later batches speculatively.
 
 D. Mlakar, M. Winter, M. Parger, M. Steinberger, "Speculative Parallel Reverse Cuthill-McKee Reordering on
-Multi- and Many-core Architectures", IPDPS 2021, https://doi.org/10.1109/IPDPS49936.2021.00080. A batch is a
-range of positions in the order. Threads take batches in ascending order and wait for lower batches only, so a
-single thread can always finish.
+Multi- and Many-core Architectures", IPDPS 2021. A batch is a range of positions in the order. Threads take
+batches in ascending order and wait for lower batches only, so a single thread can always finish.
 
 1. Discover: a thread marks the neighbours of its positions (see rcm_leveled.py). Those for which it is the
    lowest so far are candidates; a lower batch may still take them.
@@ -30,10 +29,44 @@ from ..runtime.jit import helper, kernel
 from .batch_queue import make_full, pack, reserve, write
 from .batch_stages import SPINS, add_degrees, discover, halted, pause, rediscover, sort_candidates
 from .batch_state import (
-    BATCH, BEGIN, BROKEN, BY_SIZE, CANDIDATES, CHILDREN, CONFIRMED, COUNT, COUNTED, DEQUEUED, DISCOVER,
-    EARLY, END, EXECUTED, FIELDS, FREE, LAST, LINE, NOT_MADE, OUTPUT, PLACED, QUEUED, REDISCOVER, SIGNAL,
-    SORT, SPECULATIVE, STAGE, STALL, STATISTICS, STOPPED, SWITCHED, TAKEN, TURNS, WRITTEN, Buffers, graph_of,
-    prepare, rules_of,
+    BATCH,
+    BEGIN,
+    BROKEN,
+    BY_SIZE,
+    CANDIDATES,
+    CHILDREN,
+    CONFIRMED,
+    COUNT,
+    COUNTED,
+    DEQUEUED,
+    DISCOVER,
+    EARLY,
+    END,
+    EXECUTED,
+    FIELDS,
+    FREE,
+    LAST,
+    LINE,
+    NOT_MADE,
+    OUTPUT,
+    PLACED,
+    QUEUED,
+    REDISCOVER,
+    SIGNAL,
+    SORT,
+    SPECULATIVE,
+    STAGE,
+    STALL,
+    STATISTICS,
+    STOPPED,
+    SWITCHED,
+    TAKEN,
+    TURNS,
+    WRITTEN,
+    Buffers,
+    graph_of,
+    prepare,
+    rules_of,
 )  # fmt: skip
 
 # The fastest on the machines measured.

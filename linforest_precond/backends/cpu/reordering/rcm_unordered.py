@@ -1,12 +1,14 @@
 """The Cuthill-McKee order by a pipeline of levels, after an unordered breadth-first search.
 
-K. I. Karantasis, A. Lenharth, D. Nguyen, M. J. Garzarán, K. Pingali, "Parallelization of reordering algorithms for
-bandwidth and wavefront reduction", SC 2014, https://doi.org/10.1109/SC.2014.80; Algorithm 3 of Mlakar et al.,
-IPDPS 2021. The search gives the depth of each vertex, and so the positions at which each level begins. Then one
-thread processes a level: it takes the vertices in the order in which the thread of the level above writes them,
-and writes their children. All of these are one level deeper, and no other thread numbers vertices of that level.
+K. I. Karantasis, A. Lenharth, D. Nguyen, M. J. Garzarán, K. Pingali, "Parallelization of reordering
+algorithms for bandwidth and wavefront reduction", SC 2014; Algorithm 3 of Mlakar et al., IPDPS 2021. The
+search gives the depth of each vertex, and so the positions at which each level begins. Then one thread
+processes a level: it takes the vertices in the order in which the thread of the level above writes them, and
+writes their children. These are one level deeper, and no other thread numbers vertices of that level. So the
+order is that of the serial algorithm.
 
-Threads take levels in ascending order and wait for the level above only, so a single thread can always finish.
+Threads take levels in ascending order and wait for the level above only, so a single thread can always
+finish.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -69,8 +71,8 @@ def process_levels(indptr, indices, degrees, depths, offsets, order, counters):
             return
 
 
-# Number the vertices one level deeper; a numbered vertex loses its depth. False after an error elsewhere, or if
-# some of them have no neighbour on this level.
+# Number the vertices one level deeper; a numbered vertex loses its depth. False after an error elsewhere, or
+# if some of them have no neighbour on this level.
 @helper
 def number_level(indptr, indices, degrees, depths, offsets, order, counters, level):
     keys, found = np.empty(INSERTION_LIMIT, np.int32), np.empty(INSERTION_LIMIT, np.int32)

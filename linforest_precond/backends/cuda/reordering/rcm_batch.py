@@ -25,7 +25,7 @@ BATCH_TRAVERSAL = Struct(
     start_count="i", most_batches="I", batch_size="I", capacity="I", concurrent="I", early="i", packing="i",
     patience="I",
 )  # fmt: skip
-# 64-bit words of the struct Signals: the offsets of `counted`, of its words for odd batches, and of `done` and
+# 64-bit words of the struct Signals: the offsets of `counted`, of its words for odd batches, of `done` and
 # `failed`, and its size.
 COUNTED, ODD, ENDED, SIGNAL_WORDS = 1, 5, 9, 10
 # Of a batch that is not made, or of progress that no batch has published.

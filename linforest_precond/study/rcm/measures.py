@@ -1,0 +1,155 @@
+"""The measurements of the study, part by part."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_pattern
+from linforest_precond.graph import BatchOptions, bandwidth
+from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
+from linforest_precond.records import Pattern
+from linforest_precond.study import timing
+from linforest_precond.study.cases import Case
+from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.settings import Settings
+
+REPEATS = 5
+# The algorithm of the paper, part by part; the last two are its versions for the CPU and the GPU.
+ALGORITHM_4 = "Algorithm 4"
+VARIANTS = {
+    ALGORITHM_4: BatchOptions(early=False, balanced=False, concurrent=1),
+    "early signals": BatchOptions(balanced=False, concurrent=1),
+    "balanced": BatchOptions(concurrent=1),
+    "overestimated": BatchOptions(overestimate=True, concurrent=1),
+    "Algorithm 5": BatchOptions(),
+    "Algorithm 5, overestimated": BatchOptions(overestimate=True),
+}
+# The stages of figure 6, and the counts of figure 3.
+STAGES = ("discover", "sort", "rediscover", "signal", "output", "stall")
+COUNTS = ("generated", "dequeued", "executed", "early", "children", "switched")
+
+
+def orders(A: Any, case: Case, settings: Settings) -> JsonObject:
+    """The columns of table I that do not depend on the machine; every method must give the same order."""
+    pattern = as_pattern(A)
+    backend = backend_of(pattern.indptr)
+    order = order_pattern(pattern)
+    start, fronts = _start_and_fronts(pattern, order)
+    others = [order_pattern(pattern, None, method) for method in backend.reordering.cuthill_mckee.METHODS]
+    return {
+        "start": start,
+        "bandwidth": bandwidth(A),
+        "reordered_bandwidth": bandwidth(A, order[::-1].copy()),
+        "max_degree": int(pattern.degrees.max()),
+        "levels": int(fronts.size),
+        "mean_front": float(fronts.mean()),
+        "front": mean_front_of_a_vertex(fronts),
+        "identical": all(bool((other == order).all()) for other in others),
+    }
+
+
+def mean_front_of_a_vertex(fronts: np.ndarray) -> float:
+    """
+    The mean over vertices of the width of their own front, which the paper's "avg BFS front" turns out to be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.study.rcm.measures import mean_front_of_a_vertex
+    >>> side = np.arange(1, 1001)  # the fronts of a grid from its corner; table I has 667 for ecology1
+    >>> round(mean_front_of_a_vertex(np.append(side, side[-2::-1])))
+    667
+    """
+    wide = fronts.astype(float)
+    return float((wide * wide).sum() / wide.sum())
+
+
+def _start_and_fronts(pattern: Pattern, order: Any) -> tuple[int, np.ndarray]:
+    """The first vertex of the largest component, and the widths of the breadth-first fronts from there."""
+    backend = backend_of(pattern.indptr)
+    count, labels = backend.csgraph.components.weak_components(pattern)
+    place = 0
+    if count > 1:
+        of_position = labels[order]
+        sizes = backend.xp.bincount(of_position)
+        place = int((of_position == sizes.argmax()).argmax())
+    start = int(order[place])
+    depths = backend.csgraph.breadth_first.bfs_levels(pattern, start)
+    return start, _on_host(backend.xp.bincount(depths[depths >= 0]))
+
+
+def times(A: Any, case: Case, settings: Settings) -> JsonObject:
+    """Seconds of the orders of a checked pattern from a given start, and of SciPy's, on the study's devices."""
+    host = _host_matrix(A)
+    pattern = as_pattern(host)
+    start = _start_and_fronts(pattern, order_pattern(pattern))[0]
+    symmetric = pattern.nnz == host.nnz  # otherwise it is the pattern of A + A.T
+    found: JsonObject = {"threads": timing.threads()}
+    found["scipy"] = _seconds(partial(csgraph.reverse_cuthill_mckee, host, symmetric_mode=symmetric))
+    found["cpu"] = _methods(pattern, start, "cpu")
+    if settings.device == "cuda":
+        found["cuda"] = _methods(as_pattern(A), start, "cuda")
+    return found
+
+
+def _methods(pattern: Pattern, start: int, device: str) -> JsonObject:
+    methods = ("auto", *backend_of(pattern.indptr).reordering.cuthill_mckee.METHODS)
+    found = {method: _seconds(partial(order_pattern, pattern, start, method), device) for method in methods}
+    found["start searched for"] = _seconds(partial(order_pattern, pattern), device)
+    return found
+
+
+def threads(A: Any, case: Case, settings: Settings) -> JsonObject:
+    """Batches by numbers of threads of the host: seconds, and the shares of the stages."""
+    pattern = as_pattern(_host_matrix(A))
+    start = _start_and_fronts(pattern, order_pattern(pattern))[0]
+    serial = _seconds(partial(order_pattern, pattern, start, "serial"))
+    return {"serial": serial, "runs": [_threaded(pattern, start, count) for count in _thread_counts()]}
+
+
+def _thread_counts() -> list[int]:
+    """1, 2, 4 ... and all of them."""
+    most = timing.threads()
+    return sorted({min(2**i, most) for i in range(most.bit_length() + 1)})
+
+
+def _threaded(pattern: Pattern, start: int, count: int) -> JsonObject:
+    options = BatchOptions(workers=count)
+    seconds = _seconds(partial(order_pattern, pattern, start, "batch", options))
+    return {"threads": count, "seconds": seconds, "stages": _profile(pattern, start, options, STAGES)}
+
+
+def batches(A: Any, case: Case, settings: Settings) -> JsonObject:
+    """Each part of the batch method switched on: seconds, and counts of batches; on the study's device."""
+    pattern = as_pattern(A)
+    start = _start_and_fronts(pattern, order_pattern(pattern))[0]
+    return {name: _variant(pattern, start, options, settings) for name, options in VARIANTS.items()}
+
+
+def _variant(pattern: Pattern, start: int, options: BatchOptions, settings: Settings) -> JsonObject:
+    seconds = _seconds(partial(order_pattern, pattern, start, "batch", options), settings.device)
+    return {"seconds": seconds, **_profile(pattern, start, options, (*COUNTS, *STAGES))}
+
+
+def _profile(pattern: Pattern, start: int, options: BatchOptions, names: tuple[str, ...]) -> JsonObject:
+    _, found = backend_of(pattern.indptr).reordering.cuthill_mckee.batch_profile(pattern, start, options)
+    return {name: found[name] for name in names if name in found}
+
+
+def _seconds(call: timing.Call, device: str = "cpu") -> float:
+    return timing.median_time(call, REPEATS, device)[0]
+
+
+def _host_matrix(A: Any) -> Any:
+    return sp.csr_matrix(A.get() if hasattr(A, "get") else A)
+
+
+def _on_host(array: Any) -> np.ndarray:
+    found: np.ndarray = array.get() if hasattr(array, "get") else array
+    return found

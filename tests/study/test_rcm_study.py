@@ -1,0 +1,118 @@
+"""The study of the batch Cuthill-McKee order: its published table, measurements, tables and figures."""
+
+import csv
+import json
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+import strategies as graphs
+
+from linforest_precond.study import run_paper
+from linforest_precond.study.rcm import figures, measures, report, tables
+from linforest_precond.study.rcm.published import name_in_table, published
+from linforest_precond.study.rcm.selection import select
+from linforest_precond.study.settings import Settings
+
+PRINTED = Path(__file__).parent / "published" / "rcm_table1.txt"
+# Misprints of the table: the matrices' names in the collection.
+SPELLING = {"ncvxpq3": "ncvxqp3", "CurlyCurl_3": "CurlCurl_3"}
+UNITS = {"k": 1e3, "M": 1e6}
+
+
+def printed_number(text):
+    if text == "-":
+        return None
+    return float(text[:-1]) * UNITS[text[-1]] if text[-1] in UNITS else float(text)
+
+
+def printed_rows():
+    """The table as printed, by the names in the collection."""
+    lines = [line.split() for line in PRINTED.read_text().splitlines() if not line.startswith("#")]
+    return {SPELLING.get(name, name): [printed_number(word) for word in words] for name, *words in lines}
+
+
+def test_the_published_table_is_that_of_the_paper():
+    expected = printed_rows()
+    found = {name: list(row.numbers.values()) for name, row in published().items()}
+    assert list(found) == list(expected)
+    for name, numbers in expected.items():
+        assert found[name] == pytest.approx(numbers), name
+
+
+def test_columns_of_the_published_table():
+    text = resources.files("linforest_precond.study.rcm").joinpath("published.csv").read_text()
+    columns = next(csv.reader(text.splitlines()))
+    used = {column for _, column in tables.APPROACHES.values() if column} | set(tables.ORDERS) | {"hsl"}
+    assert used <= set(columns)
+
+
+def test_selection():
+    assert name_in_table("mcrae/ECOLOGY1") == "ecology1" and name_in_table("aniso2") is None
+    assert all(case.at_paper_size for case in select(full=True))
+    assert [case.name for case in select(["ecology1", "ecology1"])] == ["standin:ecology1"]
+    assert select(["ecology1"], full=True)[0].fallback.name == "standin:ecology1"
+
+
+def test_start_and_fronts_are_those_of_the_largest_component():
+    A = graphs.from_edges(9, [0, 2, 3, 4, 5], [1, 3, 4, 5, 6], 1.0)
+    found = measures.orders(A, None, Settings())
+    assert found["start"] in (2, 6) and found["levels"] == 5 and found["identical"]
+    assert found["mean_front"] == found["front"] == 1.0
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A study of two small matrices."""
+    folder = tmp_path_factory.mktemp("rcm")
+    page = run_paper("rcm", ["bcspwr10", "poisson2d:30"], out=folder, offline=True, progress=False)
+    return json.loads((page.parent / "study.json").read_text()), page
+
+
+@pytest.mark.slow
+class TestStudy:
+    def test_files(self, study):
+        found, page = study
+        assert {case["status"] for case in found["cases"]} <= {"done", "missing"}
+        for name in ("orders", "times", "threads", "batches"):
+            rows = list(csv.DictReader((page.parent / f"{name}.csv").read_text().splitlines()))
+            assert rows and set(rows[0]) == set(
+                next(t.columns for t in tables.tables(found) if t.name == name)
+            )
+
+    def test_orders(self, study):
+        (grid,) = [case for case in study[0]["cases"] if case["name"] == "poisson2d:30"]
+        orders = grid["orders"]
+        assert orders["identical"] and orders["bandwidth"] == orders["reordered_bandwidth"] == 30
+        assert orders["levels"] == 59 and round(orders["front"]) == 20
+
+    def test_threads_and_batches(self, study):
+        for case in study[0]["cases"]:
+            if case["status"] == "done":
+                assert [run["threads"] for run in case["threads"]["runs"]][0] == 1
+                for found in case["batches"].values():
+                    assert found["executed"] <= found["dequeued"] <= found["generated"]
+
+    def test_figures_and_report(self, study):
+        found, page = study
+        assert list(figures.figures(found)) == ["speedups", "batches", "breakdown", "threads", "stages"]
+        assert "Figure 6" in page.read_text() and report.findings(found)
+
+
+def test_an_interrupted_study_has_figures_and_sections():
+    empty = {"device": "cpu", "cases": [{"name": "a", "title": "a", "status": "failed", "orders": None}]}
+    for table in tables.tables(empty):
+        assert table.rows == []
+    assert len(figures.figures(empty)) == 5 and len(report.sections(empty)) == 4
+    assert report.findings(empty) == []
+
+
+def test_shares_of_the_stages():
+    stages = dict.fromkeys(measures.STAGES, 1)
+    run = {"threads": 2, "seconds": 0.5, "stages": stages}
+    case = {"name": "a", "status": "done", "nnz": 5, "threads": {"serial": 1.0, "runs": [run]}}
+    study = {"device": "cpu", "cases": [case]}
+    np.testing.assert_allclose(sum(figures.mean_stage_shares(study)[2].values()), 1.0)
+    (threads,) = [table for table in tables.tables(study) if table.name == "threads"]
+    assert threads.rows[0]["speedup"] == 2.0
