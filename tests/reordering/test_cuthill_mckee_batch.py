@@ -34,7 +34,7 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("threads", [1, 2, 4])
 def test_any_number_of_threads(cube, threads):
     """Every combination of the parts, in batches of every kind of size."""
     pattern, starts, expected = cube
@@ -56,7 +56,7 @@ def test_hubs_and_many_starts():
     pattern = as_pattern(graphs.rmat_graph(12))
     starts = np.arange(0, pattern.n, 7, dtype=np.int32)
     expected = rcm_leveled.leveled(pattern, starts)
-    for threads, parts in itertools.product((1, 2, 5), PARTS):
+    for threads, parts in itertools.product((1, 3), PARTS):
         options = BatchOptions(workers=threads, size=8, capacity=64, **parts)
         np.testing.assert_array_equal(rcm_batch.batch(pattern, starts, options), expected)
 

@@ -85,7 +85,7 @@ def _start_and_fronts(pattern: Pattern, order: Any) -> tuple[int, np.ndarray]:
 
 
 def times(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """Seconds of the orders of a checked pattern from a given start, and of SciPy's, on the study's devices."""
+    """Seconds of the orders of a checked pattern from a given start, and of SciPy's order."""
     host = _host_matrix(A)
     pattern = as_pattern(host)
     start = _start_and_fronts(pattern, order_pattern(pattern))[0]

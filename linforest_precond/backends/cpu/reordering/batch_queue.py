@@ -4,27 +4,7 @@ import numpy as np
 
 from ..runtime.atomics import store
 from ..runtime.jit import helper
-from .batch_state import (
-    ASSIGNED,
-    BATCH,
-    BY_SIZE,
-    COUNT,
-    COUNTED,
-    DEGREES,
-    DONE,
-    EVENLY,
-    FIRST,
-    LEFT_DEGREES,
-    LEFT_FROM,
-    MADE,
-    NEW,
-    OVERHANG,
-    PENDING,
-    PLACE,
-    TURN,
-    WITH_SPARES,
-    WRITTEN,
-)  # fmt: skip
+from . import batch_state as at
 from .child_order import index
 
 
@@ -33,25 +13,25 @@ from .child_order import index
 @helper
 def reserve(shared, rules, slot, turn, next_turn):
     counted = shared.counted
-    begin, made = counted[turn + ASSIGNED], counted[turn + MADE]
-    pending, overhang = counted[turn + PENDING], counted[turn + OVERHANG]
-    slot[PLACE], slot[FIRST], slot[LEFT_FROM], slot[LEFT_DEGREES] = begin, made, pending, overhang
-    assigned, last = begin + slot[COUNT], made == slot[BATCH] + 1
-    positions, degrees = assigned - pending, overhang + slot[DEGREES]
+    begin, made = counted[turn + at.ASSIGNED], counted[turn + at.MADE]
+    pending, overhang = counted[turn + at.PENDING], counted[turn + at.OVERHANG]
+    slot[at.PLACE], slot[at.FIRST], slot[at.LEFT_FROM], slot[at.LEFT_DEGREES] = begin, made, pending, overhang
+    assigned, last = begin + slot[at.COUNT], made == slot[at.BATCH] + 1
+    positions, degrees = assigned - pending, overhang + slot[at.DEGREES]
     new = batches_for(positions, degrees, last, rules)
-    slot[NEW] = new
-    if rules.packing == BY_SIZE:
+    slot[at.NEW] = new
+    if rules.packing == at.BY_SIZE:
         pending += min(positions, new * rules.size)
     elif new:
         pending, degrees = assigned, np.int64(0)
-    counted[next_turn + ASSIGNED], counted[next_turn + MADE] = assigned, made + new
-    counted[next_turn + PENDING], counted[next_turn + OVERHANG] = pending, degrees
-    store(counted, next_turn + TURN, slot[BATCH] + 1)
+    counted[next_turn + at.ASSIGNED], counted[next_turn + at.MADE] = assigned, made + new
+    counted[next_turn + at.PENDING], counted[next_turn + at.OVERHANG] = pending, degrees
+    store(counted, next_turn + at.TURN, slot[at.BATCH] + 1)
     # For the watchdog only: a later batch may store its number first.
-    store(shared.counters, COUNTED, slot[BATCH] + 1)
+    store(shared.counters, at.COUNTED, slot[at.BATCH] + 1)
     if assigned == shared.order.size or (last and new == 0):
-        shared.counters[WRITTEN] = assigned
-        store(shared.counters, DONE, 1)
+        shared.counters[at.WRITTEN] = assigned
+        store(shared.counters, at.DONE, 1)
 
 
 # The number of batches for positions with a sum of degrees.
@@ -61,12 +41,12 @@ def reserve(shared, rules, slot, turn, next_turn):
 @helper
 def batches_for(positions, degrees, last, rules):
     size, capacity = rules.size, rules.capacity
-    if rules.packing == BY_SIZE:
+    if rules.packing == at.BY_SIZE:
         full = positions // size
         return np.int64(1) if last and full == 0 and positions > 0 else full
     if positions == 0 or (not last and 2 * positions < size and 2 * degrees < capacity):
         return np.int64(0)
-    if rules.packing == EVENLY:
+    if rules.packing == at.EVENLY:
         return max(ceil_divide(positions, size), ceil_divide(degrees, capacity))
     return positions // size + ceil_divide(2 * degrees, capacity)
 
@@ -78,17 +58,17 @@ def ceil_divide(a, b):
 
 @helper
 def write(shared, slot, children):
-    order, place = shared.order, index(slot[PLACE])
-    for i in range(index(slot[COUNT])):
+    order, place = shared.order, index(slot[at.PLACE])
+    for i in range(index(slot[at.COUNT])):
         store(order, place + i, children[i])
 
 
 # Fill the reserved batches by the degrees of the sorted children.
 @helper
 def pack(shared, rules, slot, degrees):
-    if rules.packing == EVENLY:
+    if rules.packing == at.EVENLY:
         pack_evenly(shared, rules, slot, degrees)
-    elif rules.packing == WITH_SPARES:
+    elif rules.packing == at.WITH_SPARES:
         pack_in_order(shared, rules, slot, degrees)
 
 
@@ -100,8 +80,8 @@ def put(shared, batch, begin, end):
 # Batches of `size` positions: they need not be sorted before.
 @helper
 def make_full(shared, rules, slot):
-    begin, assigned = slot[LEFT_FROM], slot[PLACE] + slot[COUNT]
-    for batch in range(slot[FIRST], slot[FIRST] + slot[NEW]):
+    begin, assigned = slot[at.LEFT_FROM], slot[at.PLACE] + slot[at.COUNT]
+    for batch in range(slot[at.FIRST], slot[at.FIRST] + slot[at.NEW]):
         end = min(begin + rules.size, assigned)
         put(shared, batch, begin, end)
         begin = end
@@ -111,16 +91,16 @@ def make_full(shared, rules, slot):
 # could not hold. What is left from the batches before goes into the first one.
 @helper
 def pack_evenly(shared, rules, slot, degrees):
-    begin, i = slot[LEFT_FROM], 0
-    positions, left = slot[PLACE] + slot[COUNT] - begin, slot[LEFT_DEGREES] + slot[DEGREES]
-    held, total = slot[PLACE] - begin, slot[LEFT_DEGREES]
-    for batch in range(slot[NEW]):
-        others = slot[NEW] - batch - 1
+    begin, i = slot[at.LEFT_FROM], 0
+    positions, left = slot[at.PLACE] + slot[at.COUNT] - begin, slot[at.LEFT_DEGREES] + slot[at.DEGREES]
+    held, total = slot[at.PLACE] - begin, slot[at.LEFT_DEGREES]
+    for batch in range(slot[at.NEW]):
+        others = slot[at.NEW] - batch - 1
         least, share = positions - others * rules.size, ceil_divide(left, others + 1)
-        while i < slot[COUNT] and (held < least or (held < rules.size and total < share)):
+        while i < slot[at.COUNT] and (held < least or (held < rules.size and total < share)):
             total += min(np.int64(degrees[i]), rules.capacity)
             held, i = held + 1, i + 1
-        put(shared, slot[FIRST] + batch, begin, begin + held)
+        put(shared, slot[at.FIRST] + batch, begin, begin + held)
         begin, positions, left = begin + held, positions - held, left - total
         held, total = 0, np.int64(0)
 
@@ -128,11 +108,11 @@ def pack_evenly(shared, rules, slot, degrees):
 # Next-fit packing; reserved batches that are not needed stay empty.
 @helper
 def pack_in_order(shared, rules, slot, degrees):
-    batch, last = slot[FIRST], slot[FIRST] + slot[NEW]
-    begin, end, total = slot[LEFT_FROM], slot[PLACE], slot[LEFT_DEGREES]
+    batch, last = slot[at.FIRST], slot[at.FIRST] + slot[at.NEW]
+    begin, end, total = slot[at.LEFT_FROM], slot[at.PLACE], slot[at.LEFT_DEGREES]
     if batch == last:
         return
-    for i in range(slot[COUNT]):
+    for i in range(slot[at.COUNT]):
         degree = min(np.int64(degrees[i]), rules.capacity)
         if end > begin and (end - begin == rules.size or total + degree > rules.capacity):
             put(shared, batch, begin, end)

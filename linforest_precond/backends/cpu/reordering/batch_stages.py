@@ -4,18 +4,8 @@ import numpy as np
 
 from ..runtime.atomics import fetch_min, give_way, load, store
 from ..runtime.jit import helper
-from .batch_state import (
-    BEGIN,
-    BROKEN,
-    COUNT,
-    COUNTED,
-    DEGREES,
-    DONE,
-    END,
-    STAGE,
-    STOPPED,
-    Buffers,
-)  # fmt: skip
+from . import batch_state as at
+from .batch_state import Buffers
 from .child_order import INSERTION_LIMIT, LOW_HALF, ONE, ZERO, index, sort_key
 
 # A waiting thread polls SPINS times, then yields: about a microsecond a round. The watchdog reports an error
@@ -27,19 +17,19 @@ SPINS = 128
 # candidates. Returns the buffers, which grow where needed.
 @helper
 def discover(graph, shared, rules, slot, row, buffers):
-    position, count = slot[BEGIN], np.int64(0)
-    while 0 <= position < slot[END]:
+    position, count = slot[at.BEGIN], np.int64(0)
+    while 0 <= position < slot[at.END]:
         position, count = mark_neighbours(
             graph.indptr, graph.indices, graph.degrees, shared.order, shared.marks, shared.counters,
-            rules.patience, slot[BEGIN], position, slot[END],
+            rules.patience, slot[at.BEGIN], position, slot[at.END],
             buffers.children[row], buffers.degrees[row], buffers.offsets[row], count,
         )  # fmt: skip
-        if 0 <= position < slot[END]:
+        if 0 <= position < slot[at.END]:
             v = shared.order[position]
             buffers = enlarged(buffers, count + graph.indptr[v + 1] - graph.indptr[v])
-    slot[COUNT] = count
+    slot[at.COUNT] = count
     if position < 0:
-        slot[STAGE] = STOPPED
+        slot[at.STAGE] = at.STOPPED
     return buffers
 
 
@@ -89,17 +79,17 @@ def wait_for_vertex(order, position, counters, patience):
 
 @helper
 def halted(counters):
-    return load(counters, DONE) != 0 or load(counters, BROKEN) != 0
+    return load(counters, at.DONE) != 0 or load(counters, at.BROKEN) != 0
 
 
 # A round of waiting: yields the core. The watchdog expires after `patience` rounds in which no batch has
 # counted its children.
 @helper
 def pause(counters, patience, rounds, progress):
-    now = load(counters, COUNTED)
+    now = load(counters, at.COUNTED)
     rounds = rounds + 1 if now == progress else 0
     if rounds > patience:
-        store(counters, BROKEN, 1)
+        store(counters, at.BROKEN, 1)
     give_way()
     return rounds, now
 
@@ -117,7 +107,7 @@ def enlarged(buffers, capacity):
 @helper
 def sort_candidates(slot, row, buffers):
     children, degrees, offsets = buffers.children[row], buffers.degrees[row], buffers.offsets[row]
-    for i in range(slot[END] - slot[BEGIN]):
+    for i in range(slot[at.END] - slot[at.BEGIN]):
         begin, end = index(offsets[i]), index(offsets[i + 1])
         if end - begin > INSERTION_LIMIT:
             sort_many(children[begin:end], degrees[begin:end])
@@ -152,15 +142,15 @@ def sort_many(children, degrees):
 def rediscover(shared, slot, row, buffers):
     children, degrees, offsets = buffers.children[row], buffers.degrees[row], buffers.offsets[row]
     marks, kept, begin = shared.marks, ZERO, ZERO
-    for i in range(slot[END] - slot[BEGIN]):
-        position, end = slot[BEGIN] + i, index(offsets[i + 1])
+    for i in range(slot[at.END] - slot[at.BEGIN]):
+        position, end = slot[at.BEGIN] + i, index(offsets[i + 1])
         for place in range(begin, end):
             if load(marks, index(children[place])) == position:
                 children[kept], degrees[kept] = children[place], degrees[place]
                 kept += ONE
         begin = end
         offsets[i + 1] = np.int64(kept)
-    slot[COUNT] = np.int64(kept)
+    slot[at.COUNT] = np.int64(kept)
 
 
 # The sum of the children's degrees; one that exceeds the capacity fills a batch, no more.
@@ -168,6 +158,6 @@ def rediscover(shared, slot, row, buffers):
 def add_degrees(rules, slot, row, buffers):
     degrees = buffers.degrees[row]
     total = np.int64(0)
-    for i in range(index(slot[COUNT])):
+    for i in range(index(slot[at.COUNT])):
         total += min(np.int64(degrees[i]), rules.capacity)
-    slot[DEGREES] = total
+    slot[at.DEGREES] = total

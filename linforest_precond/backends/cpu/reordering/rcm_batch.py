@@ -26,48 +26,10 @@ from linforest_precond.backends.batch_options import BatchOptions
 from ..runtime.atomics import fetch_add, load, store
 from ..runtime.clock import nanoseconds
 from ..runtime.jit import helper, kernel
+from . import batch_state as at
 from .batch_queue import make_full, pack, reserve, write
 from .batch_stages import SPINS, add_degrees, discover, halted, pause, rediscover, sort_candidates
-from .batch_state import (
-    BATCH,
-    BEGIN,
-    BROKEN,
-    BY_SIZE,
-    CANDIDATES,
-    CHILDREN,
-    CONFIRMED,
-    COUNT,
-    COUNTED,
-    DEQUEUED,
-    DISCOVER,
-    EARLY,
-    END,
-    EXECUTED,
-    FIELDS,
-    FREE,
-    LAST,
-    LINE,
-    NOT_MADE,
-    OUTPUT,
-    PLACED,
-    QUEUED,
-    REDISCOVER,
-    SIGNAL,
-    SORT,
-    SPECULATIVE,
-    STAGE,
-    STALL,
-    STATISTICS,
-    STOPPED,
-    SWITCHED,
-    TAKEN,
-    TURNS,
-    WRITTEN,
-    Buffers,
-    graph_of,
-    prepare,
-    rules_of,
-)  # fmt: skip
+from .batch_state import Buffers, graph_of, prepare, rules_of
 
 # The fastest on the machines measured.
 DEFAULT = BatchOptions(balanced=False, concurrent=1)
@@ -83,7 +45,7 @@ def batch(pattern, starts, options=None):
     options = options or DEFAULT
     shared = prepare(pattern, starts, options)
     run_threads(shared, pattern, options)
-    return shared.order[: shared.counters[WRITTEN]]
+    return shared.order[: shared.counters[at.WRITTEN]]
 
 
 def profile(pattern, starts, options=None):
@@ -91,14 +53,11 @@ def profile(pattern, starts, options=None):
     options = options or DEFAULT
     shared = prepare(pattern, starts, options)
     sums = run_threads(shared, pattern, options, timed=True).sum(axis=0)
-    names = {
-        "discover": DISCOVER, "sort": SORT, "rediscover": REDISCOVER, "signal": SIGNAL, "output": OUTPUT,
-        "stall": STALL, "dequeued": DEQUEUED, "executed": EXECUTED, "early": EARLY,
-        "candidates": CANDIDATES, "children": CHILDREN, "switched": SWITCHED,
-    }  # fmt: skip
-    found = {name: int(sums[place]) for name, place in names.items()}
-    found["generated"] = int(np.count_nonzero(shared.ranges != NOT_MADE))
-    return shared.order[: shared.counters[WRITTEN]], found
+    parts = "discover", "sort", "rediscover", "signal", "output", "stall"
+    counts = "dequeued", "executed", "early", "candidates", "children", "switched"
+    found = {name: int(sums[getattr(at, name.upper())]) for name in (*parts, *counts)}
+    found["generated"] = int(np.count_nonzero(shared.ranges != at.NOT_MADE))
+    return shared.order[: shared.counters[at.WRITTEN]], found
 
 
 def available_threads():
@@ -111,13 +70,13 @@ def run_threads(shared, pattern, options, patience=None, timed=False):
     threads = 1 if numba.config.DISABLE_JIT else options.workers or available_threads()
     patience = PATIENCE + pattern.nnz if patience is None else patience
     arguments = graph_of(pattern), shared, rules_of(options, patience, timed)
-    statistics = np.zeros((threads, STATISTICS), np.int64)
+    statistics = np.zeros((threads, at.STATISTICS), np.int64)
 
     def work(thread):
         try:
             process_batches(*arguments, statistics[thread])
         except BaseException:
-            shared.counters[BROKEN] = 1  # otherwise the other threads would wait for this one
+            shared.counters[at.BROKEN] = 1  # otherwise the other threads would wait for this one
             raise
 
     with ThreadPoolExecutor(max(1, threads - 1)) as pool:
@@ -125,10 +84,10 @@ def run_threads(shared, pattern, options, patience=None, timed=False):
         work(0)
         for other in others:
             other.result()
-    if shared.counters[BROKEN]:
+    if shared.counters[at.BROKEN]:
         raise RuntimeError(
             "the batches of the Cuthill-McKee order came to a standstill after number "
-            f'{shared.counters[COUNTED]}; please report it, and use method="serial"'
+            f'{shared.counters[at.COUNTED]}; please report it, and use method="serial"'
         )
     return statistics
 
@@ -136,29 +95,29 @@ def run_threads(shared, pattern, options, patience=None, timed=False):
 # A worker: advances the batches that it holds, and takes another one when all of them wait.
 @kernel(nogil=True)
 def process_batches(graph, shared, rules, statistics):
-    slots = np.zeros((rules.concurrent, FIELDS), np.int64)
+    slots = np.zeros((rules.concurrent, at.FIELDS), np.int64)
     candidates = (rules.concurrent, CANDIDATES_EACH * rules.size)
     offsets = np.zeros((rules.concurrent, rules.size + 1), np.int64)
     buffers = Buffers(np.empty(candidates, np.int32), np.empty(candidates, np.int32), offsets)
     polls, rounds, progress = 0, 0, np.int64(0)
-    lap(rules, statistics, LAST)
+    lap(rules, statistics, at.LAST)
     while True:
         moved = False
         for row in range(rules.concurrent):
             slot = slots[row]
-            stage = slot[STAGE]
-            if stage != FREE:
+            stage = slot[at.STAGE]
+            if stage != at.FREE:
                 buffers = advance(graph, shared, rules, slot, row, buffers, statistics)
-                if slot[STAGE] == STOPPED:
+                if slot[at.STAGE] == at.STOPPED:
                     return
-                moved |= slot[STAGE] != stage
+                moved |= slot[at.STAGE] != stage
         if moved:
             polls = 0
             continue
         row = free_slot(slots)
         # Once all vertices have positions, the batches that are still in the queue have no children.
         if (row >= 0 or polls % SPINS == 0) and halted(shared.counters):
-            lap(rules, statistics, STALL)
+            lap(rules, statistics, at.STALL)
             return
         if row >= 0:
             take(shared, slots, row, statistics)
@@ -173,9 +132,9 @@ def process_batches(graph, shared, rules, statistics):
 def free_slot(slots):
     found = -1
     for row in range(slots.shape[0]):
-        if slots[row, STAGE] == QUEUED:
+        if slots[row, at.STAGE] == at.QUEUED:
             return -1
-        if slots[row, STAGE] == FREE:
+        if slots[row, at.STAGE] == at.FREE:
             found = row
     return found
 
@@ -183,40 +142,40 @@ def free_slot(slots):
 @helper
 def take(shared, slots, row, statistics):
     for other in range(slots.shape[0]):
-        if slots[other, STAGE] != FREE:
-            statistics[SWITCHED] += 1
+        if slots[other, at.STAGE] != at.FREE:
+            statistics[at.SWITCHED] += 1
             break
-    slots[row, STAGE], slots[row, BATCH] = QUEUED, fetch_add(shared.counters, TAKEN, 1)
+    slots[row, at.STAGE], slots[row, at.BATCH] = at.QUEUED, fetch_add(shared.counters, at.TAKEN, 1)
 
 
 # Take a batch as far as it goes without waiting: Algorithm 5 of the paper, or 4 without `early`.
 @helper
 def advance(graph, shared, rules, slot, row, buffers, statistics):
-    batch = slot[BATCH]
-    turn, next_turn = LINE * (batch % TURNS), LINE * ((batch + 1) % TURNS)
-    if slot[STAGE] == QUEUED:
-        if batch >= shared.ranges.size or load(shared.ranges, batch) == NOT_MADE:
+    batch = slot[at.BATCH]
+    turn, next_turn = at.LINE * (batch % at.TURNS), at.LINE * ((batch + 1) % at.TURNS)
+    if slot[at.STAGE] == at.QUEUED:
+        if batch >= shared.ranges.size or load(shared.ranges, batch) == at.NOT_MADE:
             return buffers
-        lap(rules, statistics, STALL)
+        lap(rules, statistics, at.STALL)
         buffers = speculate(graph, shared, rules, slot, row, buffers, statistics, turn, next_turn)
-    if slot[STAGE] == SPECULATIVE and load(shared.marked, turn) >= batch:
-        lap(rules, statistics, STALL)
+    if slot[at.STAGE] == at.SPECULATIVE and load(shared.marked, turn) >= batch:
+        lap(rules, statistics, at.STALL)
         if rules.early:
             store(shared.marked, next_turn, batch + 1)
         rediscover(shared, slot, row, buffers)
-        lap(rules, statistics, REDISCOVER)
+        lap(rules, statistics, at.REDISCOVER)
         if not rules.early:
             store(shared.marked, next_turn, batch + 1)
-        slot[STAGE] = CONFIRMED
-    if slot[STAGE] == CONFIRMED and load(shared.counted, turn) >= batch:
-        lap(rules, statistics, STALL)
+        slot[at.STAGE] = at.CONFIRMED
+    if slot[at.STAGE] == at.CONFIRMED and load(shared.counted, turn) >= batch:
+        lap(rules, statistics, at.STALL)
         count(shared, rules, slot, row, buffers, statistics, turn, next_turn)
-    if slot[STAGE] == PLACED:
+    if slot[at.STAGE] == at.PLACED:
         write(shared, slot, buffers.children[row])
         pack(shared, rules, slot, buffers.degrees[row])
-        lap(rules, statistics, OUTPUT)
-        statistics[CHILDREN] += slot[COUNT]
-        slot[STAGE] = FREE
+        lap(rules, statistics, at.OUTPUT)
+        statistics[at.CHILDREN] += slot[at.COUNT]
+        slot[at.STAGE] = at.FREE
     return buffers
 
 
@@ -224,41 +183,41 @@ def advance(graph, shared, rules, slot, row, buffers, statistics):
 # on before the sort.
 @helper
 def speculate(graph, shared, rules, slot, row, buffers, statistics, turn, next_turn):
-    batch, found = slot[BATCH], load(shared.ranges, slot[BATCH])
-    slot[BEGIN], slot[END] = found >> 32, found & 0xFFFFFFFF
-    statistics[DEQUEUED] += 1
-    statistics[EXECUTED] += slot[END] > slot[BEGIN]
+    batch, found = slot[at.BATCH], load(shared.ranges, slot[at.BATCH])
+    slot[at.BEGIN], slot[at.END] = found >> 32, found & 0xFFFFFFFF
+    statistics[at.DEQUEUED] += 1
+    statistics[at.EXECUTED] += slot[at.END] > slot[at.BEGIN]
     discovered_before = load(shared.marked, turn) >= batch
     buffers = discover(graph, shared, rules, slot, row, buffers)
-    if slot[STAGE] == STOPPED:
+    if slot[at.STAGE] == at.STOPPED:
         return buffers
-    lap(rules, statistics, DISCOVER)
-    statistics[CANDIDATES] += slot[COUNT]
-    slot[STAGE] = SPECULATIVE
+    lap(rules, statistics, at.DISCOVER)
+    statistics[at.CANDIDATES] += slot[at.COUNT]
+    slot[at.STAGE] = at.SPECULATIVE
     if rules.early and load(shared.marked, turn) >= batch:
         store(shared.marked, next_turn, batch + 1)
-        statistics[EARLY] += discovered_before
+        statistics[at.EARLY] += discovered_before
         if not discovered_before:
             rediscover(shared, slot, row, buffers)
-            lap(rules, statistics, REDISCOVER)
-        slot[STAGE] = CONFIRMED
+            lap(rules, statistics, at.REDISCOVER)
+        slot[at.STAGE] = at.CONFIRMED
         if load(shared.counted, turn) >= batch:
             count(shared, rules, slot, row, buffers, statistics, turn, next_turn)
     sort_candidates(slot, row, buffers)
-    lap(rules, statistics, SORT)
+    lap(rules, statistics, at.SORT)
     return buffers
 
 
 # Count the children, which gives their positions, and signal the next batch to count.
 @helper
 def count(shared, rules, slot, row, buffers, statistics, turn, next_turn):
-    if rules.packing != BY_SIZE:
+    if rules.packing != at.BY_SIZE:
         add_degrees(rules, slot, row, buffers)
     reserve(shared, rules, slot, turn, next_turn)
-    if rules.packing == BY_SIZE:
+    if rules.packing == at.BY_SIZE:
         make_full(shared, rules, slot)
-    slot[STAGE] = PLACED
-    lap(rules, statistics, SIGNAL)
+    slot[at.STAGE] = at.PLACED
+    lap(rules, statistics, at.SIGNAL)
 
 
 # The time since the last reading goes to a part of the statistics.
@@ -266,6 +225,6 @@ def count(shared, rules, slot, row, buffers, statistics, turn, next_turn):
 def lap(rules, statistics, part):
     if rules.timed:
         now = nanoseconds()
-        if part != LAST:
-            statistics[part] += now - statistics[LAST]
-        statistics[LAST] = now
+        if part != at.LAST:
+            statistics[part] += now - statistics[at.LAST]
+        statistics[at.LAST] = now

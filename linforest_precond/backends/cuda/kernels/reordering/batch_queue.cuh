@@ -132,15 +132,14 @@ __device__ __forceinline__ void make_full(const BatchTraversal& b, const Progres
 __device__ __forceinline__ u32 reserve(const BatchTraversal& b, u32 batch, const Progress& before, int children,
                                        i64 child_degrees) {
     const int assigned = before.assigned + children;
-    if (assigned == b.vertices) {
-        store_volatile(&b.signals->done, 1u);
-        return 0;
-    }
+    if (assigned == b.vertices) store_volatile(&b.signals->done, 1u);
+    // The last batches have no children: they are made only where batches are counted.
+    if (assigned == b.vertices && !b.statistics) return 0;
     const bool last = before.made == batch + 1;
     const i64 positions = assigned - before.pending, degrees = before.overhang + child_degrees;
     const u32 count = batches_for(b, positions, degrees, last);
     // No batch is left, and vertices are.
-    if (last && !count) store_volatile(&b.signals->failed, 2u);
+    if (last && !count && assigned < b.vertices) store_volatile(&b.signals->failed, 2u);
     Progress after = {assigned, before.pending, (u32)degrees, before.made + count};
     if (b.packing == BY_SIZE) {
         make_full(b, before, count, assigned);
