@@ -304,4 +304,4 @@ class TestPseudoPeripheralNode:
 
 
 def test_cpu_offers_all_methods():
-    assert cpu.reordering.cuthill_mckee.METHODS == ("serial", "leveled", "batch")
+    assert cpu.reordering.cuthill_mckee.METHODS == ("serial", "leveled", "batch", "unordered")

@@ -176,7 +176,7 @@ def test_patience_while_others_work(cube):
         run.counters[COUNTED] -= 1
         time.sleep(0.005)
         assert not failures
-    thread.join(timeout=60)
+    thread.join(timeout=600)  # less than a second on an idle machine
     assert failures and not thread.is_alive()
 
 
