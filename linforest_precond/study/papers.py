@@ -26,9 +26,11 @@ How a paper's study is added:
 from __future__ import annotations
 
 from linforest_precond.study.forests.paper import FORESTS
+from linforest_precond.study.matching.paper import MATCHING
 from linforest_precond.study.paper import Paper
+from linforest_precond.study.scale.paper import SCALE
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (FORESTS,)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (FORESTS, MATCHING, SCALE)}
 
 
 def paper_named(name: str) -> Paper:
