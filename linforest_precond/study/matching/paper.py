@@ -21,7 +21,7 @@ from linforest_precond.study.matching.times import threads, times
 from linforest_precond.study.paper import Paper, Reference
 
 # Meshes, grids with other weights, and a graph of skewed degrees; ecology1 is the paper's own example.
-QUICK = ("ecology1", "aniso2:200", "pyamg:bar", "poisson2d:400", "delaunay:30000", "rmat:13")
+QUICK = ("ecology1", "aniso2:200", "pyamg:bar", "poisson2d:300", "delaunay:30000", "rmat:13")
 # Symmetric matrices of the collection, as the paper took them: from structural mechanics to graphs.
 COLLECTION = (
     "HB/bcsstk13", "HB/bcsstk14", "HB/bcsstk16", "HB/bcsstk09", "HB/494_bus", "HB/nos7", "HB/sherman1",

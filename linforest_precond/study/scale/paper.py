@@ -18,7 +18,7 @@ from linforest_precond.study.settings import Settings
 
 # Small ones, of which the optimum is known, and larger ones for the rates.
 QUICK = (
-    "mycielskian:8", "urand:7", "kron:8", "delaunay:600", "poisson2d:100", "kron:14", "urand:14",
+    "mycielskian:8", "urand:6", "kron:8", "delaunay:600", "poisson2d:100", "kron:14", "urand:14",
     "delaunay:60000",
 )  # fmt: skip
 # The thesis' graphs that one device can hold, and generated ones; the largest in batches only.

@@ -16,6 +16,7 @@ from linforest_precond.study.drawing import (
 )
 from linforest_precond.study.formats import label
 from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.scale.findings import large
 from linforest_precond.study.scale.published import published
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def optimum(study: JsonObject) -> Figure:
 def rates(study: JsonObject) -> Figure:
     """Million matched edges per second by the number of batches; dotted: the graph as a whole."""
     figure, (ax,) = panels(1, width=6.0, height=3.4)
-    for place, case in enumerate(done(study, "batches")):
+    for place, case in enumerate(large(study, "batches")):
         found, colour = case["batches"], colour_of_case(place)
         counts = [int(count) for count in found["batched"]]
         values = [row["mmeps"] for row in found["batched"].values()]
@@ -59,7 +60,7 @@ def rates(study: JsonObject) -> Figure:
 @styled
 def memory(study: JsonObject) -> Figure:
     """Size of the graph, memory given to it, and peak of the memory that was used, in MiB."""
-    cases = done(study, "memory")
+    cases = large(study, "memory")
     figure, ax = case_rows(cases)
     for shift, (key, colour) in zip((-0.27, 0.0, 0.27), zip(("graph", "given", "peak"), STAGES)):
         sizes = [case["memory"][key] / 2**20 for case in cases]
