@@ -105,7 +105,7 @@ def bipartite_weight(W: Any) -> float:
 
 def general_weight(W: Any) -> float:
     """The maximum weight of a matching in any graph, by NetworkX (Edmonds' blossom algorithm)."""
-    import networkx  # type: ignore[import-untyped, unused-ignore]
+    import networkx
 
     edges = scipy.sparse.triu(W, 1).tocoo()
     graph = networkx.Graph()
