@@ -70,7 +70,7 @@ def sides(W: Any) -> Any:
     --------
     >>> import linforest_precond as lf
     >>> from linforest_precond.study.scale.optimum import sides
-    >>> sides(lf.matrices.poisson((2, 2))).tolist()
+    >>> sides(abs(lf.matrices.poisson((2, 2)))).tolist()
     [False, True, True, False]
     """
     _, labels = csgraph.connected_components(W, directed=False)
