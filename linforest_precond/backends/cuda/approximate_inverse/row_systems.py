@@ -16,6 +16,8 @@ CAPACITY = 512
 LISTED = 1536
 # Sums of a round: SUMS of row_systems.cuh.
 SUMS = 20
+# Bytes of a PatternRow of row_systems.cuh.
+PATTERN_ROW = 16
 # Lanes per row, for the given mean number of entries at most; else a warp.
 TEAMS, WARP = {8: 12, 16: 24}, 32
 # Threads of a block at most, and the shared memory that such a block may need.
@@ -154,8 +156,8 @@ def _bytes_of_system(size, bits, value, index):
     """As `RowSystem` of row_systems.cuh has them, a multiple of 16."""
     places, columns, starts, listed = size
     values = columns + places * (places - 1) // 2 + 2 * places + starts + SUMS
-    numbers = index * (columns + 2 * places) + 2 * (columns + 2 * places + listed)
-    return -(-(value * values + 8 * places + 2 * 2**bits + numbers) // 16) * 16
+    numbers = index * columns + 2 * (columns + places + listed + 2**bits)
+    return -(-(value * values + (8 + PATTERN_ROW) * places + numbers) // 16) * 16
 
 
 def _team(mean, size):

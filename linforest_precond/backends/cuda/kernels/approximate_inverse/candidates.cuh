@@ -42,33 +42,33 @@ __device__ __forceinline__ void meet_columns(RowSystem& system, const Functional
     const int size = is_open ? state.size : state.met;
     for (int place = state.met, last = system.team.largest(size - state.met) + place; place < last; ++place) {
         const bool is_on = place < size;
-        const i64 begin = is_on ? system.begins[place] : 0, end = is_on ? system.ends[place] : 0;
-        const int first = is_on ? system.firsts[place] : NONE;
-        short* const list = first == NONE ? (short*)0 : system.lists + first;
-        meet(system, f.indices, (const VALUE*)0, f.diagonal, begin, end, list, is_final, state);
+        const PatternRow row = is_on ? system.rows[place] : PatternRow{0, 0, NONE};
+        short* const list = row.first == NONE ? (short*)0 : system.lists + row.first;
+        meet(system, f.indices, (const VALUE*)0, f.diagonal, row.begin, (i64)row.begin + row.length, list, is_final,
+             state);
     }
     state.met = size;
 }
 
 // Goes through rows of N of a pattern, TEAM entries at a time: at least once for each row.
 struct PatternRows {
-    int place, last, list;
-    i64 base, end;
+    int place, last, offset;
+    PatternRow row;
 
     __device__ __forceinline__ PatternRows(const RowSystem& system, int first, int last) : last(last) {
         open(system, first);
     }
     __device__ __forceinline__ void open(const RowSystem& system, int next) {
         place = next;
-        base = is_over() ? 0 : (i64)system.begins[place];
-        end = is_over() ? 0 : (i64)system.ends[place];
-        list = is_over() ? NONE : system.firsts[place];
+        offset = system.team.lane;
+        row = is_over() ? PatternRow{0, 0, NONE} : system.rows[place];
     }
     __device__ __forceinline__ bool is_over() const { return place >= last; }
+    __device__ __forceinline__ bool has_entry() const { return offset < row.length; }
+    __device__ __forceinline__ i64 entry() const { return row.begin + offset; }
     __device__ __forceinline__ void advance(const RowSystem& system) {
-        base += TEAM;
-        if (list != NONE) list += TEAM;
-        if (base >= end) open(system, place + 1);
+        offset += TEAM;
+        if (offset - system.team.lane >= row.length) open(system, place + 1);
     }
 };
 
@@ -84,13 +84,12 @@ __device__ __forceinline__ void find_gradient(RowSystem& system, const Functiona
         INDEX columns[CHUNKS];
         VALUE terms[CHUNKS];
         EACH (k, CHUNKS) {
-            const i64 at = rows.base + team.lane;
             slots[k] = NONE;
             columns[k] = (INDEX)NONE;
-            if (at < rows.end) {
-                if (rows.list == NONE) columns[k] = functional.indices[at];
-                else slots[k] = system.lists[rows.list + team.lane];
-                terms[k] = system.solution[rows.place] * functional.data[at];
+            if (rows.has_entry()) {
+                if (rows.row.first == NONE) columns[k] = functional.indices[rows.entry()];
+                else slots[k] = system.lists[rows.row.first + rows.offset];
+                terms[k] = system.solution[rows.place] * functional.data[rows.entry()];
             }
             rows.advance(system);
         }

@@ -15,10 +15,9 @@ __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functi
         INDEX columns[CHUNKS];
         VALUE values[CHUNKS];
         EACH (k, CHUNKS) {
-            const i64 at = rows.base + team.lane;
             owners[k] = rows.place;
-            columns[k] = at < rows.end ? functional.indices[at] : (INDEX)NONE;
-            if (at < rows.end) values[k] = functional.data[at];
+            columns[k] = rows.has_entry() ? functional.indices[rows.entry()] : (INDEX)NONE;
+            if (rows.has_entry()) values[k] = functional.data[rows.entry()];
             rows.advance(system);
         }
         EACH (k, CHUNKS) {
@@ -38,8 +37,8 @@ __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functi
             if (row >= last) continue;
             if (is_kept) state.listed = min(first + possible, system.most_listed + 1);
             if (team.lane) continue;
-            system.firsts[row] = (short)(is_kept && state.listed <= system.most_listed ? first : NONE);
-            system.ends[row] = system.begins[row] + (INDEX)possible;
+            system.rows[row].length = possible;
+            if (is_kept && state.listed <= system.most_listed) system.rows[row].first = first;
         }
     }
     team.sync();
@@ -134,9 +133,7 @@ __device__ __forceinline__ void place_row(RowSystem& system, int from, int place
         for (int at = team.lane; at < place; at += TEAM) system.row_of(place)[at] = system.row_of(from)[at];
     if (team.lane) return;
     system.pattern[place] = system.pattern[from];
-    system.begins[place] = system.begins[from];
-    system.ends[place] = system.ends[from];
-    system.firsts[place] = system.firsts[from];
+    system.rows[place] = system.rows[from];
     system.inverse[place] = scale;
     system.right[place] = right;
 }
@@ -178,9 +175,8 @@ __device__ __forceinline__ void append(RowSystem& system, const Functional& func
         const int slot = system.pattern[place];
         const INDEX column = system.columns[slot];
         system.places[slot] = (short)place;
-        system.begins[place] = functional.indptr[column];
-        system.ends[place] = functional.indptr[column + 1];
-        system.firsts[place] = NONE;
+        const INDEX begin = functional.indptr[column];
+        system.rows[place] = {begin, (int)(functional.indptr[column + 1] - begin), NONE};
         own_diagonal = functional.diagonal[column];
     }
     team.sync();

@@ -16,8 +16,12 @@
 // with `right`.
 #define PRODUCTS (STEP * (STEP + 1) / 2)
 #define SUMS (PRODUCTS + STEP)
-// A cell of the hash table has a slot, counted from 1, in the low bits, and above them bits of the hash of its column.
+// A cell of the hash table has a slot, counted from 1, in ten bits, and above them a tag: six bits of the hash of its
+// column, not all 0.
 #define SLOT_BITS 10
+#define SLOT_MASK 1023u
+// Cells of the table that are read together.
+#define BUCKET 4
 
 struct Functional {
     const INDEX* indptr;
@@ -83,16 +87,23 @@ struct Team {
     }
 };
 
+// A row of N of a pattern: where it begins, its entries up to the last column that a pattern can have, and where `lists`
+// has the slots of these columns, or NONE.
+struct __align__(16) PatternRow {
+    INDEX begin;
+    int length, first;
+};
+
 // Slots are numbered in the order in which columns are met, those of the row of S first. The hash table (open
-// addressing, linear probing) has the slot of each column; 0 is an empty cell. Rows of the Cholesky factor are packed,
-// without the diagonal. `begins` and `ends` are those of the rows of N of the pattern, up to the last column that a
-// pattern can have. From `firsts` on, `lists` has the slots of their columns, NONE for columns not met before; a row
-// whose first is NONE has no list. `sums` are those of a round.
+// addressing, linear probing from the first cell of a bucket on) has the slot of each column; 0 is an empty cell. Rows
+// of the Cholesky factor are packed, without the diagonal. `lists` have NONE for columns not met before. `sums` are
+// those of a round.
 struct RowSystem {
     VALUE *gradient, *factor, *right, *solution, *starts, *sums;
     double* inverse;
-    INDEX *columns, *begins, *ends;
-    short *places, *pattern, *firsts, *lists;
+    PatternRow* rows;
+    INDEX* columns;
+    short *places, *pattern, *lists;
     u16* table;
     int capacity, bits, most_listed;
     Team team;
@@ -103,7 +114,8 @@ struct RowSystem {
         bits = (int)sizes.bits;
         most_listed = (int)sizes.listed;
         memory += threadIdx.x / TEAM * sizes.bytes;
-        gradient = (VALUE*)memory;
+        rows = (PatternRow*)memory;
+        gradient = (VALUE*)(rows + most);
         factor = gradient + capacity;
         right = factor + most * (most - 1) / 2;
         solution = right + most;
@@ -112,29 +124,37 @@ struct RowSystem {
         inverse = (double*)(sums + SUMS);
         table = (u16*)(inverse + most);  // at least four cells, cleared as 64-bit words
         columns = (INDEX*)(table + (1 << bits));
-        begins = columns + capacity;
-        ends = begins + most;
-        places = (short*)(ends + most);
+        places = (short*)(columns + capacity);
         pattern = places + capacity;
-        firsts = pattern + most;
-        lists = firsts + most;
+        lists = pattern + most;
     }
     __device__ __forceinline__ VALUE* row_of(int place) const { return factor + place * (place - 1) / 2; }
 
     __device__ __forceinline__ u32 hash(INDEX column) const { return (u32)column * 2654435769u; }
-    __device__ __forceinline__ u32 first_cell(u32 hash) const { return hash >> (32 - bits); }
-    __device__ __forceinline__ u32 next_cell(u32 cell) const { return (cell + 1) & ((1u << bits) - 1); }
-    // The bits of a hash below those of the first cell: most cells of other columns differ in them.
-    __device__ __forceinline__ u32 tag(u32 hash) const { return (hash << bits) >> (16 + SLOT_BITS); }
+    // The first cell of the bucket of a hash.
+    __device__ __forceinline__ u32 first_cell(u32 hash) const { return hash >> (32 - bits) & ~(BUCKET - 1u); }
+    __device__ __forceinline__ u32 after(u32 cell, u32 cells) const { return (cell + cells) & ((1u << bits) - 1); }
+    // Bits of a hash below those of the bucket: those of most other columns differ.
+    __device__ __forceinline__ u32 tag(u32 hash) const { return max(1u, (hash << bits) >> (16 + SLOT_BITS)); }
 
+    // The top bits of those of two cells that have the tag of `wanted`.
+    __device__ __forceinline__ static u32 matches(u32 cells, u32 wanted) {
+        const u32 difference = (cells ^ wanted) & ~(SLOT_MASK << 16 | SLOT_MASK);
+        return (difference - 0x00010001u) & ~difference & 0x80008000u;
+    }
     // The slot of a column, or NONE.
     __device__ __forceinline__ int find(INDEX column) const {
-        const u32 own = hash(column);
-        for (u32 cell = first_cell(own);; cell = next_cell(cell)) {
-            const u32 entry = table[cell];
-            if (entry == 0) return NONE;
-            const int slot = (int)(entry & ((1u << SLOT_BITS) - 1)) - 1;
-            if (entry >> SLOT_BITS == tag(own) && columns[slot] == column) return slot;
+        const u32 own = hash(column), wanted = tag(own) * 0x00010001u << SLOT_BITS;
+        for (u32 cell = first_cell(own);; cell = after(cell, BUCKET)) {
+            const u64 cells = *(const u64*)(table + cell);
+            const u32 low = (u32)cells, high = (u32)(cells >> 32);
+            u32 found = matches(low, wanted) >> 1 | matches(high, wanted);  // bits 14, 30, and 15, 31
+            for (; found; found &= found - 1) {
+                const int bit = __ffs((int)found) - 1;
+                const int slot = (int)((bit & 1 ? high : low) >> (bit & 16) & SLOT_MASK) - 1;
+                if (columns[slot] == column) return slot;
+            }
+            if (high >> 16 == 0) return NONE;  // the last cell of a bucket is taken last
         }
     }
     // Gives a column that has none a slot. Lanes may do so at once, for different columns.
@@ -144,7 +164,7 @@ struct RowSystem {
         const u32 own = hash(column);
         const u16 entry = (u16)(tag(own) << SLOT_BITS | (u32)(slot + 1));
         u32 cell = first_cell(own);
-        while (atomicCAS(table + cell, (u16)0, entry) != 0) cell = next_cell(cell);
+        while (atomicCAS(table + cell, (u16)0, entry) != 0) cell = after(cell, 1);
     }
     __device__ __forceinline__ void clear() {
         team.sync();
