@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..runtime.launch import launch
+from ..runtime.launch import launch, resident_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.prefix_sum import add_up
@@ -20,8 +20,8 @@ SUMS = 20
 PATTERN_ROW = 16
 # Lanes per row, for the given mean number of entries at most; else a warp.
 TEAMS, WARP = {8: 12, 16: 24}, 32
-# Threads of a block at most, and the shared memory that such a block may need.
-BLOCK, SHARED_MEMORY = 128, 48 * 1024
+# Threads of a block, of which the ones are taken that fill the device best, and the shared memory of a block.
+BLOCKS, SHARED_MEMORY = (128, 96, 64, 32), 48 * 1024
 # From so many rows on, a sample of about so many others tells how large most systems become.
 MANY_ROWS, SAMPLE = 2**16, 2048
 
@@ -36,8 +36,8 @@ SIZES = Struct(
 )  # fmt: skip
 ROWS = Struct("Rows", "approximate_inverse/row_systems.cu", list="P", length="P", stride="q")
 # Counts of `Report` of row_systems.cu.
-REPORTED, ABANDONED, USED = slice(2), slice(2, 3), slice(3, 6)
-REPORT = 6
+REPORTED, ABANDONED, USED = slice(2), slice(2, 3), slice(3, 7)
+REPORT = 7
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
@@ -107,13 +107,10 @@ class _Size(NamedTuple):
     starts: int
     listed: int
 
-    def reduced_to(self, columns, places, listed):
+    def reduced_to(self, places, columns, starts, listed):
         """One for rows that use so many, and a few more columns."""
-        columns, listed = (most + most // 8 + 4 for most in (columns, listed))
-        return _Size(
-            min(self.places, max(1, places)), min(self.columns, columns), min(self.starts, columns),
-            min(self.listed, listed),
-        )  # fmt: skip
+        columns, starts = (most + most // 16 + 2 for most in (columns, starts))
+        return _Size(*map(min, self, (max(1, places), columns, starts, listed)))
 
 
 def _largest_size(matrix, start, diagonal, triangular, entries):
@@ -139,16 +136,27 @@ class _Systems:
             entries=entries, places=size.places, capacity=size.columns, starts=size.starts, listed=size.listed,
             bits=bits, bytes=room, is_final=int(is_final),
         )  # fmt: skip
-        team = _team(matrix[1].size / max(n, 1), room)
-        self._block = max(WARP, min(BLOCK, SHARED_MEMORY // room * team // WARP * WARP))
-        self._shared_memory = self._block // team * room
-        self._items = n * team
-        self.program = _program(value, index, team)
+        self._room, self._team = room, _team(matrix[1].size / max(n, 1), room)
+        self._items = n * self._team
+        self._program = _program(value, index, self._team)
 
     def launch(self, name, *arguments):
+        kernel = getattr(self._program, name)
+        block = self._block(kernel)
         launch(
-            getattr(self.program, name), (self._functional, self._sizes, *arguments),
-            shared_memory=self._shared_memory, block=self._block, items=self._items,
+            kernel, (self._functional, self._sizes, *arguments),
+            shared_memory=self._shared_memory(block), block=block, items=self._items,
+        )  # fmt: skip
+
+    def _shared_memory(self, block):
+        return block // self._team * self._room
+
+    def _block(self, kernel):
+        """The threads of a block with which most are resident at once."""
+        fitting = [block for block in BLOCKS if self._shared_memory(block) <= SHARED_MEMORY]
+        return max(
+            fitting, default=WARP,
+            key=lambda block: block * resident_blocks(kernel, self._shared_memory(block), block),
         )  # fmt: skip
 
 

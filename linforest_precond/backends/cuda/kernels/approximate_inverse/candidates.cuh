@@ -1,10 +1,10 @@
 // The columns that may join the pattern of a row, their gains, and the choice of the best of them.
 
-// Gives slots to the columns of a row of a matrix that have none, while there are any; the row of S keeps its values.
+// Gives slots below `capacity` to the columns of a row of a matrix that have none; the row of S keeps its values.
 // Where the row has a list, only the columns without a slot in it are met, and the list gets their slots.
 __device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict__ indices,
                                      const VALUE* __restrict__ start_data, const double* __restrict__ diagonal,
-                                     i64 begin, i64 end, short* list, bool is_final, RowState& state) {
+                                     i64 begin, i64 end, short* list, int capacity, bool is_final, RowState& state) {
     const Team& team = system.team;
     for (i64 base = begin; team.any(base < end); base += ROW_CHUNKS * TEAM) {
         INDEX columns[ROW_CHUNKS];
@@ -22,15 +22,15 @@ __device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict_
             const bool is_new = is_unknown && slot == NONE && diagonal[column] > 0;
             const u32 news = team.vote(is_new);  // all lanes have searched the table before it changes
             const int own = state.used + __popc(news & ((1u << team.lane) - 1));
-            if (is_new && own < system.capacity) {
+            if (is_new && own < capacity) {
                 slot = own;
                 system.take_slot(own, column);
                 if (start_data) system.starts[own] = start_data[at];
             }
             if (list && slot != NONE) list[at - begin] = (short)slot;
             state.used += __popc(news);
-            state.is_abandoned |= state.used > system.capacity && !is_final;
-            state.used = min(state.used, system.capacity);
+            state.is_abandoned |= state.used > capacity && !is_final;
+            state.used = min(state.used, capacity);
             team.sync();
         }
     }
@@ -44,8 +44,8 @@ __device__ __forceinline__ void meet_columns(RowSystem& system, const Functional
         const bool is_on = place < size;
         const PatternRow row = is_on ? system.rows[place] : PatternRow{0, 0, NONE};
         short* const list = row.first == NONE ? (short*)0 : system.lists + row.first;
-        meet(system, f.indices, (const VALUE*)0, f.diagonal, row.begin, (i64)row.begin + row.length, list, is_final,
-             state);
+        meet(system, f.indices, (const VALUE*)0, f.diagonal, row.begin, (i64)row.begin + row.length, list,
+             system.capacity, is_final, state);
     }
     state.met = size;
 }

@@ -10,8 +10,8 @@
 #define BLOCKS 6
 
 // Counts of rows that left out dependent columns, of rows without entries, and of rows whose system was too small; the
-// most slots, places and slots in lists that a row of a sample used.
-enum Report { DEPENDENT_ROWS, EMPTY_ROWS, ABANDONED_ROWS, MOST_SLOTS, MOST_PLACES, MOST_LISTED };
+// most places, slots, slots of the row of S and slots in lists that a row of a sample used.
+enum Report { DEPENDENT_ROWS, EMPTY_ROWS, ABANDONED_ROWS, MOST_PLACES, MOST_SLOTS, MOST_STARTS, MOST_LISTED };
 
 // The rows to take: those of a list whose length is on the device, or one of each `stride`, as a hash says.
 struct Rows {
@@ -35,7 +35,8 @@ __device__ __forceinline__ void grow_row(RowSystem& system, const Functional& f,
     const i64 begin = is_active ? f.start_indptr[state.row] : 0, end = is_active ? f.start_indptr[state.row + 1] : 0;
     const int most = (int)sizes.entries - (f.triangular ? 1 : 0);
     bool is_open = is_active && most > 0 && state.left > state.least;
-    meet(system, f.start_indices, f.start_data, f.diagonal, begin, end, (short*)0, sizes.is_final, state);
+    meet(system, f.start_indices, f.start_data, f.diagonal, begin, end, (short*)0, (int)sizes.starts, sizes.is_final,
+         state);
     state.starts = state.used;
     while (team.any(is_open)) {
         meet_columns(system, f, sizes.is_final, is_open, state);
@@ -99,8 +100,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         if (!state.is_abandoned) write_row(system, functional, state, sizes.entries, columns, values, counts, report);
         else if (system.team.lane == 0) abandoned[atomicAdd(report + ABANDONED_ROWS, 1ull)] = (INDEX)row;
         if (rows.stride > 1 && system.team.lane == 0) {
-            atomicMax(report + MOST_SLOTS, (u64)state.used);
             atomicMax(report + MOST_PLACES, (u64)state.size);
+            atomicMax(report + MOST_SLOTS, (u64)state.used);
+            atomicMax(report + MOST_STARTS, (u64)state.starts);
             atomicMax(report + MOST_LISTED, (u64)state.listed);
         }
     }
