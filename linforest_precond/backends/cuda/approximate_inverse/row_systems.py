@@ -99,8 +99,7 @@ def row_squares(indptr, data):
 
 
 class _Size(NamedTuple):
-    """The places of a pattern, the columns that have gradients, those of them in a row of S, and those in lists
-    of the rows of a pattern, at most."""
+    """The most places of a pattern, columns with gradients, those in a row of S, and slots in lists."""
 
     places: int
     columns: int
@@ -133,8 +132,8 @@ class _Systems:
         bits = max(2, (3 * size.columns // 2).bit_length())
         room = _bytes_of_system(size, bits, value.itemsize, index.itemsize)
         self._sizes = SIZES(
-            entries=entries, places=size.places, capacity=size.columns, starts=size.starts, listed=size.listed,
-            bits=bits, bytes=room, is_final=int(is_final),
+            entries=entries, places=size.places, capacity=size.columns, starts=size.starts,
+            listed=size.listed, bits=bits, bytes=room, is_final=int(is_final),
         )  # fmt: skip
         self._room, self._team = room, _team(matrix[1].size / max(n, 1), room)
         self._items = n * self._team
