@@ -38,7 +38,7 @@ __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functi
             if (is_kept) state.listed = min(first + possible, system.most_listed + 1);
             if (team.lane) continue;
             system.rows[row].length = possible;
-            if (is_kept && state.listed <= system.most_listed) system.rows[row].first = first;
+            system.rows[row].first = is_kept && state.listed <= system.most_listed ? first : NONE;
         }
     }
     team.sync();
