@@ -6,33 +6,27 @@ __device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict_
                                      const VALUE* __restrict__ start_data, const double* __restrict__ diagonal,
                                      i64 begin, i64 end, short* list, int capacity, bool is_final, RowState& state) {
     const Team& team = system.team;
-    for (i64 base = begin; team.any(base < end); base += ROW_CHUNKS * TEAM) {
-        INDEX columns[ROW_CHUNKS];
-        EACH (k, ROW_CHUNKS) {
-            const i64 at = base + k * TEAM + team.lane;
-            const bool is_known = at >= end || (list && list[at - begin] != NONE);
-            columns[k] = is_known ? (INDEX)NONE : indices[at];
+    ROLLED
+    for (i64 base = begin; team.any(base < end); base += TEAM) {
+        const i64 at = base + team.lane;
+        const bool is_known = at >= end || (list && list[at - begin] != NONE);
+        const INDEX column = is_known ? (INDEX)NONE : indices[at];
+        const bool is_unknown = column >= 0 && column < state.most;
+        if (!team.any(is_unknown)) continue;
+        int slot = is_unknown ? system.find(column) : NONE;
+        const bool is_new = is_unknown && slot == NONE && diagonal[column] > 0;
+        const u32 news = team.vote(is_new);  // all lanes have searched the table before it changes
+        const int own = state.used + __popc(news & ((1u << team.lane) - 1));
+        if (is_new && own < capacity) {
+            slot = own;
+            system.take_slot(own, column);
+            if (start_data) system.starts[own] = start_data[at];
         }
-        EACH (k, ROW_CHUNKS) {
-            const INDEX column = columns[k];
-            const bool is_unknown = column >= 0 && column < state.most;
-            if (!team.any(is_unknown)) continue;
-            const i64 at = base + k * TEAM + team.lane;
-            int slot = is_unknown ? system.find(column) : NONE;
-            const bool is_new = is_unknown && slot == NONE && diagonal[column] > 0;
-            const u32 news = team.vote(is_new);  // all lanes have searched the table before it changes
-            const int own = state.used + __popc(news & ((1u << team.lane) - 1));
-            if (is_new && own < capacity) {
-                slot = own;
-                system.take_slot(own, column);
-                if (start_data) system.starts[own] = start_data[at];
-            }
-            if (list && slot != NONE) list[at - begin] = (short)slot;
-            state.used += __popc(news);
-            state.is_abandoned |= state.used > capacity && !is_final;
-            state.used = min(state.used, capacity);
-            team.sync();
-        }
+        if (list && slot != NONE) list[at - begin] = (short)slot;
+        state.used += __popc(news);
+        state.is_abandoned |= state.used > capacity && !is_final;
+        state.used = min(state.used, capacity);
+        team.sync();
     }
 }
 
@@ -40,6 +34,7 @@ __device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict_
 __device__ __forceinline__ void meet_columns(RowSystem& system, const Functional& f, bool is_final, bool is_open,
                                              RowState& state) {
     const int size = is_open ? state.size : state.met;
+    ROLLED
     for (int place = state.met, last = system.team.largest(size - state.met) + place; place < last; ++place) {
         const bool is_on = place < size;
         const PatternRow row = is_on ? system.rows[place] : PatternRow{0, 0, NONE};
@@ -76,9 +71,11 @@ struct PatternRows {
 __device__ __forceinline__ void find_gradient(RowSystem& system, const Functional& functional, const RowState& state,
                                               int size) {
     const Team& team = system.team;
+    ROLLED
     for (int slot = team.lane; slot < state.used; slot += TEAM)
         system.gradient[slot] = slot < state.starts ? system.starts[slot] : VALUE{};
     team.sync();
+    ROLLED
     for (PatternRows rows(system, 0, size); team.any(!rows.is_over());) {
         int slots[CHUNKS];
         INDEX columns[CHUNKS];
@@ -103,6 +100,7 @@ __device__ __forceinline__ void find_gradient(RowSystem& system, const Functiona
 
 // Replaces gradients by gains: -1 in the pattern, and for columns that were rejected.
 __device__ __forceinline__ void find_gains(RowSystem& system, const Functional& functional, int used) {
+    ROLLED
     for (int first = system.team.lane; first < used; first += CHUNKS * TEAM) {
         double diagonal[CHUNKS];
         EACH (k, CHUNKS) {
@@ -122,6 +120,7 @@ __device__ __forceinline__ void find_gains(RowSystem& system, const Functional& 
 __device__ __forceinline__ int best_slot(const RowSystem& system, int used, double& gain) {
     int best = NONE;
     gain = -1;
+    ROLLED
     for (int slot = system.team.lane; slot < used; slot += TEAM) {
         const double own = real_part(system.gradient[slot]);
         if (own > gain || (own == gain && best != NONE && system.columns[slot] < system.columns[best])) {
@@ -150,6 +149,7 @@ __device__ __forceinline__ int choose(RowSystem& system, int used, int size, int
     int count = 0;
     double gain;
     int best = best_slot(system, used, gain);
+    ROLLED
     for (int step = 0; step < STEP; ++step) {
         const double top = team.top(step < most && gain > bound ? gain : -1.0);
         const bool is_found = top >= 0;

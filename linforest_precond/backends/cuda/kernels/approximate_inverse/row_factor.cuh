@@ -7,9 +7,11 @@ __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functi
                                                  int count, bool is_kept) {
     const Team& team = system.team;
     const int last = state.size + count;
+    ROLLED
     for (VALUE* at = system.row_of(state.size) + team.lane; at < system.row_of(last); at += TEAM) *at = VALUE{};
     team.sync();
     int row = NONE, first = 0, possible = 0;
+    ROLLED
     for (PatternRows rows(system, state.size, last); team.any(!rows.is_over());) {
         int owners[CHUNKS];
         INDEX columns[CHUNKS];
@@ -49,12 +51,14 @@ __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functi
 __device__ __forceinline__ void substitute(RowSystem& system, int size, int count) {
     const Team& team = system.team;
     const int steps = team.largest(size);
+    ROLLED
     for (int base = 0; base < steps; base += TEAM) {
         const int place = base + team.lane, last = min(steps, base + TEAM);
         const bool is_on = place < size;
         const VALUE* const couplings = system.row_of(is_on ? place : 0);
         VALUE entries[STEP];
         EACH (k, STEP) entries[k] = is_on && k < count ? system.row_of(size + k)[place] : VALUE{};
+        ROLLED
         for (int before = 0; before < base; ++before) {
             if (!is_on) break;
             const VALUE coupling = conjugate(couplings[before]);
@@ -62,6 +66,7 @@ __device__ __forceinline__ void substitute(RowSystem& system, int size, int coun
                 if (k < count) entries[k] = entries[k] - system.row_of(size + k)[before] * coupling;
         }
         const double inverse = is_on ? system.inverse[place] : 0.0;
+        ROLLED
         for (int before = base; before < last; ++before) {
             const bool is_after = is_on && place > before;
             const VALUE coupling = is_after ? conjugate(couplings[before]) : VALUE{};
@@ -92,6 +97,7 @@ struct Sum {
 __device__ __forceinline__ void find_sums(RowSystem& system, const RowState& state, int count, double own_diagonal) {
     const Team& team = system.team;
     const int size = state.size;
+    ROLLED
     for (int base = 0; base < SUMS; base += TEAM) {
         const int at = base + team.lane;
         const Sum sum(min(at, SUMS - 1));
@@ -105,8 +111,8 @@ __device__ __forceinline__ void find_sums(RowSystem& system, const RowState& sta
             const int slot = system.pattern[size + sum.k];
             value = slot < state.starts ? -system.starts[slot] : VALUE{};
         } else if (sum.other < sum.k) value = row[size + sum.other];
-        for (int place = 0; place < size; ++place)
-            value = value - row[place] * (is_rest ? other[place] : conjugate(other[place]));
+        _Pragma("unroll 2") for (int place = 0; place < size; ++place) value =
+            value - row[place] * (is_rest ? other[place] : conjugate(other[place]));
         system.sums[at] = value;
     }
     team.sync();
@@ -115,6 +121,7 @@ __device__ __forceinline__ void find_sums(RowSystem& system, const RowState& sta
 // Subtracts the products with the k-th row, which has become that of `place`, from the sums of the later ones.
 __device__ __forceinline__ void eliminate(RowSystem& system, int k, int first, int place, int count, double scale,
                                           VALUE right) {
+    ROLLED
     for (int at = system.team.lane; at < SUMS; at += TEAM) {
         const Sum sum(at);
         if (sum.k <= k || sum.k >= count || (sum.other != NONE && sum.other <= k)) continue;
@@ -129,8 +136,10 @@ __device__ __forceinline__ void eliminate(RowSystem& system, int k, int first, i
 // Makes the row of `from`, with its number of the pivot and of `right`, that of a place at most as high.
 __device__ __forceinline__ void place_row(RowSystem& system, int from, int place, double scale, VALUE right) {
     const Team& team = system.team;
-    if (from != place)
+    if (from != place) {
+        ROLLED
         for (int at = team.lane; at < place; at += TEAM) system.row_of(place)[at] = system.row_of(from)[at];
+    }
     if (team.lane) return;
     system.pattern[place] = system.pattern[from];
     system.rows[place] = system.rows[from];
@@ -144,6 +153,7 @@ __device__ __forceinline__ void take_rows(RowSystem& system, const Functional& f
                                           double own_diagonal) {
     const Team& team = system.team;
     const int first = state.size;
+    ROLLED
     for (int k = 0; team.any(k < count); ++k) {
         const bool is_on = k < count;
         const int slot = is_on ? system.pattern[first + k] : 0, place = state.size;
@@ -190,13 +200,16 @@ __device__ __forceinline__ void append(RowSystem& system, const Functional& func
 __device__ __forceinline__ void solve(RowSystem& system, int size) {
     const Team& team = system.team;
     const int steps = team.largest(size);
+    ROLLED
     for (int base = (steps - 1) / TEAM * TEAM; steps > 0 && base >= 0; base -= TEAM) {
         const int place = base + team.lane;
         const bool is_on = place < size;
         VALUE entry = is_on ? system.right[place] : VALUE{};
         const double inverse = is_on ? system.inverse[place] : 0.0;
+        ROLLED
         for (int after = size - 1; is_on && after >= base + TEAM; --after)
             entry = entry - conjugate(system.row_of(after)[place]) * system.solution[after];
+        ROLLED
         for (int after = min(steps, base + TEAM) - 1; after >= base; --after) {
             const VALUE value = team.from(scaled(entry, inverse), after - base);
             if (after < size && place < after) entry = entry - conjugate(system.row_of(after)[place]) * value;

@@ -62,9 +62,11 @@ __device__ __forceinline__ void write_row(const RowSystem& system, const Functio
     const i64 row = state.row;
     const int size = state.size;
     const double scale = functional.triangular ? 1 / sqrt(state.left) : 1.0;
+    ROLLED
     for (int place = system.team.lane; place < size; place += TEAM) {
         const INDEX column = system.columns[system.pattern[place]];
         int lower = 0;
+        ROLLED
         for (int other = 0; other < size; ++other) lower += system.columns[system.pattern[other]] < column;
         columns[row * entries + lower] = column;
         values[row * entries + lower] = scaled(system.solution[place], scale);

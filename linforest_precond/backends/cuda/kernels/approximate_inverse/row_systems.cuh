@@ -9,9 +9,10 @@
 #define SHARE 0.3
 #define DEPENDENT 1e-13
 #define LEAST_SHARE 1e-14
-// Chunks of TEAM entries that are loaded before any is used: of several rows, and of one.
+// Chunks of TEAM entries that are loaded before any is used.
 #define CHUNKS 4
-#define ROW_CHUNKS (TEAM / 8)
+// Before loops that are not unrolled: warps take different steps at a time, and the code of all should fit the caches.
+#define ROLLED _Pragma("unroll 1")
 // The sums of a round: of the inner products of its rows of the factor, a packed lower triangle, and of their products
 // with `right`.
 #define PRODUCTS (STEP * (STEP + 1) / 2)
@@ -145,10 +146,12 @@ struct RowSystem {
     // The slot of a column, or NONE.
     __device__ __forceinline__ int find(INDEX column) const {
         const u32 own = hash(column), wanted = tag(own) * 0x00010001u << SLOT_BITS;
+        ROLLED
         for (u32 cell = first_cell(own);; cell = after(cell, BUCKET)) {
             const u64 cells = *(const u64*)(table + cell);
             const u32 low = (u32)cells, high = (u32)(cells >> 32);
             u32 found = matches(low, wanted) >> 1 | matches(high, wanted);  // bits 14, 30, and 15, 31
+            ROLLED
             for (; found; found &= found - 1) {
                 const int bit = __ffs((int)found) - 1;
                 const int slot = (int)((bit & 1 ? high : low) >> (bit & 16) & SLOT_MASK) - 1;
@@ -164,10 +167,12 @@ struct RowSystem {
         const u32 own = hash(column);
         const u16 entry = (u16)(tag(own) << SLOT_BITS | (u32)(slot + 1));
         u32 cell = first_cell(own);
+        ROLLED
         while (atomicCAS(table + cell, (u16)0, entry) != 0) cell = after(cell, 1);
     }
     __device__ __forceinline__ void clear() {
         team.sync();
+        ROLLED
         for (int i = team.lane; i < 1 << bits >> 2; i += TEAM) ((u64*)table)[i] = 0;
         team.sync();
     }
