@@ -114,7 +114,8 @@ def markdown(documents, hashes) -> str:
 
 
 def _document(document, hashes):
-    yield _headline(document)
+    quick = " Tiny sizes: a test of the program, not a measurement." if document["quick"] else ""
+    yield f"{headline(document)} Medians.{quick}"
     older = {backend for backend, digest in document["sha256"].items() if digest != hashes[backend]}
     for section, title in SECTIONS.items():
         rows = [row for row in document["rows"] if row["section"] == section]
@@ -126,14 +127,14 @@ def _document(document, hashes):
         yield "Not measured: " + "; ".join(document["failures"])
 
 
-def _headline(document):
+def headline(document) -> str:
+    """The machine, the date, the commit and the versions."""
     where, versions = document["machine"], document["versions"]
     host = f"{where['cpu']} ({where['cores']} cores)"
     gpu = [f"{where['gpu']} (driver {where['driver']})"] if "gpu" in where else []
     software = ", ".join(f"{NAMES[package]} {version}" for package, version in versions.items())
     day, commit = document["date"].partition("T")[0], document["commit"][:10]
-    quick = " Tiny sizes: a test of the program, not a measurement." if document["quick"] else ""
-    return f"**{' and '.join([*gpu, host])}**, {day}, commit `{commit}`; {software}. Medians.{quick}"
+    return f"**{' and '.join([*gpu, host])}**, {day}, commit `{commit}`; {software}."
 
 
 def _pivot(rows, older):
@@ -167,13 +168,13 @@ def _cell(row, older):
 
 def _value(row):
     """The quantity that the target bounds, and the median where that quantity is a speedup."""
-    median = f"{_short(row['median'])} {row['unit']}"
+    median = f"{short(row['median'])} {row['unit']}"
     if row["ratio"] is None:
         return median
     return {
-        "ratio": _short(row["ratio"]),
-        "median": f"{median}, {_short(row['ratio'])} × {row['peer']}",
-        "speedup": f"{_short(1 / row['ratio'])}, {median}",
+        "ratio": short(row["ratio"]),
+        "median": f"{median}, {short(row['ratio'])} × {row['peer']}",
+        "speedup": f"{short(1 / row['ratio'])}, {median}",
     }[row["judged"]]
 
 
@@ -189,7 +190,7 @@ def _remarks(row):
     return remarks
 
 
-def _short(number):
+def short(number):
     """Three digits, or all those before the decimal point."""
     if number == 0 or abs(number) >= 100:
         return f"{number:,.0f}"
@@ -208,7 +209,7 @@ def plain(document) -> str:
                 f"{row['section']}: {row['name']}",
                 row["case"],
                 row["dtype"],
-                f"{_short(row['median'])} {row['unit']}",
+                f"{short(row['median'])} {row['unit']}",
                 *_numbers(row),
                 verdict,
             )
@@ -224,7 +225,7 @@ def _numbers(row):
     ratio = 1 / row["ratio"] if speedup and row["ratio"] else row["ratio"]
     signs = ("", "≥ ", "≥ ") if speedup else ("", "≤ ", "≤ ")
     return [
-        "" if number is None else sign + _short(number)
+        "" if number is None else sign + short(number)
         for sign, number in zip(signs, (ratio, row["goal"], row["dream"]))
     ]
 
