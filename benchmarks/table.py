@@ -71,6 +71,13 @@ SECTIONS = {
     "system setups by kernels": "Breakdown of the setup by kernels",
     "cycles by level": "Breakdown of one cycle by level, each kernel timed alone",
     "systems by size": "Multigrid on the GPU on cubes of growing size: setup and solve, per unknown",
+    "factors": "Applications of incomplete factors without fill-in on the GPU, calls queued: speed relative "
+    "to `spilu(A, fill_factor=1).solve` of cupyx",
+    "inverses": "Sparse approximate inverses on the GPU: time in units of one SpMV; setup from an idle "
+    "device, synchronizations included",
+    "matched rows": "Rows matched to columns on the GPU, whole calls from an idle device: speed relative to "
+    "SciPy's `min_weight_full_bipartite_matching` on the CPU, which is timed once on fewer rows; its time is "
+    "taken to be proportional to the rows, though it grows faster",
     "graphs": "Graph algorithms on the GPU, whole calls from an idle device: speed relative to SciPy's "
     "csgraph, or PyAMG, on the CPU of the same machine",
     "graphs in products": "The same times in units of one SpMV of the same matrix, calls queued",
@@ -104,7 +111,7 @@ BY_TYPE = (
     "systems by size",
 )
 # Sections that show the rows' notes.
-NOTED = ("solution", "hierarchies", "systems", "systems by size")
+NOTED = ("solution", "factors", "matched rows", "hierarchies", "systems", "systems by size")
 
 
 def markdown(documents, hashes) -> str:
