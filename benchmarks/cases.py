@@ -48,7 +48,7 @@ class Plan:
     scaled_repeats: int = 3
     beam: tuple[int, ...] = (176, 44, 44)  # nodes
     matched_rows: int = 10**6
-    scipy_rows: tuple[int, int] = (30_000, 1000)  # SciPy's matching takes seconds for these
+    scipy_rows: tuple[int, int] = (30_000, 4096)  # SciPy's matching takes seconds for these
 
 
 FULL = Plan()
