@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 
 import chooser_systems
 import numpy as np
@@ -19,11 +20,17 @@ from linforest_precond.matrices.arrays import on_device
 
 def systems(rows, device):
     """(name, function that makes the matrix), those that tell the most first."""
-    made = {name: lambda make=make: on_device(make(rows, device), device) for name, make in FAMILIES.items()}
-    first = list(made)[:FIRST]
-    real = {name: lambda make=make: on_device(make(), device) for name, make in real_systems()}
-    rest = {name: make for name, make in made.items() if name not in first}
-    yield from ({name: made[name] for name in first} | real | rest).items()
+    made = [(name, partial(make, rows, device)) for name, make in FAMILIES.items()]
+    for name, make in (*made[:FIRST], *real_systems(), *made[FIRST:]):
+        yield name, lambda make=make: on_device(narrowed(make()), device)
+
+
+def narrowed(A):
+    """With 32-bit indices, so that kernels are compiled for one type of index; as it is on the GPU."""
+    if not isinstance(A, sp.csr_array) or A.indices.dtype == np.int32:
+        return A
+    arrays = A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)
+    return sp.csr_array(arrays, shape=A.shape)
 
 
 def real_systems():

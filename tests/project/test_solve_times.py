@@ -106,4 +106,5 @@ def test_systems_have_unique_names_and_few_rows_for_few(program, monkeypatch):
     found = dict(program.solve_time_systems.systems(100, "cpu"))
     assert len(found) == len(program.solve_time_systems.FAMILIES) >= 15
     for name in ("Poisson 2-D", "elasticity 3-D", "Helmholtz 2-D, 2 wavelengths", "circuit"):
-        assert found[name]().shape[0] <= 400
+        A = found[name]()
+        assert A.shape[0] <= 400 and A.indices.dtype == "int32" and A.has_canonical_format
