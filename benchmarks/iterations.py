@@ -1,14 +1,18 @@
 """Iterations with each preconditioner, on real matrices and on generated ones of every family.
 
     LINFOREST_MATRICES=FOLDER python benchmarks/iterations.py [--write] [--only NAME ...] [--processes 2]
+        [--lines FILE]
 
-The folder holds the matrices and their MANIFEST.tsv. `--write` puts the tables into docs/iterations.md.
+The folder holds the matrices and their MANIFEST.tsv. `--write` puts the tables into docs/iterations.md. Lines
+of the tables are added to a file as they are finished, and a later call with the same file takes them from
+there: a long run may be interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import math
 import os
 import statistics
@@ -16,7 +20,7 @@ import sys
 import time
 import traceback
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -302,16 +306,37 @@ def line_of(group, name, definite, solver) -> Line:
     return measured(title, definite, solver, chooser_systems.real(manifest()[name]))
 
 
-def run(jobs, processes) -> dict[tuple, Line | str]:
-    """The lines of all jobs, in their order; one thread per process."""
+def run(jobs, processes, finished) -> dict[tuple, Line | str]:
+    """The lines of all jobs, in their order; one thread per process. `finished` has and gets those made."""
     os.environ |= {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    found, start = {}, time.perf_counter()
+    found, start = read_lines(finished), time.perf_counter()
+    left = [job for job in jobs if job not in found]
     with get_context("spawn").Pool(processes) as pool:
-        for job, line, seconds in pool.imap_unordered(task, jobs):
+        for job, line, seconds in pool.imap_unordered(task, left):
             found[job] = line
+            if isinstance(line, Line):
+                add_line(finished, job, line)
             times = f"{seconds:.0f} s of {time.perf_counter() - start:.0f}"
             print(f"{len(found)}/{len(jobs)} {told(line)}; {times}", file=sys.stderr, flush=True)
     return {job: found[job] for job in jobs}
+
+
+def read_lines(path) -> dict[tuple, Line]:
+    """The lines in a file, by their jobs."""
+    if path is None or not Path(path).exists():
+        return {}
+    records = map(json.loads, Path(path).read_text(encoding="utf-8").splitlines())
+    return {tuple(record["job"]): line_from(record["line"]) for record in records}
+
+
+def line_from(fields) -> Line:
+    return Line(**fields | {name: tuple(fields[name]) for name in ("coverages", "remarks")})
+
+
+def add_line(path, job, line) -> None:
+    if path is not None:
+        with open(path, "a", encoding="utf-8") as file:
+            print(json.dumps({"job": job, "line": asdict(line)}, ensure_ascii=False), file=file)
 
 
 def told(line) -> str:
@@ -327,8 +352,9 @@ def main(arguments=None) -> int:
     parser.add_argument("--write", action="store_true", help=f"update {DOCUMENT.name} instead of printing it")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these systems")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--lines", metavar="FILE", help="keep finished lines here, and take them from there")
     options = parser.parse_args(arguments)
-    found = run(jobs(options.only), options.processes)
+    found = run(jobs(options.only), options.processes, options.lines)
     left_out = [name for name, line in manifest().items() if is_directed(line)]
     lines = [(group, line) for (group, *_), line in found.items() if isinstance(line, Line)]
     text = markdown(lines, left_out)

@@ -131,6 +131,16 @@ def test_half_of_the_systems_must_be_solved(program, monkeypatch):
     assert list(counts) == [7, 9]
 
 
+def test_finished_lines_are_read_again(program, tmp_path):
+    path = tmp_path / "lines.jsonl"
+    counts = {"Jacobi": 3, "TriScal": math.inf}
+    line = program.Line("A", 4, 9, "CG", (0.0, 0.5, 1.0), counts, 7, "ilu, cg", ("Jacobi: none",))
+    assert program.read_lines(path) == {}
+    program.add_line(path, ("real", "A", True, None), line)
+    assert program.read_lines(path) == {("real", "A", True, None): line}
+    program.add_line(None, (), line)
+
+
 def test_an_unsolved_system_may_be_solved_directly(program):
     assert program.is_solved_directly(lf.matrices.poisson((5,)))
     assert not program.is_solved_directly(sp.csr_array(np.diag([1.0, 0.0])))
