@@ -96,19 +96,24 @@ def alone(A, b) -> dict[str, float]:
 
 
 def work_of(candidate, A, facts, problem, cost) -> float:
-    """With the first Krylov method that converges, in the order in which the chooser would take them."""
+    """With the first Krylov method that converges."""
     try:
         M = quietly(candidate.make, A, 0)
     except (MemoryError, ValueError):
         return math.inf
-    methods = ["cg"] * facts.may_be_definite
-    methods += ["minres"] * (facts.has_definite_diagonal and candidate.is_definite)
-    for method in (*methods, "bicgstab", "idrs"):
+    for method in methods_of(facts, candidate):
         trial = Trial(candidate, M, method_for(M, method), problem, cost)
         trial.advance(MOST_ITERATIONS + 1)
         if trial.has_converged:
             return trial.work
     return math.inf
+
+
+def methods_of(facts, candidate) -> list[str]:
+    """The Krylov methods that the chooser would take, in its order."""
+    methods = ["cg"] * facts.may_be_definite
+    methods += ["minres"] * (facts.has_definite_diagonal and candidate.is_definite)
+    return [*methods, "bicgstab", "idrs"]
 
 
 def table(lines) -> str:
