@@ -76,7 +76,7 @@ def chosen_among(totals, facts=FACTS, **options):
         arguments = given if isinstance(given, dict) else {"total": given}
         return Curve(candidate, method, **{**options, **arguments})
 
-    chooser = Chooser(CANDIDATES, facts, COST, start, 8.0)
+    chooser = Chooser(CANDIDATES, facts, COST, start, 8.0, 5000)
     found = chooser.run()
     return found, sum(trial.work for trial in chooser.trials), chooser
 

@@ -187,8 +187,8 @@ class _Session:
         self._callback = unscaled_callback(callback, self.problem.scaling)
         self._made: dict[str, Preconditioner] = {}
         digits = -math.log10(min(max(rtol, 1e-16), 0.1))
-        candidates = candidates_on(self.problem.backend.name)
-        self.chooser = Chooser(candidates, self.facts, self.cost, self._start, digits)
+        candidates = candidates_on(self.problem.backend.name, self.cost.product)
+        self.chooser = Chooser(candidates, self.facts, self.cost, self._start, digits, most)
 
     def _start(self, candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         """A trial from the x of the present one if that is given and better than x0."""
