@@ -41,6 +41,7 @@ SETS = {
 }
 NEAR_BEST, NEAR_JACOBI = 1.25, 1.1
 MOST_DIRECT_ROWS = 20_000
+ALL_ROWS = 10**9
 
 INTRODUCTION = f"""# The chooser
 
@@ -192,8 +193,9 @@ def reached(lines) -> str:
     )
 
 
-def markdown(lines) -> str:
-    parts = [INTRODUCTION.rstrip(), "## Summary"]
+def markdown(lines, most_rows=ALL_ROWS) -> str:
+    limit = "" if most_rows == ALL_ROWS else f" Only systems with at most {most_rows:,} rows."
+    parts = [INTRODUCTION.rstrip() + limit, "## Summary"]
     groups = {title: [line for line in lines if line.part == part] for part, title in SETS.items()}
     groups = {title: found for title, found in groups.items() if found}
     parts += [f"- {title}: {summary(found)}" for title, found in groups.items()]
@@ -215,13 +217,14 @@ def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", action="store_true", help=f"update {DOCUMENT.name} instead of printing it")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these systems")
-    parser.add_argument("--most-rows", type=int, default=10**9, metavar="N", help="leave larger systems out")
+    parser.add_argument(
+        "--most-rows", type=int, default=ALL_ROWS, metavar="N", help="leave larger systems out"
+    )
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args(arguments)
     names = [(part, name, options.most_rows) for part, name, _ in chooser_systems.systems()]
-    text = markdown(
-        run([job for job in names if not options.only or job[1] in options.only], options.processes)
-    )
+    lines = run([job for job in names if not options.only or job[1] in options.only], options.processes)
+    text = markdown(lines, options.most_rows)
     if options.write:
         DOCUMENT.write_text(text, encoding="utf-8")
     else:

@@ -113,8 +113,8 @@ class Chooser:
             present = self.present
             if present.has_converged:
                 return present
-            if sum(trial.iterations for trial in self.trials) >= self._most:
-                self.events.append(f"the end: all trials together made {TOTAL} times maxiter iterations")
+            if self.is_exhausted:
+                self.events.append(f"the end: all trials together have made {TOTAL} times maxiter iterations")
                 return None
             if present.has_failed:
                 self._replace_failed(present)
@@ -123,6 +123,11 @@ class Chooser:
                     return present
                 self._go_on(present)
         return None
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all trials together have made as many iterations as they may."""
+        return sum(trial.iterations for trial in self.trials) >= self._most
 
     def _first(self) -> Candidate:
         """Jacobi; or what the facts recommend.
