@@ -9,8 +9,9 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    Hermitian elliptic matrices, multigrid, take over as soon as `MARGIN` times the expected total is below
    the predicted rest; more is asked of the first predictions (`CAUTION`). Their first residuals are not
    compared with those of others: they tell less than what is known of such matrices.
-3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it; the first candidate
-   where the facts recommend it, too. Then rules 4 to 7 apply.
+3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
+   facts recommend. Until then only rule 2 applies; not even that to Jacobi, where the facts say that few
+   iterations suffice. Then rules 4 to 7 apply.
 4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
    the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
    goes on. Where the diagonal has zeros, incomplete factors are next; if they win nothing in their first
@@ -145,7 +146,7 @@ class Chooser:
             return self._named("jacobi")
         known = [each for each in self.untried if each.name == "jacobi" or each.is_trusted(facts)]
         found = min(known, key=self._expected)
-        self._turn = self._expected(found)
+        self._turn = TURN * self._expected(found)
         return found
 
     def _named(self, name: str) -> Candidate:
@@ -192,9 +193,12 @@ class Chooser:
         """Whether another trial has been set up, continued or resumed."""
         rest = self._outlook.see(present, self.trials)
         present.predicted = present.work + rest
+        has_turn = present.work < self._turn
+        if has_turn and present.candidate.name == "jacobi":
+            return False
         if self._expect_better(present, rest):
             return True
-        if present.work < self._turn and not self._needs_other_rows(present):
+        if has_turn and not self._needs_other_rows(present):
             return False
         if present.has_stalled:
             return self._replace_stalled(present)
