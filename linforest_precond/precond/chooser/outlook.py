@@ -20,8 +20,9 @@ from linforest_precond.precond.chooser.trials import Trial
 MANY = 500
 # Iterations that multigrid is expected to need on elliptic systems, for 8 digits.
 MULTIGRID_ITERATIONS = 20
-# What is usual for an elliptic matrix of its size counts as much as this many iterations that were seen.
-USUAL = 2
+# What the boundary of an elliptic problem tells, or else what is usual for its size, counts as much as this
+# many iterations that were seen.
+KNOWN, USUAL = 16, 2
 
 
 class Outlook:
@@ -80,10 +81,11 @@ class Outlook:
         most = max(each.iterations for each in trials)
         left = progress.HORIZON * most if trial.is_hovering else trial.remaining()
         total = max(1.0, trial.iterations + left) / trial.candidate.reduction(self._facts)
-        usual = self._facts.usual_iterations * self._digits / 8
-        if usual:
-            weight = USUAL / (USUAL + trial.iterations)
-            total = total ** (1 - weight) * usual**weight
+        known, usual = self._facts.elliptic_iterations, self._facts.usual_iterations
+        if known or usual:
+            prior = KNOWN if known else USUAL
+            weight = prior / (prior + trial.iterations)
+            total = total ** (1 - weight) * ((known or usual) * self._digits / 8) ** weight
         return min(total, self.most_iterations)
 
     def total(self, candidate: Candidate, method: str, left: float | None = None) -> float:
