@@ -104,7 +104,7 @@ def test_an_interrupted_study_has_figures_and_sections():
     empty = {"device": "cpu", "cases": [{"name": "a", "title": "a", "status": "failed", "orders": None}]}
     for table in tables.tables(empty):
         assert table.rows == []
-    assert len(figures.figures(empty)) == 5 and len(report.sections(empty)) == 4
+    assert len(figures.figures(empty)) == 5 and len(report.sections(empty)) == 5
     assert report.findings(empty) == []
 
 

@@ -13,6 +13,7 @@ from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph import BatchOptions, bandwidth
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
+from linforest_precond.host_arrays import on_host
 from linforest_precond.records import Pattern
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
@@ -46,7 +47,7 @@ def orders(A: Any, case: Case, settings: Settings) -> JsonObject:
         "start": start,
         "bandwidth": bandwidth(A),
         "reordered_bandwidth": bandwidth(A, order[::-1].copy()),
-        "max_degree": int(pattern.degrees.max()),
+        "max_degree": int(pattern.longest_row),  # the diagonal counts, as in the paper
         "levels": int(fronts.size),
         "mean_front": float(fronts.mean()),
         "front": mean_front_of_a_vertex(fronts),
@@ -81,7 +82,8 @@ def _start_and_fronts(pattern: Pattern, order: Any) -> tuple[int, np.ndarray]:
         place = int((of_position == sizes.argmax()).argmax())
     start = int(order[place])
     depths = backend.csgraph.breadth_first.bfs_levels(pattern, start)
-    return start, _on_host(backend.xp.bincount(depths[depths >= 0]))
+    fronts: np.ndarray = on_host(backend.xp.bincount(depths[depths >= 0]))  # stall: a few numbers
+    return start, fronts
 
 
 def times(A: Any, case: Case, settings: Settings) -> JsonObject:
@@ -147,9 +149,4 @@ def _seconds(call: timing.Call, device: str = "cpu") -> float:
 
 
 def _host_matrix(A: Any) -> Any:
-    return sp.csr_matrix(A.get() if hasattr(A, "get") else A)
-
-
-def _on_host(array: Any) -> np.ndarray:
-    found: np.ndarray = array.get() if hasattr(array, "get") else array
-    return found
+    return sp.csr_matrix(on_host(A))
