@@ -51,9 +51,11 @@ def strongly_connected_components(
     round and searches the whole graph each time, so a graph without cycles takes as many rounds as it has
     vertices. Here, as in [2]_, the searches split the rest: a component lies within the vertices reached
     forwards, those reached backwards, or those not reached. Edges between these three are removed. The weak
-    components of what is left are searched in the next round, all at the same time. The pivot is the first
-    vertex in a hashed order, where the thesis takes the highest index: in a banded matrix that index is at
-    the end of long paths, and would split off one vertex a round.
+    components of what is left are searched in the next round, all at the same time, and vertices that no edge
+    enters or none leaves are components at once (trimming). The pivot is the first vertex in a hashed order,
+    where the thesis takes the highest index: in a banded matrix that index is at the end of long paths, and
+    would split off one vertex a round. Still each of these weak components has one pivot a round, so a graph
+    of many small cycles that are linked to one another takes many rounds: "auto" is the better choice there.
 
     References
     ----------

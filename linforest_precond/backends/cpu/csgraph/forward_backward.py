@@ -3,7 +3,9 @@
 D. Coppersmith, L. Fleischer, B. Hendrickson, A. Pinar, "A divide-and-conquer algorithm for identifying
 strongly connected components" (2006): the vertices that a pivot reaches and that reach the pivot are its
 component. No other component has vertices both inside and outside of either set, so the rest falls apart into
-regions that are searched independently.
+regions that are searched independently. Trimming: W. McLendon, B. Hendrickson, S. Plimpton, L. Rauchwerger,
+"Finding strongly connected components in distributed graphs", J. Parallel Distrib. Comput. 65 (2005),
+https://doi.org/10.1016/j.jpdc.2005.03.007.
 """
 
 import dataclasses
@@ -23,7 +25,8 @@ def strong_components(pattern):
     """The number of components and each vertex's, numbered by their lowest vertices.
 
     In a random order of the vertices, the first one of every region is its pivot. Regions are the weak
-    components of the edges that are left, so separate pieces of a graph need no rounds of their own.
+    components of the edges that are left, so separate pieces of a graph need no rounds of their own. Vertices
+    that no edge enters, or none leaves, are components (trimming).
     """
     forward, backward = pattern, _transposed(pattern)
     roots, regions, count = np.full(pattern.n, NO_ROOT, np.int32), np.zeros(pattern.n, np.int32), 1
@@ -32,6 +35,8 @@ def strong_components(pattern):
         pivots = _first_of_each(regions, left, count)
         pivots = pivots[pivots >= 0]
         ahead, behind = (search(edges, pivots)[0] >= 0 for edges in (forward, backward))
+        trimmed = left[(_row_lengths(forward)[left] == 0) | (_row_lengths(backward)[left] == 0)]
+        roots[trimmed] = trimmed
         _settle(regions, np.flatnonzero(ahead & behind & (roots == NO_ROOT)), count, roots)
         left = left[roots[left] == NO_ROOT]
         if not left.size:
@@ -51,6 +56,10 @@ def _first_of_each(regions, vertices, count):
 def _settle(regions, found, count, roots):
     """Set the root of each component that was found, its lowest vertex; a region has one component."""
     roots[found] = _first_of_each(regions, found, count)[regions[found]]
+
+
+def _row_lengths(pattern):
+    return np.diff(pattern.indptr)
 
 
 def _transposed(pattern):

@@ -28,9 +28,7 @@ def luby_set(pattern, seed, fewest, patience):
     undecided = np.flatnonzero(degrees).astype(np.int32)
     if undecided.size >= fewest:
         marks = np.zeros(pattern.n, np.uint32)
-        select_randomly(
-            indptr, indices, degrees, np.uint64(seed), fewest, patience, marks, states, undecided
-        )
+        select_randomly(indptr, indices, degrees, np.uint64(seed), fewest, patience, marks, states, undecided)
         undecided = np.flatnonzero(states == UNDECIDED).astype(np.int32)
     undecided = undecided[np.argsort(degrees[undecided], kind="stable")[::-1]]
     states[undecided] = np.arange(1, undecided.size + 1)  # now priorities

@@ -30,7 +30,7 @@ def bfs_levels(pattern, source):
 
 
 def depths_from(pattern, sources):
-    """The depth of each vertex from the nearest source, -1 where none reaches it; negative sources are skipped."""
+    """The depth of each vertex from the nearest source, -1 where none reaches it; skips negative sources."""
     return _search_pattern(pattern, sorted_neighbors.plain_rows(pattern), sources, None)
 
 

@@ -19,7 +19,8 @@ def strong_components(pattern):
     """The number of components, and each vertex's.
 
     The first vertex of every region in a hashed order is its pivot. Regions are the weak components of the
-    edges that are left, so separate pieces of a graph need no rounds of their own.
+    edges that are left, so separate pieces of a graph need no rounds of their own. Vertices that no edge
+    enters, or none leaves, are components (trimming).
     """
     n, program = pattern.n, _program(pattern)
     forward, backward = pattern, _transposed(pattern)
@@ -28,9 +29,12 @@ def strong_components(pattern):
     while True:
         pivots, left = cupy.full(count, NO_PIVOT, np.int64), cupy.zeros(1, np.uint64)
         launch(program.choose_pivots, (regions, members, n, pivots), items=n)
-        sources = cupy.ascontiguousarray(pivots.view(np.int32)[::2])  # the low halves, which hold the vertices
+        sources = cupy.ascontiguousarray(
+            pivots.view(np.int32)[::2]
+        )  # the low halves, which hold the vertices
         ahead, behind = depths_from(forward, sources), depths_from(backward, sources)
-        arguments = regions, pivots, ahead, behind, n, members, lowest, classes, left
+        rows = forward.indptr, backward.indptr
+        arguments = *rows, regions, pivots, ahead, behind, n, members, lowest, classes, left
         launch(program.settle_components, arguments, items=n)
         if not int(left[0]):  # stall: whether another round follows
             break
@@ -48,7 +52,9 @@ def _program(pattern):
 def _transposed(pattern):
     if not pattern.nnz:
         return pattern
-    indptr, rows, _ = transposed(pattern.indptr, pattern.indices.astype(pattern.indptr.dtype, copy=False), None)
+    indptr, rows, _ = transposed(
+        pattern.indptr, pattern.indices.astype(pattern.indptr.dtype, copy=False), None
+    )
     return _with_edges(pattern, indptr, rows.astype(np.int32, copy=False))
 
 

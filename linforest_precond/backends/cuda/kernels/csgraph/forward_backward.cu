@@ -16,20 +16,27 @@ extern "C" __global__ void choose_pivots(const int* __restrict__ regions, const 
     }
 }
 
-// The vertices that the pivot of their region reaches, and that reach it, are the pivot's component: `members` become the
-// pivot, and `lowest` of the pivot the lowest of them. The others are counted in `left`.
-extern "C" __global__ void settle_components(const int* __restrict__ regions, const u64* __restrict__ pivots,
+// Whether no edge leaves a vertex, or none enters it.
+__device__ __forceinline__ bool is_trimmed(const INDEX* forward, const INDEX* backward, int v) {
+    return forward[v] == forward[v + 1] || backward[v] == backward[v + 1];
+}
+
+// The vertices that the pivot of their region reaches, and that reach it, are the pivot's component; a trimmed vertex is
+// one by itself. `members` become the pivot, and `lowest` of the pivot the lowest of them. The others are counted in
+// `left`. `forward` and `backward` are the row pointers of the edges and of their transpose.
+extern "C" __global__ void settle_components(const INDEX* __restrict__ forward, const INDEX* __restrict__ backward,
+                                             const int* __restrict__ regions, const u64* __restrict__ pivots,
                                              const int* __restrict__ ahead, const int* __restrict__ behind, int n,
                                              int* __restrict__ members, int* lowest, u8* __restrict__ classes,
                                              u64* left) {
     u64 unsettled = 0;
     for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) {
-        const bool known = members[v] >= 0;
-        const int reached = known ? SETTLED : (ahead[v] >= 0) + 2 * (behind[v] >= 0);
+        const bool known = members[v] >= 0, trimmed = !known && is_trimmed(forward, backward, v);
+        const int reached = known || trimmed ? SETTLED : (ahead[v] >= 0) + 2 * (behind[v] >= 0);
         classes[v] = (u8)reached;
         unsettled += reached != SETTLED;
         if (known || reached != SETTLED) continue;
-        const int pivot = (int)(u32)pivots[regions[v]];
+        const int pivot = trimmed ? v : (int)(u32)pivots[regions[v]];
         members[v] = pivot;
         if (v < __ldcg(lowest + pivot)) atomicMin(lowest + pivot, v);
     }
