@@ -14,7 +14,7 @@ from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.pipeline import tridiagonal_bands
 from linforest_precond.study import timing
-from linforest_precond.study.launches import breakdown_samples, proposition_samples
+from linforest_precond.study.forests.launches import breakdown_samples, proposition_samples
 
 DTYPES = ("float64", "float32")
 SPMV = "cupyx A @ x"

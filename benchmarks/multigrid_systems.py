@@ -20,7 +20,8 @@ import targets
 from results import Row
 
 import linforest_precond as lf
-from linforest_precond.study import launches, recording, timing
+from linforest_precond.study import timing
+from linforest_precond.study.forests import launches, recording
 
 MULTILEVEL = "lf.multilevel(A)"
 # The parts of a setup, by the names of the files that define its kernels: the first match counts. Kernels of

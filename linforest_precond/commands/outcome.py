@@ -16,6 +16,7 @@ class Exit(IntEnum):
     NOT_AVAILABLE = 3
     INTERRUPTED = interrupts.INTERRUPTED
     BROKEN_PIPE = 141
+    TERMINATED = 143  # 128 + SIGTERM
 
 
 EXIT_CODES = """\
@@ -25,4 +26,5 @@ exit codes:
   2    wrong usage, bad input, or another error: one line on stderr says which
   3    a given matrix is not available: unknown, or offline and not in the cache
   130  stopped by Ctrl-C
+  143  a study was ended by SIGTERM; its report shows the finished cases
 """

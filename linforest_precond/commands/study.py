@@ -1,9 +1,9 @@
-"""``linforest study``: coverage, convergence and performance on many matrices, with a report."""
+"""``linforest study``: the measurements of a paper repeated, with a report."""
 
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,27 +11,46 @@ from typing import Any
 from linforest_precond.commands.inputs import add_device, check_device
 from linforest_precond.commands.outcome import Exit
 from linforest_precond.printing import one_line
-from linforest_precond.study import run_study
-from linforest_precond.study.settings import PARTS
+from linforest_precond.study import run_paper
+from linforest_precond.study.paper import Paper
+from linforest_precond.study.papers import PAPERS
 
-HELP = "run the convergence study and write a report (HTML, tables, pictures)"
-EPILOG = """\
+HELP = "repeat the measurements of a paper and write a report (HTML, tables, pictures)"
+DEFAULT = "forests"
+SEE = "(see linforest study --help)"
+
+
+def _listed(paper: Paper) -> str:
+    """A paper's lines in the help: its name, authors and title, and its parts."""
+    lines = (f"{paper.reference.authors}:", paper.reference.title, f"parts: {', '.join(paper.parts)}")
+    return f"  {paper.name:10}" + f"\n{'':12}".join(lines)
+
+
+PAPER_HELP = "\n".join(map(_listed, PAPERS.values()))
+EPILOG = f"""\
+PAPER is one of
+{PAPER_HELP}
+
+and {DEFAULT} by default. A matrix that has the name of a paper is given as a file (./rcm).
+
 A CASE is a matrix of the paper (aniso2, ecology1), a generator with its size (aniso2:500), a file (A.mtx),
-or any name that linforest info accepts. By default --quick runs seven small matrices in a minute or two, and
---full all 22 matrices of the paper at their original sizes. A matrix that cannot be downloaded is replaced by
-a generated stand-in, and marked as such.
+or any name that linforest info accepts. By default --quick runs small matrices in a minute or two, and
+--full the paper's at their original sizes. A matrix that cannot be downloaded is replaced by a generated
+stand-in where there is one, and marked as such.
 
-Every finished case is saved in DIR/cases; after Ctrl-C the report shows the finished cases, and --resume
-continues from there.
+Every finished case is saved in DIR/cases; after Ctrl-C or SIGTERM the report shows the finished cases, and
+--resume continues from there.
 
 examples:
   linforest study
   linforest study aniso2:500 my_matrix.mtx --out my-study
   linforest study --full --device cuda --resume
+  linforest study matching --quick
   linforest study ecology1 --offline --only coverage,convergence"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("paper", nargs="?", metavar="PAPER", help=f"see below (default: {DEFAULT})")
     parser.add_argument("cases", nargs="*", metavar="CASE", help="matrices to study (default: see below)")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="small matrices (the default)")
@@ -39,52 +58,81 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_device(parser)
     parser.add_argument(
         "--out",
-        default="linforest-study",
         metavar="DIR",
-        help="folder for the report (default: linforest-study in the current folder)",
+        help="folder for the report (default: linforest-study in the current folder, "
+        "linforest-study-PAPER for the other papers)",
     )
     parser.add_argument("--offline", action="store_true", help="download nothing")
     parser.add_argument("--resume", action="store_true", help="reuse the finished cases in DIR")
     parser.add_argument(
-        "--rtol", type=float, default=1e-10, help="relative residual tolerance (default: 1e-10)"
+        "--only", type=_parts, metavar="PART[,PART]", help="only these parts of the study (see below)"
     )
-    parser.add_argument("--maxiter", type=int, metavar="N", help="maximum number of iterations of a solve")
-    parser.add_argument(
+    parser.add_argument("--pictures", action="store_true", help="write the figures to DIR/figures, too")
+    parser.add_argument("--quiet", action="store_true", help="no progress, only the path of the report")
+    _add_options(parser)
+
+
+def _add_options(parser: ArgumentParser) -> None:
+    """The options of single papers: absent unless given, so that the paper's own default holds."""
+    group = parser.add_argument_group("options of forests")
+    group.add_argument(
+        "--rtol", type=float, default=SUPPRESS, help="relative residual tolerance (default: 1e-10)"
+    )
+    group.add_argument(
+        "--maxiter", type=int, default=SUPPRESS, metavar="N", help="maximum number of iterations of a solve"
+    )
+    group.add_argument(
         "--permutations",
         type=int,
+        default=SUPPRESS,
         metavar="K",
         help="also solve K randomly permuted systems, and report the median of their iterations",
     )
-    parser.add_argument(
-        "--only",
-        type=_parts,
-        default=PARTS,
-        metavar="PART[,PART]",
-        help=f"only these parts of the study: {', '.join(PARTS)}",
-    )
-    parser.add_argument("--quiet", action="store_true", help="no progress, only the path of the report")
 
 
 def run(arguments: Namespace) -> int:
     check_device(arguments.device)
-    report = run_study(
-        arguments.cases or None,
+    paper, cases = _paper_and_cases(arguments)
+    report = run_paper(
+        paper.name,
+        cases or None,
         full=arguments.full,
         device=arguments.device,
-        out=arguments.out,
+        out=arguments.out or ("linforest-study" if paper.name == DEFAULT else None),
         offline=arguments.offline,
         resume=arguments.resume,
-        rtol=arguments.rtol,
-        maxiter=arguments.maxiter,
-        permutations=arguments.permutations,
-        parts=arguments.only,
+        parts=_checked_parts(arguments.only, paper),
+        pictures=arguments.pictures,
         progress=not arguments.quiet,
+        **_options(arguments, paper),
     )
     study = json.loads((Path(report).parent / "study.json").read_text(encoding="utf-8"))
     print(_summary(study["cases"]))
     print(f"report: {one_line(str(report))}")
     print(f"        {Path(report).resolve().as_uri()}")
-    return _exit(study, named=bool(arguments.cases))
+    return _exit(study, named=bool(cases))
+
+
+def _paper_and_cases(arguments: Namespace) -> tuple[Paper, list[str]]:
+    """The first word is a case of the default paper unless it is the name of a paper."""
+    if arguments.paper in PAPERS:
+        return PAPERS[arguments.paper], arguments.cases
+    first = [] if arguments.paper is None else [arguments.paper]
+    return PAPERS[DEFAULT], first + arguments.cases
+
+
+def _options(arguments: Namespace, paper: Paper) -> dict[str, Any]:
+    """The options of single papers that were given."""
+    given = {name: value for name, value in vars(arguments).items() if name in _all_options()}
+    for name in given:
+        if name not in paper.options:
+            takers = [other.name for other in PAPERS.values() if name in other.options]
+            raise ValueError(f"--{name} is an option of {' and '.join(takers)}, not of {paper.name} {SEE}")
+    return given
+
+
+def _all_options() -> set[str]:
+    return set().union(*(paper.options for paper in PAPERS.values()))
 
 
 def _summary(cases: list[dict[str, Any]]) -> str:
@@ -102,15 +150,18 @@ def _exit(study: dict[str, Any], named: bool) -> Exit:
     """A missing matrix is an error only if the user named it."""
     statuses = {case["status"] for case in study["cases"]}
     if study["interrupted"]:
-        return Exit.INTERRUPTED
+        return Exit.TERMINATED if study.get("ended_by") == "SIGTERM" else Exit.INTERRUPTED
     if "failed" in statuses:
         return Exit.NOT_CONVERGED
     return Exit.NOT_AVAILABLE if named and "missing" in statuses else Exit.DONE
 
 
 def _parts(text: str) -> tuple[str, ...]:
-    parts = tuple(part.strip() for part in text.split(",") if part.strip())
-    unknown = [part for part in parts if part not in PARTS]
-    if unknown or not parts:
-        raise ArgumentTypeError(f"must name some of {', '.join(PARTS)}, separated by commas, got {text!r}")
-    return parts
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _checked_parts(parts: tuple[str, ...] | None, paper: Paper) -> tuple[str, ...] | None:
+    if parts is None or (parts and set(parts) <= set(paper.parts)):
+        return parts
+    known, got = ", ".join(paper.parts), ", ".join(parts)
+    raise ValueError(f"--only must name some of {known}, separated by commas, got {got!r} {SEE}")

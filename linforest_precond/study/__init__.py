@@ -1,3 +1,5 @@
-"""The study: coverages, convergence and performance on many matrices, compared with the published values."""
+"""The studies: the measurements of papers repeated, and compared with the published values."""
 
-from linforest_precond.study.run import run_study as run_study
+from linforest_precond.study.forests import plots as plots
+from linforest_precond.study.forests.run import run_study as run_study
+from linforest_precond.study.run import run_paper as run_paper

@@ -1,4 +1,4 @@
-"""The matrices of a study: their selection, and where they come from."""
+"""The matrices of the studies: their names, and where they come from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ QUICK_SIDE, PAPER_SIDE = 300, 2500
 # In quick studies the sides of stand-ins are divided by this, for 2 and for 3 dimensions.
 QUICK_SHRINK = {2: 10, 3: 4}
 LONGEST_SLUG = 60
-QUICK = ("aniso1", "aniso2", "aniso3", "atmosmodm", "ecology1", "pyamg:airfoil", "pyamg:recirc_flow")
 
 
 @dataclass(frozen=True)
@@ -50,25 +49,20 @@ class Missing(Exception):  # noqa: N818
     """The matrix of a case is not available; the message says what to do."""
 
 
-def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
+def named_cases(names: Iterable[str], full: bool = False) -> list[Case]:
     """
-    The cases of the given names, without duplicates; by default the quick list, or the paper's 22 matrices.
+    The cases of the given names, without duplicates.
 
     Examples
     --------
-    >>> from linforest_precond.study.cases import select
-    >>> [case.name for case in select(["aniso2", "Ecology1", "poisson2d:50"])]
+    >>> from linforest_precond.study.cases import named_cases
+    >>> [case.name for case in named_cases(["aniso2", "Ecology1", "poisson2d:50"])]
     ['aniso2:300', 'standin:ecology1/10', 'poisson2d:50']
-    >>> select(["ecology1"], full=True)[0].name
+    >>> named_cases(["ecology1"], full=True)[0].name
     'McRae/ecology1'
-    >>> len(select()), len(select(full=True))
-    (7, 22)
     """
-    if names is None:
-        names = tuple(catalogue()) if full else QUICK
-    elif isinstance(names, str):
-        names = [names]
-    found = {case.name: case for case in (case_of(str(name), full) for name in names)}
+    listed = [names] if isinstance(names, str) else names
+    found = {case.name: case for case in (case_of(str(name), full) for name in listed)}
     return list(found.values())
 
 

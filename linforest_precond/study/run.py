@@ -1,114 +1,119 @@
-"""Run a study: one case after the other, each saved when it is done, and a report at the end."""
+"""Run the study of a paper: one case after the other, each saved when it is done, and a report at the end."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from linforest_precond.study import machine
-from linforest_precond.study.cases import Case, Missing, Source, properties, select
-from linforest_precond.study.convergence import convergence
-from linforest_precond.study.coverage import coverages
+from linforest_precond.study.cases import Case, Missing, Source
 from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.performance import performance
+from linforest_precond.study.paper import Paper
+from linforest_precond.study.papers import paper_named
 from linforest_precond.study.progress import Progress, showing
-from linforest_precond.study.settings import PARTS, Settings
+from linforest_precond.study.report.page import write_pictures, write_report
+from linforest_precond.study.settings import Settings
+from linforest_precond.study.signals import Terminated, termination
 from linforest_precond.study.store import SCHEMA, Store, plain, write_json
-from linforest_precond.study.warm import warm_up
 
-TITLE = "Linear forests as preconditioners"
-# The fields of a case before it is measured.
+# The fields of a case before it is measured; the parts of the study follow.
 EMPTY = {
     "status": "failed",
     "error": None,
     "seconds": 0.0,
-    **dict.fromkeys(("rows", "nnz", "symmetric", "mean_degree", *PARTS)),
+    **dict.fromkeys(("rows", "nnz", "symmetric", "mean_degree")),
 }
 
 
-def run_study(
+def run_paper(
+    paper: str,
     cases: Iterable[str] | None = None,
     *,
     full: bool = False,
     device: str = "cpu",
-    out: str | os.PathLike[str] = "linforest-study",
+    out: str | os.PathLike[str] | None = None,
     offline: bool = False,
     resume: bool = False,
-    rtol: float = 1e-10,
-    maxiter: int | None = None,
-    permutations: int | None = None,
-    parts: Sequence[str] = PARTS,
+    parts: Iterable[str] | None = None,
+    pictures: bool = False,
     progress: bool = True,
+    **options: Any,
 ) -> Path:
     """
-    Measure coverages, convergence and performance on many matrices, and write a report.
+    Repeat the measurements of a paper, and write a report with the published values beside the measured ones.
 
     Parameters
     ----------
+    paper : str
+        One of the names that ``linforest study --help`` lists.
     cases : iterable of str, optional
-        Matrices of the paper by name (at a reduced size unless `full`), generators with a size
-        (``"aniso2:500"``), files, or any other name that `linforest_precond.matrices.load` accepts. By
-        default seven small matrices, or the paper's 22 if `full`.
+        Matrices, as for `run_study`; by default a quick selection, or all of the paper if `full`.
     full : bool
-        The paper's matrices at their original size. One that is not available is replaced by its stand-in.
+        The sizes of the paper.
     device : {"cpu", "cuda"}
         Where to run.
-    out : path-like
-        The folder for the report; finished cases are saved in its folder ``cases``.
+    out : path-like, optional
+        The folder for the report; by default ``linforest-study-`` and the paper's name. Finished cases are
+        saved in its folder ``cases``.
     offline : bool
         Download nothing.
     resume : bool
         Reuse the cases that an earlier run with the same settings on the same machine has finished.
-    rtol : float
-        The relative residual at which a solve has converged.
-    maxiter, permutations : int, optional
-        The most iterations of a solve, and the number of permuted systems for the median of the iterations;
-        None chooses them by the size of each matrix.
-    parts : sequence of str
-        Some of "coverage", "convergence" and "performance".
+    parts : iterable of str, optional
+        Some parts of the study; all by default.
+    pictures : bool
+        Write the figures as SVG files, too, into the folder ``figures``.
     progress : bool
         Report progress on the standard error output.
+    **options
+        Options of the paper's own study.
 
     Returns
     -------
     Path
-        Of ``report.html``; ``study.json`` beside it holds all numbers. After Ctrl-C both contain the finished
-        cases, and ``interrupted`` is true in ``study.json``.
+        Of ``report.html``; ``study.json`` beside it holds all numbers. After Ctrl-C or SIGTERM both contain
+        the finished cases, and in ``study.json`` ``interrupted`` is true and ``ended_by`` names the signal.
 
     Examples
     --------
     >>> import json, tempfile
-    >>> from linforest_precond.study import run_study
+    >>> from linforest_precond.study import run_paper
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report = run_study(["aniso2:50"], out=folder, parts=["coverage"], progress=False)
+    ...     report = run_paper("forests", ["aniso2:50"], out=folder, parts=["coverage"], progress=False)
     ...     study = json.loads((report.parent / "study.json").read_text(encoding="utf-8"))
-    >>> study["cases"][0]["status"], round(study["cases"][0]["coverage"]["forest"], 2)
-    ('done', 0.67)
+    >>> study["study"], study["cases"][0]["status"]
+    ('forests', 'done')
     """
-    settings = Settings(device, full, float(rtol), maxiter, permutations, tuple(parts))
-    selected = select(cases, full)
-    folder = Path(out)
+    chosen = paper_named(paper)
+    settings = chosen.configured(device, full, parts, **options)
+    selected = chosen.select(cases, full)
+    folder = Path(f"linforest-study-{paper}" if out is None else out)
     _require_matplotlib()
-    study = _opened(settings)
-    stamp = {"mode": settings.mode, "settings": study["settings"], "machine": study["machine"]}
-    session = Session(settings, Source(device, offline), Store(folder, stamp, resume))
-    with showing(len(selected), progress) as shown:
-        study["interrupted"] = session.run(selected, study["cases"], shown)
-    return _written(study, folder)
+    study = _opened(chosen, settings)
+    stamp = {name: study[name] for name in ("study", "mode", "settings", "machine")}
+    session = Session(chosen, settings, Source(device, offline), Store(folder, stamp, resume))
+    with termination() as signals:
+        with showing(len(selected), progress) as shown:
+            study["ended_by"] = session.run(selected, study["cases"], shown)
+        with signals.deferred():
+            report = _written(chosen, study, folder, pictures)
+    return report
 
 
-def _opened(settings: Settings) -> JsonObject:
+def _opened(paper: Paper, settings: Settings) -> JsonObject:
     return {
         "schema": SCHEMA,
-        "title": TITLE,
+        "study": paper.name,
+        "title": paper.title,
         "started": _now(),
         "finished": None,
         "interrupted": False,
+        "ended_by": None,
         "device": settings.device,
         "mode": settings.mode,
         "machine": machine.surroundings(settings.device),
@@ -117,12 +122,13 @@ def _opened(settings: Settings) -> JsonObject:
     }
 
 
-def _written(study: JsonObject, folder: Path) -> Path:
-    from linforest_precond.study.report import write_report  # brings Matplotlib
-
-    study["finished"] = _now()
+def _written(paper: Paper, study: JsonObject, folder: Path, pictures: bool) -> Path:
+    study |= {"finished": _now(), "interrupted": study["ended_by"] is not None}
     write_json(folder / "study.json", study)
-    return write_report(plain(study), folder)
+    saved = plain(study)
+    if pictures:
+        write_pictures(paper, saved, folder / "figures")
+    return write_report(paper, saved, folder)
 
 
 def _now() -> str:
@@ -138,22 +144,22 @@ def _require_matplotlib() -> None:
 class Session:
     """Runs the cases of a study."""
 
-    def __init__(self, settings: Settings, source: Source, store: Store):
-        self.settings, self.source, self.store = settings, source, store
+    def __init__(self, paper: Paper, settings: Any, source: Source, store: Store):
+        self.paper, self.settings, self.source, self.store = paper, settings, source, store
         self.warm = False
 
-    def run(self, cases: list[Case], records: list[JsonObject], shown: Progress) -> bool:
-        """Append a record for each case; returns whether the user interrupted."""
+    def run(self, cases: list[Case], records: list[JsonObject], shown: Progress) -> str | None:
+        """Append a record for each case; returns the name of the signal that ended the run."""
         try:
             for case in cases:
                 shown.working_on(case.title)
                 free_memory(self.settings.device)
                 records.append(self.one(case, shown))
                 shown.finished(_line(records[-1]))
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             shown.finished("interrupted; the report shows the finished cases")
-            return True
-        return False
+            return "SIGTERM" if isinstance(error, Terminated) else "SIGINT"
+        return None
 
     def one(self, case: Case, shown: Progress) -> JsonObject:
         """The record of a case: saved by an earlier run, or measured and saved now."""
@@ -162,9 +168,9 @@ class Session:
         if kept is not None and kept["name"] == case.record()["name"]:
             return kept
         start = time.perf_counter()
-        record = {**case.record(), **EMPTY}
+        record = {**case.record(), **EMPTY, **dict.fromkeys(self.paper.parts)}
         try:
-            found, A = self.source.fetch(case)
+            found, A = self.paper.fetch(self.source, case)
             if kept is not None and kept["name"] == found.record()["name"]:
                 return kept
             record |= found.record()
@@ -185,29 +191,15 @@ class Session:
     def _prepare(self, shown: Progress) -> None:
         if not self.warm:
             shown.working_on("compiling")
-            warm_up(self.settings)
+            self.paper.warm_up(self.settings)
             self.warm = True
 
     def _measured(self, A: Any, case: Case, shown: Progress) -> Iterator[JsonObject]:
         """The fields of a record, part by part: finished parts are kept when a later one fails."""
-        yield properties(A)
-        measures = {
-            "coverage": coverages,
-            "convergence": self._convergence,
-            "performance": performance,
-        }
+        yield self.paper.properties(A)
         for part in self.settings.parts:
             shown.working_on(f"{case.title}: {part}")
-            yield {part: measures[part](A)}
-
-    def _convergence(self, A: Any) -> JsonObject:
-        settings, nnz = self.settings, int(A.nnz)
-        return convergence(
-            A,
-            rtol=settings.rtol,
-            maxiter=settings.maxiter_for(nnz),
-            permutations=settings.permutations_for(nnz),
-        )
+            yield {part: self.paper.measures[part](A, case, self.settings)}
 
 
 def free_memory(device: str) -> None:

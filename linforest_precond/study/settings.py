@@ -1,95 +1,42 @@
-"""The options of a study, and limits that depend on the size of a matrix."""
+"""The options that all studies have."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 
 from linforest_precond.backends import cuda_status
 from linforest_precond.study.json_types import JsonObject
 
-PARTS = ("coverage", "convergence", "performance")
-
-# Iterations of a solve: on the CPU such that about this many entries of A are read, within bounds.
-ENTRIES_OF_A_SOLVE = 1e10
-FEWEST_ITERATIONS, MOST_ITERATIONS = 200, 2000
-MOST_ON_GPU = 5000
-# Permuted systems. On the CPU there are none beyond a number of entries of A; on the GPU there are fewer.
-PERMUTATIONS, FEW_PERMUTATIONS = 5, 3
-MOST_PERMUTED_ENTRIES = {"quick": 200_000, "full": 2_000_000}
-MOST_PERMUTED_ON_GPU = 20_000_000
-
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a study; None chooses a number by the size of each matrix."""
+    """The options of a study; a paper with more of them has a subclass, and its fields are options too.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.settings import Settings
+    >>> settings = Settings(parts=("rounds",))
+    >>> settings.mode, settings.as_dict()
+    ('quick', {'parts': ['rounds']})
+    """
 
     device: str = "cpu"
     full: bool = False
-    rtol: float = 1e-10
-    maxiter: int | None = None
-    permutations: int | None = None
-    parts: tuple[str, ...] = PARTS
+    parts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check(self)
+        if self.device not in ("cpu", "cuda"):
+            raise ValueError(f'device must be "cpu" or "cuda", got {self.device!r}')
+        usable, reason = cuda_status() if self.device == "cuda" else (True, "")
+        if not usable:
+            raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device="cpu" works everywhere')
 
     @property
     def mode(self) -> str:
         return "full" if self.full else "quick"
 
     def as_dict(self) -> JsonObject:
+        """What a study records: results with other values are not reused."""
         fields = asdict(self)
-        return {name: fields[name] for name in ("rtol", "maxiter", "permutations")} | {"parts": [*self.parts]}
-
-    def maxiter_for(self, nnz: int) -> int:
-        """The most iterations of a solve with `nnz` entries, rounded down to two digits.
-
-        Examples
-        --------
-        >>> from linforest_precond.study.settings import Settings
-        >>> [Settings().maxiter_for(nnz) for nnz in (800_000, 8_814_880, 56_220_004)]
-        [2000, 1100, 200]
-        >>> Settings(device="cpu", maxiter=70).maxiter_for(56_220_004)
-        70
-        """
-        if self.maxiter is not None:
-            return self.maxiter
-        if self.device == "cuda":
-            return MOST_ON_GPU
-        count = min(max(ENTRIES_OF_A_SOLVE / max(nnz, 1), FEWEST_ITERATIONS), MOST_ITERATIONS)
-        digits = 10 ** (math.floor(math.log10(count)) - 1)
-        return int(count // digits * digits)
-
-    def permutations_for(self, nnz: int) -> int:
-        """
-        The number of permuted systems with `nnz` entries.
-
-        Examples
-        --------
-        >>> from linforest_precond.study.settings import Settings
-        >>> [Settings(full=full).permutations_for(800_000) for full in (False, True)]
-        [0, 5]
-        """
-        if self.permutations is not None:
-            return self.permutations
-        if self.device == "cuda":
-            return PERMUTATIONS if nnz <= MOST_PERMUTED_ON_GPU else FEW_PERMUTATIONS
-        return PERMUTATIONS if nnz <= MOST_PERMUTED_ENTRIES[self.mode] else 0
-
-
-def _check(settings: Settings) -> None:
-    if settings.device not in ("cpu", "cuda"):
-        raise ValueError(f'device must be "cpu" or "cuda", got {settings.device!r}')
-    usable, reason = cuda_status() if settings.device == "cuda" else (True, "")
-    if not usable:
-        raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device="cpu" works everywhere')
-    if not 0.0 <= settings.rtol < 1.0:
-        raise ValueError(f"rtol must lie in [0, 1), got {settings.rtol}")
-    for name, least in (("maxiter", 1), ("permutations", 0)):
-        value = getattr(settings, name)
-        if value is not None and value < least:
-            raise ValueError(f"{name} must be at least {least} or None, got {value}")
-    unknown = [part for part in settings.parts if part not in PARTS]
-    if unknown or not settings.parts:
-        raise ValueError(f"parts must be some of {', '.join(PARTS)}, got {settings.parts!r}")
+        own = {name: value for name, value in fields.items() if name not in ("device", "full", "parts")}
+        return own | {"parts": [*self.parts]}

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 import linforest_precond as lf
 from linforest_precond import cli
 from linforest_precond.commands import preconditioners, study
+from linforest_precond.study.papers import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -383,31 +384,33 @@ class TestInfo:
         assert coverages[0] == pytest.approx(coverages[1])
 
 
-def stand_in(folder, cases, interrupted=False):
-    """A fake run_study that writes a given study and records its arguments."""
+def stand_in(folder, cases, interrupted=False, ended_by=None):
+    """A fake run_paper that writes a given study and records its arguments."""
 
-    def run_study(names=None, **options):
-        run_study.called = names, options
+    def run_paper(paper, names=None, **options):
+        run_paper.called = paper, names, options
         folder.mkdir()
-        (folder / "study.json").write_text(json.dumps({"cases": cases, "interrupted": interrupted}))
+        found = {"cases": cases, "interrupted": interrupted, "ended_by": ended_by}
+        (folder / "study.json").write_text(json.dumps(found))
         return folder / "report.html"
 
-    return run_study
+    return run_paper
 
 
 class TestStudy:
     def called(self, linforest, monkeypatch, arguments, cases, **options):
-        run_study = stand_in(Path("out"), cases, **options)
-        monkeypatch.setattr(study, "run_study", run_study)
-        return linforest("study", *arguments), run_study
+        run_paper = stand_in(Path("out"), cases, **options)
+        monkeypatch.setattr(study, "run_paper", run_paper)
+        return linforest("study", *arguments), run_paper
 
     def test_options_are_passed_on(self, linforest, monkeypatch):
         arguments = ["aniso2:20", "--out", "out", "--rtol", "1e-6", "--maxiter", "9", "--permutations", "3"]
         arguments += ["--offline", "--resume", "--full", "--only", "coverage, convergence", "--quiet"]
         cases = [{"name": "aniso2:20", "status": "done", "error": None}]
-        (code, out, err), run_study = self.called(linforest, monkeypatch, arguments, cases)
+        (code, out, err), run_paper = self.called(linforest, monkeypatch, arguments, cases)
         assert (code, err) == (0, "")
-        assert run_study.called == (
+        assert run_paper.called == (
+            "forests",
             ["aniso2:20"],
             {
                 "full": True,
@@ -419,16 +422,17 @@ class TestStudy:
                 "maxiter": 9,
                 "permutations": 3,
                 "parts": ("coverage", "convergence"),
+                "pictures": False,
                 "progress": False,
             },
         )
         assert "cases: 1 done\n" in out and (Path.cwd() / "out" / "report.html").as_uri() in out
 
     def test_defaults(self, linforest, monkeypatch):
-        _, run_study = self.called(linforest, monkeypatch, [], [])
-        names, options = run_study.called
-        assert names is None and options["out"] == "linforest-study" and options["parts"] == study.PARTS
-        assert not options["full"] and options["rtol"] == 1e-10 and options["permutations"] is None
+        _, run_paper = self.called(linforest, monkeypatch, [], [])
+        paper, names, options = run_paper.called
+        assert paper == "forests" and names is None and options["out"] == "linforest-study"
+        assert not options["full"] and options["parts"] is None and "rtol" not in options
 
     def test_failed_cases(self, linforest, monkeypatch):
         cases = [
@@ -445,9 +449,26 @@ class TestStudy:
         (code, out, _), _ = self.called(linforest, monkeypatch, named, cases)
         assert code == expected and "put it there" in out
 
-    def test_interrupted(self, linforest, monkeypatch):
-        (code, out, _), _ = self.called(linforest, monkeypatch, [], [], interrupted=True)
-        assert code == 130 and "report.html" in out
+    @pytest.mark.parametrize(("signal", "expected"), [("SIGINT", 130), ("SIGTERM", 143)])
+    def test_interrupted(self, linforest, monkeypatch, signal, expected):
+        (code, out, _), _ = self.called(linforest, monkeypatch, [], [], interrupted=True, ended_by=signal)
+        assert code == expected and "report.html" in out
+
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [(["forests", "a"], ("forests", ["a"])), (["a", "forests"], ("forests", ["a", "forests"]))],
+    )
+    def test_the_first_word_may_be_a_paper(self, linforest, monkeypatch, words, expected):
+        _, run_paper = self.called(linforest, monkeypatch, words, [])
+        assert run_paper.called[:2] == expected
+
+    def test_help_lists_the_papers(self, capsys):
+        with pytest.raises(SystemExit):
+            cli.main(["study", "--help"])
+        out = capsys.readouterr().out
+        for paper in PAPERS.values():
+            assert paper.reference.authors in out and paper.reference.title in out
+            assert all(part in out for part in paper.parts)
 
     def test_with_the_real_run_study(self, linforest):
         pytest.importorskip("matplotlib")

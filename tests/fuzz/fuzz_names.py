@@ -21,7 +21,9 @@ import numpy as np
 from linforest_precond import cli, matrices
 from linforest_precond.commands.inputs import plain_name
 from linforest_precond.printing import one_line, printable
-from linforest_precond.study import cases, plots, tables
+from linforest_precond.study import cases, drawing
+from linforest_precond.study.csv_tables import write_tables
+from linforest_precond.study.forests import plots, tables
 from linforest_precond.study.report.markup import tag
 from linforest_precond.study.report.problems import shell_word
 from linforest_precond.study.store import Store, case_file, write_json
@@ -150,7 +152,8 @@ def check_command(names: list[str], folder: Path) -> None:
 
 
 def check_tables(names: list[str], folder: Path) -> None:
-    for path in tables.write_tables({"cases": [{"name": name, **RECORD} for name in names]}, folder):
+    found = tables.tables({"cases": [{"name": name, **RECORD} for name in names]})
+    for path in write_tables(found, folder):
         path.read_bytes().decode("utf-8")
 
 
@@ -159,4 +162,4 @@ def check_picture(names: list[str]) -> None:
     records = [{"name": name, "title": name, **RECORD} for name in names]
     figure = plots.propositions({"cases": records})
     plots.convergence_panel(records[0], figure.add_subplot(), legend=False)
-    ElementTree.fromstring(plots.as_svg(figure))
+    ElementTree.fromstring(drawing.as_svg(figure))

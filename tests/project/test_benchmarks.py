@@ -18,7 +18,8 @@ from linforest_precond.backends.cuda.forest import factor
 from linforest_precond.backends.cuda.programs import PROGRAMS
 from linforest_precond.precond.tridiagonal.solver import solver_of
 from linforest_precond.records import Bands
-from linforest_precond.study import recording, timing
+from linforest_precond.study import timing
+from linforest_precond.study.forests import recording
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"

@@ -12,7 +12,9 @@ from xml.etree import ElementTree
 import pytest
 from study_cases import case, not_done, study
 
-from linforest_precond.study import cases, plots, run_study
+from linforest_precond.study import cases, drawing, run_study
+from linforest_precond.study.forests import paper, plots
+from linforest_precond.study.forests.paper import FORESTS
 from linforest_precond.study.report import problems
 from linforest_precond.study.report.markup import tag
 from linforest_precond.study.store import Store, case_file, write_json
@@ -45,7 +47,7 @@ def assert_clean(text):
 def start(tmp_path, monkeypatch):
     """Runs the coverages of files with these names; returns the exit of the study."""
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(run, "warm_up", lambda settings: None)
+    monkeypatch.setattr(run.Session, "_prepare", lambda *_: None)
     monkeypatch.chdir(tmp_path)
 
     def start(names, **options):
@@ -105,7 +107,7 @@ def test_failures_with_hostile_names(start, capsys, monkeypatch):
     def fail(A):
         raise RuntimeError("\x1b[2J\udcff\nout of luck")
 
-    monkeypatch.setattr(run, "coverages", fail)
+    monkeypatch.setattr(paper, "coverages", fail)
     report = start([NAMES[1]], progress=True)
     (one,) = json.loads((report.parent / "study.json").read_text(encoding="utf-8"))["cases"]
     assert one["error"] == "RuntimeError: \x1b[2J\\xff\nout of luck"
@@ -116,12 +118,12 @@ def test_failures_with_hostile_names(start, capsys, monkeypatch):
 def test_reports_with_hostile_names(tmp_path):
     """Every picture is valid XML, and no name is taken for a formula."""
     pytest.importorskip("matplotlib")
-    from linforest_precond.study.report import write_report
+    from linforest_precond.study.report.page import write_report
 
     solved = [case(name, title=name, note=name) for name in NAMES[:9]]
     for one in solved[DRAWN:]:
         one["convergence"] = None
-    path = write_report(study([*solved, not_done(NAMES[0], "failed", NAMES[0])]), tmp_path)
+    path = write_report(FORESTS, study([*solved, not_done(NAMES[0], "failed", NAMES[0])]), tmp_path)
     text = path.read_bytes().decode("utf-8")
     assert_clean(text)
     pictures = list(svgs(text))
@@ -134,7 +136,7 @@ def test_reports_with_hostile_names(tmp_path):
 def test_titles_of_panels(name):
     pytest.importorskip("matplotlib")
     ax = plots.convergence_panel(case(name, title=name), legend=False)
-    ElementTree.fromstring(plots.as_svg(ax.figure))
+    ElementTree.fromstring(drawing.as_svg(ax.figure))
     assert len(ax.get_title()) < 90
 
 
@@ -147,7 +149,7 @@ def test_a_users_settings_of_matplotlib_do_not_matter():
     axes = Figure().add_subplot()
     figures.append(plots.convergence_panel(case("$x_", title="$\\frac{1}$"), axes, legend=False).figure)
     for figure in figures:
-        ElementTree.fromstring(plots.as_svg(figure))
+        ElementTree.fromstring(drawing.as_svg(figure))
 
 
 def test_markup_escapes_what_html_forbids():
@@ -162,16 +164,17 @@ def test_advised_commands_are_quoted():
 
 def test_a_full_disk_leaves_no_partial_files(tmp_path, small_files):
     pytest.importorskip("matplotlib")
-    from linforest_precond.study.report import write_report
-    from linforest_precond.study.tables import write_tables
+    from linforest_precond.study.csv_tables import write_tables
+    from linforest_precond.study.forests.tables import tables
+    from linforest_precond.study.report.page import write_report
 
-    write_tables(study(), tmp_path)
+    write_tables(tables(study()), tmp_path)
     before = sorted(os.listdir(tmp_path))
     with small_files(20_000), pytest.raises(OSError, match="report.html"):
-        write_report(study([case(convergence=None)]), tmp_path)
+        write_report(FORESTS, study([case(convergence=None)]), tmp_path)
     assert sorted(os.listdir(tmp_path)) == before
     with small_files(100), pytest.raises(OSError, match="coverage_table3.csv"):
-        write_tables(study(), tmp_path)
+        write_tables(tables(study()), tmp_path)
     with small_files(10), pytest.raises(OSError, match="a.json"):
         write_json(tmp_path / "a.json", {"a": "long" * 10})
     assert sorted(os.listdir(tmp_path)) == before

@@ -14,6 +14,7 @@ from study_cases import case, not_done, standin, study
 
 from linforest_precond.matrices.catalogue import catalogue
 from linforest_precond.study import formats
+from linforest_precond.study.forests.paper import FORESTS
 
 VOID = {"br", "img", "meta"}
 
@@ -72,10 +73,10 @@ class Page(HTMLParser):
 def report(tmp_path_factory):
     """Writes a study and returns the page; needs Matplotlib."""
     pytest.importorskip("matplotlib")
-    from linforest_precond.study.report import write_report
+    from linforest_precond.study.report.page import write_report
 
     def write(study):
-        path = write_report(study, tmp_path_factory.mktemp("report"))
+        path = write_report(FORESTS, study, tmp_path_factory.mktemp("report"))
         return path, path.read_text(encoding="utf-8")
 
     return write
@@ -114,10 +115,10 @@ def test_page_is_self_contained(mixed):
 
 def test_study_json_is_linked_where_it_exists(tmp_path):
     pytest.importorskip("matplotlib")
-    from linforest_precond.study.report import write_report
+    from linforest_precond.study.report.page import write_report
 
     (tmp_path / "study.json").write_text("{}")
-    page = Page(write_report(study([case()]), tmp_path).read_text(encoding="utf-8"))
+    page = Page(write_report(FORESTS, study([case()]), tmp_path).read_text(encoding="utf-8"))
     assert "study.json" in {a["href"] for a in page.all("a")}
     assert not list(tmp_path.glob("*.part"))
 
@@ -143,7 +144,7 @@ def test_tables_are_marked_up_for_screen_readers(mixed):
 def test_header_shows_mode_device_machine_versions_and_dates(mixed):
     (lead,) = mixed[2].all("p", **{"class": "lead"})
     for words in (
-        "quick study on the CPU", "4 of 6 matrices", "1 of them a stand-in", "A Processor 9000", "8 cores",
+        "quick study on the CPU", "4 of 6 cases", "1 of them a stand-in", "A Processor 9000", "8 cores",
         "31 GiB", "numpy 2.1.0", "2026-01-05 10:00 UTC", "12.5 min",
     ):  # fmt: skip
         assert words in lead["text"]
@@ -276,7 +277,7 @@ def test_problems_are_listed_with_reason_and_remedy(mixed):
 
 def test_a_study_without_problems_says_so(report):
     page = Page(report(study([case()]))[1])
-    assert "every matrix was done" in page.text_of("problems")
+    assert "every case was done" in page.text_of("problems")
     assert len(page.all("img")) == 4 and page.faults == []
 
 
@@ -341,10 +342,10 @@ import sys
 sys.modules["matplotlib"] = None
 sys.path.insert(0, {str(study_cases.__file__).rpartition("/")[0]!r})
 from study_cases import case, study
-from linforest_precond.study import plots, tables
-from linforest_precond.study.report import write_report
+from linforest_precond.study.forests.paper import FORESTS
+from linforest_precond.study.report.page import write_report
 try:
-    write_report(study([case()]), {str(tmp_path)!r})
+    write_report(FORESTS, study([case()]), {str(tmp_path)!r})
 except ImportError as error:
     print(error)
 """

@@ -4,6 +4,7 @@ import importlib
 import json
 import math
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -13,12 +14,15 @@ import scipy.sparse as sp
 
 import linforest_precond as lf
 from linforest_precond.matrices.errors import MatrixOffline, UnknownMatrix
-from linforest_precond.study import cases, performance, run_study, timing, warm
-from linforest_precond.study.convergence import convergence, smooth_solution, thinned
-from linforest_precond.study.coverage import coverages
-from linforest_precond.study.permuted import ROWS_TOGETHER, Permutation, shuffled
+from linforest_precond.study import cases, run_study, timing
+from linforest_precond.study.forests import paper, performance, warm
+from linforest_precond.study.forests.convergence import convergence, smooth_solution, thinned
+from linforest_precond.study.forests.coverage import coverages
+from linforest_precond.study.forests.paper import FORESTS, select
+from linforest_precond.study.forests.permuted import ROWS_TOGETHER, Permutation, shuffled
+from linforest_precond.study.forests.settings import PARTS, Settings
 from linforest_precond.study.progress import showing
-from linforest_precond.study.settings import PARTS, Settings
+from linforest_precond.study.report.page import write_report
 from linforest_precond.study.store import case_file, plain, write_json
 
 run = importlib.import_module("linforest_precond.study.run")
@@ -202,14 +206,14 @@ class TestPerformance:
 
 class TestCases:
     def test_the_quick_list(self):
-        quick = cases.select()
+        quick = select()
         assert [case.origin for case in quick] == ["generated"] * 3 + ["stand-in"] * 2 + ["gallery"] * 2
         assert [case.paper for case in quick[:5]] == ["aniso1", "aniso2", "aniso3", "atmosmodm", "ecology1"]
         assert not any(case.at_paper_size for case in quick)
         assert quick[3].note == "stand-in for Bourchtein/atmosmodm, sides divided by 4"
 
     def test_the_full_list_has_the_papers_matrices_at_their_size(self):
-        full = cases.select(full=True)
+        full = select(full=True)
         assert [case.paper for case in full] == list(lf.matrices.catalogue())
         assert all(case.at_paper_size for case in full)
         assert {case.name for case in full} >= {"aniso2:2500", "McRae/ecology1"}
@@ -234,7 +238,7 @@ class TestCases:
         assert (case.name, case.origin, case.paper, case.at_paper_size) == expected
 
     def test_a_name_counts_once(self):
-        assert len(cases.select(["aniso2", "aniso2:300", "ANISO2"])) == 1
+        assert len(select(["aniso2", "aniso2:300", "ANISO2"])) == 1
 
     def test_properties(self, backend):
         found = cases.properties(aniso(backend, 2, 20))
@@ -267,7 +271,7 @@ class TestSource:
 
     def test_after_one_failed_download_the_source_stays_offline(self, network_down):
         source = cases.Source("cpu")
-        found = [source.fetch(case)[0] for case in cases.select(["ecology1", "ecology2"], full=True)]
+        found = [source.fetch(case)[0] for case in select(["ecology1", "ecology2"], full=True)]
         assert network_down == ["McRae/ecology1"] and source.offline
         assert [case.name for case in found] == ["standin:ecology1", "standin:ecology2"]
         assert all(case.origin == "stand-in" and "not available" in case.note for case in found)
@@ -319,7 +323,7 @@ class TestSettings:
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """Runs a study without compiling ahead; returns the contents of study.json."""
-    monkeypatch.setattr(run, "warm_up", lambda settings: None)
+    monkeypatch.setattr(run.Session, "_prepare", lambda *_: None)
 
     def start(names, **options):
         options = {"parts": ("coverage",), "progress": False, "out": tmp_path / "out", **options}
@@ -331,7 +335,8 @@ def study(tmp_path, monkeypatch):
 
 
 STUDY_KEYS = {
-    "schema", "title", "started", "finished", "interrupted", "device", "mode", "machine", "settings", "cases"
+    "schema", "study", "title", "started", "finished", "interrupted", "ended_by", "device", "mode", "machine",
+    "settings", "cases",
 }  # fmt: skip
 CASE_KEYS = {
     "name", "title", "paper", "origin", "note", "at_paper_size", "status", "error", "seconds", "rows", "nnz",
@@ -373,7 +378,7 @@ class TestRun:
                 raise RuntimeError("out of luck")
             return coverages(A)
 
-        monkeypatch.setattr(run, "coverages", fails_on_grids)
+        monkeypatch.setattr(paper, "coverages", fails_on_grids)
         found = study(["aniso1:10", "aniso1:12", "./nonesuch.mtx"], progress=True)
         assert [case["status"] for case in found["cases"]] == ["failed", "done", "missing"]
         assert found["cases"][0]["error"] == "RuntimeError: out of luck" and found["cases"][0]["rows"] == 100
@@ -382,7 +387,7 @@ class TestRun:
         assert "ANISO1 12 × 12: done in" in errors
 
     def test_parts_finished_before_a_failure_are_kept(self, study, monkeypatch):
-        monkeypatch.setattr(run, "performance", lambda A: 1 / 0)
+        monkeypatch.setattr(paper, "performance", lambda A: 1 / 0)
         (case,) = study(["aniso1:10"], parts=("coverage", "performance"))["cases"]
         assert case["status"] == "failed" and "ZeroDivisionError" in case["error"]
         assert case["coverage"]["identity"] > 0.6 and case["performance"] is None
@@ -397,14 +402,41 @@ class TestRun:
                 raise KeyboardInterrupt
             return coverages(A)
 
-        monkeypatch.setattr(run, "coverages", interrupted)
+        monkeypatch.setattr(paper, "coverages", interrupted)
         found = study(["aniso1:10", "aniso1:12", "aniso1:14"])
         assert found["interrupted"] and [case["name"] for case in found["cases"]] == ["aniso1:10"]
+
+    def test_sigterm_keeps_the_finished_cases(self, study, monkeypatch):
+        before = signal.getsignal(signal.SIGTERM)
+
+        def ended(A):
+            if A.shape[0] == 144:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return coverages(A)
+
+        monkeypatch.setattr(paper, "coverages", ended)
+        found = study(["aniso1:10", "aniso1:12", "aniso1:14"])
+        assert found["interrupted"] and found["ended_by"] == "SIGTERM"
+        assert [case["name"] for case in found["cases"]] == ["aniso1:10"]
+        assert signal.getsignal(signal.SIGTERM) is before
+
+    def test_sigterm_while_the_report_is_written_waits(self, study, monkeypatch):
+        def written(*arguments):
+            os.kill(os.getpid(), signal.SIGTERM)
+            return write_report(*arguments)
+
+        monkeypatch.setattr(run, "write_report", written)
+        assert study(["aniso1:10"])["cases"][0]["status"] == "done"
+
+    def test_figures_are_written_on_request(self, study, tmp_path):
+        study(["aniso1:10"], pictures=True)
+        names = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
+        assert names == {f"{name}.svg" for name in FORESTS.figures({"cases": []})}
 
     def test_a_study_is_resumed(self, study, monkeypatch):
         first = study(["aniso1:10", "aniso1:12"])
         measured = []
-        monkeypatch.setattr(run, "coverages", lambda A: measured.append(A.shape[0]) or coverages(A))
+        monkeypatch.setattr(paper, "coverages", lambda A: measured.append(A.shape[0]) or coverages(A))
         second = study(["aniso1:10", "aniso1:14", "aniso1:12"], resume=True)
         assert measured == [196]
         assert [second["cases"][i] for i in (0, 2)] == first["cases"]
@@ -415,13 +447,13 @@ class TestRun:
     def test_other_settings_are_measured_again(self, study, monkeypatch, change):
         study(["aniso1:10"])
         measured = []
-        monkeypatch.setattr(run, "coverages", lambda A: measured.append(A.shape[0]) or coverages(A))
+        monkeypatch.setattr(paper, "coverages", lambda A: measured.append(A.shape[0]) or coverages(A))
         study(["aniso1:10"], resume=True, **change)
         assert measured == [100]
 
     def test_failures_and_broken_files_are_not_reused(self, study, monkeypatch, tmp_path):
         with monkeypatch.context() as patch:
-            patch.setattr(run, "coverages", lambda A: 1 / 0)
+            patch.setattr(paper, "coverages", lambda A: 1 / 0)
             study(["aniso1:10", "aniso1:12"])
         (tmp_path / "out" / "cases" / case_file("aniso1:12")).write_text('{"stamp":')
         found = study(["aniso1:10", "aniso1:12"], resume=True)

@@ -7,8 +7,9 @@ import study_cases
 from study_cases import case, gallery, standin, study
 
 from linforest_precond.matrices.catalogue import catalogue
-from linforest_precond.study import tables
-from linforest_precond.study.findings import findings
+from linforest_precond.study.csv_tables import write_tables
+from linforest_precond.study.forests import tables
+from linforest_precond.study.forests.findings import findings
 
 
 def read(path):
@@ -21,7 +22,7 @@ def number(text):
 
 
 def test_coverage_csv_reads_back_equal(tmp_path):
-    tables.write_tables(study(), tmp_path)
+    write_tables(tables.tables(study()), tmp_path)
     done = [c for c in study()["cases"] if c["coverage"]]
     for row, made in zip(read(tmp_path / "coverage_table5.csv"), done, strict=True):
         paper = catalogue()[made["paper"]].table5
@@ -38,7 +39,7 @@ def test_coverage_csv_reads_back_equal(tmp_path):
 
 
 def test_matrices_csv_has_every_case(tmp_path):
-    tables.write_tables(study(), tmp_path)
+    write_tables(tables.tables(study()), tmp_path)
     rows = read(tmp_path / "coverage_table3.csv")
     assert [row["name"] for row in rows] == [made["name"] for made in study()["cases"]]
     assert [number(row["rows"]) for row in rows] == [made["rows"] for made in study()["cases"]]
@@ -46,7 +47,7 @@ def test_matrices_csv_has_every_case(tmp_path):
 
 
 def test_convergence_csvs_read_back_equal(tmp_path):
-    tables.write_tables(study(), tmp_path)
+    write_tables(tables.tables(study()), tmp_path)
     runs = [(c, run) for c in study()["cases"] if c["convergence"] for run in c["convergence"]["runs"]]
     columns = (
         "iterations",
@@ -73,7 +74,7 @@ def test_convergence_csvs_read_back_equal(tmp_path):
 
 
 def test_performance_csv_reads_back_equal(tmp_path):
-    tables.write_tables(study([case(), gallery()]), tmp_path)
+    write_tables(tables.tables(study([case(), gallery()])), tmp_path)
     row, without = read(tmp_path / "performance.csv")
     timings = case()["performance"]
     assert number(row["spmv_seconds"]) == timings["spmv_seconds"]
@@ -165,7 +166,7 @@ def test_plots_are_figures_for_notebooks():
     import matplotlib
     from matplotlib.figure import Figure
 
-    from linforest_precond.study import plots
+    from linforest_precond.study.forests import plots
 
     settings = dict(matplotlib.rcParams)
     for draw in (plots.convergence, plots.propositions, plots.scan_throughput, plots.setup_breakdown):
@@ -180,7 +181,7 @@ def test_plots_are_figures_for_notebooks():
 
 def test_bars_have_the_lengths_of_the_study():
     pytest.importorskip("matplotlib")
-    from linforest_precond.study import plots
+    from linforest_precond.study.forests import plots
 
     ax = plots.propositions(study([case()])).axes[0]
     assert [round(bar.get_width(), 6) for bar in ax.patches] == [0.84, 1.28, 1.76, 2.36]

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 from linforest_precond.study import formats
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.markup import Html, join, tag
-from linforest_precond.study.tables import Comparison, Quantity, compare, of_the_paper
 
 
 class Section(NamedTuple):
-    """A section of the page, with the anchor for the table of contents."""
+    """A section of the report, with its anchor for the table of contents."""
 
     anchor: str
     heading: str
@@ -84,29 +83,19 @@ def cell(text: str, *, best: bool = False, kind: str | None = None) -> Html:
     return tag("td", tag("strong", text) if best else text, class_=kind)
 
 
-def compared_cell(case: JsonObject, quantity: Quantity) -> Html:
-    """Our value, and below it in small print the paper's with the difference."""
-    comparison = compare(case, quantity)
-    # Counts depend on the size of the matrix: their difference is meaningful at the paper's size only.
-    with_difference = quantity.digits != 0 or of_the_paper(case)
-    small = _published(comparison, quantity, with_difference)
-    return tag("td", _value(comparison.ours, quantity), small)
+def text_cell(content: Any) -> Html:
+    return tag("td", content)
 
 
-def _value(value: Any, quantity: Quantity) -> str:
-    if quantity.digits is None:
-        return formats.yes_no(value)
-    return formats.count(value) if quantity.digits == 0 else formats.fixed(value, quantity.digits)
-
-
-def _published(comparison: Comparison, quantity: Quantity, with_difference: bool) -> Html | None:
-    if comparison.published is None:
-        return None
-    text = [tag("span", "paper ", class_="word"), _value(comparison.published, quantity)]
-    if comparison.difference is None or quantity.digits is None or not with_difference:
-        return tag("small", text)
-    change = f"({formats.difference(comparison.difference, quantity.digits)})"
-    return tag("small", text, " ", tag("span", change, class_="departs") if comparison.departs else change)
+def compared(ours: str, published: str | None, change: str | None = None, departs: bool = False) -> Html:
+    """A cell with our value, and below it in small print the paper's with the difference."""
+    if published is None:
+        return tag("td", ours)
+    text = [tag("span", "paper ", class_="word"), published]
+    if change is None:
+        return tag("td", ours, tag("small", text))
+    marked = tag("span", f"({change})", class_="departs") if departs else f"({change})"
+    return tag("td", ours, tag("small", text, " ", marked))
 
 
 def picture(svg: str, alt: str) -> Html:

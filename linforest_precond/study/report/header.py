@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from linforest_precond.study import formats
-from linforest_precond.study.findings import findings
+from linforest_precond.study.csv_tables import done
 from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.paper import Finding
 from linforest_precond.study.report.blocks import Section, paragraph
 from linforest_precond.study.report.markup import Html, tag
-from linforest_precond.study.tables import done
 
 
 def page_title(study: JsonObject) -> str:
-    return study.get("title") or "Linear forest study"
+    return study.get("title") or "A study"
 
 
-def header(study: JsonObject, parts: list[Section]) -> Html:
+def header(study: JsonObject, findings: list[Finding], parts: list[Section]) -> Html:
     """Title, description of the run, summary, and links to the sections."""
     links = [tag("a", part.heading, href=f"#{part.anchor}") for part in parts]
     return tag(
@@ -22,23 +22,22 @@ def header(study: JsonObject, parts: list[Section]) -> Html:
         tag("h1", page_title(study)),
         paragraph(what_was_run(study), kind="lead"),
         paragraph(_interruption(study), kind="note warning") if study.get("interrupted") else None,
-        _summary(study),
+        _summary(findings),
         tag("nav", links, aria_label="Contents"),
     )
 
 
-def _summary(study: JsonObject) -> Html | None:
-    found = findings(study)
-    if not found:
+def _summary(findings: list[Finding]) -> Html:
+    if not findings:
         return paragraph("No case has finished yet.", kind="note warning")
-    rows = [tag("div", tag("dt", topic), tag("dd", sentence)) for topic, sentence in found]
+    rows = [tag("div", tag("dt", topic), tag("dd", sentence)) for topic, sentence in findings]
     return tag("section", tag("h2", "Summary"), tag("dl", rows), class_="summary", aria_label="Summary")
 
 
 def _interruption(study: JsonObject) -> str:
     finished = len(done(study))
     return (
-        f"This study was interrupted: {finished} of {len(study['cases'])} matrices are done. "
+        f"This study was interrupted: {finished} of {len(study['cases'])} cases are done. "
         "The same command with --resume continues it."
     )
 
@@ -54,7 +53,7 @@ def _extent(study: JsonObject) -> str:
     device = {"cpu": "on the CPU", "cuda": "on the GPU"}.get(str(study.get("device")), "")
     stand_ins = sum(map(formats.is_standin, done(study)))
     some = f", {stand_ins} of them {'a stand-in' if stand_ins == 1 else 'stand-ins'}" if stand_ins else ""
-    count = f"{finished} of {cases} {'matrix' if cases == 1 else 'matrices'} done{some}"
+    count = f"{finished} of {cases} {'case' if cases == 1 else 'cases'} done{some}"
     return " ".join(filter(None, (mode, device))) + f": {count}. {_dates(study)}"
 
 

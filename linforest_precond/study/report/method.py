@@ -2,69 +2,24 @@
 
 from __future__ import annotations
 
-from html import escape
-from importlib import resources
-from string import Template
-
-from linforest_precond.study import formats
-from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.report.blocks import code
-from linforest_precond.study.report.markup import Html, tag
-from linforest_precond.study.tables import done
-
-DESCRIPTIONS = {
-    "coverage_table3.csv": "every matrix with its size, as in table 3",
-    "coverage_table4.csv": "coverages of the [0,2]-factors, as in table 4",
-    "coverage_table5.csv": "coverages of the [0,n]-factors and the 2×2 blocks, as in table 5",
-    "convergence_summary.csv": "one row for each matrix and preconditioner",
-    "convergence_histories.csv": "residual and error by iteration: the curves of figure 4",
-    "performance.csv": "times and throughputs of figures 3, 5 and 6",
-    "study.json": "everything, as the study recorded it",
-}
+from linforest_precond.study.paper import Reference
+from linforest_precond.study.report.blocks import code, paragraph
+from linforest_precond.study.report.markup import Html, join, tag
 
 
-def method(study: JsonObject, files: list[str]) -> Html:
-    """The template `method.html`, filled with this study's settings and files."""
-    text = resources.files(__package__).joinpath("method.html").read_text(encoding="utf-8")
-    filled = Template(text).substitute(
-        tolerance=escape(_tolerance(study)),
-        permutations=escape(_permutations(study)),
-        threads=escape(_threads(study)),
-        files=tag("ul", [_file(name) for name in files]),
+def method(text: Html, reference: Reference, files: dict[str, str]) -> Html:
+    """The paper's own text, its citation, and the files with their descriptions."""
+    listed = tag("ul", [_file(name, description) for name, description in files.items()])
+    paper = join(tag("h3", "The paper"), _citation(reference))
+    return join(text, paper, tag("h3", "Files of this study"), listed)
+
+
+def _citation(reference: Reference) -> Html:
+    doi = reference.doi and tag("a", f"doi:{reference.doi}", href=f"https://doi.org/{reference.doi}")
+    return paragraph(
+        f"{reference.authors}. ", tag("cite", f"{reference.title}."), f" {reference.published}. ", doi
     )
-    return Html(filled)
 
 
-def _tolerance(study: JsonObject) -> str:
-    rtol = (study.get("settings") or {}).get("rtol")
-    limits = [formats.count(limit) for limit in _range(study, "maxiter")]
-    last = f", or after {' to '.join(limits)} iterations" if limits else ""
-    return ("the tolerance" if rtol is None else f"{rtol:g}") + last
-
-
-def _range(study: JsonObject, key: str) -> list[int]:
-    """The least and the greatest value in all cases; one value if they are equal."""
-    values = {case["convergence"].get(key) for case in done(study, "convergence")} - {None}
-    return sorted({min(values), max(values)}) if values else []
-
-
-def _permutations(study: JsonObject) -> str:
-    reason = "The iteration count of BiCGStab is sensitive to rounding errors"
-    numbers = [formats.count(number) for number in _range(study, "permutations")]
-    if numbers in ([], ["0"]):
-        return f"{reason}: small differences mean little."
-    times = f"{' to '.join(numbers)} random symmetric permutations"
-    return f"{reason}, so each system was also solved in {times}, and the median of these is given as well."
-
-
-def _threads(study: JsonObject) -> str:
-    """On the CPU, SciPy's SpMV runs on one thread, and so does everything compared with it."""
-    found = [case["performance"].get("threads") for case in done(study, "performance")]
-    if not found or not found[0]:
-        return ""
-    few, all_of_them = found[0]
-    return f"Threads: {few} for SpMV, copy, propositions and scans, {all_of_them} for setups."
-
-
-def _file(name: str) -> Html:
-    return tag("li", tag("a", code(name), href=name), ": ", DESCRIPTIONS[name])
+def _file(name: str, description: str) -> Html:
+    return tag("li", tag("a", code(name), href=name), ": ", description)

@@ -7,24 +7,25 @@ from importlib import resources
 from pathlib import Path
 
 from linforest_precond.atomic_files import write_text
+from linforest_precond.study.csv_tables import write_tables
+from linforest_precond.study.drawing import as_svg
 from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.paper import Paper
 from linforest_precond.study.report.blocks import Section
-from linforest_precond.study.report.convergence import convergence
-from linforest_precond.study.report.coverage import coverages, matrices
 from linforest_precond.study.report.header import header, page_title
 from linforest_precond.study.report.markup import Html, join, tag
 from linforest_precond.study.report.method import method
-from linforest_precond.study.report.performance import performance
 from linforest_precond.study.report.problems import problems
-from linforest_precond.study.tables import write_tables
 
 
-def write_report(study: JsonObject, folder: str | os.PathLike[str]) -> Path:
+def write_report(paper: Paper, study: JsonObject, folder: str | os.PathLike[str]) -> Path:
     """
     Write the report of a study as an HTML page, and its tables as CSV files.
 
     Parameters
     ----------
+    paper : Paper
+        Whose study it is.
     study : dict
         The contents of ``study.json``. Parts and values that were not computed may be None.
     folder : path
@@ -43,22 +44,32 @@ def write_report(study: JsonObject, folder: str | os.PathLike[str]) -> Path:
     Examples
     --------
     >>> import tempfile
-    >>> from linforest_precond.study.report import write_report
+    >>> from linforest_precond.study.papers import PAPERS
+    >>> from linforest_precond.study.report.page import write_report
     >>> case = {"name": "aniso1:10", "status": "done", "rows": 100, "nnz": 784}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_report({"title": "A study", "cases": [case]}, folder)
+    ...     page = write_report(PAPERS["forests"], {"title": "A study", "cases": [case]}, folder)
     ...     print(page.name, "aniso1:10" in page.read_text(encoding="utf-8"))
     report.html True
     """
-    files = [file.name for file in write_tables(study, Path(folder))]
+    tables = paper.tables(study)
+    write_tables(tables, Path(folder))
+    files = {table.file: table.description for table in tables}
     if (Path(folder) / "study.json").exists():
-        files.append("study.json")
-    return write_text(Path(folder) / "report.html", page(study, files))
+        files["study.json"] = "everything, as the study recorded it"
+    return write_text(Path(folder) / "report.html", page(paper, study, files))
 
 
-def page(study: JsonObject, files: list[str]) -> Html:
-    """The whole page; `files` are the names of the files that it links to."""
-    parts = sections(study, files)
+def write_pictures(paper: Paper, study: JsonObject, folder: Path) -> list[Path]:
+    """Write the figures of a study as SVG files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = paper.figures(study)
+    return [write_text(folder / f"{name}.svg", as_svg(figure)) for name, figure in figures.items()]
+
+
+def page(paper: Paper, study: JsonObject, files: dict[str, str]) -> Html:
+    """The whole page; `files` are the files that it links to, with their descriptions."""
+    parts = sections(paper, study, files)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -67,26 +78,24 @@ def page(study: JsonObject, files: list[str]) -> Html:
         tag("title", page_title(study)),
         tag("style", Html(style())),
     )
-    body = tag("body", header(study, parts), tag("main", [part.html for part in parts]))
+    top = header(study, paper.findings(study), parts)
+    body = tag("body", top, tag("main", [part.html for part in parts]))
     return join(Html("<!doctype html>\n"), tag("html", head, "\n", body, lang="en"), "\n")
 
 
-def sections(study: JsonObject, files: list[str]) -> list[Section]:
-    """The six sections in their order."""
+def sections(paper: Paper, study: JsonObject, files: dict[str, str]) -> list[Section]:
+    """The sections of the paper, then those that every report has, numbered."""
     made = (
-        ("matrices", "Matrices", matrices(study)),
-        ("coverage", "Weight coverage", coverages(study)),
-        ("convergence", "Convergence", convergence(study)),
-        ("performance", "Performance", performance(study)),
-        ("problems", "Failures and missing matrices", problems(study)),
-        ("method", "How it was measured", method(study, files)),
+        *paper.sections(study),
+        Section("problems", "Failures and missing matrices", problems(study, paper.problems(study))),
+        Section("method", "How it was measured", method(paper.method(study), paper.reference, files)),
     )
-    return [_section(number, *part) for number, part in enumerate(made, 1)]
+    return [_numbered(number, section) for number, section in enumerate(made, 1)]
 
 
-def _section(number: int, anchor: str, heading: str, content: Html) -> Section:
-    top = tag("h2", tag("span", f"{number}", class_="number"), heading)
-    return Section(anchor, heading, tag("section", top, content, id=anchor))
+def _numbered(number: int, section: Section) -> Section:
+    top = tag("h2", tag("span", f"{number}", class_="number"), section.heading)
+    return section._replace(html=tag("section", top, section.html, id=section.anchor))
 
 
 def style() -> str:

@@ -25,7 +25,7 @@ class Permutation:
     --------
     >>> import numpy as np
     >>> import linforest_precond as lf
-    >>> from linforest_precond.study.permuted import Permutation
+    >>> from linforest_precond.study.forests.permuted import Permutation
     >>> A = lf.matrices.aniso(2, 10)
     >>> M, r = lf.tridiagonal(A), np.arange(100.0)
     >>> permutation = Permutation(A, seed=0)

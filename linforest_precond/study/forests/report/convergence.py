@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from linforest_precond.study import formats, plots
-from linforest_precond.study.findings import converged, total_seconds
+from linforest_precond.study import drawing, formats
+from linforest_precond.study.csv_tables import done
+from linforest_precond.study.forests import plots
+from linforest_precond.study.forests.findings import converged, total_seconds
+from linforest_precond.study.forests.report.solves import advice
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.blocks import (
     Head,
@@ -20,8 +23,6 @@ from linforest_precond.study.report.blocks import (
     table,
 )
 from linforest_precond.study.report.markup import Html, join, tag
-from linforest_precond.study.report.problems import advice
-from linforest_precond.study.tables import done
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,8 +62,8 @@ def _swatch(style: str | None = None) -> Html:
 
 
 def _panel(case: JsonObject) -> Html:
-    drawing = plots.convergence_panel(case, title=False, legend=False)
-    svg = plots.as_svg(cast("Figure", drawing.figure))
+    panel = plots.convergence_panel(case, title=False, legend=False)
+    svg = drawing.as_svg(cast("Figure", panel.figure))
     return figure(picture(svg, _alt(case)), case_name(case))
 
 

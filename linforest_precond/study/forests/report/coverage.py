@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from linforest_precond.study.csv_tables import done
+from linforest_precond.study.forests.report.compared import compared_cell
+from linforest_precond.study.forests.tables import CONFIGURATIONS, DEGREES, TABLE3, TABLE4, TABLE5, Quantity
 from linforest_precond.study.formats import count, is_reduced, is_standin
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.blocks import (
     Head,
     badge,
     case_name,
-    compared_cell,
     full_name,
     not_run,
     paragraph,
@@ -18,7 +20,6 @@ from linforest_precond.study.report.blocks import (
     table,
 )
 from linforest_precond.study.report.markup import Html, join, tag
-from linforest_precond.study.tables import CONFIGURATIONS, DEGREES, TABLE3, TABLE4, TABLE5, Quantity, done
 
 ORIGINS: dict[Any, str] = {
     "generated": "generated",

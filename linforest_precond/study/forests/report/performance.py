@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from linforest_precond.study import formats, plots
-from linforest_precond.study.findings import scan_share
+from linforest_precond.study import drawing, formats
+from linforest_precond.study.csv_tables import dig, done
+from linforest_precond.study.forests import plots
+from linforest_precond.study.forests.findings import scan_share
+from linforest_precond.study.forests.tables import DEGREES, per_spmv, scan_speedup
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.blocks import Head, case_name, cell, figure, not_run, picture, row, table
 from linforest_precond.study.report.markup import Html, join, tag
-from linforest_precond.study.tables import DEGREES, dig, done, per_spmv, scan_speedup
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +29,7 @@ def performance(study: JsonObject) -> Html:
 
 def _drawn(draw: Callable[[JsonObject], Figure], study: JsonObject, alt: str) -> Html:
     named = formats.listed([formats.label(case) for case in done(study, "performance")])
-    return picture(plots.as_svg(draw(study)), f"{alt}, for {named}. The numbers are in the table below.")
+    return picture(drawing.as_svg(draw(study)), f"{alt}, for {named}. The numbers are in the table below.")
 
 
 def _propositions(study: JsonObject) -> Html:

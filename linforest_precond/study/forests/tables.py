@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from linforest_precond.atomic_files import write_text
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue
+from linforest_precond.study.csv_tables import Table, dig, done
 from linforest_precond.study.formats import is_standin, missing
 from linforest_precond.study.json_types import JsonObject
 
@@ -35,31 +32,6 @@ class Comparison(NamedTuple):
     published: Any
     difference: float | None
     departs: bool  # whether a coverage of the paper's own matrix differs by more than 0.01
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table for a CSV file: a file name, columns, and rows with a value for each column."""
-
-    name: str
-    columns: tuple[str, ...]
-    rows: list[dict[str, Any]]
-
-    def write(self, folder: Path) -> Path:
-        """Write `<folder>/<name>.csv` atomically and return its path."""
-        path = Path(folder) / f"{self.name}.csv"
-        text = io.StringIO(newline="")
-        writer = csv.DictWriter(text, self.columns, restval="")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return write_text(path, text.getvalue())
-
-
-def dig(record: Any, *keys: str) -> Any:
-    """The value under nested keys, None where one of them is missing."""
-    for key in keys:
-        record = record.get(key) if isinstance(record, dict) else None
-    return record
 
 
 def configuration(case: JsonObject, m: int, k_m: int) -> JsonObject | None:
@@ -127,7 +99,7 @@ def compare(case: JsonObject, quantity: Quantity) -> Comparison:
 
     Examples
     --------
-    >>> from linforest_precond.study.tables import TABLE5, compare
+    >>> from linforest_precond.study.forests.tables import TABLE5, compare
     >>> case = {"name": "aniso2:2500", "paper": "aniso2", "origin": "generated", "at_paper_size": True}
     >>> comparison = compare(case | {"coverage": {"identity": 0.134}}, TABLE5[0])
     >>> comparison.ours, comparison.published, comparison.departs
@@ -174,12 +146,6 @@ def _triple(quantity: Quantity) -> tuple[str, ...]:
     """The names of its columns; yes and no have no difference."""
     names = (quantity.key, f"{quantity.key}_paper", f"{quantity.key}_difference")
     return names[:2] if quantity.digits is None else names
-
-
-def done(study: JsonObject, part: str | None = None) -> list[JsonObject]:
-    """The finished cases, or those of them with the given part."""
-    cases = [case for case in study["cases"] if case.get("status") == "done"]
-    return [case for case in cases if part is None or case.get(part)]
 
 
 def coverage_table3(study: JsonObject) -> Table:
@@ -272,40 +238,17 @@ def scan_speedup(timings: JsonObject) -> float | None:
     return None if missing(scan) or missing(walk) or not scan or scan == walk else walk / scan
 
 
-TABLES = (
-    coverage_table3, coverage_table4, coverage_table5,
-    convergence_summary, convergence_histories, performance,
-)  # fmt: skip
+# With their descriptions in the report.
+TABLES = {
+    coverage_table3: "every matrix with its size, as in table 3",
+    coverage_table4: "coverages of the [0,2]-factors, as in table 4",
+    coverage_table5: "coverages of the [0,n]-factors and the 2×2 blocks, as in table 5",
+    convergence_summary: "one row for each matrix and preconditioner",
+    convergence_histories: "residual and error by iteration: the curves of figure 4",
+    performance: "times and throughputs of figures 3, 5 and 6",
+}
 
 
-def write_tables(study: JsonObject, folder: Path) -> list[Path]:
-    """
-    Write the tables of a study as CSV files.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-    folder : path
-        Created if necessary.
-
-    Returns
-    -------
-    list of Path
-        ``coverage_table3.csv``, ``coverage_table4.csv``, ``coverage_table5.csv``,
-        ``convergence_summary.csv``, ``convergence_histories.csv`` and ``performance.csv``. Numbers are
-        written with all their digits; an empty field was not computed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from linforest_precond.study.tables import write_tables
-    >>> case = {"name": "aniso1:10", "status": "done", "rows": 100, "nnz": 784}
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     paths = write_tables({"cases": [case]}, folder)
-    ...     print(paths[0].name, len(paths))
-    coverage_table3.csv 6
-    """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    return [table(study).write(folder) for table in TABLES]
+def tables(study: JsonObject) -> list[Table]:
+    """All tables of a study."""
+    return [replace(table(study), description=text) for table, text in TABLES.items()]

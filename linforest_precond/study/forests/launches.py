@@ -11,7 +11,8 @@ from linforest_precond.graph.forest import linear_forest
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.pipeline import tridiagonal_bands
 from linforest_precond.records import Graph
-from linforest_precond.study import recording, timing
+from linforest_precond.study import timing
+from linforest_precond.study.forests import recording
 
 
 def proposition_samples(graph: Graph, n: int, repeats: int) -> list[float]:

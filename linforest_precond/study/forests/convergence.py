@@ -17,8 +17,8 @@ from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
 from linforest_precond.solvers import History, Status, bicgstab
 from linforest_precond.study import timing
+from linforest_precond.study.forests.permuted import Permutation
 from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.permuted import Permutation
 
 # By the paper's names.
 PRECONDITIONERS: dict[str, Callable[[Any], Any]] = {
@@ -50,7 +50,7 @@ def convergence(
     Examples
     --------
     >>> import linforest_precond as lf
-    >>> from linforest_precond.study.convergence import convergence
+    >>> from linforest_precond.study.forests.convergence import convergence
     >>> runs = convergence(lf.matrices.aniso(2, 50))["runs"]
     >>> [run["precond"] for run in runs if run["status"] == "CONVERGED"]
     ['Jacobi', 'TriScal', 'AlgTriScal', 'AlgTriBlock']

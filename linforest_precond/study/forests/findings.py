@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from statistics import median
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from linforest_precond.study.csv_tables import dig, done
+from linforest_precond.study.forests.tables import COVERAGES, compare, of_the_paper, per_spmv
 from linforest_precond.study.formats import coverage, difference, digits3, label, listed, missing
 from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.tables import COVERAGES, compare, dig, done, of_the_paper, per_spmv
+from linforest_precond.study.paper import Finding
 
 BASELINE = "Jacobi"
 # The values of a case's preconditioners, by their names.
 Values: TypeAlias = Callable[[JsonObject], dict[str, float]]
-
-
-class Finding(NamedTuple):
-    """A topic in a word or two, and a sentence."""
-
-    topic: str
-    sentence: str
 
 
 def findings(study: JsonObject) -> list[Finding]:
@@ -29,7 +24,7 @@ def findings(study: JsonObject) -> list[Finding]:
 
     Examples
     --------
-    >>> from linforest_precond.study.findings import findings
+    >>> from linforest_precond.study.forests.findings import findings
     >>> runs = [
     ...     {"precond": "Jacobi", "status": "CONVERGED", "iterations": 250},
     ...     {"precond": "AlgTriScal", "status": "CONVERGED", "iterations": 120},

@@ -16,10 +16,10 @@ from linforest_precond.backends.cpu.runtime.jit import cache_folder
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.tridiagonal.operators import tridiagonal
 from linforest_precond.precond.tridiagonal.solver import BlockTridiagonalSolver
-from linforest_precond.study.convergence import System, convergence
-from linforest_precond.study.coverage import coverages
-from linforest_precond.study.performance import performance
-from linforest_precond.study.settings import Settings
+from linforest_precond.study.forests.convergence import System, convergence
+from linforest_precond.study.forests.coverage import coverages
+from linforest_precond.study.forests.performance import performance
+from linforest_precond.study.forests.settings import Settings
 
 SIDE = 12
 # Convection and diffusion: the pattern is symmetric, the values are not.

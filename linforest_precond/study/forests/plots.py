@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import functools
-import io
-import math
-import re
-import textwrap
-import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from linforest_precond.study.csv_tables import dig, done
+from linforest_precond.study.drawing import (
+    GREY,
+    SHADES,
+    STAGES,
+    case_rows,
+    legend_above,
+    new_figure,
+    note,
+    number,
+    positive,
+    power_of_ten,
+    styled,
+    wrapped,
+)
+from linforest_precond.study.forests.tables import DEGREES, history, per_spmv, scan_speedup, stages
 from linforest_precond.study.formats import count, digits3, label, missing, seconds
 from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.tables import DEGREES, dig, done, history, per_spmv, scan_speedup, stages
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 # Colours that differ for every kind of colour blindness and in grey, and a marker.
 PRECONDITIONERS = {
@@ -30,58 +35,6 @@ PRECONDITIONERS = {
     "AlgTriBlock": ("#8B1A4A", "D"),
 }
 OTHER = ("#009E73", "v")
-SHADES = ("#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
-STAGES = ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#E69F00", "#D55E00", "#CC79A7", "#999999")
-GREY = "#666666"
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-STYLE = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.labelcolor": "#333333",
-    "axes.edgecolor": "#999999",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "xtick.color": "#333333",
-    "ytick.color": "#333333",
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.7,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "svg.hashsalt": "linforest",  # reproducible SVG
-    "svg.fonttype": "path",
-    "text.parse_math": False,  # a dollar sign in a name is no formula
-    "text.usetex": False,
-}
-WIDTH = 4.2  # inches: three fit side by side, and one is readable on a phone
-ROW_HEIGHT = 0.44
-
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib.figure
-    except ImportError as error:
-        message = 'the figures of a study need Matplotlib: pip install "linforest-precond[study]"'
-        raise ImportError(message) from error
-    return matplotlib
-
-
-def _figure(width: float, height: float) -> Figure:
-    """A figure outside pyplot: no window, no global state."""
-    figure: Figure = _matplotlib().figure.Figure(figsize=(width, height), layout="constrained")
-    return figure
-
-
-def styled(draw: Callable[P, T]) -> Callable[P, T]:
-    """Run a drawing function with this module's style; Matplotlib's settings are restored."""
-
-    @functools.wraps(draw)
-    def drawing(*arguments: P.args, **options: P.kwargs) -> T:
-        with _matplotlib().rc_context(STYLE):
-            return draw(*arguments, **options)
-
-    return drawing
 
 
 def colour_of(preconditioner: str) -> str:
@@ -110,14 +63,14 @@ def convergence_panel(
 
     Examples
     --------
-    >>> from linforest_precond.study import plots
+    >>> from linforest_precond.study.forests import plots
     >>> history = {"iterations": [0, 1, 2], "residuals": [1, 1e-3, 1e-7], "errors": [1, 1e-2, 1e-6]}
     >>> run = {"precond": "Jacobi", "status": "CONVERGED", "history": history}
     >>> case = {"name": "aniso1:30", "convergence": {"rtol": 1e-6, "runs": [run]}}
     >>> plots.convergence_panel(case).get_title()
     'aniso1:30'
     """
-    ax = ax or _figure(4.0, 2.7).add_subplot()
+    ax = ax or new_figure(4.0, 2.7).add_subplot()
     result = case.get("convergence") or {}
     runs = result.get("runs") or []
     for run in runs:
@@ -127,7 +80,7 @@ def convergence_panel(
     _scale_panel(ax, runs)
     if title:
         # Axes of the user may have other settings.
-        ax.set_title(_wrapped(label(case), 40), fontsize=10, parse_math=False, usetex=False)
+        ax.set_title(wrapped(label(case), 40), fontsize=10, parse_math=False, usetex=False)
     if legend:
         ax.legend(handles=_legend_handles(runs), loc="best", fontsize=7)
     return ax
@@ -146,11 +99,7 @@ def _columns(run: JsonObject) -> list[list[float]]:
     """Iterations, residuals and errors; NaN where missing or not positive."""
     points = history(run) or [(float("nan"),) * 3]
     iterations, *curves = zip(*points)
-    return [list(iterations), *([_positive(value) for value in curve] for curve in curves)]
-
-
-def _positive(value: float | None) -> float:
-    return float("nan") if value is None or missing(value) or value <= 0 else value
+    return [list(iterations), *([positive(value) for value in curve] for curve in curves)]
 
 
 def _scale_panel(ax: Axes, runs: list[JsonObject]) -> None:
@@ -159,18 +108,12 @@ def _scale_panel(ax: Axes, runs: list[JsonObject]) -> None:
     ax.set_yscale("log")
     if values:
         ax.set_ylim(max(min(values), 1e-17) / 5, min(max(values), 1e4) * 5)
-    ax.yaxis.set_major_formatter(_power_of_ten)
+    ax.yaxis.set_major_formatter(power_of_ten)
     ax.yaxis.set_minor_formatter("")
     ax.set_xlim(left=0)
     ax.set_xlabel("iterations")
     ax.set_ylabel("relative norm")
     ax.grid(True)
-
-
-def _power_of_ten(value: float, _: float) -> str:
-    """As plain text: Matplotlib's formulas are slow, and a study has hundreds of them."""
-    exponent = str(round(math.log10(value))) if value > 0 else ""
-    return f"10{exponent.translate(SUPERSCRIPTS)}"
 
 
 def _legend_handles(runs: list[JsonObject]) -> list[Any]:
@@ -204,7 +147,7 @@ def convergence(study: JsonObject, columns: int = 3) -> Figure:
     cases = done(study, "convergence")
     columns = max(1, min(columns, len(cases)))
     rows = max(1, -(-len(cases) // columns))
-    figure = _figure(3.6 * columns, 2.6 * rows)
+    figure = new_figure(3.6 * columns, 2.6 * rows)
     panels = figure.subplots(rows, columns, squeeze=False).flat
     for case, ax in zip(cases, panels):
         convergence_panel(case, ax, legend=case is cases[0])
@@ -229,54 +172,26 @@ def propositions(study: JsonObject) -> Figure:
 
     Examples
     --------
-    >>> from linforest_precond.study import plots
+    >>> from linforest_precond.study.forests import plots
     >>> timings = {"spmv_seconds": 1e-3, "propositions": {"1": 1e-3, "2": 1.2e-3, "3": 2e-3, "4": 2e-3}}
     >>> case = {"name": "aniso1:30", "status": "done", "performance": timings}
     >>> plots.propositions({"cases": [case]}).axes[0].get_xlabel()
     'time of one proposition / time of SpMV'
     """
     cases = done(study, "performance")
-    figure, ax = _rows(cases)
+    figure, ax = case_rows(cases)
     for place, (n, shade) in enumerate(zip(DEGREES, SHADES)):
         times = [_relative(case, dig(case, "performance", "propositions", str(n))) for case in cases]
         offsets = [row + 0.2 * (place - 1.5) for row in range(len(cases))]
         ax.barh(offsets, times, height=0.2, color=shade, label=f"n = {n}")
     ax.axvline(1, color=GREY, linewidth=1, linestyle="--", label="SpMV")
     ax.set_xlabel("time of one proposition / time of SpMV")
-    _legend_above(figure, ax, columns=5)
+    legend_above(figure, ax, columns=5)
     return figure
 
 
 def _relative(case: JsonObject, time: float | None) -> float:
-    return _number(per_spmv(case["performance"], time))
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None or missing(value) else value
-
-
-def _rows(cases: list[JsonObject]) -> tuple[Figure, Axes]:
-    """Axes with a row for each case, the first on top."""
-    figure = _figure(WIDTH, 1.1 + ROW_HEIGHT * max(len(cases), 1))
-    ax = figure.add_subplot()
-    ax.set_yticks(range(len(cases)), [_wrapped(label(case)) for case in cases], fontsize=8)
-    ax.set_ylim(max(len(cases), 1) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(True, axis="x")
-    return figure, ax
-
-
-def _wrapped(text: str, width: int = 18) -> str:
-    """At most two lines, truncated if longer."""
-    return "\n".join(textwrap.wrap(text, width, max_lines=2, placeholder=" …", break_on_hyphens=False))
-
-
-def _legend_above(figure: Figure, ax: Axes, columns: int) -> None:
-    handles, labels = ax.get_legend_handles_labels()
-    if handles:
-        figure.legend(
-            handles, labels, loc="outside upper left", ncols=columns, handlelength=1.2, columnspacing=1
-        )
+    return number(per_spmv(case["performance"], time))
 
 
 @styled
@@ -296,10 +211,10 @@ def scan_throughput(study: JsonObject) -> Figure:
     matplotlib.figure.Figure
     """
     cases = done(study, "performance")
-    figure, ax = _rows(cases)
+    figure, ax = case_rows(cases)
     places = range(len(cases))
-    scans = [_number(dig(case, "performance", "scan", "gb_per_s")) for case in cases]
-    copies = [_number(case["performance"].get("copy_gb_per_s")) for case in cases]
+    scans = [number(dig(case, "performance", "scan", "gb_per_s")) for case in cases]
+    copies = [number(case["performance"].get("copy_gb_per_s")) for case in cases]
     ax.barh(places, scans, height=0.5, color=PRECONDITIONERS["AlgTriScal"][0], label="bidirectional scan")
     ax.plot(
         copies,
@@ -312,23 +227,16 @@ def scan_throughput(study: JsonObject) -> Figure:
         label="copy",
     )
     for place, (case, scan) in enumerate(zip(cases, scans)):
-        _note(ax, scan, place, _speedup(case["performance"]))
+        note(ax, scan, place, _speedup(case["performance"]))
     ax.set_xlabel("throughput in GB/s")
     ax.set_xlim(left=0)
-    _legend_above(figure, ax, columns=2)
+    legend_above(figure, ax, columns=2)
     return figure
 
 
 def _speedup(timings: JsonObject) -> str:
     factor = scan_speedup(timings)
     return "" if factor is None else f"{digits3(factor)}×"
-
-
-def _note(ax: Axes, x: float, y: float, text: str) -> None:
-    if text and not missing(x):
-        ax.annotate(
-            text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize=7.5, color="#333333"
-        )
 
 
 @styled
@@ -346,7 +254,7 @@ def setup_breakdown(study: JsonObject) -> Figure:
     matplotlib.figure.Figure
     """
     cases = done(study, "performance")
-    figure, ax = _rows(cases)
+    figure, ax = case_rows(cases)
     names = list(dict.fromkeys(stage for case in cases for stage, _ in stages(case["performance"])))
     left = [0.0] * len(cases)
     for name, colour in zip(names, STAGES * (1 + len(names) // len(STAGES))):
@@ -363,11 +271,11 @@ def setup_breakdown(study: JsonObject) -> Figure:
         )
         left = [start + width for start, width in zip(left, widths)]
     for place, case in enumerate(cases):
-        _note(ax, left[place], place, _whole(case["performance"]))
+        note(ax, left[place], place, _whole(case["performance"]))
     ax.set_xlabel("share of the setup in %")
     ax.set_xlim(0, 135)
     ax.set_xticks(range(0, 101, 25))
-    _legend_above(figure, ax, columns=3)
+    legend_above(figure, ax, columns=3)
     return figure
 
 
@@ -384,28 +292,3 @@ def _whole(timings: JsonObject) -> str:
     if missing(time):
         return ""
     return seconds(time) if spmvs is None else f"{seconds(time)}\n{count(round(spmvs))} SpMV"
-
-
-@styled
-def as_svg(figure: Figure) -> str:
-    """
-    A figure as SVG: reproducible bytes, coordinates with two digits.
-
-    Examples
-    --------
-    >>> from linforest_precond.study import plots
-    >>> plots.as_svg(plots.propositions({"cases": []}))[:4]
-    '<svg'
-    """
-    buffer = io.StringIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from")  # names in other scripts
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
-    return re.sub(r' d="[^"]*"', _short_path, text[text.index("<svg") :])
-
-
-def _short_path(match: re.Match[str]) -> str:
-    """Two digits after the point, a hundredth of a pixel, where Matplotlib writes six."""
-    short = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", match[0])
-    return re.sub(r"\s*\n\s*", " ", short)

@@ -16,7 +16,8 @@ from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.pipeline import tridiagonal_bands
 from linforest_precond.precond.tridiagonal.solver import solver_of
 from linforest_precond.records import Factor, Graph
-from linforest_precond.study import launches, timing
+from linforest_precond.study import timing
+from linforest_precond.study.forests import launches
 from linforest_precond.study.json_types import JsonObject
 
 DEGREES = (1, 2, 3, 4)
@@ -56,7 +57,7 @@ def performance(A: Any) -> JsonObject:
     Examples
     --------
     >>> import linforest_precond as lf
-    >>> from linforest_precond.study.performance import performance
+    >>> from linforest_precond.study.forests.performance import performance
     >>> found = performance(lf.matrices.aniso(2, 50))
     >>> [stage["stage"] for stage in found["setup"]]
     ['gate', 'factor', 'cycles and paths', 'ordering', 'bands', 'factorization']

@@ -47,7 +47,7 @@ def coverages(A: SparseMatrix) -> JsonObject:
     Examples
     --------
     >>> import linforest_precond as lf
-    >>> from linforest_precond.study.coverage import coverages
+    >>> from linforest_precond.study.forests.coverage import coverages
     >>> found = coverages(lf.matrices.aniso(1, 100))
     >>> found["configurations"][0]["iterations_max"], round(found["parallel"]["2"], 2)
     (52, 0.67)

@@ -1,0 +1,146 @@
+"""The common look of all figures of the studies; they need Matplotlib."""
+
+from __future__ import annotations
+
+import functools
+import io
+import math
+import re
+import textwrap
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from linforest_precond.study.formats import label, missing
+from linforest_precond.study.json_types import JsonObject
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Colours that differ for every kind of colour blindness and in grey.
+SHADES = ("#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
+STAGES = ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#E69F00", "#D55E00", "#CC79A7", "#999999")
+GREY = "#666666"
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.labelcolor": "#333333",
+    "axes.edgecolor": "#999999",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "xtick.color": "#333333",
+    "ytick.color": "#333333",
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.7,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.hashsalt": "linforest",  # reproducible SVG
+    "svg.fonttype": "path",
+    "text.parse_math": False,  # a dollar sign in a name is no formula
+    "text.usetex": False,
+}
+WIDTH = 4.2  # inches: three fit side by side, and one is readable on a phone
+ROW_HEIGHT = 0.44
+
+
+def matplotlib_or_error() -> Any:
+    try:
+        import matplotlib.figure
+    except ImportError as error:
+        message = 'the figures of a study need Matplotlib: pip install "linforest-precond[study]"'
+        raise ImportError(message) from error
+    return matplotlib
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure outside pyplot: no window, no global state."""
+    figure: Figure = matplotlib_or_error().figure.Figure(figsize=(width, height), layout="constrained")
+    return figure
+
+
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """Run a drawing function with this module's style; Matplotlib's settings are restored."""
+
+    @functools.wraps(draw)
+    def drawing(*arguments: P.args, **options: P.kwargs) -> T:
+        with matplotlib_or_error().rc_context(STYLE):
+            return draw(*arguments, **options)
+
+    return drawing
+
+
+def positive(value: float | None) -> float:
+    return float("nan") if value is None or missing(value) or value <= 0 else value
+
+
+def number(value: float | None) -> float:
+    return float("nan") if value is None or missing(value) else value
+
+
+def power_of_ten(value: float, _: float) -> str:
+    """As plain text: Matplotlib's formulas are slow, and a study has hundreds of them."""
+    exponent = str(round(math.log10(value))) if value > 0 else ""
+    return f"10{exponent.translate(SUPERSCRIPTS)}"
+
+
+def case_rows(cases: list[JsonObject]) -> tuple[Figure, Axes]:
+    """Axes with a row for each case, the first on top."""
+    figure = new_figure(WIDTH, 1.1 + ROW_HEIGHT * max(len(cases), 1))
+    ax = figure.add_subplot()
+    ax.set_yticks(range(len(cases)), [wrapped(label(case)) for case in cases], fontsize=8)
+    ax.set_ylim(max(len(cases), 1) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(True, axis="x")
+    return figure, ax
+
+
+def wrapped(text: str, width: int = 18) -> str:
+    """At most two lines, truncated if longer."""
+    return "\n".join(textwrap.wrap(text, width, max_lines=2, placeholder=" …", break_on_hyphens=False))
+
+
+def legend_above(figure: Figure, ax: Axes, columns: int) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    if handles:
+        figure.legend(
+            handles, labels, loc="outside upper left", ncols=columns, handlelength=1.2, columnspacing=1
+        )
+
+
+def note(ax: Axes, x: float, y: float, text: str) -> None:
+    if text and not missing(x):
+        ax.annotate(
+            text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize=7.5, color="#333333"
+        )
+
+
+@styled
+def as_svg(figure: Figure) -> str:
+    """
+    A figure as SVG: reproducible bytes, coordinates with two digits.
+
+    Examples
+    --------
+    >>> from linforest_precond.study import drawing
+    >>> drawing.as_svg(drawing.new_figure(2, 1))[:4]
+    '<svg'
+    """
+    buffer = io.StringIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # names in other scripts
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    return re.sub(r' d="[^"]*"', _short_path, text[text.index("<svg") :])
+
+
+def _short_path(match: re.Match[str]) -> str:
+    """Two digits after the point, a hundredth of a pixel, where Matplotlib writes six."""
+    short = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", match[0])
+    return re.sub(r"\s*\n\s*", " ", short)

@@ -1,0 +1,1 @@
+"""Linear forests as preconditioners: the study of Klein & Strzodka (2022)."""

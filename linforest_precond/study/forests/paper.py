@@ -1,0 +1,87 @@
+"""The study of Klein & Strzodka (2022): what it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from linforest_precond.matrices.catalogue import catalogue
+from linforest_precond.study.cases import Case, named_cases
+from linforest_precond.study.forests import plots
+from linforest_precond.study.forests.convergence import convergence
+from linforest_precond.study.forests.coverage import coverages
+from linforest_precond.study.forests.findings import findings
+from linforest_precond.study.forests.performance import performance
+from linforest_precond.study.forests.report.method import method
+from linforest_precond.study.forests.report.sections import sections
+from linforest_precond.study.forests.report.solves import unconverged
+from linforest_precond.study.forests.settings import Settings
+from linforest_precond.study.forests.tables import tables
+from linforest_precond.study.forests.warm import warm_up
+from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.paper import Paper, Reference
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+QUICK = ("aniso1", "aniso2", "aniso3", "atmosmodm", "ecology1", "pyamg:airfoil", "pyamg:recirc_flow")
+
+
+def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
+    """
+    The named cases; by default the quick list, or the paper's 22 matrices.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.forests.paper import select
+    >>> len(select()), len(select(full=True))
+    (7, 22)
+    """
+    default = tuple(catalogue()) if full else QUICK
+    return named_cases(default if names is None else names, full)
+
+
+def _coverage(A: Any, case: Case, settings: Settings) -> JsonObject:
+    return coverages(A)
+
+
+def _convergence(A: Any, case: Case, settings: Settings) -> JsonObject:
+    nnz = int(A.nnz)
+    limits = {"maxiter": settings.maxiter_for(nnz), "permutations": settings.permutations_for(nnz)}
+    return convergence(A, rtol=settings.rtol, **limits)
+
+
+def _performance(A: Any, case: Case, settings: Settings) -> JsonObject:
+    return performance(A)
+
+
+def figures(study: JsonObject) -> dict[str, Figure]:
+    """Figures 3 to 6 of the paper."""
+    return {
+        "propositions": plots.propositions(study),
+        "convergence": plots.convergence(study),
+        "scan_throughput": plots.scan_throughput(study),
+        "setup_breakdown": plots.setup_breakdown(study),
+    }
+
+
+FORESTS = Paper(
+    name="forests",
+    title="Linear forests as preconditioners",
+    reference=Reference(
+        "Christoph Klein and Robert Strzodka",
+        "Highly Parallel Linear Forest Extraction from a Weighted Graph on GPUs",
+        "51st International Conference on Parallel Processing (ICPP\N{NO-BREAK SPACE}’22), 2022",
+        "10.1145/3545008.3545035",
+    ),
+    select=select,
+    measures={"coverage": _coverage, "convergence": _convergence, "performance": _performance},
+    tables=tables,
+    figures=figures,
+    sections=sections,
+    findings=findings,
+    method=method,
+    problems=unconverged,
+    settings=Settings,
+    warm_up=warm_up,
+)

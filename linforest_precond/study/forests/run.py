@@ -1,0 +1,89 @@
+"""`run_study`: the study of linear forests as a function with its own options."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from linforest_precond.study.forests.settings import PARTS
+from linforest_precond.study.run import run_paper
+
+
+def run_study(
+    cases: Iterable[str] | None = None,
+    *,
+    full: bool = False,
+    device: str = "cpu",
+    out: str | os.PathLike[str] = "linforest-study",
+    offline: bool = False,
+    resume: bool = False,
+    rtol: float = 1e-10,
+    maxiter: int | None = None,
+    permutations: int | None = None,
+    parts: Sequence[str] = PARTS,
+    pictures: bool = False,
+    progress: bool = True,
+) -> Path:
+    """
+    Measure coverages, convergence and performance on many matrices, and write a report.
+
+    Parameters
+    ----------
+    cases : iterable of str, optional
+        Matrices of the paper by name (at a reduced size unless `full`), generators with a size
+        (``"aniso2:500"``), files, or any other name that `linforest_precond.matrices.load` accepts. By
+        default seven small matrices, or the paper's 22 if `full`.
+    full : bool
+        The paper's matrices at their original size. One that is not available is replaced by its stand-in.
+    device : {"cpu", "cuda"}
+        Where to run.
+    out : path-like
+        The folder for the report; finished cases are saved in its folder ``cases``.
+    offline : bool
+        Download nothing.
+    resume : bool
+        Reuse the cases that an earlier run with the same settings on the same machine has finished.
+    rtol : float
+        The relative residual at which a solve has converged.
+    maxiter, permutations : int, optional
+        The most iterations of a solve, and the number of permuted systems for the median of the iterations;
+        None chooses them by the size of each matrix.
+    parts : sequence of str
+        Some of "coverage", "convergence" and "performance".
+    pictures : bool
+        Write the figures as SVG files, too, into the folder ``figures``.
+    progress : bool
+        Report progress on the standard error output.
+
+    Returns
+    -------
+    Path
+        Of ``report.html``; ``study.json`` beside it holds all numbers. After Ctrl-C or SIGTERM both contain
+        the finished cases, and ``interrupted`` is true in ``study.json``.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from linforest_precond.study import run_study
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = run_study(["aniso2:50"], out=folder, parts=["coverage"], progress=False)
+    ...     study = json.loads((report.parent / "study.json").read_text(encoding="utf-8"))
+    >>> study["cases"][0]["status"], round(study["cases"][0]["coverage"]["forest"], 2)
+    ('done', 0.67)
+    """
+    return run_paper(
+        "forests",
+        cases,
+        full=full,
+        device=device,
+        out=out,
+        offline=offline,
+        resume=resume,
+        parts=parts,
+        pictures=pictures,
+        progress=progress,
+        rtol=float(rtol),
+        maxiter=maxiter,
+        permutations=permutations,
+    )

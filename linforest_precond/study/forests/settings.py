@@ -1,0 +1,73 @@
+"""The options of the study of linear forests, and limits that depend on the size of a matrix."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from linforest_precond.study import settings
+
+PARTS = ("coverage", "convergence", "performance")
+
+# Iterations of a solve: on the CPU such that about this many entries of A are read, within bounds.
+ENTRIES_OF_A_SOLVE = 1e10
+FEWEST_ITERATIONS, MOST_ITERATIONS = 200, 2000
+MOST_ON_GPU = 5000
+# Permuted systems. On the CPU there are none beyond a number of entries of A; on the GPU there are fewer.
+PERMUTATIONS, FEW_PERMUTATIONS = 5, 3
+MOST_PERMUTED_ENTRIES = {"quick": 200_000, "full": 2_000_000}
+MOST_PERMUTED_ON_GPU = 20_000_000
+
+
+@dataclass(frozen=True)
+class Settings(settings.Settings):
+    """The options of a study; None chooses a number by the size of each matrix."""
+
+    parts: tuple[str, ...] = PARTS
+    rtol: float = 1e-10
+    maxiter: int | None = None
+    permutations: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 <= self.rtol < 1.0:
+            raise ValueError(f"rtol must lie in [0, 1), got {self.rtol}")
+        for name, least in (("maxiter", 1), ("permutations", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"{name} must be at least {least} or None, got {value}")
+
+    def maxiter_for(self, nnz: int) -> int:
+        """The most iterations of a solve with `nnz` entries, rounded down to two digits.
+
+        Examples
+        --------
+        >>> from linforest_precond.study.forests.settings import Settings
+        >>> [Settings().maxiter_for(nnz) for nnz in (800_000, 8_814_880, 56_220_004)]
+        [2000, 1100, 200]
+        >>> Settings(device="cpu", maxiter=70).maxiter_for(56_220_004)
+        70
+        """
+        if self.maxiter is not None:
+            return self.maxiter
+        if self.device == "cuda":
+            return MOST_ON_GPU
+        count = min(max(ENTRIES_OF_A_SOLVE / max(nnz, 1), FEWEST_ITERATIONS), MOST_ITERATIONS)
+        digits = 10 ** (math.floor(math.log10(count)) - 1)
+        return int(count // digits * digits)
+
+    def permutations_for(self, nnz: int) -> int:
+        """
+        The number of permuted systems with `nnz` entries.
+
+        Examples
+        --------
+        >>> from linforest_precond.study.forests.settings import Settings
+        >>> [Settings(full=full).permutations_for(800_000) for full in (False, True)]
+        [0, 5]
+        """
+        if self.permutations is not None:
+            return self.permutations
+        if self.device == "cuda":
+            return PERMUTATIONS if nnz <= MOST_PERMUTED_ON_GPU else FEW_PERMUTATIONS
+        return PERMUTATIONS if nnz <= MOST_PERMUTED_ENTRIES[self.mode] else 0

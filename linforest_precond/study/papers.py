@@ -1,0 +1,46 @@
+"""
+The papers with a study, in the order of ``linforest study --help``.
+
+How a paper's study is added:
+
+1. A package ``study/NAME/`` with a module ``paper.py`` that makes a `Paper` (``study/paper.py`` has its
+   fields; ``study/matching/paper.py`` is a small example). The work is in functions from data to data:
+
+   - ``select(names, full)`` gives the cases; `named_cases` of ``study/cases.py`` understands every name that
+     `linforest_precond.matrices.load` does. For other inputs, a `Case` with any unique name and a ``fetch``.
+   - one function per part of the study, ``(matrix, case, settings) -> dict`` of numbers, strings, lists and
+     dicts, never empty. ``study.json`` holds them as ``study["cases"][i][part]``, and arrays of NumPy are
+     not among them. The framework loads the matrix, catches failures, saves the case for ``--resume``, and
+     deals with Ctrl-C and SIGTERM.
+   - ``tables(study)``, ``figures(study)``, ``sections(study)`` and ``findings(study)`` from that file. `done`
+     of ``study/csv_tables.py`` gives the finished cases, ``study/drawing.py`` the look of figures, and
+     ``study/report/blocks.py`` tables, pictures and cells with published values.
+
+2. The published numbers as a table in the package (CSV or TOML, listed under ``package-data`` in
+   ``pyproject.toml``), and a test that compares it with a second transcription in ``tests/study/published/``.
+3. An entry in `PAPERS` below, and the package in the list of ``pyproject.toml``.
+4. Options of its own are fields of a subclass of `Settings`, and arguments in ``commands/study.py``.
+5. ``--quick``, the default, takes at most two minutes on two cores; ``--full`` has the paper's sizes.
+"""
+
+from __future__ import annotations
+
+from linforest_precond.study.forests.paper import FORESTS
+from linforest_precond.study.paper import Paper
+
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (FORESTS,)}
+
+
+def paper_named(name: str) -> Paper:
+    """
+    The study of a paper by its name.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.papers import paper_named
+    >>> paper_named("forests").reference.doi
+    '10.1145/3545008.3545035'
+    """
+    if name not in PAPERS:
+        raise ValueError(f"paper must be one of {', '.join(PAPERS)}, got {name!r}")
+    return PAPERS[name]
