@@ -24,16 +24,18 @@ def selected_edges(weights, ends, n, contract):
     """
     words, (rows, columns) = ordered_words(weights), (end.astype(np.int32, copy=False) for end in ends)
     selected, parents = np.zeros(weights.size, bool), np.arange(n, dtype=np.int32)
-    changes = weights.size
+    places, changes = np.arange(weights.size), weights.size
     while changes:
         is_star, first_edges = find_stars(parents), np.full(n, NONE)
         find_first_edges(words, rows, columns, parents, is_star, np.full(n, NONE), first_edges)
-        hooked, changes = hook_stars(rows, columns, parents, first_edges, selected)
+        hooked, changes = hook_stars(rows, columns, places, parents, first_edges, selected)
         parents, jumps = shortcut(hooked)
         # When nothing was hooked and nothing shortcut, all trees are stars that no edge leaves.
         changes += jumps
         while contract and jumps:
             parents, jumps = shortcut(parents)
+        kept = parents[rows] != parents[columns]  # the others are within a tree
+        words, rows, columns, places = (array[kept] for array in (words, rows, columns, places))
     return selected
 
 
@@ -90,13 +92,13 @@ def lower_to(least, place, word):
 # edges descend in a total order, and a tree that is no star ends it. Returns the new parents, and how many
 # were hooked.
 @kernel(parallel=True)
-def hook_stars(rows, columns, parents, first_edges, selected):
+def hook_stars(rows, columns, places, parents, first_edges, selected):
     hooked = np.empty_like(parents)
     hooks = 0
     for v in prange(parents.size):
         hooked[v], edge = parents[v], first_edges[v]
         if edge != NONE:
-            selected[edge] = True
+            selected[places[edge]] = True
             one, other = parents[rows[edge]], parents[columns[edge]]
             other = other if one == v else one
             if v > other or first_edges[other] != edge:
