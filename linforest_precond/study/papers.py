@@ -26,9 +26,10 @@ How a paper's study is added:
 from __future__ import annotations
 
 from linforest_precond.study.forests.paper import FORESTS
+from linforest_precond.study.graphs.paper import GRAPHS
 from linforest_precond.study.paper import Paper
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (FORESTS,)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (FORESTS, GRAPHS)}
 
 
 def paper_named(name: str) -> Paper:
