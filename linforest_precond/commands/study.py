@@ -74,19 +74,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _add_options(parser: ArgumentParser) -> None:
     """The options of single papers: absent unless given, so that the paper's own default holds."""
-    group = parser.add_argument_group("options of forests")
+    group = parser.add_argument_group("options of single papers")
     group.add_argument(
-        "--rtol", type=float, default=SUPPRESS, help="relative residual tolerance (default: 1e-10)"
+        "--rtol", type=float, default=SUPPRESS, help="forests: relative residual tolerance (default: 1e-10)"
     )
     group.add_argument(
-        "--maxiter", type=int, default=SUPPRESS, metavar="N", help="maximum number of iterations of a solve"
+        "--maxiter", type=int, default=SUPPRESS, metavar="N", help="forests: maximum iterations of a solve"
     )
     group.add_argument(
         "--permutations",
         type=int,
         default=SUPPRESS,
         metavar="K",
-        help="also solve K randomly permuted systems, and report the median of their iterations",
+        help="forests: also solve K randomly permuted systems, and report the median of their iterations; "
+        "matching: average over K random orders of the vertices",
     )
 
 

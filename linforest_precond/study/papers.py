@@ -27,9 +27,11 @@ from __future__ import annotations
 
 from linforest_precond.study.forests.paper import FORESTS
 from linforest_precond.study.graphs.paper import GRAPHS
+from linforest_precond.study.matching.paper import MATCHING
 from linforest_precond.study.paper import Paper
+from linforest_precond.study.scale.paper import SCALE
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (FORESTS, GRAPHS)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (FORESTS, MATCHING, GRAPHS, SCALE)}
 
 
 def paper_named(name: str) -> Paper:
