@@ -186,8 +186,10 @@ def as_mapped_graph(A: MatrixLike) -> Graph:
     if backend.name != "cpu" or not is_csr(A):
         return as_graph(A)
     matrix = as_square_matrix(A, backend)
-    indptr, indices, data = _own_arrays(matrix)
-    if data.dtype not in VALUE_DTYPES[:2] or indices.dtype != indptr.dtype:
+    check_lengths(matrix, "A")
+    # Views: arrays of a mapped file are of a class of their own. The row pointers are a copy.
+    indptr, indices, data = np.array(matrix.indptr), np.asarray(matrix.indices), np.asarray(matrix.data)
+    if not _is_mappable(indptr, indices, data):
         return as_graph(A)
     scan = backend.matrix.entries.scan(indptr, indices, data)
     check_entries(scan, indptr, indices, data, backend, "A")
@@ -195,12 +197,15 @@ def as_mapped_graph(A: MatrixLike) -> Graph:
     return as_graph(csr if scan.sorted and csr.symmetric else A)
 
 
-def _own_arrays(matrix: Any) -> tuple[Array, Array, Array]:
-    """A copy of the row pointers, and the matrix's own indices and values; views, where they are mapped."""
-    check_lengths(matrix, "A")
-    index = index_dtype(matrix.indices.size, matrix.indptr.dtype, matrix.indices.dtype)
-    indices, data = (np.asarray(array) for array in (matrix.indices, matrix.data))
-    return np.array(matrix.indptr, dtype=index), indices, data
+def _is_mappable(indptr: Array, indices: Array, data: Array) -> bool:
+    """Whether kernels can read the arrays as they are."""
+    alike = indptr.dtype == indices.dtype and indices.dtype in (np.int32, np.int64)
+    return bool(
+        alike
+        and data.dtype in (np.float32, np.float64)
+        and data.flags.c_contiguous
+        and indices.flags.c_contiguous
+    )
 
 
 def as_pattern(A: MatrixLike | CSR, *, symmetric_mode: bool = False, directed: bool = False) -> Pattern:

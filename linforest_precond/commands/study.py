@@ -68,6 +68,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--only", type=_parts, metavar="PART[,PART]", help="only these parts of the study (see below)"
     )
     parser.add_argument("--pictures", action="store_true", help="write the figures to DIR/figures, too")
+    parser.add_argument(
+        "--markdown", metavar="FOLDER", help="write the report as a Markdown page, too, with its pictures"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress, only the path of the report")
     _add_options(parser)
 
@@ -104,6 +107,7 @@ def run(arguments: Namespace) -> int:
         resume=arguments.resume,
         parts=_checked_parts(arguments.only, paper),
         pictures=arguments.pictures,
+        markdown=arguments.markdown,
         progress=not arguments.quiet,
         **_options(arguments, paper),
     )

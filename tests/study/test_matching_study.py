@@ -4,6 +4,7 @@ import json
 import math
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -96,7 +97,8 @@ def test_a_graph_without_edges_has_ratios():
 
 def test_the_whole_study(tmp_path):
     pytest.importorskip("matplotlib")
-    report = run_paper("matching", ["aniso2:12", "poisson2d:9"], out=tmp_path, progress=False, permutations=1)
+    names, options = ["aniso2:12", "poisson2d:9"], {"progress": False, "permutations": 1}
+    report = run_paper("matching", names, out=tmp_path, markdown=tmp_path / "docs", **options)
     study = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
     assert [case["status"] for case in study["cases"]] == ["done", "done"]
     assert study["settings"]["permutations"] == 1 and study["study"] == "matching"
@@ -105,3 +107,8 @@ def test_the_whole_study(tmp_path):
     files = {path.name for path in tmp_path.glob("*.csv")}
     assert files == {f"{table.name}.csv" for table in PAPERS["matching"].tables({"cases": []})}
     assert all(math.isfinite(value) for value in study["cases"][0]["times"]["speedups"].values())
+    page = (tmp_path / "docs" / "matching.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[[^\]]+\]\((matching/\d+\.svg)\)", page)
+    assert len(pictures) == text.count("<img") and "base64" not in page and "<h2>" not in page
+    for name in pictures:
+        assert ElementTree.parse(tmp_path / "docs" / name).getroot().tag.endswith("svg")

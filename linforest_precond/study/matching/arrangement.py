@@ -18,7 +18,7 @@ from linforest_precond.study.matching.serial import serial_matching
 from linforest_precond.study.matching.settings import Settings
 
 # Standard deviations of the binary logarithms of the vertices' factors.
-SIGMAS = (0.0, 0.5, 1.0, 2.0, 3.0)
+SIGMAS = (0.0, 0.5, 1.0, 1.5, 2.0)
 ORDERS = 4
 
 

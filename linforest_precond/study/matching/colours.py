@@ -33,7 +33,7 @@ def first_round(p: float) -> float:
     --------
     >>> from linforest_precond.study.matching.colours import first_round
     >>> round(first_round(0.53406), 4), first_round(1.0)
-    (0.6358, 0.0)
+    (0.6357, 0.0)
     """
     return 0.0 if p >= 1 else 2 * (1 - p) * -math.expm1(-p / (1 - p))
 

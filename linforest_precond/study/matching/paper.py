@@ -38,7 +38,7 @@ def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]
     --------
     >>> from linforest_precond.study.matching.paper import select
     >>> [case.name for case in select()][:2], len(select(full=True))
-    (['standin:ecology1/10', 'aniso2:200'], 31)
+    (['standin:ecology1/10', 'aniso2:200'], 32)
     """
     symmetric = [name for name, matrix in catalogue().items() if matrix.symmetric]
     default = ("ecology1", *symmetric, *COLLECTION) if full else QUICK

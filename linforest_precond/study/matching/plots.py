@@ -86,7 +86,8 @@ def colours(study: JsonObject) -> Figure:
     for ax in (left, right):
         ax.axvline(published()["best_probability"], color=GREY, linewidth=0.8, linestyle=":")
         ax.set_xlabel("probability of blue")
-        ax.legend(fontsize=6.5)
+    left.legend(fontsize=6.5)
+    right.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
     left.set_ylabel("% of the range")
     right.set_ylabel("matched in the first round")
     return figure
@@ -191,7 +192,7 @@ def arrangement(study: JsonObject) -> Figure:
     right.axhline(published()["gain"], color=STAGES[5], linewidth=1, linestyle="--")
     right.set_xlabel("standard deviation of log₂ of the vertices' factors")
     right.set_ylabel("weight: weighted / Algorithm 1")
-    right.legend(fontsize=6.5)
+    right.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 

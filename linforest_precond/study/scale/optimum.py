@@ -70,7 +70,7 @@ def sides(W: Any) -> Any:
     --------
     >>> import linforest_precond as lf
     >>> from linforest_precond.study.scale.optimum import sides
-    >>> sides(lf.matrices.poisson((2, 2))).tolist()
+    >>> sides(abs(lf.matrices.poisson((2, 2)))).tolist()
     [False, True, True, False]
     """
     _, labels = csgraph.connected_components(W, directed=False)
@@ -105,7 +105,7 @@ def bipartite_weight(W: Any) -> float:
 
 def general_weight(W: Any) -> float:
     """The maximum weight of a matching in any graph, by NetworkX (Edmonds' blossom algorithm)."""
-    import networkx  # type: ignore[import-untyped, unused-ignore]
+    import networkx
 
     edges = scipy.sparse.triu(W, 1).tocoo()
     graph = networkx.Graph()
