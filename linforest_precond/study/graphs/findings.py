@@ -77,7 +77,7 @@ def _forests(study: JsonObject) -> Finding | None:
     weights = {(row.case["name"], row.found["size"]) for row in rows_of(study, "spanning_forests")}
     same = len(weights) == len(rows)
     agree = "gives the forest of Kruskal and Borůvka" if same else "gives another forest than the others"
-    text = f"Awerbuch and Shiloach's algorithm ends on all {len(rows)} graphs and {agree}"
+    text = f"Awerbuch and Shiloach's algorithm ends on every graph ({len(rows)}) and {agree}"
     return Finding("Spanning forests", f"{text}; the implementations of the thesis need not end.")
 
 
