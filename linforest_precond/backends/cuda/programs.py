@@ -54,6 +54,7 @@ PROGRAMS = {
     "matching/out_of_core_matching": _SEARCHES,
     "matching/suitor": _SEARCHES,
     "matching/proposals": _SEARCHES,
+    "forest/bidirectional_scan": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "forest/linear_forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "forest/ordering": _every(INDEX=_INDICES),
     "forest/record_checks": _every(INDEX=_INDICES),

@@ -9,7 +9,6 @@ from linforest_precond.gate import as_graph
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.records import CSR, Factor
 
-
 # The orders among equal weights.
 TIES = "index", "random"
 

@@ -156,8 +156,8 @@ __device__ __forceinline__ u8 column_state(const Problem& problem, INDEX column)
 // Adds one entry of the seeker's row to the candidates if it can be proposed now. Returns whether its edge is free:
 // whether it can be proposed now or in a later iteration.
 template <Mode MODE>
-__device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, const TieRule& ties, INDEX column, WEIGHT value,
-                                         u8 state, i64 slot) {
+__device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, const TieRule& ties, INDEX column,
+                                         WEIGHT value, u8 state, i64 slot) {
     const auto weight = rank_of(value), least = rank_of(best.items[DEGREE - 1].value);
     if (weight == 0 || column == (INDEX)seeker.vertex || (MODE != FRESH && (state & CLOSED))) return false;
     if (MODE != FRESH && seeker.holds(column)) return false;
@@ -212,13 +212,13 @@ __device__ __forceinline__ int write_row(const Problem& problem, const Seeker& s
 
 // Considers every `stride`-th entry in [begin, end).
 template <Mode MODE>
-__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker, const TieRule& ties,
-                                                 i64 begin, i64 end, int stride) {
+__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker,
+                                                 const TieRule& ties, i64 begin, i64 end, int stride) {
     bool alive = false;
     for (i64 slot = begin; slot < end; slot += stride) {
         const INDEX column = column_at(problem, slot);
-        alive |= consider<MODE>(best, seeker, ties, column, problem.values[slot],
-                                column_state<MODE>(problem, column), slot);
+        alive |=
+            consider<MODE>(best, seeker, ties, column, problem.values[slot], column_state<MODE>(problem, column), slot);
     }
     return alive;
 }

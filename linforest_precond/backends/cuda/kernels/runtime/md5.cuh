@@ -29,8 +29,14 @@ __device__ __forceinline__ u32 md5_mixed(int part, u32 b, u32 c, u32 d) {
 // The first 8 bytes of the digest of three 64-bit numbers, all little-endian.
 __device__ __forceinline__ u64 md5_of(u64 first, u64 second, u64 third) {
     // The message is followed by a bit 1 and ends with its length in bits.
-    const u32 message[16] = {(u32)first, (u32)(first >> 32), (u32)second, (u32)(second >> 32), (u32)third,
-                             (u32)(third >> 32), 0x80, 0, 0, 0, 0, 0, 0, 0, 192, 0};
+    const u32 message[16] = {(u32)first,  (u32)(first >> 32),
+                             (u32)second, (u32)(second >> 32),
+                             (u32)third,  (u32)(third >> 32),
+                             0x80,        0,
+                             0,           0,
+                             0,           0,
+                             0,           0,
+                             192,         0};
     u32 a = 0x67452301, b = 0xefcdab89, c = 0x98badcfe, d = 0x10325476;
 #pragma unroll
     for (int i = 0; i < 64; ++i) {
