@@ -170,11 +170,18 @@ class FactorModule(Protocol):
         k_m: int,
         threshold: int,
         seed: int,
+        charge: str = "splitmix64",
+        ties: str = "auto",
     ) -> tuple[Array, Array, Array, Array]: ...
+    def proposition_times(
+        self, graph: GraphRecord, n: int, k: int, repeats: int
+    ) -> tuple[list[float], int]: ...
 
 
 class GreedyModule(Protocol):
-    def greedy_factor(self, graph: GraphRecord, n: int) -> tuple[Array, Array, Array]: ...
+    def greedy_factor(
+        self, graph: GraphRecord, n: int, ties: str = "index", seed: int = 0
+    ) -> tuple[Array, Array, Array]: ...
 
 
 class LinearForestModule(Protocol):
@@ -183,8 +190,20 @@ class LinearForestModule(Protocol):
     ) -> ForestArrays: ...
 
 
+class BidirectionalScanModule(Protocol):
+    def linear_forest(
+        self, neighbors: Array, values: Array, slots: Array | None, in_place: bool = False
+    ) -> ForestArrays: ...
+    def break_cycles(
+        self, neighbors: Array, values: Array, slots: Array | None, in_place: bool = False
+    ) -> tuple[Array, Array, Array | None, Any]: ...
+    def label_paths(self, neighbors: Array) -> tuple[Array, Array, Array]: ...
+    def scan_steps(self, n: int) -> int: ...
+
+
 class OrderingModule(Protocol):
     def order_by_scan(self, path_id: Array, position: Array, lengths: Array) -> tuple[Array, Array]: ...
+    def order_by_radix_sort(self, path_id: Array, position: Array, lengths: Array) -> tuple[Array, Array]: ...
 
 
 class RecordChecksModule(Protocol):
@@ -214,6 +233,7 @@ class ForestRoom(Protocol):
     factor: FactorModule
     greedy: GreedyModule
     linear_forest: LinearForestModule
+    bidirectional_scan: BidirectionalScanModule
     ordering: OrderingModule
     record_checks: RecordChecksModule
     pairs: PairsModule
@@ -286,6 +306,8 @@ class ComponentsModule(Protocol):
 
 
 class StrongComponentsModule(Protocol):
+    """SciPy on the CPU and signature propagation on the GPU, or forward-backward searches."""
+
     def strong_components(self, pattern: PatternRecord) -> tuple[int, Array]: ...
 
 
@@ -297,11 +319,17 @@ class BreadthFirstModule(Protocol):
 
 
 class SpanningForestModule(Protocol):
-    def spanning_forest(self, csr: CSRRecord, largest: bool) -> CSRArrays: ...
+    METHODS: tuple[str, ...]
+
+    def spanning_forest(self, csr: CSRRecord, largest: bool, method: str) -> CSRArrays: ...
 
 
 class IndependentSetModule(Protocol):
     def independent_set(self, pattern: PatternRecord, k: int, seed: int) -> Array: ...
+
+
+class LubyModule(Protocol):
+    def luby_set(self, pattern: PatternRecord, seed: int, fewest: int, patience: int) -> Array: ...
 
 
 class ColoringModule(Protocol):
@@ -337,9 +365,11 @@ class CsgraphRoom(Protocol):
     components: ComponentsModule
     fastsv: ComponentsModule
     strong_components: StrongComponentsModule
+    forward_backward: StrongComponentsModule
     breadth_first: BreadthFirstModule
     spanning_forest: SpanningForestModule
     independent_set: IndependentSetModule
+    luby: LubyModule
     coloring: ColoringModule
     degrees: DegreesModule
     label_propagation: LabelPropagationModule
