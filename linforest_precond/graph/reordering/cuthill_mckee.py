@@ -42,7 +42,7 @@ def reverse_cuthill_mckee(
         "unordered" (Karantasis et al.) is a breadth-first search, and then a pipeline with a worker on each
         level. "auto" takes one by measurements, see the notes.
     batch : BatchOptions, optional
-        The parts of the batch method that are switched on; by default the fastest on the machines measured.
+        The parts of the batch method that are switched on; by default early signals alone.
 
     Returns
     -------

@@ -31,7 +31,7 @@ from .batch_queue import make_full, pack, reserve, write
 from .batch_stages import SPINS, add_degrees, discover, halted, pause, rediscover, sort_candidates
 from .batch_state import Buffers, graph_of, prepare, rules_of
 
-# The fastest on the machines measured.
+# Batches of a fixed number of vertices, one at a time for each worker: the simplest ones.
 DEFAULT = BatchOptions(balanced=False, concurrent=1)
 # Rounds of waiting without progress until the watchdog expires, plus one for each entry: no batch takes
 # longer for an entry.

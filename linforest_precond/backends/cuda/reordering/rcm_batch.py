@@ -10,7 +10,7 @@ from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 from .rcm_leveled import NOT_MARKED
 
-# The fastest on the devices measured.
+# Batches of a fixed number of vertices, one at a time for each block: the simplest ones.
 DEFAULT = BatchOptions(balanced=False, concurrent=1)
 # Threads of a worker: no fewer than vertices of a batch.
 BLOCK = 256
