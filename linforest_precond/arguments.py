@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -23,3 +24,18 @@ def as_integer(name: str, value: Any) -> int:
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an integer, got {value!r}") from None
+
+
+def as_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """An argument that is one of several words; a ValueError that names it and them for others.
+
+    Examples
+    --------
+    >>> from linforest_precond.arguments import as_choice
+    >>> as_choice("ties", "index", ("index", "random"))
+    'index'
+    """
+    if isinstance(value, str) and value in choices:
+        return value
+    *others, last = (f'"{choice}"' for choice in choices)
+    raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {value!r}")

@@ -14,16 +14,21 @@ from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.factor import check_options, propose_factor
-from linforest_precond.graph.forest.linear_forest import break_cycles
+from linforest_precond.graph.forest.linear_forest import break_cycles, check_methods
 from linforest_precond.graph.forest.pairs import best_block_forest, check_block_options
 from linforest_precond.records import CSR, Bands, BlockForest, Forest
 
 
-def bands_along_forest(csr: CSR, options: dict[str, Any]) -> tuple[Forest, Bands]:
-    """A linear forest of a checked matrix and the matrix's bands along it, with checked options."""
+def bands_along_forest(
+    csr: CSR, options: dict[str, Any], methods: dict[str, str] | None = None
+) -> tuple[Forest, Bands]:
+    """A linear forest of a checked matrix and the matrix's bands along it, with checked options.
+
+    `check_methods` gives the methods.
+    """
     graph = as_graph(csr)
     factor = propose_factor(graph, **options)
-    forest = break_cycles(factor, in_place=True)  # and order the vertices along the paths
+    forest = break_cycles(factor, in_place=True, **methods or {})  # and order the vertices along the paths
     values = forest.values if graph.values_are_matrix else None
     return forest, copy_bands(csr, forest, values, forest.slots)
 
@@ -70,6 +75,10 @@ def tridiagonal_bands(
     k_m: int = 0,
     p: float = 0.5,
     seed: int = 0,
+    charge: str = "splitmix64",
+    ties: str = "auto",
+    method: str = "list_ranking",
+    permutation: str = "scan",
 ) -> tuple[Forest, Bands]:
     """Find a linear forest of A and copy A's bands along it; A is checked once.
 
@@ -82,8 +91,9 @@ def tridiagonal_bands(
     >>> bands.diagonal.size, forest.longest_path > 1
     (400, True)
     """
-    options = check_options(2, iterations, m, k_m, p, seed)
-    return bands_along_forest(as_csr(A, shared=True), options)
+    options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
+    methods = check_methods(method, permutation)
+    return bands_along_forest(as_csr(A, shared=True), options, methods)
 
 
 def block_tridiagonal_bands(
@@ -95,6 +105,8 @@ def block_tridiagonal_bands(
     k_m: int = 0,
     p: float = 0.5,
     seed: int = 0,
+    charge: str = "splitmix64",
+    ties: str = "auto",
 ) -> tuple[BlockForest, Bands]:
     """Find a linear forest of blocks of A and copy A's block bands along it; A is checked once.
 
@@ -107,7 +119,7 @@ def block_tridiagonal_bands(
     m : int, tuple of int or "auto"
         For all factors, or one for each, pairings first; "auto" tries 1 and 5, then pairs across neighbouring
         paths, and keeps the largest coverage.
-    iterations, k_m, p, seed
+    iterations, k_m, p, seed, charge, ties
         As in `linforest_precond.graph.factor`, for each of the factors; "auto" makes five where m is 1.
 
     Returns
@@ -122,5 +134,5 @@ def block_tridiagonal_bands(
     >>> bands.diagonal.shape[1:], round(forest.coverage, 2), forest.m, forest.pairing
     ((2, 2), 0.8, (1, 1), 'paths')
     """
-    candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
+    candidates = check_block_options(block_size, m, iterations, k_m, p, seed, charge, ties)
     return bands_along_block_forest(as_csr(A), candidates)

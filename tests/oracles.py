@@ -4,7 +4,9 @@ NumPy is used only as a container (apart from the checks of large forests), and 
 library's algorithms.
 """
 
+import hashlib
 import math
+import struct
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -75,11 +77,11 @@ def adjacency(edges, size):
     return around
 
 
-def greedy_factor(A, n):
-    """Algorithm 1: edges by decreasing weight, ties by (min, max); a list of neighbor sets."""
+def greedy_factor(A, n, ties="index", seed=0):
+    """Algorithm 1: edges by decreasing weight, ties by (min, max) or (hash, min, max); neighbor sets."""
     edges = graph_edges(A)
     neighbors = [set() for _ in range(A.shape[0])]
-    for lo, hi in sorted(edges, key=lambda edge: (-edges[edge], edge)):
+    for lo, hi in sorted(edges, key=lambda edge: (-edges[edge], tie(*edge, ties, False, 0, seed), edge)):
         if len(neighbors[lo]) < n and len(neighbors[hi]) < n:
             neighbors[lo].add(hi)
             neighbors[hi].add(lo)
@@ -100,14 +102,26 @@ def mix32(z):
     return z ^ (z >> 16)
 
 
-def charge(v, k, seed, p):
-    key = mix64((seed + GOLDEN * (2 * k + 1)) & MASK)
-    return (mix64((key + v * VERTEX) & MASK) >> 11) < math.floor(p * 2**53)
+def charge(v, k, seed, p, by="splitmix64"):
+    if by == "md5":
+        digest = hashlib.md5(struct.pack("<QQQ", v, k, seed & MASK), usedforsecurity=False).digest()
+        number = int.from_bytes(digest[:8], "little")
+    else:
+        key = mix64((seed + GOLDEN * (2 * k + 1)) & MASK)
+        number = mix64((key + v * VERTEX) & MASK)
+    return (number >> 11) < math.floor(p * 2**53)
 
 
 def edge_hash(v, w, k, seed):
     key = mix64((seed + GOLDEN * (2 * k + 2)) & MASK)
     return mix32((key + min(v, w) * LOW + max(v, w) * HIGH) & MASK_32)
+
+
+def tie(v, w, ties, charged, k, seed):
+    """The hash that orders equal weights in iteration k, 0 where they are ordered by index."""
+    if ties == "random":
+        return edge_hash(v, w, -1, seed)
+    return edge_hash(v, w, k, seed) if charged and ties == "auto" else 0
 
 
 @dataclass
@@ -117,7 +131,7 @@ class ParallelFactor:
     maximal: bool
 
 
-def parallel_factor(A, n, iterations=5, m=5, k_m=0, p=0.5, seed=0):
+def parallel_factor(A, n, iterations=5, m=5, k_m=0, p=0.5, seed=0, charge_by="splitmix64", ties="auto"):
     """Algorithm 2, sequentially; ``iterations`` is a number, None or "auto"."""
     size = A.shape[0]
     around = adjacency(graph_edges(A), size)
@@ -125,7 +139,11 @@ def parallel_factor(A, n, iterations=5, m=5, k_m=0, p=0.5, seed=0):
     k = 0
     while True:
         charged = k % m != k_m
-        proposed = [_propose(v, around, confirmed, n, charged, k, seed, p) for v in range(size)]
+        charges = [charged and charge(v, k, seed, p, charge_by) for v in range(size)]
+        proposed = [
+            _propose(v, around, confirmed, n, charges if charged else None, (ties, charged, k, seed))
+            for v in range(size)
+        ]
         if not charged and not any(proposed):
             return ParallelFactor(confirmed, k + 1, True)
         new = 0
@@ -141,17 +159,14 @@ def parallel_factor(A, n, iterations=5, m=5, k_m=0, p=0.5, seed=0):
             return ParallelFactor(confirmed, k, False)
 
 
-def _propose(v, around, confirmed, n, charged, k, seed, p):
-    """The edges that v proposes: heaviest first, ties by column, in charged iterations by hash first."""
+def _propose(v, around, confirmed, n, charges, tie_rule):
+    """The edges that v proposes: heaviest first, ties by hash and column."""
     if len(confirmed[v]) == n:
         return set()
     candidates = [w for w in around[v] if w not in confirmed[v] and len(confirmed[w]) < n]
-    if charged:
-        own = charge(v, k, seed, p)
-        candidates = [w for w in candidates if charge(w, k, seed, p) != own]
-        candidates.sort(key=lambda w: (-around[v][w], edge_hash(v, w, k, seed), w))
-    else:
-        candidates.sort(key=lambda w: (-around[v][w], w))
+    if charges is not None:
+        candidates = [w for w in candidates if charges[w] != charges[v]]
+    candidates.sort(key=lambda w: (-around[v][w], tie(v, w, *tie_rule), w))
     return set(candidates[: n - len(confirmed[v])])
 
 

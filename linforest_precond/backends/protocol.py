@@ -169,11 +169,18 @@ class FactorModule(Protocol):
         k_m: int,
         threshold: int,
         seed: int,
+        charge: str = "splitmix64",
+        ties: str = "auto",
     ) -> tuple[Array, Array, Array, Array]: ...
+    def proposition_times(
+        self, graph: GraphRecord, n: int, k: int, repeats: int
+    ) -> tuple[list[float], int]: ...
 
 
 class GreedyModule(Protocol):
-    def greedy_factor(self, graph: GraphRecord, n: int) -> tuple[Array, Array, Array]: ...
+    def greedy_factor(
+        self, graph: GraphRecord, n: int, ties: str = "index", seed: int = 0
+    ) -> tuple[Array, Array, Array]: ...
 
 
 class LinearForestModule(Protocol):
@@ -182,8 +189,20 @@ class LinearForestModule(Protocol):
     ) -> ForestArrays: ...
 
 
+class BidirectionalScanModule(Protocol):
+    def linear_forest(
+        self, neighbors: Array, values: Array, slots: Array | None, in_place: bool = False
+    ) -> ForestArrays: ...
+    def break_cycles(
+        self, neighbors: Array, values: Array, slots: Array | None, in_place: bool = False
+    ) -> tuple[Array, Array, Array | None, Any]: ...
+    def label_paths(self, neighbors: Array) -> tuple[Array, Array, Array]: ...
+    def scan_steps(self, n: int) -> int: ...
+
+
 class OrderingModule(Protocol):
     def order_by_scan(self, path_id: Array, position: Array, lengths: Array) -> tuple[Array, Array]: ...
+    def order_by_radix_sort(self, path_id: Array, position: Array, lengths: Array) -> tuple[Array, Array]: ...
 
 
 class RecordChecksModule(Protocol):
@@ -213,6 +232,7 @@ class ForestRoom(Protocol):
     factor: FactorModule
     greedy: GreedyModule
     linear_forest: LinearForestModule
+    bidirectional_scan: BidirectionalScanModule
     ordering: OrderingModule
     record_checks: RecordChecksModule
     pairs: PairsModule

@@ -460,6 +460,9 @@ def test_print_explains(backend):
         ({"p": None}, TypeError, "p must"),
         ({"seed": 0.5}, TypeError, "seed"),
         ({"seed": None}, TypeError, "seed"),
+        ({"charge": "sha1"}, ValueError, 'charge must be "splitmix64" or "md5", got \'sha1\''),
+        ({"charge": None}, ValueError, "charge must"),
+        ({"ties": "both"}, ValueError, 'ties must be "auto", "index" or "random", got \'both\''),
     ],
 )
 def test_bad_options_are_named(backend, options, error, name):

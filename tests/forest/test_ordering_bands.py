@@ -68,14 +68,15 @@ class TestOrdering:
             path_id[path], position[path], length_at[path[0]] = path[0], np.arange(1, length + 1), length
             start += length
         ordering = module_of(backend, "forest.ordering")
-        arrays = map(backend.array, (path_id, position, length_at))
-        order, inverse = ordering.order_by_scan(*arrays)
+        arrays = [backend.array(array) for array in (path_id, position, length_at)]
         wanted = np.lexsort((position, path_id))
         rank = np.empty(size, dtype=np.int64)
         rank[wanted] = np.arange(size)
-        np.testing.assert_array_equal(backend.host(order), wanted)
-        np.testing.assert_array_equal(backend.host(inverse), rank)
-        assert order.dtype == inverse.dtype == index_dtype
+        for method in (ordering.order_by_scan, ordering.order_by_radix_sort):
+            order, inverse = method(*arrays)
+            np.testing.assert_array_equal(backend.host(order), wanted)
+            np.testing.assert_array_equal(backend.host(inverse), rank)
+            assert order.dtype == inverse.dtype == index_dtype
 
 
 class TestBands:

@@ -32,6 +32,21 @@ def weakly_covered(n=80, seed=0, dtype=np.float64, *, degree=12, diagonal=1.0):
     return sp.csr_array(A.astype(dtype))
 
 
+def weakly_covered_symmetric(n=80, seed=0):
+    """The same, symmetric with a positive diagonal: its bands are indefinite, and clipped by default."""
+    A = weakly_covered(n, seed).toarray()
+    A = A + A.T
+    np.fill_diagonal(A, abs(np.diag(A)))
+    return sp.csr_array(A)
+
+
+def assert_untouched(M):
+    """Nothing was clipped, perturbed or regularized."""
+    solver = M._part.solver
+    assert solver.repaired is None and not solver.clipped
+    assert solver.repaired_couplings == solver.lifted == solver.regularized == 0
+
+
 def quietly(make, *arguments, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -84,14 +99,35 @@ class TestDecisions:
             repaired += clipped
         assert repaired > 0 or kind == "original"
 
-    def test_none_solves_with_the_bands_as_they_are(self, backend, kind):
-        A = weakly_covered()
+    @pytest.mark.parametrize("make", [weakly_covered, weakly_covered_symmetric])
+    def test_none_solves_with_the_bands_as_they_are(self, backend, kind, make):
+        A = make()
         M = KINDS[kind](backend.csr(A), repair="none")
         T, order, _ = dense_bands(backend, M)
         dense = backend.host(M @ backend.array(np.eye(A.shape[0])))
         inverse = expected(T, order, A.shape[0])
         assert abs(dense - inverse).max() < 1e-9 * max(1, abs(inverse).max()) ** 2
-        assert M._part.solver.repaired is None and not M._part.solver.clipped
+        assert_untouched(M)
+
+    @pytest.mark.parametrize("upper", [1.0, 2.0])
+    def test_none_keeps_tiny_pivots(self, backend, kind, upper):
+        """Elimination ends with the pivot 2^-50: the inverse is that large, unless something is repaired."""
+        pair = np.array([[1.0, upper], [1 / upper, 1 + 2.0**-50]])
+        A, eye = backend.csr(sp.csr_array(sp.block_diag([pair] * 6))), backend.array(np.eye(12))
+        M = KINDS[kind](A, repair="none")
+        assert_untouched(M)
+        assert abs(backend.host(M @ eye)).max() > 2.0**44
+        if upper == 1.0:  # symmetric, so clipped by default; the other is solved with pivoting
+            assert abs(backend.host(quietly(KINDS[kind], A) @ eye)).max() < 2.0**30
+
+    def test_none_outlasts_updates_and_pickles(self, backend, kind):
+        A = weakly_covered_symmetric()
+        M = KINDS[kind](backend.csr(A), repair="none")
+        dense = backend.host(M @ backend.array(np.eye(A.shape[0])))
+        M.update(backend.csr(2 * A))
+        assert_untouched(M)
+        np.testing.assert_allclose(backend.host(M @ backend.array(np.eye(A.shape[0]))), dense / 2, rtol=1e-9)
+        assert_untouched(pickle.loads(pickle.dumps(M)))
 
     def test_dominant_rows_are_never_touched(self, backend, kind):
         A = weakly_covered(seed=1).toarray()

@@ -45,13 +45,16 @@ PROGRAMS = {
     "runtime/prefix_sum": _every(INDEX=_INDICES),
     "matrix/conversion": _every(INDEX=(np.int32,)),
     "matrix/entries": _every(VALUE=_VALUES, INDEX=_INDICES),
-    "forest/factor": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4), PIECE=(factor.PIECE,)),
+    "forest/factor": _every(
+        WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4), PIECE=(factor.PIECE,), SWITCHES=(0, 1)
+    ),
     "matching/auction": _every(INDEX=_INDICES),
     "matching/balancing": _every(INDEX=_INDICES),
     "matching/locally_dominant": _SEARCHES,
     "matching/out_of_core_matching": _SEARCHES,
     "matching/suitor": _SEARCHES,
     "matching/proposals": _SEARCHES,
+    "forest/bidirectional_scan": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "forest/linear_forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "forest/ordering": _every(INDEX=_INDICES),
     "forest/record_checks": _every(INDEX=_INDICES),

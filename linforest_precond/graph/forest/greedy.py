@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from linforest_precond.annotations import MatrixLike
+from linforest_precond.arguments import as_choice
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.records import CSR, Factor
 
+# The orders among equal weights.
+TIES = "index", "random"
 
-def greedy_factor(A: MatrixLike | CSR, n: int = 2) -> Factor:
+
+def greedy_factor(A: MatrixLike | CSR, n: int = 2, *, ties: str = "index", seed: int = 0) -> Factor:
     """Take the edges by decreasing weight, each whose ends both have fewer than n edges.
 
-    Algorithm 1 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035; edges are visited in the order
-    (-weight, smaller end, larger end). ``factor(A, n, m=1, iterations=None)`` gives the same edges.
+    Algorithm 1 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035.
+    ``factor(A, n, m=1, iterations=None, ties=ties, seed=seed)`` gives the same edges.
 
     Parameters
     ----------
@@ -21,6 +25,12 @@ def greedy_factor(A: MatrixLike | CSR, n: int = 2) -> Factor:
         Square, of SciPy, NumPy or CuPy.
     n : int
         Largest degree, 1 to 4.
+    ties : {"index", "random"}
+        The order among edges of equal weight: by (smaller end, larger end), or by a hash of the edge and
+        `seed`, as tiny random changes of the weights would give it. Ties by index pair the couplings along a
+        grid line perfectly.
+    seed : int
+        Seed of a random order.
 
     Returns
     -------
@@ -33,8 +43,11 @@ def greedy_factor(A: MatrixLike | CSR, n: int = 2) -> Factor:
     >>> round(lf.graph.greedy_factor(lf.matrices.aniso(1, 100), n=2).coverage, 2)
     0.67
     """
-    n = check_options(n, 1, 1, 0, 0.5, 0)["n"]
+    options = check_options(n, 1, 1, 0, 0.5, seed)
+    rule = {"ties": as_choice("ties", ties, TIES), "seed": options["seed"]}
     graph = as_graph(A)
-    neighbors, values, slots = backend_of(graph.values).forest.greedy.greedy_factor(graph, n)
+    neighbors, values, slots = backend_of(graph.values).forest.greedy.greedy_factor(
+        graph, options["n"], **rule
+    )
     own_slots = slots if graph.slots_are_matrix else None
     return Factor(neighbors, values, own_slots, (1, True), graph.total_weight, graph.scale)

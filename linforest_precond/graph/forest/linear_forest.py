@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from linforest_precond.annotations import MatrixLike
+from linforest_precond.arguments import as_choice
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.given_records import checked_factor
-from linforest_precond.graph.forest.ordering import order_paths
+from linforest_precond.graph.forest.ordering import PERMUTATIONS, order_paths
 from linforest_precond.records import Factor, Forest
+
+# How cycles are broken and paths labelled.
+METHODS = "list_ranking", "bidirectional_scan"
 
 
 def linear_forest(
@@ -21,6 +25,10 @@ def linear_forest(
     k_m: int = 0,
     p: float = 0.5,
     seed: int = 0,
+    charge: str = "splitmix64",
+    ties: str = "auto",
+    method: str = "list_ranking",
+    permutation: str = "scan",
 ) -> Forest:
     """Find a linear forest, disjoint paths that cover all vertices, with a large weight.
 
@@ -32,8 +40,17 @@ def linear_forest(
     ----------
     A : sparse matrix, dense array or Factor
         A square matrix of SciPy, NumPy or CuPy, or a `Factor` with n = 2 (the options are then its own).
-    iterations, m, k_m, p, seed
+    iterations, m, k_m, p, seed, charge, ties
         As in `linforest_precond.graph.factor`.
+    method : {"list_ranking", "bidirectional_scan"}
+        How cycles are broken and paths labelled, with the same result. "list_ranking" does work linear in the
+        vertices: one walk along the paths on the CPU, contraction by splitters on the GPU.
+        "bidirectional_scan" is Algorithm 3 of the paper: each of ceil(log2(N)) steps, a launch on the GPU,
+        doubles the strides of all vertices in both directions; one such scan finds the weakest edges of
+        cycles, a second one the ends of paths.
+    permutation : {"scan", "radix_sort"}
+        How the vertices are sorted by (path id, position), with the same result: by a prefix sum of the path
+        lengths, or by a radix sort of pairs, as in the paper.
 
     Returns
     -------
@@ -53,21 +70,31 @@ def linear_forest(
       coverage       0.6689 of the off-diagonal weight
       iterations     5 (factor not proven maximal)
     """
+    methods = check_methods(method, permutation)
     if isinstance(A, Factor):
-        return break_cycles(checked_factor(A), in_place=True)
-    options = check_options(2, iterations, m, k_m, p, seed)
-    return break_cycles(propose_factor(as_graph(A, shared=True), **options), in_place=True)
+        return break_cycles(checked_factor(A), in_place=True, **methods)
+    options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
+    return break_cycles(propose_factor(as_graph(A, shared=True), **options), in_place=True, **methods)
 
 
-def break_cycles(factor: Factor, in_place: bool = False) -> Forest:
+def check_methods(method: Any, permutation: Any) -> dict[str, str]:
+    """Check how a forest is computed; return the keyword arguments of `break_cycles`."""
+    return {
+        "method": as_choice("method", method, METHODS),
+        "permutation": as_choice("permutation", permutation, PERMUTATIONS),
+    }
+
+
+def break_cycles(
+    factor: Factor, in_place: bool = False, method: str = "list_ranking", permutation: str = "scan"
+) -> Forest:
     """The linear forest of a [0,2]-factor and its ordering; `in_place` may change the factor's arrays."""
-    backend = backend_of(factor.neighbors)
-    arrays = backend.forest.linear_forest.linear_forest(
-        factor.neighbors, factor.values, factor.slots, in_place=in_place
-    )
+    rooms = backend_of(factor.neighbors).forest
+    label = rooms.bidirectional_scan if method == "bidirectional_scan" else rooms.linear_forest
+    arrays = label.linear_forest(factor.neighbors, factor.values, factor.slots, in_place=in_place)
     fields = arrays._asdict()
     return Forest(
-        ordering=order_paths(arrays.path_id, arrays.position, fields.pop("lengths")),
+        ordering=order_paths(arrays.path_id, arrays.position, fields.pop("lengths"), permutation),
         **fields,
         progress=factor.progress,
         total_weight=factor.total_weight,

@@ -6,7 +6,12 @@ from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.records import Ordering
 
+# How the permutation is computed: by a prefix sum of the path lengths, or by a sort.
+PERMUTATIONS = "scan", "radix_sort"
 
-def order_paths(path_id: Array, position: Array, lengths: Array) -> Ordering:
-    """Sort the vertices by (path id, position), by a prefix sum of the path lengths."""
-    return Ordering(*backend_of(path_id).forest.ordering.order_by_scan(path_id, position, lengths))
+
+def order_paths(path_id: Array, position: Array, lengths: Array, method: str = "scan") -> Ordering:
+    """Sort the vertices by (path id, position), by one of the `PERMUTATIONS`."""
+    ordering = backend_of(path_id).forest.ordering
+    order = ordering.order_by_radix_sort if method == "radix_sort" else ordering.order_by_scan
+    return Ordering(*order(path_id, position, lengths))

@@ -23,7 +23,14 @@ UNCHARGED_ITERATIONS = 5
 
 
 def check_block_options(
-    block_size: Any, m: Any, iterations: Any, k_m: Any, p: Any, seed: Any
+    block_size: Any,
+    m: Any,
+    iterations: Any,
+    k_m: Any,
+    p: Any,
+    seed: Any,
+    charge: Any = "splitmix64",
+    ties: Any = "auto",
 ) -> list[tuple[dict[str, Any], ...]]:
     """Check the options of a block forest: a list of candidates, each with the options of all factors.
 
@@ -35,15 +42,15 @@ def check_block_options(
     degrees = (1,) * PAIRINGS[block_size] + (2,)
     return [
         tuple(
-            _factor_options(degree, iterations, each, k_m, p, seed)
+            _factor_options(degree, iterations, each, k_m, p, seed, charge, ties)
             for degree, each in zip(degrees, candidate, strict=True)
         )
         for candidate in _candidates(m, len(degrees))
     ]
 
 
-def _factor_options(degree: int, iterations: Any, m: Any, k_m: Any, p: Any, seed: Any) -> dict[str, Any]:
-    options = check_options(degree, iterations, m, k_m, p, seed)
+def _factor_options(degree: int, iterations: Any, m: Any, *others: Any) -> dict[str, Any]:
+    options = check_options(degree, iterations, m, *others)
     if options["automatic"] and options["m"] == 1:
         options |= {"limit": UNCHARGED_ITERATIONS, "automatic": False}
     return options

@@ -39,6 +39,8 @@ def tridiagonal(
     m: int = 5,
     k_m: int = 0,
     p: float = 0.5,
+    charge: str = "splitmix64",
+    ties: str = "auto",
     repair: str = "auto",
     forests: int = 1,
     combine: str = "multiplicative",
@@ -66,7 +68,7 @@ def tridiagonal(
         Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
         takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
         entries of its row and column, None elsewhere.
-    seed, iterations, m, k_m, p
+    seed, iterations, m, k_m, p, charge, ties
         Options of `linforest_precond.linear_forest`.
     repair : {"auto", "none"}
         "auto" clips couplings, so that the operator is not worse than the diagonal: of all paths where that
@@ -104,7 +106,7 @@ def tridiagonal(
     >>> info, M.kind, round(M.coverage, 2)
     (0, 'tridiagonal', 0.67)
     """
-    options = check_options(2, iterations, m, k_m, p, seed)
+    options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
     check_repair(repair)
     if isinstance(ordering, str) and ordering not in ORDERINGS:
         raise ValueError(
@@ -151,6 +153,8 @@ def block_tridiagonal(
     iterations: int | str | None = "auto",
     k_m: int = 0,
     p: float = 0.5,
+    charge: str = "splitmix64",
+    ties: str = "auto",
     repair: str = "auto",
 ) -> Preconditioner:
     """Solve with the block tridiagonal part of A along heavy paths of small blocks: AlgTriBlockPrecond.
@@ -176,8 +180,8 @@ def block_tridiagonal(
         takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
         entries of its row and column, None elsewhere.
         Pairs of a symmetric matching are the first pairs of the blocks.
-    seed, iterations, k_m, p
-        Options of `linforest_precond.graph.factor`.
+    seed, iterations, k_m, p, charge, ties
+        Options of `linforest_precond.graph.factor`, for each of the factors.
     repair : {"auto", "none"}
         As for `tridiagonal`; a coupling block U of diagonal blocks D and D' is measured by the Frobenius norm
         of ``D^-1 U``, and a pivot block P by the diagonal entries of ``P^-1 D``.
@@ -194,7 +198,7 @@ def block_tridiagonal(
     >>> M.bands.diagonal.shape[1:], M.forest.m
     ((2, 2), (1, 1))
     """
-    candidates = check_block_options(block_size, m, iterations, k_m, p, seed)
+    candidates = check_block_options(block_size, m, iterations, k_m, p, seed, charge, ties)
     check_repair(repair)
     setup = Setup(A, dtype, scaling=scaling)
     partners = None if setup.scaling is None else setup.scaling.partners

@@ -1,6 +1,7 @@
 """From a graph to bands: [0,n]-factors, linear forests, their orderings, pairs of vertices, bands."""
 
 from . import bands as bands
+from . import bidirectional_scan as bidirectional_scan
 from . import block_bands as block_bands
 from . import factor as factor
 from . import greedy as greedy

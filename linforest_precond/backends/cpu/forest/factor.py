@@ -1,13 +1,16 @@
 """The [0,n]-factor by proposals: Algorithm 2 of Klein & Strzodka (2022)."""
 
+import time
+
 import numpy as np
 from numba import prange
 
 from ..runtime.arrays import readonly
 from ..runtime.compaction import BLOCK, compact
 from ..runtime.constants import NO_VERTEX
-from ..runtime.hashing import edge_hash, is_positive, iteration_keys
+from ..runtime.hashing import edge_hash, edge_order_key, is_positive, iteration_keys
 from ..runtime.jit import helper, kernel
+from ..runtime.md5 import is_positive_md5
 
 MAX_DEGREE = 4
 
@@ -18,11 +21,37 @@ EXHAUSTED = -2
 NEGATIVE, POSITIVE, SATURATED = np.uint8(0), np.uint8(1), np.uint8(2)
 
 
-def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
+def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed, charge="splitmix64", ties="auto"):
     """Propose and confirm edges until the limit, the automatic rule or a maximal factor ends the iteration.
 
     Returns neighbors, values, slots, and an array: iterations, and whether the factor is known to be maximal.
     """
+    return _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charge, ties)
+
+
+def proposition_times(graph, n, k, repeats):
+    """Seconds of the proposition of iteration k without charging, in each of `repeats` runs.
+
+    The second result is the number of vertices that propose: those that still have a free edge. There are no
+    times where the factor is maximal before iteration k.
+    """
+    times = []
+
+    def timed_propose(*arguments):
+        start = time.perf_counter()
+        propose(*arguments)
+        times.append((time.perf_counter() - start, arguments[6].size))
+
+    found = []
+    for _ in range(repeats + 1):  # the first run compiles
+        times.clear()
+        _iterate(timed_propose, graph, n, k + 1, False, 1, 0, 0, 0, "splitmix64", "auto")
+        found += times[k : k + 1]
+    return [seconds for seconds, _ in found[1:]], found[0][1] if found else 0
+
+
+def _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charge, ties):
+    """The iterations of Algorithm 2, with the kernel that proposes."""
     graph_arrays = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
     vertices, index = graph.indptr.size - 1, graph.indices.dtype
     neighbors, slots, *proposals = (np.full((vertices, n), NO_VERTEX, index) for _ in range(4))
@@ -32,12 +61,12 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
     maximal = False
     while not maximal and (limit is None or k < limit):
         charged = k % m != k_m
-        charge_key, tie_key = iteration_keys(seed, k)
-        k += 1
         if charged:
-            charge(active, states, charge_key, np.uint64(threshold))
+            _draw_charges(active, states, charge, threshold, seed, k)
+        tie_rule = _tie_rule(ties, charged, seed, k)
+        k += 1
         made, left = _per_block(active), _per_block(active)
-        propose(*graph_arrays, neighbors, degrees, states, active, charged, tie_key, *proposals, made)
+        propose(*graph_arrays, neighbors, degrees, states, active, charged, *tie_rule, *proposals, made)
         maximal = not charged and made.sum() == 0
         confirm(*proposals, neighbors, slots, degrees, states, active, made, left)
         new = int(made.sum()) // 2
@@ -59,25 +88,47 @@ def gather_values(values, slots):
     return out
 
 
+def _draw_charges(active, states, charge, threshold, seed, k):
+    if charge == "md5":
+        charge_md5(active, states, np.uint64(seed), np.uint64(k), np.uint64(threshold))
+    else:
+        charge_splitmix64(active, states, iteration_keys(seed, k)[0], np.uint64(threshold))
+
+
+def _tie_rule(ties, charged, seed, k):
+    """Whether equal weights are ordered by a hash in iteration k, and the key of that hash."""
+    if ties == "random":
+        return True, edge_order_key(seed)
+    return charged and ties == "auto", iteration_keys(seed, k)[1]
+
+
 def _per_block(active):
     return np.empty(-(-active.size // BLOCK), np.int64)
 
 
 # Each active vertex draws its charge.
 @kernel(parallel=True)
-def charge(active, states, charge_key, threshold):
+def charge_splitmix64(active, states, charge_key, threshold):
     for i in prange(active.size):
         v = active[i]
         states[v] = POSITIVE if is_positive(v, charge_key, threshold) else NEGATIVE
 
 
+# The same by the MD5 digest of vertex, iteration and seed.
+@kernel(parallel=True)
+def charge_md5(active, states, seed, k, threshold):
+    for i in prange(active.size):
+        v = active[i]
+        states[v] = POSITIVE if is_positive_md5(v, k, seed, threshold) else NEGATIVE
+
+
 # Each active vertex proposes along its heaviest free edges, as many as it lacks to n. Equal weights are
-# ordered by hash in charged iterations, then by column: rows are sorted, so the lower one comes first.
+# ordered by their hash if `hashed`, then by column: rows are sorted, so the lower one comes first.
 # (One long function: a helper that takes these arrays, called for every vertex, costs several times as much.)
 @kernel(parallel=True)
 def propose(
-    indptr, indices, values, neighbors, degrees, states, active, charged, tie_key, proposed, proposed_slots,
-    made,
+    indptr, indices, values, neighbors, degrees, states, active, charged, hashed, tie_key, proposed,
+    proposed_slots, made,
 ):  # fmt: skip
     n = neighbors.shape[1]
     for block in prange(made.size):
@@ -98,7 +149,7 @@ def propose(
                 available = True
                 if weight < last_weight or (charged and states[w] == own_state):
                     continue
-                tie = edge_hash(v, w, tie_key) if charged else np.uint32(0)
+                tie = edge_hash(v, w, tie_key) if hashed else np.uint32(0)
                 if weight == last_weight and tie >= last_tie:
                     continue
                 place = min(count, room - 1)

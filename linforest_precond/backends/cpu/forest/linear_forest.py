@@ -10,14 +10,19 @@ from ..runtime.jit import helper, kernel
 
 def linear_forest(neighbors, values, slots, in_place=False):
     """Break the cycles and rank the paths; the factor's own arrays are changed only if `in_place`."""
-    own = _writable if in_place else np.copy
-    neighbors, values, slots = (None if array is None else own(array) for array in (neighbors, values, slots))
+    neighbors, values, slots = factor_arrays(neighbors, values, slots, in_place)
     # An empty table instead of None, so that one compiled kernel serves both.
     kept_slots = np.empty((0, 2), neighbors.dtype) if slots is None else slots
     path_id = np.full(neighbors.shape[0], NO_VERTEX, neighbors.dtype)
     position, lengths = np.empty_like(path_id), np.zeros_like(path_id)
     counts = walk(neighbors, values, kept_slots, path_id, position, lengths)
     return ForestArrays(neighbors, values, slots, path_id, position, lengths, np.array(counts))
+
+
+def factor_arrays(neighbors, values, slots, in_place):
+    """The arrays of a factor, writable: its own, or copies."""
+    own = _writable if in_place else np.copy
+    return [None if array is None else own(array) for array in (neighbors, values, slots)]
 
 
 def _writable(array):

@@ -13,6 +13,18 @@ def order_by_scan(path_id, position, lengths):
     return order, rank
 
 
+def order_by_radix_sort(path_id, position, lengths):
+    """LSD radix sort of the words (path id, position), by digits of 16 bits: NumPy's stable sort of them."""
+    order = np.arange(path_id.size, dtype=path_id.dtype)
+    for half in (position, path_id):
+        for shift in range(0, path_id.size.bit_length(), 16):
+            digits = (half[order] >> shift).astype(np.uint16)
+            order = order[np.argsort(digits, kind="stable")]
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size, dtype=order.dtype)
+    return order, rank
+
+
 # The rank of a vertex is the start of its path plus its position, counted from 1.
 @kernel(parallel=False)
 def place(path_id, position, starts, order, rank):

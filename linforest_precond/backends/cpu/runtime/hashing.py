@@ -32,6 +32,11 @@ def iteration_keys(seed: int, k: int) -> tuple[np.uint64, np.uint32]:
     return np.uint64(charge_key), np.uint32(tie_key & 0xFFFFFFFF)
 
 
+def edge_order_key(seed: int) -> np.uint32:
+    """The key of the hash that orders equal weights, the same in all iterations."""
+    return np.uint32(_mix64_int(seed) & 0xFFFFFFFF)
+
+
 def _mix64_int(z: int) -> int:
     """`mix64` in Python's integers, which do not overflow."""
     z &= _MASK

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..matrix.long_row_split import split_long_rows
 from ..matrix.row_staging import STAGED_MEAN, lanes_to_a_row, staged_entries
-from ..runtime.launch import launch, note
+from ..runtime.launch import launch, note, recording
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
@@ -17,6 +17,8 @@ LONG_FACTOR = 8
 PIECE = 2048
 # The largest number of iterations of one launch.
 AT_ONCE = 1000
+# Runs before the first that is timed.
+WARM_RUNS = 3
 
 # The structs of the kernels.
 PROBLEM = Struct(
@@ -34,16 +36,21 @@ PROBLEM = Struct(
 OPTIONS = Struct(
     "Options", "forest/candidates.cuh",
     seed="Q", threshold="Q", first="q", last="q", long_row="q", fewest_dense="q",
-    m="i", k_m="i", automatic="i", short_rows="i", capacity="i", width="i",
+    m="i", k_m="i", automatic="i", short_rows="i", capacity="i", width="i", md5="i", ties="i",
 )  # fmt: skip
 RECORD = "active", "confirmed", "proposed", "started_at", "proposed_at", "confirmed_at"
+# The codes of `ties`: enum Ties.
+TIES = {"auto": 0, "index": 1, "random": 2}
 PROGRESS = "iterations", "maximal", "finished", "confirmed", "active"
 
 
-def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
+def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed, charge="splitmix64", ties="auto"):
     """The factor's neighbours, values, slots, and an array: propositions made, and whether it is maximal."""
     rows, index = graph.n, graph.indices.dtype
+    # Programs without the switches are faster; without charges, ties by index are the automatic ones.
+    switches = charge == "md5" or ties == "random" or (ties == "index" and m > 1)
     types = {"WEIGHT": graph.values.dtype.type, "INDEX": index.type, "DEGREE": n, "PIECE": PIECE}
+    types["SWITCHES"] = int(switches)
     program = kernels("forest/factor", cooperative=True, **types)
     plan = _plan(graph)
     shared_memory = plan["capacity"] * _entry_bytes(graph)
@@ -62,7 +69,8 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
 
     def launch_iterations(first, last):
         iterations = {"first": first, "last": last, "m": m, "k_m": k_m, "automatic": automatic}
-        options = OPTIONS(seed=seed, threshold=threshold, **iterations, **plan)
+        rules = {"md5": charge == "md5", "ties": TIES[ties]}
+        options = OPTIONS(seed=seed, threshold=threshold, **iterations, **plan, **rules)
         # The first words serve the barrier.
         records = cupy.zeros((last - first + 2, len(RECORD)), np.uint64)
         arguments = problem, options, long_rows.struct, partials, lists, records[1:], progress, records
@@ -78,6 +86,24 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed):
         if limit is None and not finished and not active:
             first += (k_m - first) % m  # nothing can happen before the next uncharged iteration
     return neighbors, values, slots, progress[:2]
+
+
+def proposition_times(graph, n, k, repeats):
+    """Seconds of the proposition of iteration k without charging, in each of `repeats` runs.
+
+    By the kernel's own clock; k is below `AT_ONCE`. The second result is the number of vertices that propose:
+    those that still have a free edge. There are no times where the factor is maximal before iteration k.
+    """
+    logs = []
+    for _ in range(WARM_RUNS + repeats):
+        with recording() as log:
+            propose_factor(graph, n, k + 1, False, m=1, k_m=0, threshold=0, seed=0)
+        logs.append(log)
+    notes = [first for log in logs[WARM_RUNS:] for name, first, _ in log if name == "iterations"]
+    records = [dict(zip(RECORD, note[k].tolist())) for note in notes]  # stall: the kernel's clocks
+    ran = [record for record in records if record["confirmed_at"]]
+    active = [record["active"] if k else graph.n for record in ran]
+    return [(record["proposed_at"] - record["started_at"]) / 1e9 for record in ran], max(active, default=0)
 
 
 def _plan(graph):

@@ -1,5 +1,7 @@
 """The ordering of a forest: its vertices sorted by (path id, position)."""
 
+import numpy as np
+
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
@@ -12,4 +14,15 @@ def order_by_scan(path_id, position, lengths):
     path_ends = cupy.cumsum(lengths, dtype=lengths.dtype)
     program = kernels("forest/ordering", INDEX=path_id.dtype.type)
     launch(program.place_vertices, (path_id, position, n, path_ends, order, rank))
+    return order, rank
+
+
+def order_by_radix_sort(path_id, position, lengths):
+    """Sort words of path id and position; CuPy sorts integers by CUB's radix sort."""
+    n = path_id.size
+    words, rank = cupy.empty(n, np.uint64), cupy.empty_like(path_id)
+    program = kernels("forest/ordering", INDEX=path_id.dtype.type)
+    launch(program.pack_keys, (path_id, position, n, words))
+    order = cupy.argsort(words).astype(path_id.dtype)
+    launch(program.invert_order, (order, n, rank))
     return order, rank

@@ -21,13 +21,24 @@ struct Options {
     int short_rows;  // whether rows are staged in shared memory
     int capacity;    // entries that fit into shared memory
     int width;       // lanes per row where they are not staged
+    int md5;         // whether charges are drawn by MD5 instead of splitmix64
+    int ties;        // enum Ties
+};
+
+// The order among equal weights: by hash in charged iterations and by column in others, by column always, or by one
+// hash in all iterations. Programs compiled with SWITCHES = 0 know TIES_AUTO and splitmix64 alone.
+enum Ties { TIES_AUTO, TIES_BY_INDEX, TIES_AT_RANDOM };
+
+struct TieRule {
+    u32 key;      // of the hash that orders equal weights
+    bool hashed;  // whether it is used in this iteration
 };
 
 struct Iteration {
     i64 number;
     i64 active;    // vertices that propose
     bool charged;  // whether only edges between opposite charges may be proposed
-    u32 tie_key;   // of the hash that orders equal weights
+    TieRule ties;
     u64 next_charge_key;
 };
 
@@ -35,9 +46,25 @@ __device__ __forceinline__ u64 charge_key(const Options& options, i64 k) {
     return iteration_key(options.seed, 2 * k + 1);
 }
 
+// Whether the charge of a vertex is positive in iteration k, which has this key.
+__device__ __forceinline__ bool draws_positive(const Options& options, i64 k, u64 key, i64 vertex) {
+#if SWITCHES
+    if (options.md5) return (md5_of(vertex, k, options.seed) >> 11) < options.threshold;
+#endif
+    return is_positive(key, options.threshold, vertex);
+}
+
+__device__ __forceinline__ TieRule tie_rule(const Options& options, i64 k, bool charged) {
+#if SWITCHES
+    if (options.ties == TIES_AT_RANDOM) return {(u32)iteration_key(options.seed, 0), true};
+    if (options.ties == TIES_BY_INDEX) return {0, false};
+#endif
+    return {(u32)iteration_key(options.seed, 2 * k + 2), charged};
+}
+
 struct Candidate {
     WEIGHT value;  // as stored in the graph; its magnitude is the weight
-    u32 hash;      // orders equal weights in charged iterations, 0 in others
+    u32 hash;      // orders equal weights, 0 where the tie rule has none
     INDEX column, slot;
 };
 
@@ -129,14 +156,15 @@ __device__ __forceinline__ u8 column_state(const Problem& problem, INDEX column)
 // Adds one entry of the seeker's row to the candidates if it can be proposed now. Returns whether its edge is free:
 // whether it can be proposed now or in a later iteration.
 template <Mode MODE>
-__device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, u32 tie_key, INDEX column, WEIGHT value,
-                                         u8 state, i64 slot) {
+__device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, const TieRule& ties, INDEX column,
+                                         WEIGHT value, u8 state, i64 slot) {
     const auto weight = rank_of(value), least = rank_of(best.items[DEGREE - 1].value);
     if (weight == 0 || column == (INDEX)seeker.vertex || (MODE != FRESH && (state & CLOSED))) return false;
     if (MODE != FRESH && seeker.holds(column)) return false;
     if (MODE == CHARGED && !((state ^ seeker.state) & POSITIVE)) return true;
     if (weight < least) return true;
-    const u32 hash = MODE == CHARGED ? edge_hash((INDEX)seeker.vertex, column, tie_key) : 0;
+    const bool hashed = SWITCHES ? ties.hashed : MODE == CHARGED;
+    const u32 hash = hashed ? edge_hash((INDEX)seeker.vertex, column, ties.key) : 0;
     best.insert({value, hash, column, (INDEX)slot});
     return true;
 }
@@ -184,23 +212,22 @@ __device__ __forceinline__ int write_row(const Problem& problem, const Seeker& s
 
 // Considers every `stride`-th entry in [begin, end).
 template <Mode MODE>
-__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker, u32 tie_key,
-                                                 i64 begin, i64 end, int stride) {
+__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker,
+                                                 const TieRule& ties, i64 begin, i64 end, int stride) {
     bool alive = false;
     for (i64 slot = begin; slot < end; slot += stride) {
         const INDEX column = column_at(problem, slot);
-        alive |= consider<MODE>(best, seeker, tie_key, column, problem.values[slot],
-                                column_state<MODE>(problem, column), slot);
+        alive |=
+            consider<MODE>(best, seeker, ties, column, problem.values[slot], column_state<MODE>(problem, column), slot);
     }
     return alive;
 }
 
 __device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker,
                                                  const Iteration& it, i64 begin, i64 end, int stride) {
-    const u32 key = it.tie_key;
     switch (mode_of(it)) {
-    case FRESH: return consider_entries<FRESH>(best, problem, seeker, key, begin, end, stride);
-    case UNCHARGED: return consider_entries<UNCHARGED>(best, problem, seeker, key, begin, end, stride);
-    default: return consider_entries<CHARGED>(best, problem, seeker, key, begin, end, stride);
+    case FRESH: return consider_entries<FRESH>(best, problem, seeker, it.ties, begin, end, stride);
+    case UNCHARGED: return consider_entries<UNCHARGED>(best, problem, seeker, it.ties, begin, end, stride);
+    default: return consider_entries<CHARGED>(best, problem, seeker, it.ties, begin, end, stride);
     }
 }

@@ -1,6 +1,7 @@
 // The [0,n]-factor by proposals: Algorithm 2 of Klein & Strzodka (2022), all iterations in one cooperative launch.
 #include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
+#include "runtime/md5.cuh"
 #include "matrix/long_row_split.cuh"
 #include "forest/candidates.cuh"
 #include "forest/propositions.cuh"
@@ -27,7 +28,7 @@ struct Progress {
 __device__ void first_charges(const Problem& problem, const Options& options) {
     const u64 key = charge_key(options, 0);
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < problem.rows; v += (i64)gridDim.x * blockDim.x)
-        problem.state[v] = is_positive(key, options.threshold, v) ? POSITIVE : 0;
+        problem.state[v] = draws_positive(options, 0, key, v) ? POSITIVE : 0;
 }
 
 // Confirms the edges that both ends proposed. Vertices that are not closed form the next active list (stream
@@ -63,7 +64,7 @@ __device__ void confirm(const Problem& problem, const Iteration& it, const Optio
             const bool closed = __popc(mask) == DEGREE || row[DEGREE - 1] == EXHAUSTED;
             u8 state = mask | (closed ? CLOSED : 0);
             if (!closed) {
-                if (is_positive(it.next_charge_key, options.threshold, v)) state |= POSITIVE;
+                if (draws_positive(options, it.number + 1, it.next_charge_key, v)) state |= POSITIVE;
                 open |= 1u << turn;
             }
             problem.state[v] = state;
@@ -117,8 +118,8 @@ extern "C" __global__ void __launch_bounds__(256, DEGREE <= 2 ? 5 : 3)
         grid_barrier(barrier, generation);
     }
     for (Record* record = records; k < options.last && !finished; ++record) {
-        const Iteration it = {k, active, k % options.m != options.k_m, (u32)iteration_key(options.seed, 2 * k + 2),
-                              charge_key(options, k + 1)};
+        const bool charged = k % options.m != options.k_m;
+        const Iteration it = {k, active, charged, tie_rule(options, k, charged), charge_key(options, k + 1)};
         if (blockIdx.x == 0 && threadIdx.x == 0) record->started_at = nanoseconds();
         const INDEX* const list = lists + k % 2 * problem.rows;
         INDEX* const next_list = lists + (k + 1) % 2 * problem.rows;

@@ -30,10 +30,10 @@ __device__ __forceinline__ bool propose_row(const Problem& problem, const Iterat
         const int last = staged_at + (int)(end - begin);
         const i64 shift = begin - staged_at;
         for (int i = staged_at; i < last; ++i)
-            alive |= consider<MODE>(best, seeker, it.tie_key, buffer.columns[i], buffer.values[i],
+            alive |= consider<MODE>(best, seeker, it.ties, buffer.columns[i], buffer.values[i],
                                     MODE == FRESH ? 0 : buffer.states[i], shift + i);
     } else {
-        alive = consider_entries<MODE>(best, problem, seeker, it.tie_key, begin, end, 1);
+        alive = consider_entries<MODE>(best, problem, seeker, it.ties, begin, end, 1);
     }
     return write_row(problem, seeker, best, alive) > 0;
 }

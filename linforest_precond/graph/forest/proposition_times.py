@@ -1,0 +1,62 @@
+"""Times of one proposition of Algorithm 2 alone: figure 3 of Klein & Strzodka (2022)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linforest_precond.backends import backend_of
+from linforest_precond.records import Graph
+
+# Iterations that both backends run in one go.
+MOST_ITERATIONS = 1000
+
+
+@dataclass(frozen=True)
+class PropositionTimes:
+    """The times of the proposition of one iteration.
+
+    Attributes
+    ----------
+    seconds : tuple of float
+        One for each run; empty where the factor is maximal before this iteration.
+    vertices : int
+        Vertices that propose, those with a free edge: all of them in iteration 0. The rows of others are not
+        read, which is less than the paper's kernel does.
+    counted_bytes : int
+        What the paper counts for all rows (table 2).
+    """
+
+    seconds: tuple[float, ...]
+    vertices: int
+    counted_bytes: int
+
+
+def proposition_times(graph: Graph, n: int, k: int, repeats: int = 10) -> PropositionTimes:
+    """Time the proposition of iteration k without charging (m = 1), after k whole iterations.
+
+    On the GPU by the kernel's own clock, on the CPU by the host's.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.gate import as_graph
+    >>> from linforest_precond.graph.forest.proposition_times import proposition_times
+    >>> found = proposition_times(as_graph(lf.matrices.poisson((20, 20))), n=2, k=1, repeats=3)
+    >>> len(found.seconds), found.vertices, found.counted_bytes
+    (3, 379, 37844)
+    """
+    if not 0 <= k < MOST_ITERATIONS:
+        raise ValueError(f"k must lie in [0, {MOST_ITERATIONS}), got {k}")
+    seconds, vertices = backend_of(graph.values).forest.factor.proposition_times(graph, n, k, repeats)
+    return PropositionTimes(tuple(seconds), vertices, counted_bytes(graph, n, k))
+
+
+def counted_bytes(graph: Graph, n: int, k: int) -> int:
+    """Bytes of a proposition by table 2: matrix and charges read, proposals and their weights written.
+
+    After iteration 0 also the confirmed edges are read.
+    """
+    entries, index, weight = graph.indices.size, graph.indices.dtype.itemsize, graph.values.dtype.itemsize
+    matrix = entries * (index + weight) + (graph.n + 1) * index
+    edges = n * graph.n * (index + weight) + (n * graph.n * index if k > 0 else 0)
+    return int(matrix + graph.n + edges)
