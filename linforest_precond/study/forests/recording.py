@@ -14,7 +14,7 @@ from linforest_precond.annotations import Array
 IterationRecord: TypeAlias = dict[str, tuple[int, ...]]
 Entry: TypeAlias = tuple[str, float | IterationRecord]
 
-KERNELS = Path(__file__).resolve().parent.parent / "backends" / "cuda" / "kernels"
+KERNELS = Path(__file__).resolve().parents[2] / "backends" / "cuda" / "kernels"
 # `extern "C" __global__ void __launch_bounds__(256, sizeof(INDEX)) name(`, or a macro in place of the bounds.
 BOUNDS = r"(?:__launch_bounds__\((?:[^()]|\([^()]*\))*\)|[A-Z_]+)\s*"
 DEFINITION = re.compile(rf"__global__\s+void\s+(?:{BOUNDS})?(\w+)\s*\(")
