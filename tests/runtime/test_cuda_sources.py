@@ -83,7 +83,7 @@ def test_program_compiles(name):
 
 
 @pytest.mark.parametrize(
-    "macro", ["WEIGHT", "INDEX", "DEGREE", "BLOCK", "KIND", "TEAM", "TEAMS", "WIDTH", "PIECE"]
+    "macro", ["WEIGHT", "INDEX", "DEGREE", "BLOCK", "KIND", "TEAM", "TEAMS", "WIDTH", "PIECE", "SWITCHES"]
 )
 def test_every_choice_is_compiled(macro):
     for name, cases in PROGRAMS.items():

@@ -156,7 +156,7 @@ def _on_gpu(A: Any) -> JsonObject:
         walk = _walk_seconds(xp.asnumpy(factor.neighbors), xp.asnumpy(factor.values), REPEATS)
         del factor
     del graph
-    options = {"iterations": ITERATIONS}
+    options: dict[str, Any] = {"iterations": ITERATIONS}
     launches.breakdown_samples(A, timing.WARM_CALLS, **options)
     parts = launches.breakdown_samples(A, CHAIN_REPEATS, **options)
     _, bands = tridiagonal_bands(A, **options)

@@ -22,7 +22,7 @@ def order_by_radix_sort(path_id, position, lengths):
     n = path_id.size
     words, rank = cupy.empty(n, np.uint64), cupy.empty_like(path_id)
     program = kernels("forest/ordering", INDEX=path_id.dtype.type)
-    launch(program.pack_keys, (path_id, position, n, words))
+    launch(program.pack_path_keys, (path_id, position, n, words))
     order = cupy.argsort(words).astype(path_id.dtype)
     launch(program.invert_order, (order, n, rank))
     return order, rank

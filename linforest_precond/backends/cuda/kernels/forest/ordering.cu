@@ -29,8 +29,8 @@ extern "C" __global__ void place_vertices(const INDEX* __restrict__ path_id, con
 }
 
 // The key of each vertex in the radix sort: its path id in the upper half, its position in the lower half.
-extern "C" __global__ void pack_keys(const INDEX* __restrict__ path_id, const INDEX* __restrict__ position,
-                                     i64 vertices, u64* __restrict__ words) {
+extern "C" __global__ void pack_path_keys(const INDEX* __restrict__ path_id, const INDEX* __restrict__ position,
+                                          i64 vertices, u64* __restrict__ words) {
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride)
         words[v] = (u64)path_id[v] << 32 | (u32)position[v];
