@@ -12,6 +12,7 @@ from linforest_precond.study.forests.convergence import convergence
 from linforest_precond.study.forests.coverage import coverages
 from linforest_precond.study.forests.findings import findings
 from linforest_precond.study.forests.performance import performance
+from linforest_precond.study.forests.performance_tables import performance_tables
 from linforest_precond.study.forests.report.method import method
 from linforest_precond.study.forests.report.sections import sections
 from linforest_precond.study.forests.report.solves import unconverged
@@ -63,8 +64,10 @@ def figures(study: JsonObject) -> dict[str, Figure]:
     """Figures 3 to 6 of the paper."""
     return {
         "propositions": plots.propositions(study),
+        "proposition_throughput": plots.proposition_throughput(study),
         "convergence": plots.convergence(study),
-        "scan_throughput": plots.scan_throughput(study),
+        "scan_launches": plots.scan_launches(study),
+        "scan_times": plots.scan_times(study),
         "setup_breakdown": plots.setup_breakdown(study),
     }
 
@@ -80,7 +83,7 @@ FORESTS = Paper(
     ),
     select=select,
     measures={"coverage": _coverage, "convergence": _convergence, "performance": _performance},
-    tables=tables,
+    tables=lambda study: [*tables(study), *performance_tables(study)],
     figures=figures,
     sections=sections,
     findings=findings,
