@@ -47,12 +47,12 @@ def aniso(backend, kind, side):
 
 
 class TestCoverage:
-    @pytest.mark.parametrize(("kind", "iterations"), [(1, 52), (2, 51)])
+    @pytest.mark.parametrize(("kind", "iterations"), [(1, 52), pytest.param(2, 51, marks=pytest.mark.slow)])
     def test_uncharged_factors_of_the_grids_take_the_known_iterations(self, backend, kind, iterations):
         row = coverages(aniso(backend, kind, 100))["configurations"][0]
         assert (row["m"], row["k_m"], row["iterations_max"]) == (1, 0, iterations)
 
-    @pytest.mark.parametrize("kind", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("kind", [1, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (2, 3))])
     def test_grids_have_the_papers_coverages(self, backend, kind):
         found = coverages(aniso(backend, kind, 200))
         paper = lf.matrices.catalogue()[f"aniso{kind}"]
@@ -92,7 +92,7 @@ class TestCoverage:
     def test_running_sums_in_single_precision_lose_small_weights(self):
         weights = np.array([2.0**22, 0.2, 0.2, 0.2], np.float32)
         assert running_sum(weights, 1) == 2.0**22
-        assert running_sum(weights, 2) == 2.0**22 + np.float32(0.2) + np.float32(0.2)
+        assert running_sum(weights, 2) == pytest.approx(2.0**22 + 0.4, abs=1e-6)
         assert running_sum(weights[:0], 4) == 0.0
         found = coverages(lf.matrices.aniso(1, 40), rounded_sums=True)
         assert all(
@@ -118,7 +118,7 @@ def medians_of(found):
 
 class TestConvergence:
     def test_forests_reduce_iterations_where_strong_couplings_are_off_the_bands(self, backend):
-        medians = medians_of(convergence(aniso(backend, 2, 100), permutations=5))
+        medians = medians_of(convergence(aniso(backend, 2, 100), permutations=3))
         assert medians["AlgTriScal"] < 0.65 * min(medians["TriScal"], medians["Jacobi"])
         assert medians["AlgTriBlock+"] <= medians["AlgTriScal+"]
 
@@ -128,6 +128,7 @@ class TestConvergence:
         assert medians["AlgTriScal"] < 0.35 * min(medians["TriScal"], medians["Jacobi"])
         assert medians["AlgTriBlock+"] <= medians["AlgTriScal+"]
 
+    @pytest.mark.slow
     def test_the_original_order_suffices_for_the_other_grids(self, backend):
         medians = medians_of(convergence(aniso(backend, 3, 100), permutations=3))
         assert medians["TriScal"] < 0.65 * medians["Jacobi"]
@@ -149,8 +150,8 @@ class TestConvergence:
         assert coverage["Jacobi"] == 0 and coverage["AlgTriBlock+"] == max(coverage.values())
         paper = coverages(A)
         assert coverage["TriScal"] == pytest.approx(paper["identity"])
-        assert coverage["AlgTriBlock m = 1"] == paper["block"]["1"]
-        assert coverage["AlgTriBlock m = 5"] == paper["block"]["5"]
+        assert coverage["AlgTriBlock m = 1"] == pytest.approx(paper["block"]["1"])
+        assert coverage["AlgTriBlock m = 5"] == pytest.approx(paper["block"]["5"])
 
     def test_the_papers_preconditioners_are_not_repaired(self, backend):
         """Along its path this tridiagonal part is indefinite."""

@@ -51,9 +51,15 @@ def _coverage(A: Any, case: Case, settings: Settings) -> JsonObject:
 
 def _convergence(A: Any, case: Case, settings: Settings) -> JsonObject:
     nnz = int(A.nnz)
-    limits = {"maxiter": settings.maxiter_for(nnz), "permutations": settings.permutations_for(nnz)}
-    rules = {"charge": settings.charge, "ties": settings.ties, "repair": settings.repair}
-    return convergence(A, rtol=settings.rtol, **limits, **rules)
+    return convergence(
+        A,
+        rtol=settings.rtol,
+        maxiter=settings.maxiter_for(nnz),
+        permutations=settings.permutations_for(nnz),
+        charge=settings.charge,
+        ties=settings.ties,
+        repair=settings.repair,
+    )
 
 
 def _performance(A: Any, case: Case, settings: Settings) -> JsonObject:
