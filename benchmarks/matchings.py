@@ -13,12 +13,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
 from iterations import load, manifest
 
 import linforest_precond as lf
 from linforest_precond.gate import as_graph
+from linforest_precond.study.matching.quality import edge_weights, share
+from linforest_precond.study.matching.serial import serial_matching
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "matchings.md"
 SEEDS = 16
@@ -91,43 +92,6 @@ def measured(name, A=None) -> Line:
 
 def mean(numbers) -> float:
     return statistics.fmean(numbers)
-
-
-def share(part, whole) -> float:
-    return part / whole if whole else 1.0
-
-
-def edge_weights(graph):
-    """The weight of each edge, once."""
-    rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    values = np.abs(graph.values)
-    return values[(graph.indices > rows) & (values > 0)]
-
-
-def serial_matching(graph, weighted, seed) -> tuple[int, float]:
-    """Size and weight of the sequential matching (Algorithm 1)."""
-    order = np.random.default_rng(seed).permutation(graph.n)
-    return match_in_order(graph.indptr, graph.indices, graph.values, order, np.argsort(order), weighted)
-
-
-@numba.njit
-def match_in_order(indptr, indices, values, order, places, weighted):
-    free = np.ones(order.size, np.bool_)
-    size, total = 0, 0.0
-    for v in order:
-        best, best_weight, best_rank = -1, 0.0, 0.0
-        for slot in range(indptr[v], indptr[v + 1]):
-            w, weight = indices[slot], abs(values[slot])
-            if not free[v] or not free[w] or w == v or weight == 0:
-                continue
-            rank = weight if weighted else 1.0
-            if rank > best_rank or (rank == best_rank and places[w] < places[best]):
-                best, best_weight, best_rank = w, weight, rank
-        if best >= 0:
-            free[v] = free[best] = False
-            size += 1
-            total += best_weight
-    return size, total
 
 
 def table(lines) -> str:

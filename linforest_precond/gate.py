@@ -26,7 +26,7 @@ from linforest_precond.formats import (
     pattern_triplets,
 )
 from linforest_precond.matrices.arrays import array_modules
-from linforest_precond.matrix_checks import check_entries, check_indices
+from linforest_precond.matrix_checks import check_entries, check_indices, check_lengths
 from linforest_precond.own_matrix import LARGEST_INT32_COUNT, csr_from_scan, described_csr, index_dtype
 from linforest_precond.records import CSR, Graph, Pattern
 from linforest_precond.stored_entries import stored_entries
@@ -165,6 +165,47 @@ def as_weighted_graph(A: MatrixLike | CSR, weights: str | npt.ArrayLike = "magni
         raise ValueError(f'weights must be "magnitude", "pattern" or an array, got {weights!r}')
     graph = as_graph(A)
     return graph if weights == "magnitude" else _unit_graph(graph)
+
+
+def as_mapped_graph(A: MatrixLike) -> Graph:
+    """Give the graph of a matrix without copies of its entries where it is symmetric CSR on the host.
+
+    For kernels that check every column they follow: the arrays may be memory-mapped, and change. Otherwise
+    the graph of `as_graph`.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from linforest_precond.gate import as_mapped_graph
+    >>> A = sp.csr_array(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    >>> graph = as_mapped_graph(A)
+    >>> np.shares_memory(graph.indices, A.indices), np.shares_memory(graph.values, A.data)
+    (True, True)
+    """
+    backend = backend_of(A)
+    if backend.name != "cpu" or not is_csr(A):
+        return as_graph(A)
+    matrix = as_square_matrix(A, backend)
+    check_lengths(matrix, "A")
+    # Views: arrays of a mapped file are of a class of their own. The row pointers are a copy.
+    indptr, indices, data = np.array(matrix.indptr), np.asarray(matrix.indices), np.asarray(matrix.data)
+    if not _is_mappable(indptr, indices, data):
+        return as_graph(A)
+    scan = backend.matrix.entries.scan(indptr, indices, data)
+    check_entries(scan, indptr, indices, data, backend, "A")
+    csr = csr_from_scan(indptr, indices, data, scan)
+    return as_graph(csr if scan.sorted and csr.symmetric else A)
+
+
+def _is_mappable(indptr: Array, indices: Array, data: Array) -> bool:
+    """Whether kernels can read the arrays as they are."""
+    alike = indptr.dtype == indices.dtype and indices.dtype in (np.int32, np.int64)
+    return bool(
+        alike
+        and data.dtype in (np.float32, np.float64)
+        and data.flags.c_contiguous
+        and indices.flags.c_contiguous
+    )
 
 
 def as_pattern(A: MatrixLike | CSR, *, symmetric_mode: bool = False, directed: bool = False) -> Pattern:

@@ -78,25 +78,29 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--only", type=_parts, metavar="PART[,PART]", help="only these parts of the study (see below)"
     )
     parser.add_argument("--pictures", action="store_true", help="write the figures to DIR/figures, too")
+    parser.add_argument(
+        "--markdown", metavar="FOLDER", help="write the report as a Markdown page, too, with its pictures"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress, only the path of the report")
     _add_options(parser)
 
 
 def _add_options(parser: ArgumentParser) -> None:
     """The options of single papers: absent unless given, so that the paper's own default holds."""
-    group = parser.add_argument_group("options of forests")
+    group = parser.add_argument_group("options of single papers")
     group.add_argument(
-        "--rtol", type=float, default=SUPPRESS, help="relative residual tolerance (default: 1e-10)"
+        "--rtol", type=float, default=SUPPRESS, help="forests: relative residual tolerance (default: 1e-10)"
     )
     group.add_argument(
-        "--maxiter", type=int, default=SUPPRESS, metavar="N", help="maximum number of iterations of a solve"
+        "--maxiter", type=int, default=SUPPRESS, metavar="N", help="forests: maximum iterations of a solve"
     )
     group.add_argument(
         "--permutations",
         type=int,
         default=SUPPRESS,
         metavar="K",
-        help="also solve K randomly permuted systems, and report the median of their iterations",
+        help="forests: also solve K randomly permuted systems, and report the median of their iterations; "
+        "matching: average over K random orders of the vertices",
     )
     for name, choices, text in FOREST_CHOICES:
         group.add_argument(f"--{name}", choices=choices, default=SUPPRESS, help=text)
@@ -115,6 +119,7 @@ def run(arguments: Namespace) -> int:
         resume=arguments.resume,
         parts=_checked_parts(arguments.only, paper),
         pictures=arguments.pictures,
+        markdown=arguments.markdown,
         progress=not arguments.quiet,
         **_options(arguments, paper),
     )

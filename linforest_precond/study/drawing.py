@@ -90,6 +90,29 @@ def power_of_ten(value: float, _: float) -> str:
     return f"10{exponent.translate(SUPERSCRIPTS)}"
 
 
+def panels(count: int, width: float = WIDTH, height: float = 2.9) -> tuple[Figure, list[Axes]]:
+    """A figure with panels side by side, each with a grid."""
+    figure = new_figure(width * count, height)
+    axes: list[Axes] = list(figure.subplots(1, count, squeeze=False).flat)
+    for ax in axes:
+        ax.grid(True)
+    return figure, axes
+
+
+def colour_of_case(place: int) -> str:
+    """The colour of a case's curve by its place in the study."""
+    return STAGES[place % len(STAGES)]
+
+
+def decades(ax: Axes, which: str = "xy") -> None:
+    """Logarithmic axes with powers of ten in plain text."""
+    for name, axis, scale in (("x", ax.xaxis, ax.set_xscale), ("y", ax.yaxis, ax.set_yscale)):
+        if name in which:
+            scale("log")
+            axis.set_major_formatter(power_of_ten)
+            axis.set_minor_formatter("")
+
+
 def case_rows(cases: list[JsonObject]) -> tuple[Figure, Axes]:
     """Axes with a row for each case, the first on top."""
     figure = new_figure(WIDTH, 1.1 + ROW_HEIGHT * max(len(cases), 1))

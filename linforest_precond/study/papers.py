@@ -20,15 +20,26 @@ How a paper's study is added:
    ``pyproject.toml``), and a test that compares it with a second transcription in ``tests/study/published/``.
 3. An entry in `PAPERS` below, and the package in the list of ``pyproject.toml``.
 4. Options of its own are fields of a subclass of `Settings`, and arguments in ``commands/study.py``.
-5. ``--quick``, the default, takes at most two minutes on two cores; ``--full`` has the paper's sizes.
+5. A section that lists what is in the paper and what is here (`coverage_list` of ``study/report/blocks.py``),
+   with nothing left out silently.
+6. ``--quick``, the default, takes at most two minutes on two cores; ``--full`` has the paper's sizes.
 """
 
 from __future__ import annotations
 
 from linforest_precond.study.forests.paper import FORESTS
+from linforest_precond.study.matching.paper import MATCHING
 from linforest_precond.study.paper import Paper
+from linforest_precond.study.scale.paper import SCALE
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (FORESTS,)}
+PAPERS: dict[str, Paper] = {
+    paper.name: paper
+    for paper in (
+        FORESTS,
+        MATCHING,
+        SCALE,
+    )
+}
 
 
 def paper_named(name: str) -> Paper:

@@ -16,6 +16,7 @@ from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.papers import paper_named
 from linforest_precond.study.progress import Progress, showing
+from linforest_precond.study.report.document import write_document
 from linforest_precond.study.report.page import write_pictures, write_report
 from linforest_precond.study.settings import Settings
 from linforest_precond.study.signals import Terminated, termination
@@ -41,6 +42,7 @@ def run_paper(
     resume: bool = False,
     parts: Iterable[str] | None = None,
     pictures: bool = False,
+    markdown: str | os.PathLike[str] | None = None,
     progress: bool = True,
     **options: Any,
 ) -> Path:
@@ -68,6 +70,8 @@ def run_paper(
         Some parts of the study; all by default.
     pictures : bool
         Write the figures as SVG files, too, into the folder ``figures``.
+    markdown : path-like, optional
+        A folder for the report as a Markdown page, too, with its pictures.
     progress : bool
         Report progress on the standard error output.
     **options
@@ -102,6 +106,8 @@ def run_paper(
             study["ended_by"] = session.run(selected, study["cases"], shown)
         with signals.deferred():
             report = _written(chosen, study, folder, pictures)
+            if markdown is not None:
+                write_document(chosen, plain(study), Path(markdown))
     return report
 
 

@@ -423,6 +423,7 @@ class TestStudy:
                 "permutations": 3,
                 "parts": ("coverage", "convergence"),
                 "pictures": False,
+                "markdown": None,
                 "progress": False,
             },
         )

@@ -60,6 +60,14 @@ class TestChargesAndTies:
             wanted = oracles.parallel_factor(A, n, charge_by="md5", ties=ties, seed=7)
             assert_factor_arrays(backend, A, f, wanted.neighbors, n)
 
+    # Table 4 of the paper, no charging on k = 1, 6, 11 ...; "auto" gives 0.51 and 0.52.
+    @pytest.mark.parametrize(("kind", "wanted"), [(1, 0.54), (2, 0.57)])
+    def test_the_papers_coverages_with_ties_by_index(self, backend, kind, wanted):
+        A = backend.csr(lf.matrices.aniso(kind, 200))
+        f = lf.graph.factor(A, iterations=None, m=5, k_m=1, ties="index")
+        assert f.coverage == pytest.approx(wanted, abs=0.005)
+        assert f.iterations == 12
+
     def test_charges_change_nothing_beyond_noise(self, backend):
         A = backend.csr(lf.matrices.poisson((100, 100)))
         coverages = [lf.graph.factor(A, charge=charge).coverage for charge in ("splitmix64", "md5")]

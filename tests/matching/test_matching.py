@@ -1,6 +1,7 @@
 """Matchings: against reference implementations and invariants, the same on every backend."""
 
 import importlib
+import tracemalloc
 
 import numba
 import numpy as np
@@ -630,7 +631,31 @@ class TestBadInput:
         with pytest.raises(ValueError, match="none is there"):
             lf.graph.matching(graphs.path_graph(5), device="cuda")
 
-    def test_batches_on_the_cpu_change_nothing(self):
-        A = graphs.random_graph(500)
-        one, other = lf.graph.matching(A), lf.graph.matching(A, batches=3)
-        np.testing.assert_array_equal(one.mate, other.mate)
+    @pytest.mark.parametrize("batches", [1, 3, 700])
+    def test_batches_on_the_cpu_change_nothing(self, batches):
+        for A in (graphs.random_graph(500), graphs.random_graph(400, "ties", symmetric=False)):
+            one, other = lf.graph.matching(A), lf.graph.matching(A, batches=batches)
+            np.testing.assert_array_equal(one.mate, other.mate)
+            assert (one.iterations, one.weight, one.coverage) == (
+                other.iterations,
+                other.weight,
+                other.coverage,
+            )
+        for n in (0, 1, 2):
+            assert (lf.graph.matching(sp.csr_array((n, n)), batches=batches).mate == -1).all()
+
+    def test_batches_of_mapped_files(self, tmp_path):
+        """Of a graph in files, one batch is in memory at a time."""
+        A = graphs.grid_graph(150, 150).tocsr()
+        for name in ("data", "indices", "indptr"):
+            np.save(tmp_path / name, getattr(A, name))
+        arrays = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("data", "indices", "indptr")]
+        mapped = sp.csr_array(tuple(arrays), shape=A.shape)
+        lf.graph.matching(mapped, batches=16)  # compiles
+        tracemalloc.start()
+        found = lf.graph.matching(mapped, batches=16)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        np.testing.assert_array_equal(found.mate, lf.graph.matching(A).mate)
+        entries = A.data.nbytes + A.indices.nbytes
+        assert peak < entries / 2 + 40 * A.shape[0]

@@ -97,7 +97,7 @@ def package_files():
 
 def _sources(folder):
     """The files of a folder to install; no compiled and no editor files."""
-    patterns = ("*.py", "*.cu", "*.cuh", "*.css", "*.html", "*.toml", "py.typed")
+    patterns = ("*.py", "*.csv", "*.cu", "*.cuh", "*.css", "*.html", "*.toml", "py.typed")
     return (path.relative_to(ROOT) for pattern in patterns for path in (ROOT / folder).rglob(pattern))
 
 

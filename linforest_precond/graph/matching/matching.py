@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.arguments import as_integer
-from linforest_precond.backends import backend_of, cuda_status
+from linforest_precond.backends import backend_of, cpu, cuda_status
 from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
-from linforest_precond.gate import as_weighted_graph
+from linforest_precond.gate import as_mapped_graph, as_weighted_graph
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.matching_records import Matching
 from linforest_precond.records import Graph, Progress
@@ -86,8 +86,14 @@ def matching(
     epsilon : float
         For "paz_schwartzman": a smaller one keeps more edges.
     batches : int or None
-        For "locally_dominant" with `device`: the number of batches of rows in which the graph is streamed
-        through the GPU. None chooses it by the free memory. The matching does not depend on it.
+        For "locally_dominant": the number of batches of rows in which the graph is streamed, through the GPU
+        with `device`, else through the memory of the host. The matching does not depend on it. None chooses
+        it by the free memory of the GPU; on the host the graph is then in memory as a whole.
+
+        On the host, the values and indices of a symmetric CSR matrix with sorted rows may be memory-mapped
+        files (``np.load(..., mmap_mode="r")``), larger than the memory: apart from one batch at a time, only
+        row pointers and two indices per vertex are kept, and the values of the result. Other matrices are
+        made symmetric in memory first.
     device : {"cuda"} or None
         For "locally_dominant" and a SciPy matrix: out-of-core matching. The graph stays on the host and is
         streamed through the GPU, for graphs larger than the GPU's memory. The matching is on the host.
@@ -111,13 +117,16 @@ def matching(
     """
     given = {"p": p, "max_rounds": max_rounds, "epsilon": epsilon, "batches": batches, "device": device}
     options = check_matching_options(method, seed, **given)
-    graph = as_weighted_graph(A, weights)
+    in_place = batches is not None and device is None and isinstance(weights, str) and weights == "magnitude"
+    graph = as_mapped_graph(A) if in_place else as_weighted_graph(A, weights)
     on_gpu = backend_of(graph.values).name == "cuda"
     if on_gpu and method in CPU_METHODS:
         others = ", ".join(f'"{name}"' for name in OPTIONS if name not in CPU_METHODS)
         raise ValueError(f'method "{method}" works on the CPU only, and A is on the GPU; use one of {others}')
     if device == "cuda" and not on_gpu:
         mate, progress = _match_out_of_core(graph, options["seed"], batches)
+    elif batches is not None and not on_gpu:
+        mate, progress = cpu.matching.out_of_core_matching.match(graph, tie_key_of(options["seed"]), batches)
     else:
         mate, progress = match_graph(graph, method, **options)
     values = backend_of(mate).matching.matched_edge_values.matched_edge_values(graph, mate)

@@ -28,6 +28,26 @@ class Head(NamedTuple):
     explained: str | None = None  # tooltip
 
 
+def matrix_list(study: JsonObject) -> Html:
+    """The matrices of a study with their sizes and what became of them."""
+    rows = [(full_name(case), (_status(case), *_size(case))) for case in study["cases"]]
+    names = ("Matrix", "Status", "N", "Entries", "Mean degree")
+    return plain_table("The matrices.", names, rows, "matrices")
+
+
+def _status(case: JsonObject) -> Html:
+    words = {"done": "done", "failed": "failed", "missing": "not available"}
+    status = str(case.get("status"))
+    kind = {"done": "ok"}.get(status, status)
+    note = tag("small", case["note"]) if case.get("note") else None
+    return tag("td", badge(words.get(status, status), kind), note, class_="text")
+
+
+def _size(case: JsonObject) -> list[Html]:
+    counts = [formats.count(case.get(key)) for key in ("rows", "nnz")]
+    return [cell(text) for text in (*counts, formats.fixed(case.get("mean_degree"), 2))]
+
+
 def case_name(case: JsonObject) -> Html:
     """The title of a case, with badges for stand-ins and reduced sizes."""
     marks = [[" ", mark] for mark in badges(case)]
@@ -73,6 +93,22 @@ def _plain(caption: Any) -> str:
     """A caption for screen readers: the text before the first full stop."""
     texts = caption if isinstance(caption, list | tuple) else [caption]
     return next(str(text) for text in texts if not isinstance(text, Html)).partition(".")[0]
+
+
+def plain_table(
+    caption: Any, names: Iterable[str], rows: Iterable[tuple[Any, Iterable[Html]]], kind: str = ""
+) -> Html:
+    """A table with one line of headings; a row is its name and its cells."""
+    return table(
+        caption, [[Head(name) for name in names]], [[row(name, cells) for name, cells in rows]], kind
+    )
+
+
+def coverage_list(rows: Iterable[tuple[str, str, str]]) -> Html:
+    """What the paper has, whether it is reproduced here, and the remark that belongs to it."""
+    caption = "In the paper, and here. Nothing of the paper is left out of this list."
+    cells = ((name, (text_cell(here), text_cell(remark))) for name, here, remark in rows)
+    return plain_table(caption, ("In the paper", "Here", "Remark"), cells, "words")
 
 
 def row(name: Any, cells: Iterable[Html]) -> Html:

@@ -8,9 +8,11 @@ from linforest_precond.study.report.markup import Html, join, tag
 
 
 def method(text: Html, reference: Reference, files: dict[str, str]) -> Html:
-    """The paper's own text, its citation, and the files with their descriptions."""
-    listed = tag("ul", [_file(name, description) for name, description in files.items()])
+    """The paper's own text, its citation, and the files with their descriptions, if any."""
     paper = join(tag("h3", "The paper"), _citation(reference))
+    if not files:
+        return join(text, paper)
+    listed = tag("ul", [_file(name, description) for name, description in files.items()])
     return join(text, paper, tag("h3", "Files of this study"), listed)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.annotations import Array
+from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_ends
 
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
@@ -154,14 +155,6 @@ class Buffer:
             self.piece_count.fill(0)
             launch(program.list_batch_pieces, (*arguments[:2], self.piece_count))
             launch(program.set_batch_pointers_by_pieces, (*arguments, self.piece_count))
-
-
-def batch_ends(indptr, batches):
-    """The ends of at most `batches` ranges of vertices with about equal numbers of entries."""
-    shares = np.arange(1, batches + 1) * (int(indptr[-1]) / batches)
-    ends = np.searchsorted(indptr[1:], shares) + 1
-    ends[-1] = indptr.size - 1
-    return np.unique(np.minimum(ends, indptr.size - 1))
 
 
 def free_bytes():

@@ -1,7 +1,9 @@
 // The [0,n]-factor by proposals: Algorithm 2 of Klein & Strzodka (2022), all iterations in one cooperative launch.
 #include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
+#if SWITCHES
 #include "runtime/md5.cuh"
+#endif
 #include "matrix/long_row_split.cuh"
 #include "forest/candidates.cuh"
 #include "forest/propositions.cuh"

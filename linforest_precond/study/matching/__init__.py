@@ -1,0 +1,1 @@
+"""Greedy matching by proposals: the study of Fagginger Auer & Bisseling (2012)."""

@@ -1,0 +1,154 @@
+"""Figure 4.6 and table 4.4: rates of matching for several numbers of batches, and bounded memory."""
+
+from __future__ import annotations
+
+import tempfile
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_ends
+from linforest_precond.gate import as_graph
+from linforest_precond.graph.matching.matching import match_graph, matching, tie_key_of
+from linforest_precond.matrices.arrays import from_host
+from linforest_precond.study import timing
+from linforest_precond.study.cases import Case
+from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.settings import Settings
+
+BATCHES = (1, 2, 4, 8)
+REPEATS = 5
+# Of the entries' bytes, what a graph larger than the memory is given beside its arrays of vertices.
+GIVEN_SHARE = 1 / 8
+BUFFERS = {"cpu": 1, "cuda": 2}
+
+
+def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
+    """
+    Times and rates (MMEPS, million matched edges per second) of locally dominant matching in batches.
+
+    Returns
+    -------
+    dict
+        ``edges`` of the matching; ``whole``: the graph on the device as a whole, and ``suitor`` likewise;
+        ``batched`` by number of batches, each with ``seconds``, ``mmeps``, ``largest_batch`` in bytes, and
+        whether the matching is the ``same``; ``resident``: bytes of the arrays of all vertices.
+    """
+    device = settings.device
+    whole = matching(W)
+    on_device = as_graph(W if device == "cpu" else from_host(W, W.dtype, device, None))
+    rate = partial(_rated, whole.size)
+    found: JsonObject = {
+        "edges": whole.size,
+        "resident": vertex_bytes(W),
+        "whole": rate(_seconds(partial(match_graph, on_device, "locally_dominant"), device)),
+        "suitor": rate(_seconds(partial(match_graph, on_device, "suitor"), device)),
+        "batched": {},
+    }
+    for count in BATCHES:
+        call = _batched_call(W, count, device)
+        mates = call()[0]
+        found["batched"][str(count)] = rate(_seconds(call, device)) | {
+            "largest_batch": largest_batch(W, count),
+            "same": bool((mates == whole.mate).all()),
+        }
+    return found
+
+
+def _seconds(call: Callable[[], Any], device: str) -> float:
+    return timing.median_time(call, REPEATS, device)[0]
+
+
+def _rated(edges: int, seconds: float) -> JsonObject:
+    return {"seconds": seconds, "mmeps": edges / seconds / 1e6}
+
+
+def _batched_call(W: Any, count: int, device: str, room: int | None = None) -> Callable[[], Any]:
+    """The matching of a graph on the host, streamed in batches to the GPU, or through a buffer."""
+    graph, key = as_graph(W), tie_key_of(0)
+    if device == "cuda":
+        from linforest_precond.backends.cuda.matching import out_of_core_matching
+
+        return partial(out_of_core_matching.match, graph, key, count, room)
+    from linforest_precond.backends.cpu.matching import out_of_core_matching as on_host
+
+    return partial(on_host.match, graph, key, count)
+
+
+def vertex_bytes(W: Any) -> int:
+    """Bytes of what is resident for all vertices: row pointers, mates, pointers, and the result's values."""
+    return int(W.indptr.nbytes + W.shape[0] * (2 * W.indices.itemsize + W.data.itemsize))
+
+
+def entry_bytes(W: Any) -> int:
+    return int(W.indices.nbytes + W.data.nbytes)
+
+
+def largest_batch(W: Any, count: int) -> int:
+    """Bytes of the entries of the largest of `count` batches."""
+    ends = batch_ends(W.indptr, count)
+    entries = np.diff(W.indptr[ends], prepend=0)
+    return int(entries.max(initial=0)) * (W.indices.itemsize + W.data.itemsize)
+
+
+def memory(W: Any, case: Case, settings: Settings) -> JsonObject:
+    """
+    A graph larger than the memory that is given to it: peak of the memory that was used, and the result.
+
+    On the host the graph is in memory-mapped files, and the peak is that of NumPy's allocations. With the GPU
+    the graph is on the host, and the peak is that of CuPy's pool.
+    """
+    given = vertex_bytes(W) + int(GIVEN_SHARE * entry_bytes(W))
+    count = fitting_batches(W, int(GIVEN_SHARE * entry_bytes(W)), BUFFERS[settings.device])
+    peak, mates = (_peak_on_gpu if settings.device == "cuda" else _peak_on_host)(W, count)
+    return {
+        "graph": vertex_bytes(W) + entry_bytes(W),
+        "given": given,
+        "batches": count,
+        "peak": peak,
+        "same": bool((mates == matching(W).mate).all()),
+    }
+
+
+def fitting_batches(W: Any, room: int, buffers: int) -> int:
+    """The fewest batches (a power of two) whose buffers fit, as far as the longest row allows."""
+    count = 1
+    while buffers * largest_batch(W, count) > room and count < max(W.shape[0], 1):
+        count *= 2
+    return count
+
+
+def _peak_on_host(W: Any, count: int) -> tuple[int, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        mapped = _mapped(W, Path(folder))
+        matching(mapped, batches=count)  # compiles
+        tracemalloc.start()
+        try:
+            mates = matching(mapped, batches=count).mate
+            return tracemalloc.get_traced_memory()[1], mates
+        finally:
+            tracemalloc.stop()
+
+
+def _mapped(W: Any, folder: Path) -> Any:
+    """The matrix with its arrays in memory-mapped files."""
+    arrays = []
+    for name in ("data", "indices", "indptr"):
+        np.save(folder / f"{name}.npy", getattr(W, name))
+        arrays.append(np.load(folder / f"{name}.npy", mmap_mode="r"))
+    return scipy.sparse.csr_array(tuple(arrays), shape=W.shape)
+
+
+def _peak_on_gpu(W: Any, count: int) -> tuple[int, Any]:
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    pool.free_all_blocks()
+    before = pool.total_bytes()
+    mates = _batched_call(W, count, "cuda", room=int(GIVEN_SHARE * entry_bytes(W)))()[0]
+    return int(pool.total_bytes() - before), mates

@@ -1,0 +1,99 @@
+"""The graphs of the study: generated ones, and weights where a graph has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from linforest_precond.gate import as_graph
+from linforest_precond.matrices.random_graphs import rmat
+from linforest_precond.study.cases import Case, Source
+
+SEED = 0
+EDGE_FACTOR = 16  # of GAP-kron and GAP-urand
+
+
+def mycielskian(k: int) -> Any:
+    """
+    The Mycielski graph with chromatic number k, which is triangle-free: the collection's mycielskian`k`.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.scale.graphs import mycielskian
+    >>> [(mycielskian(k).shape[0], mycielskian(k).nnz // 2) for k in (2, 3, 4)]
+    [(2, 1), (5, 5), (11, 20)]
+    """
+    A = scipy.sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    for _ in range(k - 2):
+        n = A.shape[0]
+        ones = scipy.sparse.csr_array(np.ones((n, 1)))
+        A = scipy.sparse.block_array([[A, A, None], [A, None, ones], [None, ones.T, None]], format="csr")
+    return A
+
+
+def uniform_graph(scale: int) -> Any:
+    """A graph of 2**scale vertices with 16 edges each, ends drawn uniformly: a smaller GAP-urand."""
+    vertices = 2**scale
+    ends = np.random.default_rng(SEED).integers(0, vertices, (2, EDGE_FACTOR * vertices))
+    low, high = np.sort(ends[:, ends[0] != ends[1]], axis=0)
+    upper = scipy.sparse.coo_array((np.ones(low.size), (low, high)), shape=(vertices, vertices)).tocsr()
+    return (upper + upper.T).tocsr()
+
+
+GENERATED: dict[str, Callable[[int], Any]] = {
+    "mycielskian": mycielskian,
+    "urand": uniform_graph,
+    "kron": lambda scale: rmat(scale, device="cpu"),
+}
+# The paper's graph that a generated one stands for, and the size at which it is that graph.
+STANDS_FOR = {"mycielskian": ("mycielskian18", 18), "urand": ("GAP-urand", 27), "kron": ("GAP-kron", 27)}
+
+
+def generated_case(name: str) -> Case | None:
+    """The case of a graph that is generated here, None for other names."""
+    kind, _, size = name.partition(":")
+    if kind not in GENERATED or not size.isdecimal():
+        return None
+    paper, whole = STANDS_FOR[kind]
+    same = int(size) == whole and kind == "mycielskian"
+    return Case(
+        name,
+        title=f"{kind} {size}",
+        origin="generated" if same else "stand-in",
+        paper=paper,
+        note=None if same else f"smaller than {paper} and generated likewise",
+        at_paper_size=same,
+    )
+
+
+def fetch(source: Source, case: Case) -> tuple[Case, Any]:
+    """The graph on the host, with uniform random weights where all of its own are equal, as in the thesis."""
+    if generated_case(case.name) is not None:
+        kind, _, size = case.name.partition(":")
+        found, A = case, GENERATED[kind](int(size))
+    else:
+        host = Source("cpu", source.offline)
+        found, A = host.fetch(case)
+        source.offline = host.offline
+    W, drawn = weighted(A)
+    note = "; ".join(filter(None, (found.note, "uniform random weights" if drawn else None)))
+    return replace(found, note=note or None), W
+
+
+def weighted(A: Any) -> tuple[Any, bool]:
+    """A's magnitudes without diagonal, made symmetric; or uniform random numbers in (0, 1], and then True."""
+    graph = as_graph(A)
+    values = np.abs(graph.values).astype(np.float64)
+    W = scipy.sparse.csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n))
+    W.eliminate_zeros()
+    upper = scipy.sparse.triu(W, 1).tocsr()
+    drawn = upper.nnz > 0 and bool(np.ptp(upper.data) == 0)
+    if drawn:
+        upper.data = 1.0 - np.random.default_rng(SEED).random(upper.nnz)
+    W = (upper + upper.T).tocsr()
+    W.sort_indices()
+    return W, drawn
