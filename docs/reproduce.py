@@ -1,7 +1,8 @@
-"""Turn a finished run of ``linforest study`` into a page of the documentation.
+"""Turn finished runs of ``linforest study`` into a page of the documentation.
 
-    linforest study --full --device cuda --offline --permutations 0 --out linforest-study
-    python docs/reproduce.py linforest-study
+    linforest study --full --device cuda --offline --only coverage,performance --out run1
+    linforest study aniso1 aniso2 --full --device cuda --offline --only convergence --out run2
+    python docs/reproduce.py run1 run2
 
 writes docs/papers/linear_forests_measured.md, with its pictures in docs/papers/linear_forests/.
 """
@@ -9,12 +10,15 @@ writes docs/papers/linear_forests_measured.md, with its pictures in docs/papers/
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -28,33 +32,53 @@ from linforest_precond.study.forests.report.performance import launch_median  # 
 from linforest_precond.study.report.header import what_was_run  # noqa: E402
 
 PICTURES = "linear_forests"
-RESOLUTION = 90
+RESOLUTION, COLOURS = 90, 64
 DEGREES = tables.DEGREES
 # On the CPU there are no launches, and no single precision.
-ON_GPU = ("proposition_throughput", "scan_launches")
+ON_GPU = {"proposition_throughput", "scan_launches"}
+PARTS = {"convergence": "convergence"}
 
 
 def main(arguments: list[str] | None = None) -> Path:
     """Write the page; returns its path."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("study", type=Path, help="folder of a finished run, with study.json")
+    parser.add_argument("study", type=Path, nargs="+", help="folders of finished runs, with study.json")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "papers", help="folder for the page")
     options = parser.parse_args(arguments)
-    study = json.loads((options.study / "study.json").read_text(encoding="utf-8"))
+    runs = [json.loads((run / "study.json").read_text(encoding="utf-8")) for run in options.study]
+    study = merged(runs)
     page = options.out / "linear_forests_measured.md"
     options.out.mkdir(parents=True, exist_ok=True)
     page.write_text(document(study, draw(study, options.out / PICTURES)), encoding="utf-8")
     return page
 
 
+def merged(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """One study of several runs: a case has the parts that any of them has measured."""
+    cases: dict[str, dict[str, Any]] = {}
+    for case in (case for run in runs for case in run["cases"]):
+        found = cases.setdefault(case["name"], case)
+        found |= {key: value for key, value in case.items() if value is not None}
+    return runs[0] | {"finished": runs[-1].get("finished"), "cases": list(cases.values())}
+
+
 def draw(study: dict[str, Any], folder: Path) -> set[str]:
-    """Write the figures as small PNG files; returns their names."""
+    """Write the figures of the parts with results as small PNG files; returns their names."""
     folder.mkdir(parents=True, exist_ok=True)
     on_gpu = study.get("device") == "cuda"
-    made = {name: figure for name, figure in figures(study).items() if on_gpu or name not in ON_GPU}
-    for name, figure in made.items():
-        figure.savefig(folder / f"{name}.png", dpi=RESOLUTION)
-    return set(made)
+    names = {name for name in figures({"cases": []}) if done(study, PARTS.get(name, "performance"))}
+    wanted = names if on_gpu else names - ON_GPU
+    for name, figure in figures(study).items():
+        if name in wanted:
+            save(figure, folder / f"{name}.png")
+    return wanted
+
+
+def save(figure: Any, path: Path) -> None:
+    """A PNG file with a palette: a third of the size."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=RESOLUTION)
+    Image.open(buffer).convert("RGB").quantize(COLOURS).save(path, optimize=True)
 
 
 def document(study: dict[str, Any], pictures: set[str]) -> str:
