@@ -46,6 +46,9 @@ class Plan:
     jump_grid: int = 1500
     scaled_cubes: tuple[int, ...] = (100, 128, 160, 200, 256, 320, 390)
     scaled_repeats: int = 3
+    beam: tuple[int, ...] = (176, 44, 44)  # nodes
+    matched_rows: int = 10**6
+    scipy_rows: tuple[int, int] = (30_000, 4096)  # SciPy's matching takes seconds for these
 
 
 FULL = Plan()
@@ -78,6 +81,9 @@ QUICK = Plan(
     jump_grid=30,
     scaled_cubes=(6, 12),
     scaled_repeats=2,
+    beam=(8, 3, 3),
+    matched_rows=900,
+    scipy_rows=(400, 100),
 )
 
 # Relative residual of complete solves.
@@ -245,6 +251,32 @@ def scaled_cube(side, **options):
 
 def system_grid(plan, **options):
     return f"5-point {plan.system_grid}²", matrices.poisson((plan.system_grid,) * 2, **options)
+
+
+def beam(plan, **options):
+    """A beam of linear elasticity, clamped at one end."""
+    A = matrices.elasticity(plan.beam, **options)[0]
+    return f"elasticity {' x '.join(map(str, plan.beam))}", A
+
+
+def lognormal(rows):
+    """Six random entries a row, and those of a permutation, with lognormal magnitudes; on the host."""
+    random = np.random.default_rng(0)
+    i = np.concatenate([np.repeat(np.arange(rows), 6), np.arange(rows)])
+    j = np.concatenate([random.integers(0, rows, 6 * rows), random.permutation(rows)])
+    return sp.csr_array(sp.coo_array((random.lognormal(0.0, 2.0, i.size), (i, j)), shape=(rows, rows)))
+
+
+def shuffled_grid(rows):
+    """The 5-point grid with random weights and its rows in random order; on the host."""
+    random = np.random.default_rng(0)
+    A = matrices.poisson((round(rows**0.5),) * 2)
+    A.data *= random.uniform(0.5, 1.0, A.nnz)
+    return sp.csr_array(A[random.permutation(A.shape[0])])
+
+
+# Matrices whose rows have to be matched to columns.
+MATCHED_ROWS = {"lognormal": lognormal, "5-point grid, rows shuffled": shuffled_grid}
 
 
 def jumps(plan, device=None):

@@ -19,10 +19,13 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import chooser_systems
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
 
 import linforest_precond as lf
 from linforest_precond.gate import as_csr
-from linforest_precond.precond.chooser.candidates import CANDIDATES
+from linforest_precond.precond.chooser.candidates import candidates_on
 from linforest_precond.precond.chooser.cost_model import CostModel
 from linforest_precond.precond.chooser.facts import facts_of
 from linforest_precond.precond.chooser.trials import Trial, method_for, quietly
@@ -37,6 +40,8 @@ SETS = {
     "generated": "Generated systems",
 }
 NEAR_BEST, NEAR_JACOBI = 1.25, 1.1
+MOST_DIRECT_ROWS = 20_000
+ALL_ROWS = 10**9
 
 INTRODUCTION = f"""# The chooser
 
@@ -59,6 +64,7 @@ class Line:
     work: dict[str, float]
     auto: float
     chosen: str
+    is_reachable: bool = False
 
     @property
     def best(self) -> float:
@@ -80,7 +86,39 @@ def measured(part, name, A) -> Line:
         warnings.simplefilter("ignore", RuntimeWarning)
         _, info = lf.solve(A, b, rtol=RTOL, maxiter=MOST_ITERATIONS, report=report)
     chosen = report.chosen.name if report.chosen else "–"
-    return Line(part, name, A.shape[0], alone(A, b), math.inf if info else report.work, chosen)
+    reachable = part != "generated" and is_reachable(A, b)
+    return Line(part, name, A.shape[0], alone(A, b), math.inf if info else report.work, chosen, reachable)
+
+
+def is_reachable(A, b) -> bool:
+    """Whether a direct solver or BiCGStab with ILUT, both SciPy's, reaches the tolerance."""
+    A = sp.csc_array(A)
+    return any(solves(solve, A, b) for solve in (direct, ilut))
+
+
+def solves(solve, A, b) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            x = solve(A, b)
+        except (RuntimeError, MemoryError):  # singular; too much fill-in
+            return False
+        return bool(np.linalg.norm(b - A @ x) <= RTOL * np.linalg.norm(b))
+
+
+def direct(A, b):
+    """With one step of iterative refinement; none where fill-in would take minutes."""
+    if A.shape[0] > MOST_DIRECT_ROWS:
+        raise MemoryError
+    factors = splu(A)
+    x = factors.solve(b)
+    return x + factors.solve(b - A @ x)
+
+
+def ilut(A, b):
+    factors = spilu(A)
+    M = LinearOperator(A.shape, factors.solve, dtype=A.dtype)
+    return bicgstab(A, b, rtol=RTOL / 2, maxiter=1000, M=M)[0]
 
 
 def alone(A, b) -> dict[str, float]:
@@ -90,25 +128,30 @@ def alone(A, b) -> dict[str, float]:
     cost, facts = CostModel.of(csr, problem.b.dtype, 1), facts_of(csr)
     return {
         candidate.name: work_of(candidate, A, facts, problem, cost) / cost.product
-        for candidate in CANDIDATES
+        for candidate in candidates_on("cpu", cost.product)
         if candidate.applies(facts)
     }
 
 
 def work_of(candidate, A, facts, problem, cost) -> float:
-    """With the first Krylov method that converges, in the order in which the chooser would take them."""
+    """With the first Krylov method that converges."""
     try:
         M = quietly(candidate.make, A, 0)
     except (MemoryError, ValueError):
         return math.inf
-    methods = ["cg"] * facts.may_be_definite
-    methods += ["minres"] * (facts.has_definite_diagonal and candidate.is_definite)
-    for method in (*methods, "bicgstab", "idrs"):
+    for method in methods_of(facts, candidate):
         trial = Trial(candidate, M, method_for(M, method), problem, cost)
         trial.advance(MOST_ITERATIONS + 1)
         if trial.has_converged:
             return trial.work
     return math.inf
+
+
+def methods_of(facts, candidate) -> list[str]:
+    """The Krylov methods that the chooser would take, in its order."""
+    methods = ["cg"] * facts.may_be_definite
+    methods += ["minres"] * (facts.has_definite_diagonal and candidate.is_definite)
+    return [*methods, "bicgstab", "idrs"]
 
 
 def table(lines) -> str:
@@ -139,11 +182,25 @@ def summary(lines) -> str:
         f"{len(lines)} systems, {len(solvable)} of them solved by some candidate, {solved} by `lf.solve`; "
         f"{near} ({near / len(solvable):.0%}) with at most {NEAR_BEST} x the work of the best candidate; "
         f"{slower} with more than {NEAR_JACOBI} x that of Jacobi, at worst {max(by_jacobi, default=0):.2f} x."
+        + reached(lines)
     )
 
 
-def markdown(lines) -> str:
-    parts = [INTRODUCTION.rstrip(), "## Summary"]
+def reached(lines) -> str:
+    """How many of the systems that others solve are solved."""
+    others = [line for line in lines if line.is_reachable]
+    if not others:
+        return ""
+    solved = sum(math.isfinite(line.auto) for line in others)
+    return (
+        f" `lf.solve` solves {solved} of the {len(others)} ({solved / len(others):.0%}) that SciPy's direct "
+        f"solver (up to {MOST_DIRECT_ROWS:,} rows) or its BiCGStab with ILUT solves."
+    )
+
+
+def markdown(lines, most_rows=ALL_ROWS) -> str:
+    limit = "" if most_rows == ALL_ROWS else f" Only systems with at most {most_rows:,} rows."
+    parts = [INTRODUCTION.rstrip() + limit, "## Summary"]
     groups = {title: [line for line in lines if line.part == part] for part, title in SETS.items()}
     groups = {title: found for title, found in groups.items() if found}
     parts += [f"- {title}: {summary(found)}" for title, found in groups.items()]
@@ -165,13 +222,14 @@ def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", action="store_true", help=f"update {DOCUMENT.name} instead of printing it")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these systems")
-    parser.add_argument("--most-rows", type=int, default=10**9, metavar="N", help="leave larger systems out")
+    parser.add_argument(
+        "--most-rows", type=int, default=ALL_ROWS, metavar="N", help="leave larger systems out"
+    )
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args(arguments)
     names = [(part, name, options.most_rows) for part, name, _ in chooser_systems.systems()]
-    text = markdown(
-        run([job for job in names if not options.only or job[1] in options.only], options.processes)
-    )
+    lines = run([job for job in names if not options.only or job[1] in options.only], options.processes)
+    text = markdown(lines, options.most_rows)
     if options.write:
         DOCUMENT.write_text(text, encoding="utf-8")
     else:

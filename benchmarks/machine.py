@@ -18,7 +18,8 @@ HOST_FOLDERS = (ROOT / "solvers", PACKAGE / "precond", PACKAGE / "graph")
 NOT_MEASURED = ("__init__.py", "__main__.py", "cli.py")
 # Modules of the study that the benchmarks use.
 STUDY_MODULES = tuple(
-    PACKAGE / "study" / f"{name}.py" for name in ("launches", "machine", "recording", "timing")
+    PACKAGE / "study" / f"{name}.py"
+    for name in ("forests/launches", "forests/recording", "machine", "timing")
 )
 
 

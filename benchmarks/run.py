@@ -93,9 +93,18 @@ def measurements(device, plan, only=None):
         import krylov
         import multigrid_systems
         import preconditioners
+        import stronger_preconditioners
         import tridiagonal_solves
 
-        on_gpu = forest_setup, tridiagonal_solves, preconditioners, krylov, coarsening, multigrid_systems
+        on_gpu = (
+            forest_setup,
+            tridiagonal_solves,
+            preconditioners,
+            stronger_preconditioners,
+            krylov,
+            coarsening,
+            multigrid_systems,
+        )
         modules |= {module.__name__: module.measurements(plan) for module in on_gpu}
     modules |= {
         "orderings": orderings.measurements(plan, device),

@@ -71,6 +71,13 @@ SECTIONS = {
     "system setups by kernels": "Breakdown of the setup by kernels",
     "cycles by level": "Breakdown of one cycle by level, each kernel timed alone",
     "systems by size": "Multigrid on the GPU on cubes of growing size: setup and solve, per unknown",
+    "factors": "Applications of incomplete factors without fill-in on the GPU, calls queued: speed relative "
+    "to `spilu(A, fill_factor=1).solve` of cupyx",
+    "inverses": "Sparse approximate inverses on the GPU: time in units of one SpMV; setup from an idle "
+    "device, synchronizations included",
+    "matched rows": "Rows matched to columns on the GPU, whole calls from an idle device: speed relative to "
+    "SciPy's `min_weight_full_bipartite_matching` on the CPU, which is timed once on fewer rows; its time is "
+    "taken to be proportional to the rows, though it grows faster",
     "graphs": "Graph algorithms on the GPU, whole calls from an idle device: speed relative to SciPy's "
     "csgraph, or PyAMG, on the CPU of the same machine",
     "graphs in products": "The same times in units of one SpMV of the same matrix, calls queued",
@@ -104,7 +111,7 @@ BY_TYPE = (
     "systems by size",
 )
 # Sections that show the rows' notes.
-NOTED = ("solution", "hierarchies", "systems", "systems by size")
+NOTED = ("solution", "factors", "matched rows", "hierarchies", "systems", "systems by size")
 
 
 def markdown(documents, hashes) -> str:
@@ -114,7 +121,8 @@ def markdown(documents, hashes) -> str:
 
 
 def _document(document, hashes):
-    yield _headline(document)
+    quick = " Tiny sizes: a test of the program, not a measurement." if document["quick"] else ""
+    yield f"{headline(document)} Medians.{quick}"
     older = {backend for backend, digest in document["sha256"].items() if digest != hashes[backend]}
     for section, title in SECTIONS.items():
         rows = [row for row in document["rows"] if row["section"] == section]
@@ -126,14 +134,14 @@ def _document(document, hashes):
         yield "Not measured: " + "; ".join(document["failures"])
 
 
-def _headline(document):
+def headline(document) -> str:
+    """The machine, the date, the commit and the versions."""
     where, versions = document["machine"], document["versions"]
     host = f"{where['cpu']} ({where['cores']} cores)"
     gpu = [f"{where['gpu']} (driver {where['driver']})"] if "gpu" in where else []
     software = ", ".join(f"{NAMES[package]} {version}" for package, version in versions.items())
     day, commit = document["date"].partition("T")[0], document["commit"][:10]
-    quick = " Tiny sizes: a test of the program, not a measurement." if document["quick"] else ""
-    return f"**{' and '.join([*gpu, host])}**, {day}, commit `{commit}`; {software}. Medians.{quick}"
+    return f"**{' and '.join([*gpu, host])}**, {day}, commit `{commit}`; {software}."
 
 
 def _pivot(rows, older):
@@ -167,13 +175,13 @@ def _cell(row, older):
 
 def _value(row):
     """The quantity that the target bounds, and the median where that quantity is a speedup."""
-    median = f"{_short(row['median'])} {row['unit']}"
+    median = f"{short(row['median'])} {row['unit']}"
     if row["ratio"] is None:
         return median
     return {
-        "ratio": _short(row["ratio"]),
-        "median": f"{median}, {_short(row['ratio'])} × {row['peer']}",
-        "speedup": f"{_short(1 / row['ratio'])}, {median}",
+        "ratio": short(row["ratio"]),
+        "median": f"{median}, {short(row['ratio'])} × {row['peer']}",
+        "speedup": f"{short(1 / row['ratio'])}, {median}",
     }[row["judged"]]
 
 
@@ -189,7 +197,7 @@ def _remarks(row):
     return remarks
 
 
-def _short(number):
+def short(number):
     """Three digits, or all those before the decimal point."""
     if number == 0 or abs(number) >= 100:
         return f"{number:,.0f}"
@@ -208,7 +216,7 @@ def plain(document) -> str:
                 f"{row['section']}: {row['name']}",
                 row["case"],
                 row["dtype"],
-                f"{_short(row['median'])} {row['unit']}",
+                f"{short(row['median'])} {row['unit']}",
                 *_numbers(row),
                 verdict,
             )
@@ -224,7 +232,7 @@ def _numbers(row):
     ratio = 1 / row["ratio"] if speedup and row["ratio"] else row["ratio"]
     signs = ("", "≥ ", "≥ ") if speedup else ("", "≤ ", "≤ ")
     return [
-        "" if number is None else sign + _short(number)
+        "" if number is None else sign + short(number)
         for sign, number in zip(signs, (ratio, row["goal"], row["dream"]))
     ]
 

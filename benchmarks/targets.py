@@ -80,6 +80,12 @@ SYSTEM_PARTS = {
 }
 SYSTEM_UPDATE = {"goal": 1 / 3}
 
+# Applications of incomplete factors: speed relative to cupyx's. Setup of approximate inverses by entries of a
+# row, in SpMVs. Matched rows: speed relative to SciPy's matching on the CPU.
+FACTORS = {"auto": {"goal": 5.0}}
+INVERSE_SETUP = {20: {"goal": 150.0}}
+MATCHED_ROWS = {"goal": 20.0}
+
 # Graph algorithms on the GPU: speed relative to the CPU's library; and in SpMVs of the same matrix.
 BESIDE_CPU = {"goal": 20.0, "judged": "speedup"}
 GRAPH_SPMVS = {

@@ -8,6 +8,7 @@ import numpy as np
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.host_arrays import on_host
 from linforest_precond.records import CSR
 from linforest_precond.subnormals import magnitude_bits
 
@@ -49,18 +50,17 @@ def least_exponent_of(values: Array) -> int:
     if not bits.size:
         return NO_EXPONENT
     least = bits.min(keepdims=True)
-    on_host = least if isinstance(least, np.ndarray) else least.get()  # stall: at the edge of the range alone
-    return int(np.frexp(on_host.view(values.real.dtype).astype(np.float64))[1][0])
+    found = on_host(least)  # stall: at the edge of the range alone
+    return int(np.frexp(found.view(values.real.dtype).astype(np.float64))[1][0])
 
 
 def column_exponents(columns: Array) -> Any:
     """`exponent_of` of each column of an (n, k) array, as an array on the host."""
-    xp = backend_of(columns).xp
     if not columns.size:
         return np.full(columns.shape[1], NO_EXPONENT)
     bits = magnitude_bits(_real_parts(columns)).max(axis=(0, 2))
-    on_host = bits if xp is np else bits.get()  # stall: decides whether the numbers are scaled
-    largest = on_host.view(columns.real.dtype).astype(np.float64)
+    found = on_host(bits)  # stall: decides whether the numbers are scaled
+    largest = found.view(columns.real.dtype).astype(np.float64)
     return np.where(largest > 0, np.frexp(largest)[1], NO_EXPONENT)
 
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from linforest_precond.annotations import Array
+from linforest_precond.host_arrays import on_host
 
 
 def as_table(title: str, *rows: tuple[str, str]) -> str:
@@ -58,4 +59,4 @@ def _escaped(char: str) -> str:
 
 def numbers_of(array: Array | Sequence[int]) -> list[int]:
     """The integers of a small array, copied to the host."""
-    return [int(number) for number in (array.get() if hasattr(array, "get") else array)]  # stall: on demand
+    return [int(number) for number in on_host(array)]  # stall: on demand

@@ -284,19 +284,33 @@ class Run:
         overflowed = ~self.problem.backend.krylov.norms.finite_columns(x)
         if overflowed.any():
             x = self._last_finite(x, overflowed)
-        if not scaling.is_identity:
-            self._verify_rounded(x)
+        unknown = self._without_true_residual()
+        if unknown or not scaling.is_identity:
+            norms = self._residual_norms(x)
+            if not scaling.is_identity:
+                self._verify_rounded(norms)
+            for c in unknown:
+                self.history.add_true(self.ends[c], c, norms[c])  # type: ignore[union-attr]
         return x
 
-    def _verify_rounded(self, x: Array) -> None:
-        """Verify convergence for x as it is returned: scaled back, small numbers may have lost digits."""
+    def _without_true_residual(self) -> list[int]:
+        """Columns of a history that stopped without a verification: at the limit, or by a failure."""
+        if self.history is None:
+            return []
+        last = {column: iteration for iteration, column, _ in self.history.true_residuals}
+        return [c for c, end in enumerate(self.ends) if last.get(c) != end]
+
+    def _residual_norms(self, x: Array) -> npt.NDArray[np.float64]:
+        """Of the scaled system, for a solution of the given one."""
         problem, space, scratch = self.problem, self.space, self.method.names[-1]
         space["x"][...] = problem.scaling.scaled_solution(x)
         space.multiply(problem.product, "x", scratch)
-        norms = residual_norms(problem.b, space[scratch], problem.inner)
-        for c in np.flatnonzero(
-            (self.statuses == Status.CONVERGED) & ~(norms <= problem.targets * SLACK)
-        ).tolist():
+        return np.asarray(residual_norms(problem.b, space[scratch], problem.inner))
+
+    def _verify_rounded(self, norms: npt.NDArray[np.float64]) -> None:
+        """Verify convergence for x as it is returned: scaled back, small numbers may have lost digits."""
+        missed = (self.statuses == Status.CONVERGED) & ~(norms <= self.problem.targets * SLACK)
+        for c in np.flatnonzero(missed).tolist():
             self._settle(c, Status.STAGNATED)
 
     def _settle(self, c: int, status: float) -> None:

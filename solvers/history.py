@@ -44,7 +44,8 @@ class History:
     times : (records,) array
         Seconds since the start.
     true_residuals : list of (iteration, column, norm)
-        Norms of ``b - A x`` relative to those of b, wherever they were computed.
+        Norms of ``b - A x`` relative to those of b, wherever they were computed: at the start, where a system
+        converged or was restarted, and at its end.
     replacements : list of (iteration, column)
         Where the true residual replaced the recursive one, which had drifted away from it.
     status : Status, or list of Status for k systems

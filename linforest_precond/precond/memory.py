@@ -138,8 +138,6 @@ def memory_estimate(
         operator, setup = _several_forests(sizes, operator, setup, forests)
     if scaling is not None:
         check_scaling(scaling)
-        if kind == "multilevel":
-            raise ValueError(f"scaling must be None for multilevel, which takes none, got {scaling!r}")
         operator, setup = _scaled(sizes, operator, setup)
     return MemoryEstimate(operator, sizes.gate + max(setup, operator))
 

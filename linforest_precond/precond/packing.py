@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from linforest_precond.annotations import Array
+from linforest_precond.host_arrays import on_host
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 
 # Host arrays by the names that the packed values refer to.
@@ -40,7 +41,7 @@ def pack(value: Any, name: str, arrays: HostArrays) -> Any:
         return {key: pack(item, f"{name}.{key}", arrays) for key, item in value.items()}
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         # stall: written to a file or a pickle
-        arrays[name] = value.get() if hasattr(value, "get") else np.asarray(value)
+        arrays[name] = np.asarray(on_host(value))
         return {"array": name}
     if isinstance(value, tuple | list):
         return [pack(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]

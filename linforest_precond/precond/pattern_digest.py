@@ -9,6 +9,7 @@ import numpy as np
 
 from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
+from linforest_precond.host_arrays import on_host
 from linforest_precond.precond.packing import packable
 from linforest_precond.precond.schema import Choice, Integer, Items, Size, Table
 from linforest_precond.precond.schema_arrays import Words
@@ -70,8 +71,7 @@ class PatternDigest:
     @property
     def words(self) -> list[int]:
         """The digest on the host."""
-        digest = self.digest
-        return [int(word) for word in (digest.get() if hasattr(digest, "get") else digest)]  # stall: compared
+        return [int(word) for word in on_host(self.digest)]  # stall: compared
 
 
 def pattern_digest(matrix: MatrixLike) -> PatternDigest:

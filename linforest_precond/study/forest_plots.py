@@ -8,6 +8,7 @@ import numpy as np
 
 from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.gate import as_csr
+from linforest_precond.host_arrays import on_host
 from linforest_precond.records import Forest
 from linforest_precond.solvers.history import _new_axes
 
@@ -45,8 +46,8 @@ def draw_forest(forest: Forest, coordinates: Array, ax: Any = None, *, A: Matrix
     >>> coordinates = np.argwhere(np.ones((5, 5)))[:, ::-1]  # x, y of the vertex y * 5 + x
     >>> ax = draw_forest(forest, coordinates)  # doctest: +SKIP
     """
-    neighbors, path_id = _host(forest.neighbors), _host(forest.path_id)
-    coordinates = np.asarray(_host(coordinates), dtype=float)
+    neighbors, path_id = on_host(forest.neighbors), on_host(forest.path_id)
+    coordinates = np.asarray(on_host(coordinates), dtype=float)
     if coordinates.shape != (path_id.size, 2):
         raise ValueError(
             f"coordinates must have the shape ({path_id.size}, 2), one x and y for each vertex, "
@@ -175,12 +176,12 @@ def _lines(edges: Array, coordinates: Array, **look: Any) -> Any:
 
 def _triplets(A: MatrixLike) -> tuple[Array, Array, Array]:
     csr = as_csr(A)
-    indptr, indices, data = (_host(array) for array in (csr.indptr, csr.indices, csr.data))
+    indptr, indices, data = (on_host(array) for array in (csr.indptr, csr.indices, csr.data))
     return np.repeat(np.arange(csr.n), np.diff(indptr)), indices, data
 
 
 def _checked_order(order: Array, n: int) -> Array:
-    order = np.asarray(_host(order))
+    order = np.asarray(on_host(order))
     if order.shape != (n,) or not np.array_equal(np.sort(order), np.arange(n)):
         raise ValueError(f"order must be a permutation of 0 to {n - 1}, got an array of shape {order.shape}")
     return order
@@ -189,7 +190,3 @@ def _checked_order(order: Array, n: int) -> Array:
 def _rows(A: MatrixLike) -> int:
     shape: tuple[int, ...] = A.shape if hasattr(A, "shape") else np.shape(A)
     return shape[0]
-
-
-def _host(array: Any) -> Any:
-    return array.get() if hasattr(array, "get") else array

@@ -92,6 +92,17 @@ class TestHistories:
         assert true_residuals(backend, A, b, x) == pytest.approx(history.residuals[-1], rel=1e-4)
 
     @each_solver
+    @pytest.mark.parametrize("columns", [(), (2,)])
+    def test_true_residual_at_the_limit(self, backend, solver, columns):
+        A, b, history = grid(solver), noise(400, *columns), History()
+        x, info = SOLVERS[solver](backend.csr(A), backend.array(b), rtol=1e-12, maxiter=3, history=history)
+        assert np.all(np.asarray(info) == 3)
+        last = {column: (iteration, norm) for iteration, column, norm in history.true_residuals}
+        wanted = np.atleast_1d(true_residuals(backend, A, b, x))
+        assert [last[c] for c in range(wanted.size)] == [(3, pytest.approx(norm)) for norm in wanted]
+        assert f"{wanted[0]:.2e}" in str(history).split("true residual")[1].splitlines()[0]
+
+    @each_solver
     def test_starts_anew(self, backend, solver):
         A = backend.csr(grid(solver))
         b, history = backend.array(noise(400, 3)), History()

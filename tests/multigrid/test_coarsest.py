@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.linalg import block_diag
 from strategies import slow
 
 from linforest_precond.backends import backend_of
@@ -113,8 +114,8 @@ def test_dense_matrix(backend, dtype, index):
     assert found.dtype == np.result_type(dtype, np.float64) and np.array_equal(found, A.toarray())
 
 
-def coarsest_of(backend, A, stored=np.float64, hermitian=True):
-    found = Coarsest.of(as_csr(backend.csr(sp.csr_array(A))), np.dtype(stored), hermitian)
+def coarsest_of(backend, A, stored=np.float64, hermitian=True, centered=False):
+    found = Coarsest.of(as_csr(backend.csr(sp.csr_array(A))), np.dtype(stored), hermitian, centered)
     return backend.host(found.inverse), found.rank
 
 
@@ -129,6 +130,17 @@ class TestCoarsest:
         A = path_laplacian(100)
         found, rank = coarsest_of(backend, A)
         assert rank == 99 and np.allclose(found, np.linalg.pinv(A, rcond=1e-12), atol=1e-9)
+
+    @pytest.mark.parametrize("stored", [np.float64, np.float32])
+    @pytest.mark.parametrize("sizes", [(60,), (60, 1), (30, 20, 1, 1), (1,)])
+    def test_rounding_errors_of_a_matrix_that_maps_constants_to_zero(self, backend, stored, sizes):
+        """Components with row sums of 1e-13: as many eigenvalues count as zeros."""
+        A = block_diag(*[path_laplacian(size) if size > 1 else np.zeros((1, 1)) for size in sizes])
+        noisy = A + 1e-13 * np.diag(1 + np.arange(A.shape[0]) % 3)
+        found, rank = coarsest_of(backend, noisy, stored, centered=True)
+        assert rank == sum(sizes) - len(sizes)
+        tolerance = 1e-8 if stored is np.float64 else 1e-4
+        assert np.allclose(found, np.linalg.pinv(A), rtol=tolerance, atol=tolerance * abs(found).max())
 
     def test_indefinite_and_nonsymmetric(self, backend):
         A = path_laplacian(50) - 0.7 * np.eye(50)

@@ -63,7 +63,7 @@ class Curve:
         return (total - self.iterations) * self.iteration
 
 
-def chosen_among(totals, facts=FACTS, **options):
+def chosen_among(totals, facts=FACTS, maxiter=5000, **options):
     """The trial that ended the solve, the total work, and the chooser.
 
     `totals` has the iterations of each candidate by name, or the arguments of `Curve`.
@@ -76,7 +76,7 @@ def chosen_among(totals, facts=FACTS, **options):
         arguments = given if isinstance(given, dict) else {"total": given}
         return Curve(candidate, method, **{**options, **arguments})
 
-    chooser = Chooser(CANDIDATES, facts, COST, start, 8.0)
+    chooser = Chooser(CANDIDATES, facts, COST, start, 8.0, maxiter)
     found = chooser.run()
     return found, sum(trial.work for trial in chooser.trials), chooser
 

@@ -6,7 +6,7 @@ import pytest
 from chooser_oracle import FACTS, alone, chosen_among
 
 from linforest_precond.precond.chooser.candidates import CANDIDATES
-from linforest_precond.precond.chooser.chooser import TRIAL
+from linforest_precond.precond.chooser.chooser import TOTAL
 from linforest_precond.solvers.status import Status
 
 SAME = {candidate.name: 1 for candidate in CANDIDATES}
@@ -21,10 +21,9 @@ def same(iterations):
 @pytest.mark.parametrize("iterations", [1, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 5000])
 @pytest.mark.parametrize("power", [0.585, 0.8, 1.0])
 def test_where_jacobi_is_best_little_is_lost(iterations, power):
-    """A tenth, and a trial of incomplete factors."""
-    found, work, _ = chosen_among(same(iterations), power=power)
-    trial = alone("ilu", TRIAL)
-    assert found.candidate.name == "jacobi" and work <= 1.1 * alone("jacobi", iterations) + trial
+    """Incomplete factors that save no iteration, against expectation: their longer iterations are lost."""
+    _, work, _ = chosen_among(same(iterations), power=power)
+    assert work <= (1.8 if iterations >= 50 else 1.0) * alone("jacobi", iterations)
 
 
 @pytest.mark.parametrize("iterations", [1, 3, 5, 8])
@@ -49,10 +48,22 @@ def test_boundaries_tell_the_size_of_an_elliptic_problem(width, name):
     assert chooser.trials[0].candidate.name == name
 
 
-def test_matched_rows_come_first_where_the_diagonal_has_zeros():
+def test_rows_are_matched_where_nothing_else_wins_anything():
+    """The diagonal has zeros: after the first iterations with Jacobi and with incomplete factors."""
     facts = replace(FACTS, zero_diagonal=5, hermitian=False)
-    found, work, _ = chosen_among(same(50), facts=facts)
-    assert found.candidate.is_matched and work == found.work
+    totals = {name: 50 if "matching" in name else 5000 for name in SAME}
+    found, work, chooser = chosen_among(totals, facts=facts)
+    names = [trial.candidate.name for trial in chooser.trials]
+    assert names == ["jacobi", "ilu", "ilu + matching"] and work <= 1.25 * found.work
+
+
+def test_matched_rows_take_turns_while_they_win_nothing():
+    facts = replace(FACTS, zero_diagonal=5, hermitian=False)
+    totals = {**same(10**6), "block_tridiagonal + matching": 60}
+    found, work, chooser = chosen_among(totals, facts=facts)
+    names = [trial.candidate.name for trial in chooser.trials]
+    assert found.candidate.name == names[-1] == "block_tridiagonal + matching" and len(names) == 4
+    assert work <= 3 * found.work
 
 
 def test_rows_that_cannot_be_matched_are_left_out():
@@ -88,8 +99,9 @@ def test_multigrid_is_taken_for_hard_elliptic_systems(iterations):
 
 @pytest.mark.parametrize("iterations", [5000])
 def test_a_much_better_forest_is_found(iterations):
-    totals = {**same(iterations), "tridiagonal": iterations // 3}
-    found, work, _ = chosen_among(totals, power=0.8)
+    """Where two couplings of each row hold much of the weight, and incomplete factors cannot be made."""
+    totals = {name: iterations for name in SAME if "ilu" not in name} | {"tridiagonal": iterations // 3}
+    found, work, _ = chosen_among(totals, facts=replace(FACTS, heavy_share=0.7), power=0.585)
     assert found.candidate.name == "tridiagonal" and work <= 1.25 * alone("tridiagonal", iterations // 3)
 
 
@@ -134,3 +146,10 @@ def test_nothing_converges():
     totals = {name: {"total": 100, "fails": 10} for name in SAME}
     found, _, chooser = chosen_among(totals)
     assert found is None and len(chooser.trials) == sum(each.applies(FACTS) for each in CANDIDATES)
+
+
+def test_all_trials_together_are_bounded():
+    """What converges for nobody ends after a stated number of iterations."""
+    found, _, chooser = chosen_among(same(10**6), facts=replace(FACTS, hermitian=False), maxiter=200)
+    made = sum(trial.iterations for trial in chooser.trials)
+    assert found is None and made <= 1.5 * TOTAL * 200 and "maxiter" in chooser.events[-1]

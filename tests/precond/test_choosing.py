@@ -85,8 +85,7 @@ def test_a_structurally_singular_matrix_is_solved_without_matching(backend):
     b = A @ noise(11)
     A = sp.csr_array(A)
     x, info, report = solved(backend, A, b)
-    assert any("cannot be set up" in event for event in report.events)
-    assert np.isfinite(x).all()
+    assert info == 0 and residual(A, b, x) <= 1.01e-8 and "matching" not in report.chosen.call
 
 
 def test_a_singular_consistent_system(backend):

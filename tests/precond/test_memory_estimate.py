@@ -122,7 +122,7 @@ def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="block_size"):
         lf.memory_estimate(A, "block_tridiagonal", block_size=3)
     with pytest.raises(ValueError, match="scaling"):
-        lf.memory_estimate(A, "multilevel", scaling="matching")
+        lf.memory_estimate(A, "multilevel", scaling="best")
     with pytest.raises(ValueError, match="square"):
         lf.memory_estimate(np.ones((2, 3)))
     with pytest.raises(TypeError, match="dtype"):

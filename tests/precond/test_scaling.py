@@ -325,6 +325,62 @@ class TestPreconditioners:
         assert info == 0 and np.allclose(backend.host(x), 1)
 
 
+class TestHierarchies:
+    """`scaling=` of `multilevel`: cycles of the scaled matrix, solutions of the given one."""
+
+    @staticmethod
+    def shuffled(backend):
+        """A diffusion matrix whose rows are out of place and out of scale."""
+        rng = np.random.default_rng(3)
+        A = sp.csr_array(lf.matrices.poisson((30, 30)))
+        A = sp.csr_array(sp.diags_array(10.0 ** rng.integers(-3, 4, 900)) @ A)[rng.permutation(900)]
+        return backend.csr(graphs.with_types(A, np.float64, np.int32))
+
+    def test_cycle_is_that_of_the_scaled_matrix(self, backend):
+        A = self.shuffled(backend)
+        scaling, r = lf.scale(A), np.random.default_rng(0).standard_normal(900)
+        inner = lf.multilevel(scaling.apply(A)).aspreconditioner()
+        row, column, order = map(backend.host, (scaling.row, scaling.column, scaling.permutation))
+        wanted = column * backend.host(inner @ backend.array((row * r)[order]))
+        M = lf.multilevel(A, scaling="matching").aspreconditioner()
+        np.testing.assert_allclose(backend.host(M @ backend.array(r)), wanted, rtol=1e-12)
+
+    @pytest.mark.parametrize("accel", ["auto", None])
+    def test_solves_the_given_system(self, backend, accel):
+        A = self.shuffled(backend)
+        ml, b = lf.multilevel(A, scaling="auto", cycle="V"), A @ backend.array(np.ones(900))
+        x, info = ml.solve(b, tol=1e-9, maxiter=200, accel=accel, return_info=True)
+        assert info == 0 and "matching" in str(ml)
+        residual = backend.host(b - A @ x)
+        assert np.linalg.norm(residual) <= 1.01e-9 * np.linalg.norm(backend.host(b))
+
+    def test_symmetric_scaling_keeps_conjugate_gradients(self, backend):
+        D = sp.diags_array(2.0 ** np.random.default_rng(0).integers(-9, 9, 900))
+        A = backend.csr(sp.csr_array(D @ lf.matrices.poisson((30, 30)) @ D))
+        history, M = lf.solvers.History(), lf.multilevel(A, scaling="equilibrate").aspreconditioner()
+        x, info = lf.solvers.cg(A, A @ backend.array(np.ones(900)), M=M, rtol=1e-10, history=history)
+        assert info == 0 and history.iterations[-1] < 40
+
+    def test_update_pickle_and_levels(self, backend):
+        A = self.shuffled(backend)
+        ml = lf.multilevel(A, scaling="matching")
+        ml.update(2 * A)
+        restored = pickle.loads(pickle.dumps(ml))
+        r = backend.array(np.random.default_rng(0).standard_normal(900))
+        np.testing.assert_array_equal(
+            backend.host(restored.aspreconditioner() @ r), backend.host(ml.aspreconditioner() @ r)
+        )
+        B = backend.host(ml.levels[0].A.todense())
+        np.testing.assert_allclose(abs(np.diag(B)), 2, rtol=2**-8)
+
+    def test_refused_with_candidates(self, backend):
+        A = self.shuffled(backend)
+        with pytest.raises(ValueError, match="scaling must be None with B"):
+            lf.multilevel(A, scaling="matching", B=backend.array(np.ones(900)))
+        with pytest.raises(ValueError, match="scaling"):
+            lf.multilevel(A, scaling="best")
+
+
 class TestErrors:
     @pytest.mark.parametrize("wrong", ["match", 3, np.ones(3)])
     def test_unknown_scaling(self, backend, wrong):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from linforest_precond.backends.cuda.forest import factor
 from linforest_precond.backends.cuda.programs import PROGRAMS
@@ -519,6 +520,17 @@ def test_the_graph_generated_on_a_device_is_skewed_and_symmetric(module):
     assert A.has_canonical_format and set(A.data) == {1}
     lengths = np.diff(A.indptr)
     assert 5 * 512 < A.nnz < 32 * 512 and lengths.max() > 5 * lengths.mean()
+
+
+def test_rows_that_have_to_be_matched_have_a_perfect_matching(module):
+    cases = module("cases")
+    for make in cases.MATCHED_ROWS.values():
+        A = make(400)
+        assert A.shape == (400, 400) and not A.diagonal().all()
+        assert (maximum_bipartite_matching(A) >= 0).all()
+    _, beam = cases.beam(cases.QUICK)
+    assert beam.shape[0] == 3 * np.prod(cases.QUICK.beam) and (beam != beam.T).nnz == 0
+    assert abs(3 * np.prod(cases.FULL.beam) - 10**6) < 5e4
 
 
 def test_the_graphs_have_the_stated_properties(module):

@@ -5,7 +5,9 @@ import math
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import linforest_precond as lf
 
@@ -42,6 +44,19 @@ def test_the_summary_counts_the_bars(program):
     assert "5 systems, 4 of them solved by some candidate, 3 by `lf.solve`" in text
     assert "2 (50%) with at most 1.25 x" in text and "1 with more than 1.1 x that of Jacobi" in text
     assert "at worst 1.20 x" in text
+
+
+def test_the_share_of_what_others_solve(program):
+    solved, lost = (
+        program.Line("odd", "A", 10, {"jacobi": 5.0}, auto, "jacobi", True) for auto in (5.0, math.inf)
+    )
+    assert "`lf.solve` solves 1 of the 2 (50%)" in program.summary([solved, lost])
+
+
+def test_what_others_solve(program):
+    A = sp.csr_array(lf.matrices.poisson((8, 8)))
+    singular = sp.csr_array(np.ones((2, 2)))
+    assert program.is_reachable(A, np.ones(64)) and not program.is_reachable(singular, np.array([1.0, 0.0]))
 
 
 def test_the_document_has_all_groups(program):

@@ -91,8 +91,8 @@ def matching(
         it by the free memory of the GPU; on the host the graph is then in memory as a whole.
 
         On the host, the values and indices of a symmetric CSR matrix with sorted rows may be memory-mapped
-        files (``np.load(..., mmap_mode="r")``), larger than the memory: apart from one batch at a time, only
-        row pointers and two indices per vertex are kept, and the values of the result. Other matrices are
+        files (``np.load(..., mmap_mode="r")``), larger than the memory: apart from one batch at a time (two
+        at the end), only five indices per vertex are kept, and the values of the result. Other matrices are
         made symmetric in memory first.
     device : {"cuda"} or None
         For "locally_dominant" and a SciPy matrix: out-of-core matching. The graph stays on the host and is

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
+from linforest_precond.precond.chooser.cost_model import MAX_COARSE, affordable_inverse
 from linforest_precond.precond.chooser.facts import Facts
 from linforest_precond.precond.ilu.incomplete_lu import ilu
+from linforest_precond.precond.ilu.order_choice import CANDIDATES as ORDERS
 from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
@@ -61,8 +64,22 @@ class Candidate:
     applies: Callable[[Facts], bool] = lambda facts: True
 
 
-def _cycle(**options: Any) -> Callable[[Any, int], Preconditioner]:
-    return lambda A, seed: multilevel(A, seed=seed, **options).aspreconditioner()
+def _cycle(name: str, most_rows: int, setup: float, application: float, **options: Any) -> Candidate:
+    """Multigrid whose coarsest matrix, which is inverted, has at most so many rows."""
+    words = "".join(f', {key}="{value}"' for key, value in options.items())
+    if most_rows < MAX_COARSE:
+        words, options = f", max_coarse={most_rows}{words}", {"max_coarse": most_rows, **options}
+    return Candidate(
+        name,
+        f"lf.multilevel(A{words}).aspreconditioner()",
+        lambda A, seed: multilevel(A, seed=seed, **options).aspreconditioner(),
+        setup,
+        application,
+        _always(0.35 if name == "multilevel" else 0.3),
+        is_definite=False,
+        is_multigrid=True,
+        is_trusted=lambda facts: name == "multilevel" and facts.is_elliptic and facts.hermitian,
+    )
 
 
 def _seeded(make: Callable[..., Preconditioner], **options: Any) -> Callable[[Any, int], Preconditioner]:
@@ -84,15 +101,15 @@ def _inverse(**options: Any) -> Callable[[Any, int], Preconditioner]:
 
 def _factors(backend: str) -> Candidate:
     """Incomplete factors in an order that has few levels on the backend, where each is a launch."""
-    order, costs = _ORDERS[backend], LEVEL_COSTS[backend]
+    order, costs = ORDERS[backend][0], LEVEL_COSTS[backend]
     return Candidate(
         "ilu",
         f'lf.ilu(A, order="{order}")',
         _seeded(ilu, order=order),
         20,
         1.3,
-        _always(0.3 if order == "natural" else 0.5),
-        is_trusted=lambda facts: not facts.needs_matching,
+        _always(0.35 if order == "natural" else 0.5),
+        is_trusted=lambda facts: True,
         latency_bytes=2 * costs.most_launches * costs.launch * costs.bandwidth,
     )
 
@@ -112,13 +129,19 @@ def _matched(name: str, make: Callable[[Any, int], Preconditioner], setup: float
     )
 
 
-def candidates_on(backend: str) -> tuple[Candidate, ...]:
-    """The candidates on a backend, from the cheapest setup to the most expensive one."""
-    return tuple(sorted(_LISTED + (_factors(backend),), key=lambda each: each.setup_products))
+def candidates_on(backend: str, product: float = math.inf) -> tuple[Candidate, ...]:
+    """The candidates on a backend, from the cheapest setup to the most expensive one.
+
+    `product` has the bytes of a product with A.
+    """
+    most_rows = affordable_inverse(product)
+    hierarchies = (
+        _cycle("multilevel", most_rows, 100, 4.5),
+        _cycle("multilevel lines", most_rows, 150, 5.5, smoother="tridiagonal", cycle="V"),
+    )
+    return tuple(sorted((*_LISTED, _factors(backend), *hierarchies), key=lambda each: each.setup_products))
 
 
-# Orders of elimination with a cheap setup: on the GPU levels are launches, and colours have the fewest.
-_ORDERS = {"cpu": "natural", "cuda": "colors"}
 _LISTED = (
     Candidate("jacobi", "lf.jacobi(A)", lambda A, seed: jacobi(A), 1, 0.3, _always(1.0)),
     Candidate("tridiagonal", "lf.tridiagonal(A)", _seeded(tridiagonal), 10, 0.5, _forest(1.0)),
@@ -127,17 +150,6 @@ _LISTED = (
     ),
     Candidate("ilu ordered", "lf.ilu(A)", _seeded(ilu), 65, 1.3, _always(0.25)),
     Candidate(
-        "multilevel",
-        "lf.multilevel(A).aspreconditioner()",
-        _cycle(),
-        100,
-        4.5,
-        _always(0.35),
-        is_definite=False,
-        is_multigrid=True,
-        is_trusted=lambda facts: facts.is_elliptic,
-    ),
-    Candidate(
         "approximate_inverse",
         "lf.approximate_inverse(A, 10)",
         _inverse(entries=10),
@@ -145,18 +157,8 @@ _LISTED = (
         1.5,
         _always(0.45),
     ),
-    Candidate(
-        "multilevel lines",
-        'lf.multilevel(A, smoother="tridiagonal", cycle="V").aspreconditioner()',
-        _cycle(smoother="tridiagonal", cycle="V"),
-        150,
-        5.5,
-        _always(0.3),
-        is_definite=False,
-        is_multigrid=True,
-    ),
-    _matched("block_tridiagonal", _seeded(block_tridiagonal, scaling="matching"), 110),
-    _matched("ilu", _seeded(ilu, scaling="matching"), 115),
+    _matched("ilu", _seeded(ilu, scaling="matching"), 110),
+    _matched("block_tridiagonal", _seeded(block_tridiagonal, scaling="matching"), 115),
     _matched("approximate_inverse", _inverse(scaling="matching"), 600),
 )
 CANDIDATES = candidates_on("cpu")

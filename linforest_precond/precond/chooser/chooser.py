@@ -1,29 +1,38 @@
-"""The choice: trials one after the other, each paid for by the work that it may save.
+"""The choice: runs one after the other, each replaced when another is expected to end sooner.
 
 The rules of an online (ski-rental) algorithm, all in counted bytes:
 
-1. The first candidate is what the facts recommend (`Chooser._first`), and Jacobi where they say nothing. A
-   trial is paused, not ended, and goes on where it was.
-2. Trust. Where the facts make success likely, a candidate needs no budget. Incomplete factors, whose setup is
-   cheap, are tried as soon as their expected total is below what the present trial may need if it slows down
-   (`SLOWDOWN`); multigrid, on elliptic matrices, when its expected total is below `GAIN` times the predicted
-   rest.
-3. Exploration. Any other candidate is tried when it is expected to need less than the predicted rest, and
-   its setup and `TRIAL` iterations, with all work before that was lost to a comparison, cost at most `RISK`
-   of what the present trial has done and, by a cautious prediction, still has to do.
-4. A new trial takes over when its predicted rest is clearly smaller, a trusted one unless it is larger. It
-   may run until rule 3's budget is spent, and is continued later if not known to be worse. Multigrid starts
-   from the present x, others from x0: a restart would lose the superlinear convergence of Krylov methods.
-5. Regret. When the predicted rest of the present trial exceeds `COLLAPSE` times that of a paused one (less
-   where both have passed the same residuals), the paused one is resumed.
-6. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
+1. First. Jacobi; where the facts say more, what they recommend (`Chooser._first`). A run is paused, not
+   ended, and goes on where it was.
+2. Expectation. Whenever the iterations have grown by `CHECK`, the rest of the present run is predicted, and
+   with it the totals of all candidates (`Outlook`). Trusted candidates, which are incomplete factors and, for
+   Hermitian elliptic matrices, multigrid, take over as soon as `MARGIN` times the expected total is below
+   the predicted rest; more is asked of the first predictions (`CAUTION`). Their first residuals are not
+   compared with those of others: they tell less than what is known of such matrices.
+3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
+   facts recommend. Until then only rule 2 applies; not even that to Jacobi, where the facts say that few
+   iterations suffice. Then rules 4 to 7 apply.
+4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
+   the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
+   goes on. Where the diagonal has zeros, incomplete factors are next; if they win nothing in their first
+   iterations either, matched rows, and only these until they stall.
+5. Exploration. Any other candidate is tried when it is expected to need less than the predicted rest, and its
+   setup and `TRIAL` iterations, with all work before that was lost to a comparison, cost at most `RISK` of
+   what the present run has done and, by a cautious prediction, still has to do. It takes over when its
+   predicted rest is below `TAKE` times that of the present one.
+6. Regret. A paused run is resumed when its rest, as compared at the same residuals, is below `TAKE` times
+   that of the present one.
+7. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
    trusted candidates, then the one that is expected to need least. When CG finds negative curvature, all may
    be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, with IDR(s).
+8. End. All runs together make at most `TOTAL` times the iterations that one may make.
 
-What this costs where the first candidate is the best one, with the work W alone: rule 3 allows `RISK` W, if
-no prediction exceeds the true rest, and rule 2 one setup of incomplete factors, 20 products with A, and
-`TRIAL` iterations: more than a tenth of W where Jacobi needs less than some 300 products. Not covered are
-predictions that are too large, and wrong takeovers (rule 4).
+Multigrid starts from the present x, others from x0: a restart would lose the superlinear convergence of
+Krylov methods.
+
+What this costs where the first candidate is the best one, with the work W alone: rule 5 allows `RISK` W, if
+no prediction exceeds the true rest. A wrong expectation in rule 2 costs up to `TURN` / `MARGIN` times the
+predicted rest.
 """
 
 from __future__ import annotations
@@ -35,36 +44,32 @@ from linforest_precond.precond.chooser import progress
 from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
 from linforest_precond.precond.chooser.facts import Facts
+from linforest_precond.precond.chooser.outlook import Outlook
 from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
-# The share of the predicted work that may be spent on candidates that are not taken in the end.
-RISK = 0.03
-# A trusted candidate is tried when its expected total is below this share of the predicted rest.
-GAIN, GAIN_WITHOUT_SYMMETRY = 0.6, 0.2
-# Runs slow down: the iterations to fear, in units of those that the mean rate so far predicts.
-SLOWDOWN = 1.7
-# A trial takes over when its predicted rest is below this share of the present one's, a smaller one where
-# residuals are not those of CG, which are smoother. It ends early when it is clearly below.
-TAKE, TAKE_WITHOUT_CG, CLEAR = 0.75, 0.5, 0.4
-# A pause after less than this share of the present iterations says nothing.
-YOUNG = 0.25
-# Others wait for a trusted candidate while its expected total is below this many times the predicted rest.
-SOON = 2.0
-# A paused trial is resumed when it promises to end this many times sooner, by predictions alone.
-COLLAPSE = 50.0
-# Iterations of the first trial before anything is predicted, and the least iterations of others.
-FIRST, FIRST_WITHOUT_CG, TRIAL = 4, 3, 4
-# Predictions are made anew when the iterations of the present trial have grown by this factor.
-CHECK = 1.4
+# Iterations of the first run before anything is predicted (BiCGStab's cost twice as much), of others, and
+# the factor by which they grow from one prediction to the next.
+FIRST, FIRST_WITHOUT_CG, TRIAL, CHECK = 5, 2, 4, 1.4
+# What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
+# slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations.
+MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.2, 2.0
+# The work of a turn, in units of what was expected.
+TURN = 1.5
+# The work of a run that has won nothing, in units of the work for another one.
+ROTATE = 3.0
+# The share of the predicted work that may be spent on candidates that are not taken in the end, and the share
+# of the present rest that makes a run the better one: less where residuals are not those of CG, which are
+# smoother.
+RISK, TAKE, TAKE_WITHOUT_CG = 0.03, 0.75, 0.5
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
-# Iterations with Jacobi to expect where nothing is known of them; products of a setup that others precede.
-MANY, EXPENSIVE = 500, 500
-# Iterations that multigrid is expected to need on elliptic systems.
-MULTIGRID_ITERATIONS = 20
 # Weight on two couplings of each row from which on a forest comes first, and iterations that make it pay.
 HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.9, 0.95, 12
+# Iterations of all runs together, in units of the most that one may make.
+TOTAL = 6
+# Products of a setup that comes last.
+EXPENSIVE = 500
 
 
 class Chooser:
@@ -79,6 +84,8 @@ class Chooser:
         starts from the x of the present one, or None where the setup fails.
     digits
         Digits by which residuals are to be reduced, for bounds on iterations.
+    maxiter
+        The most iterations of a trial.
     """
 
     def __init__(
@@ -88,14 +95,15 @@ class Chooser:
         cost: CostModel,
         start: Callable[[Candidate, str, Trial | None], Trial | None],
         digits: float,
+        maxiter: int,
     ) -> None:
-        self.facts, self.cost, self._start, self._digits = facts, cost, start, digits
+        self.facts, self._start, self._outlook = facts, start, Outlook(facts, cost, digits)
         self.untried = [candidate for candidate in candidates if candidate.applies(facts)]
         self.definite, self.trials = facts.may_be_definite, list[Trial]()
         self.present: Trial | None = None
         self._last: Trial | None = None
         self.events = list[str]()
-        self._jacobi_iterations, self._explored = math.inf, 0.0
+        self._most, self._explored, self._turn = TOTAL * maxiter, 0.0, 0.0
         self._robust, self._unfit = False, set[str]()
 
     def run(self, settle: bool = False) -> Trial | None:
@@ -106,47 +114,50 @@ class Chooser:
             present = self.present
             if present.has_converged:
                 return present
+            if self.is_exhausted:
+                self.events.append(f"the end: all trials together have made {TOTAL} times maxiter iterations")
+                return None
             if present.has_failed:
                 self._replace_failed(present)
-                continue
-            if self._regret(present) or self._explore(present):
-                continue
-            if settle and self._is_settled(present):
-                return present
-            self._go_on(present)
+            elif not self._change(present):
+                if settle and self._is_settled(present):
+                    return present
+                self._go_on(present)
         return None
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all trials together have made as many iterations as they may."""
+        return sum(trial.iterations for trial in self.trials) >= self._most
 
     def _first(self) -> Candidate:
         """Jacobi; or what the facts recommend.
 
-        - Matched rows, where the diagonal has zeros.
         - Where two couplings of each row hold most of the weight of a dominant matrix: the forest; but
           incomplete factors for transport, a nonsymmetric matrix with row sums of 0.
-        - For an elliptic matrix, the candidate with the least work for the iterations to expect.
+        - For an elliptic matrix whose boundary tells the iterations, the candidate with the least work.
         """
         facts = self.facts
-        if facts.needs_matching:
-            return self._next()
-        if facts.dominant_share >= 0.9 and self._most_iterations() > WORTH_A_FOREST:
+        if facts.dominant_share >= 0.9 and self._outlook.most_iterations > WORTH_A_FOREST:
             if facts.heavy_share >= (HEAVY if facts.hermitian else NEARLY_ALL):
                 flows = not facts.hermitian and facts.zero_sum_share >= 0.5
                 return self._named("ilu" if flows else "tridiagonal")
-        if facts.elliptic_iterations:
-            expected = facts.elliptic_iterations * self._digits / 8
-            self._jacobi_iterations = min(expected, self._most_iterations())
-            known = [each for each in self.untried if each.name == "jacobi" or each.is_trusted(facts)]
-            return min(known, key=self._expected_total)
-        return self.untried[0]
+        if not facts.elliptic_iterations:
+            return self._named("jacobi")
+        known = [each for each in self.untried if each.name == "jacobi" or each.is_trusted(facts)]
+        found = min(known, key=self._expected)
+        self._turn = TURN * self._expected(found)
+        return found
 
     def _named(self, name: str) -> Candidate:
         return next(each for each in self.untried if each.name == name)
 
-    def _most_iterations(self) -> float:
-        """A bound on the iterations with Jacobi: the eigenvalues of D^-1 A lie in [1 - q, 1 + q]."""
-        q = self.facts.row_ratio
-        if q >= 1:
-            return math.inf
-        return 0.5 * math.sqrt((1 + q) / (1 - q)) * (self._digits + 0.3) * math.log(10)
+    def _expected(self, candidate: Candidate) -> float:
+        left = None if self.present is None else self.present.digits[-1]
+        return self._outlook.total(candidate, self._method(candidate), left)
+
+    def _rest(self, trial: Trial) -> float:
+        return self._outlook.rest(trial, self.trials)
 
     def _begin(self, candidate: Candidate) -> Trial | None:
         """Set up a candidate; the present trial changes where there is none."""
@@ -174,106 +185,99 @@ class Chooser:
     def _go_on(self, present: Trial) -> None:
         present.advance(math.ceil((CHECK - 1) * present.iterations))
 
-    def _rest(self, trial: Trial, growth: float | None = None) -> float:
-        """Predicted bytes, not above what diagonal dominance guarantees.
+    def _take(self, trial: Trial, why: str) -> None:
+        self.present = self._last = trial
+        self.events.append(f"{trial.candidate.name} takes over: {why}")
 
-        Nothing is known of trials that have hardly won anything: all are predicted the same iterations.
-        """
-        if trial.is_hovering:
-            most = max(each.iterations for each in self.trials)
-            rest = progress.HORIZON * most * trial.iteration
+    def _change(self, present: Trial) -> bool:
+        """Whether another trial has been set up, continued or resumed."""
+        rest = self._outlook.see(present, self.trials)
+        present.predicted = present.work + rest
+        has_turn = present.work < self._turn
+        if has_turn and present.candidate.name == "jacobi":
+            return False
+        if self._expect_better(present, rest):
+            return True
+        if has_turn and not self._needs_other_rows(present):
+            return False
+        if present.has_stalled:
+            return self._replace_stalled(present)
+        if present.is_hovering:
+            return self._rotate(present)
+        return self._regret(present) or self._explore(present, rest)
+
+    def _expect_better(self, present: Trial, rest: float) -> bool:
+        """Whether a trusted candidate has taken over, because it is expected to end sooner."""
+        if present.candidate.is_multigrid or self._robust:
+            return False
+        trusted = [each for each in self.untried if each.is_trusted(self.facts)]
+        candidate = min(trusted, key=self._expected, default=None)
+        if candidate is None:
+            return False
+        expected = self._expected(candidate)
+        if self._margin(candidate, present) * expected >= rest:
+            return False
+        trial = self._begin(candidate)
+        if trial is not None and not trial.has_failed:
+            self._turn = TURN * expected
+            self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
+        return True
+
+    def _margin(self, candidate: Candidate, present: Trial) -> float:
+        if candidate.is_multigrid:
+            return MARGIN_MULTIGRID
+        return MARGIN * (1 + CAUTION / max(present.iterations, 1) ** 2)
+
+    def _rotate(self, present: Trial) -> bool:
+        """Whether another trial goes on, because the present one has not won anything yet."""
+        following = self._next() if self.untried else None
+        if following is not None and self._is_due(following, present):
+            trial = self._begin(following)
         else:
-            rest = trial.rest(growth)
-        if trial.candidate.name == "jacobi":
-            rest = min(rest, max(1.0, self._most_iterations() - trial.iterations) * trial.iteration)
-        return rest
+            trial = min(self._equals(present), key=lambda each: each.work, default=None)
+            if trial is None or ROTATE * trial.work > present.work:
+                return False
+        if trial is not None and not trial.has_failed:
+            self._take(trial, f"{present.candidate.name} won nothing in {present.iterations} iterations")
+        return True
+
+    def _needs_other_rows(self, present: Trial) -> bool:
+        """Whether the run has won nothing, and its diagonal has zeros that rows were not matched for."""
+        return self.facts.needs_matching and not present.candidate.is_matched and present.is_hovering
+
+    def _is_due(self, candidate: Candidate, present: Trial) -> bool:
+        """Whether the present trial, which has won nothing, has had its share."""
+        if present.candidate.is_matched != candidate.is_matched:
+            return candidate.is_matched
+        return present.work >= ROTATE * self._outlook.setup(candidate)
+
+    def _equals(self, present: Trial) -> list[Trial]:
+        """Paused trials that may still win something; among matched rows, only those."""
+        paused = [each for each in self._alive(present) if not each.has_stalled]
+        return [each for each in paused if each.candidate.is_matched or not present.candidate.is_matched]
+
+    def _alive(self, present: Trial) -> list[Trial]:
+        return [trial for trial in self.trials if trial is not present and not trial.has_failed]
+
+    def _next(self) -> Candidate:
+        """The candidate to try where the present trial has failed."""
+        if self._robust:
+            return self.untried[0]
+        trusted = [each for each in self.untried if each.is_trusted(self.facts)]
+        factors = [each for each in trusted if not each.is_multigrid]
+        matched = [each for each in self.untried if each.is_matched and each.setup_products < EXPENSIVE]
+        first = factors or matched if self.facts.needs_matching else []
+        return min(first or trusted or self.untried, key=self._expected)
 
     def _regret(self, present: Trial) -> bool:
-        """Whether another trial takes over, because the present one has slowed down or stalled."""
-        others = [trial for trial in self.trials if trial is not present and not trial.has_failed]
-        if present.has_stalled and not self.untried and all(each.has_stalled for each in others):
-            self._become_robust()
-        if present.has_stalled and (self.untried or others):
-            return self._replace_stalled(present, others)
-        moving = [trial for trial in others if not trial.has_stalled]
-        best = min(moving, key=lambda trial: self._regretted(trial, present), default=None)
-        if best is None or self._regretted(best, present) >= 1:
+        """Whether a paused trial has been resumed, because the present one has slowed down."""
+        paused = [each for each in self._alive(present) if not each.has_stalled and not each.is_hovering]
+        best = min(paused, key=lambda each: self._advantage(each, present), default=None)
+        if best is None or self._advantage(best, present) >= self._share:
             return False
         self._take(best, f"{present.candidate.name} slowed down after {present.iterations} iterations")
         self._go_on(best)
         return True
-
-    def _regretted(self, paused: Trial, present: Trial) -> float:
-        """Below 1, a paused trial is resumed.
-
-        The prediction of a pause is old, and most predictions grow: it counts `COLLAPSE` times. Where the
-        present trial has passed the same residuals, the comparison there counts; with CG it counts alone,
-        because all runs from x0 slow down at the same residuals.
-        """
-        old = COLLAPSE * self._rest(paused) / max(self._rest(present), 1.0)
-        if not paused.is_comparable_to(present):
-            return old if paused.iterations >= YOUNG * present.iterations else math.inf
-        compared = self._advantage(paused, present) / self._share
-        return compared if self.definite else min(old, compared)
-
-    def _replace_stalled(self, present: Trial, others: list[Trial]) -> bool:
-        """Try the next candidate; after the last, go on with whichever trial has done least."""
-        reason = f"{present.candidate.name} stalled after {present.iterations} iterations"
-        trial = self._begin(self._next()) if self.untried else min(others, key=lambda each: each.work)
-        if trial is None or trial.work >= present.work:
-            return trial is None
-        self._take(trial, reason)
-        self._go_on(trial)
-        return True
-
-    def _explore(self, present: Trial) -> bool:
-        """Whether a new trial has been made."""
-        rest = self._rest(present)
-        present.predicted = present.work + rest
-        budget = self._budget(present, self._rest(present, progress.LINEAR))
-        if not present.candidate.is_multigrid:
-            self._jacobi_iterations = self._doubtful_rest(present) / present.candidate.reduction(self.facts)
-        worth = [each for each in self.untried if self._is_worth(each, rest, budget)]
-        candidate = min(worth, key=self._preference, default=None)
-        if candidate is None:
-            return self._reconsider(present, budget)
-        trial = self._begin(candidate)
-        if trial is None:
-            return True
-        while not self._is_decided(trial, present) and trial.work + trial.iteration <= budget:
-            affordable = int((budget - trial.work) / trial.iteration)
-            trial.advance(min(math.ceil(trial.iterations / 2), affordable))
-        self._judge(trial, present, trial.work)
-        return True
-
-    def _reconsider(self, present: Trial, budget: float) -> bool:
-        """Whether a paused trial that is not known to be worse has been continued: doubled, if affordable."""
-        for trial in self.trials:
-            if trial is present or trial.has_failed or trial.iterations * trial.iteration > budget:
-                continue
-            if trial.is_hovering or self._advantage(trial, present) < 1:
-                before = trial.work
-                trial.advance(trial.iterations)
-                self._judge(trial, present, trial.work - before)
-                return True
-        return False
-
-    def _judge(self, trial: Trial, present: Trial, work: float) -> None:
-        """Let a trial take over if it is predicted to end sooner; else its work counts as lost."""
-        trial.predicted = trial.work + self._rest(trial)
-        share = 1.0 if trial.candidate.is_trusted(self.facts) else self._share
-        if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < share):
-            self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
-            work = present.work
-        self._explored += work
-
-    @property
-    def _share(self) -> float:
-        return TAKE if self.definite else TAKE_WITHOUT_CG
-
-    def _is_decided(self, trial: Trial, present: Trial) -> bool:
-        """Whether a trial has ended, or is clearly the better one."""
-        return trial.has_converged or trial.has_failed or self._advantage(trial, present) < CLEAR
 
     def _advantage(self, trial: Trial, present: Trial) -> float:
         """The predicted rest of a trial over that of the present one.
@@ -286,77 +290,74 @@ class Chooser:
             same = progress.iterations_to(trial.digits, present.digits[-1])
             return same * trial.iteration / (present.iterations * present.iteration)
         if trial.is_comparable_to(present):
-            return trial.rest_compared_to(present) / max(self._rest(present, progress.LINEAR), 1.0)
+            return trial.rest_compared_to(present) / max(self._outlook.cautious_rest(present), 1.0)
         return self._rest(trial) / max(self._rest(present), 1.0)
 
-    def _budget(self, present: Trial, rest: float) -> float:
+    @property
+    def _share(self) -> float:
+        return TAKE if self.definite else TAKE_WITHOUT_CG
+
+    def _explore(self, present: Trial, rest: float) -> bool:
+        """Whether a new trial has been made."""
+        budget = self._budget(present)
+        worth = [each for each in self.untried if self._is_worth(each, rest, budget)]
+        candidate = min(worth, key=lambda each: each.setup_products, default=None)
+        if candidate is None:
+            return False
+        trial = self._begin(candidate)
+        if trial is None:
+            return True
+        while not self._is_decided(trial, present) and trial.work + trial.iteration <= budget:
+            affordable = int((budget - trial.work) / trial.iteration)
+            trial.advance(min(math.ceil(trial.iterations / 2), affordable))
+        self._judge(trial, present)
+        return True
+
+    def _budget(self, present: Trial) -> float:
         """Bytes that may be spent on other candidates now."""
-        return RISK * (present.work + rest) - self._explored
-
-    def _doubtful_rest(self, present: Trial) -> float:
-        """Iterations that the present trial may still need: `SLOWDOWN` times what its mean rate says, and not
-        fewer than an elliptic matrix lets expect."""
-        digits = present.digits
-        mean = digits[-1] * present.iterations / max(digits[0] - digits[-1], 1e-3)
-        expected = min(self.facts.elliptic_iterations, self._most_iterations())
-        known = expected * present.candidate.reduction(self.facts) - present.iterations
-        feared = max(min(SLOWDOWN * mean, progress.HORIZON * present.iterations), known)
-        most = self._most_iterations() if present.candidate.name == "jacobi" else math.inf
-        return min(feared, max(1.0, most - present.iterations))
-
-    def _preference(self, candidate: Candidate) -> tuple[bool, float]:
-        """Trusted candidates first, by what they are expected to cost; others by their setup."""
-        if candidate.is_trusted(self.facts):
-            return False, self._expected_total(candidate)
-        return True, candidate.setup_products
-
-    def _next(self) -> Candidate:
-        """The candidate to try where the present trial has failed."""
-        if self._robust:
-            return self.untried[0]
-        if not math.isfinite(self._jacobi_iterations):
-            self._jacobi_iterations = MANY
-        matched = (each for each in self.untried if each.is_matched and each.setup_products < EXPENSIVE)
-        trusted = [each for each in self.untried if each.is_trusted(self.facts)]
-        return next(matched, None) or min(trusted or self.untried, key=self._expected_total)
+        return RISK * (present.work + self._outlook.cautious_rest(present)) - self._explored
 
     def _is_worth(self, candidate: Candidate, rest: float, budget: float) -> bool:
-        setup, iteration = self._expected_cost(candidate)
-        total = self._expected_total(candidate)
-        assert self.present is not None
-        if candidate.is_trusted(self.facts) and not self.present.candidate.is_multigrid:
-            if not candidate.is_multigrid:
-                return total < self._doubtful_rest(self.present) * self.present.iteration
-            cautious = rest if self.definite else self._rest(self.present, progress.LINEAR)
-            return total < (GAIN if self.facts.hermitian else GAIN_WITHOUT_SYMMETRY) * cautious
-        trusted = (each for each in self.untried if each.is_trusted(self.facts))
-        if any(self._expected_total(each) < SOON * rest for each in trusted if each.is_multigrid):
-            return False
-        if not candidate.is_matched and any(each.candidate.is_matched for each in self.trials):
-            return False
-        return total < rest and setup + TRIAL * iteration <= budget
+        setup = self._outlook.setup(candidate)
+        trial = TRIAL * self._outlook.iteration(candidate, self._method(candidate))
+        return self._expected(candidate) < rest and setup + trial <= budget
 
-    def _expected_total(self, candidate: Candidate) -> float:
-        """Bytes of the setup and of all iterations that are expected."""
-        iterations = self._jacobi_iterations * candidate.reduction(self.facts)
-        if candidate.is_multigrid and candidate.is_trusted(self.facts):
-            iterations = min(iterations, MULTIGRID_ITERATIONS)
-        setup, iteration = self._expected_cost(candidate)
-        return setup + iterations * iteration
+    def _is_decided(self, trial: Trial, present: Trial) -> bool:
+        return trial.has_converged or trial.has_failed or self._advantage(trial, present) < self._share
 
-    def _expected_cost(self, candidate: Candidate) -> tuple[float, float]:
-        """Bytes of the setup and of an iteration, before the setup."""
-        method = self._method(candidate)
-        application = candidate.application_products * self.cost.product + candidate.latency_bytes
-        return self.cost.setup_of(candidate), self.cost.iteration(method, application)
+    def _judge(self, trial: Trial, present: Trial) -> None:
+        """Let a trial take over if it is predicted to end sooner; else its work counts as lost."""
+        trial.predicted = trial.work + self._rest(trial)
+        if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < self._share):
+            self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
+            self._explored += present.work
+        else:
+            self._explored += trial.work
 
     def _is_settled(self, present: Trial) -> bool:
-        """Whether a sixth of the predicted iterations is done, and no other candidate would be tried later if
+        """Whether enough of the predicted iterations is done, and no other candidate would be tried later if
         the prediction came true."""
         if present.iterations < SETTLED * (present.iterations + present.remaining()):
             return False
-        budget = self._budget(present, self._rest(present))
+        budget = RISK * (present.work + self._rest(present)) - self._explored
         return not any(self._is_worth(each, self._rest(present), budget) for each in self.untried)
+
+    def _replace_stalled(self, present: Trial) -> bool:
+        """Try the next candidate; after the last, go on with whichever trial has done least."""
+        others = [each for each in self._alive(present) if not each.has_stalled]
+        if not self.untried and not others:
+            self._become_robust()
+        if not self.untried and not others:
+            return False
+        reason = f"{present.candidate.name} stalled after {present.iterations} iterations"
+        trial = self._begin(self._next()) if self.untried else min(others, key=lambda each: each.work)
+        if trial is None or trial.has_failed:
+            return True
+        if trial.work >= present.work:
+            return False
+        self._take(trial, reason)
+        self._go_on(trial)
+        return True
 
     def _replace_failed(self, failed: Trial) -> None:
         """Go on with a paused trial or the next candidate; end where rounding errors limit all of them."""
@@ -369,12 +370,14 @@ class Chooser:
         if failed.is_at_rounding:
             self.present = None
             return
-        paused = [trial for trial in self.trials if not trial.has_failed]
-        self.present = min(paused, key=self._rest, default=None)
+        moving = [each for each in self._alive(failed) if not each.has_stalled]
+        self.present = min(moving, key=self._rest, default=None)
         if self.present is None and not self.untried:
             self._become_robust()
         if self.present is None and self.untried:
             self._begin(self._next())
+        elif self.present is None:
+            self.present = min(self._alive(failed), key=self._rest, default=None)
 
     def _become_indefinite(self) -> None:
         """A is not definite: all candidates may be tried again, with another Krylov method."""
@@ -393,7 +396,3 @@ class Chooser:
         self._unfit |= {trial.candidate.name for trial in failed}
         self.untried = [trial.candidate for trial in failed]
         self.events.append("nothing has converged: IDR(s) instead of BiCGStab")
-
-    def _take(self, trial: Trial, why: str) -> None:
-        self.present = self._last = trial
-        self.events.append(f"{trial.candidate.name} takes over: {why}")

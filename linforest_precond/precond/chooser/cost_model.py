@@ -27,10 +27,10 @@ from linforest_precond.records import CSR
 
 # Vectors that a level of a cycle reads and writes for smoothing, transfers and corrections.
 VECTORS_OF_LEVEL = 10
-# Floating-point operations that take as long as a byte, for dense inverses; the most rows of these, and the
-# coarsening ratio to expect.
+# Floating-point operations that take as long as a byte, for dense inverses. These may have at most so many
+# rows, and take as long as so many products with A.
 FLOPS_PER_BYTE = 10
-MAX_COARSE, COARSENING = 1000, 7
+LEAST_COARSE, MAX_COARSE, INVERSE_PRODUCTS = 100, 1000, 20
 # Products that are timed where times are to be compared.
 CALIBRATING_PRODUCTS = 5
 
@@ -41,6 +41,17 @@ class Method(NamedTuple):
     products: int
     applications: int
     vectors: int
+
+
+def inversion(rows: float) -> float:
+    """The bytes that take as long as the inversion of a dense matrix."""
+    return 2 * rows**3 / FLOPS_PER_BYTE
+
+
+def affordable_inverse(product: float) -> int:
+    """The most rows of a coarsest matrix, for the bytes of a product with A."""
+    rows = (INVERSE_PRODUCTS * product * FLOPS_PER_BYTE / 2) ** (1 / 3)
+    return int(min(max(rows, LEAST_COARSE), MAX_COARSE))
 
 
 METHODS = {
@@ -80,16 +91,9 @@ class CostModel:
         """Bytes of a candidate's setup; on its last level multigrid inverts a matrix of so many rows."""
         bytes_moved = float(candidate.setup_products * self.product)
         if candidate.is_multigrid:
-            rows = self._expected_coarse() if inverted is None else inverted
-            bytes_moved += 2 * rows**3 / FLOPS_PER_BYTE
+            rows = min(self.rows, affordable_inverse(self.product)) if inverted is None else inverted
+            bytes_moved += inversion(rows)
         return bytes_moved
-
-    def _expected_coarse(self) -> float:
-        """Rows of the coarsest level of a hierarchy that has not been made."""
-        rows = float(self.rows)
-        while rows > MAX_COARSE:
-            rows /= COARSENING
-        return rows
 
     def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
         """Bytes of a setup that has been made."""

@@ -9,14 +9,15 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.scaling.methods import count_tiny_diagonal
 from linforest_precond.records import CSR
 
-# A diagonal entry below this share of its row's sum of magnitudes is tiny.
-TINY_SHARE = 1e-8
 # CG with Jacobi takes about this many iterations for each grid point along a side, for 8 digits.
 BOUNDARY_ITERATIONS = 2.0
-# A shift s bounds them by sqrt(2 / s) log(2e8) / 2, in these units.
-SHIFTED = 6.8
+# A shift s bounds them by sqrt(2 / s) log(2e8) / 2, of which four fifths are usual, in these units.
+SHIFTED = 5.5
+# Rows so many times longer than the mean are hubs of a graph.
+HUB = 10
 # Relative rounding errors of a row's sum.
 ROUNDING = 1e-12
 
@@ -50,6 +51,8 @@ class Facts:
         The mean over all rows of 1 - sum |a_ij| / |a_ii|, where that is positive.
     zero_sum_share
         The share of rows where it vanishes.
+    longest_row
+        Entries of the longest row.
     """
 
     rows: int
@@ -65,6 +68,7 @@ class Facts:
     centered: bool
     surplus: float = 0.0
     zero_sum_share: float = 0.0
+    longest_row: int = 0
 
     @property
     def may_be_definite(self) -> bool:
@@ -89,10 +93,19 @@ class Facts:
         if not self.hermitian or not self.is_elliptic:
             return 0.0
         surplus = max(self.surplus, 1e-12)
-        if self.zero_sum_share >= 0.5:
-            return BOUNDARY_ITERATIONS * min(1 / surplus, self.rows**0.5)
-        bounded = SHIFTED / surplus**0.5
-        return BOUNDARY_ITERATIONS * bounded if bounded <= self.rows**0.5 else 0.0
+        width = 1 / surplus if self.zero_sum_share >= 0.5 else SHIFTED / surplus**0.5
+        return BOUNDARY_ITERATIONS * width if width <= 1.5 * self.rows**0.5 else 0.0
+
+    @property
+    def usual_iterations(self) -> float:
+        """Those of a mesh with so many rows, for an elliptic matrix of which no more is known; else 0."""
+        known = not self.hermitian or not self.is_elliptic or self.elliptic_iterations
+        return 0.0 if known or self.has_hubs else BOUNDARY_ITERATIONS * self.rows**0.5
+
+    @property
+    def has_hubs(self) -> bool:
+        """Whether some rows are much longer than the mean: a graph of small diameter, not a mesh."""
+        return self.longest_row * self.rows > HUB * self.entries
 
     @property
     def is_elliptic(self) -> bool:
@@ -105,8 +118,11 @@ class Facts:
 
     @property
     def needs_matching(self) -> bool:
-        """Whether rows have to be permuted to get large entries onto the diagonal."""
-        return self.zero_diagonal + self.tiny_diagonal > 0
+        """Whether rows have to be permuted to get large entries onto the diagonal.
+
+        Where A may be definite, tiny entries on the diagonal are a matter of scales.
+        """
+        return self.zero_diagonal + self.tiny_diagonal > 0 and not self.has_definite_diagonal
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""
@@ -132,7 +148,7 @@ def facts_of(csr: CSR) -> Facts:
     diagonal, (magnitudes, sums) = abs(csr.diagonal), backend.multigrid.strength.row_sums(csr)
     is_stored = magnitudes > 0  # the others are empty, and no system's concern
     zero = int(((diagonal == 0) & is_stored).sum())  # stall: decides whether rows are matched
-    tiny = int((is_stored & (diagonal <= TINY_SHARE * magnitudes)).sum()) - zero  # stall: the same
+    tiny = count_tiny_diagonal(csr) - zero
     positive = (csr.diagonal.real > 0) & (csr.diagonal.imag == 0)
     return Facts(
         rows=csr.n,
@@ -145,6 +161,7 @@ def facts_of(csr: CSR) -> Facts:
         m_matrix_share=_m_matrix_share(diagonal, magnitudes, sums),
         row_ratio=_row_ratio(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
         heavy_share=_heavy_share(csr, backend),
+        longest_row=csr.longest_row,
         centered=matrix.centered,
         **_surplus(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
     )

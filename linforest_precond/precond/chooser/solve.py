@@ -12,7 +12,7 @@ from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
 from linforest_precond.precond.chooser.candidates import CANDIDATES, Candidate, candidates_on
-from linforest_precond.precond.chooser.chooser import Chooser
+from linforest_precond.precond.chooser.chooser import TOTAL, Chooser
 from linforest_precond.precond.chooser.cost_model import CostModel, MeasuredCost
 from linforest_precond.precond.chooser.facts import Facts, facts_of
 from linforest_precond.precond.chooser.report import SolveReport, TrialReport
@@ -44,9 +44,9 @@ def solve(
     """Solve A x = b with a preconditioner and a Krylov method that are chosen by trial.
 
     A scan of A gives a short list of candidates. The one that it recommends, or Jacobi, begins, and its
-    iterations predict the work that it still needs. A more expensive one is set up when that work pays for
-    it; runs are paused and resumed, so that nothing is lost when it disappoints. The work of setups and
-    iterations is counted in bytes by a model, not measured: the choice is the same in every run.
+    iterations predict the work that it still needs. A more expensive one is set up when that work is expected
+    to pay for it; runs are paused and resumed, so that little is lost when it disappoints. The work of setups
+    and iterations is counted in bytes by a model, not measured: the choice is the same in every run.
 
     Parameters
     ----------
@@ -59,7 +59,8 @@ def solve(
     rtol, atol : float
         Converged when the norm of b - A x is at most ``max(rtol * norm(b), atol)``, which is verified.
     maxiter : int, optional
-        The most iterations of each trial; 10 n by default, but not more than 5,000.
+        The most iterations of each trial; 10 n by default, but not more than 5,000. All trials together end
+        soon after 6 times as many.
     callback : function, optional
         Called with the current x after each iteration of each trial.
     report : SolveReport, optional
@@ -91,7 +92,7 @@ def solve(
     >>> report = lf.SolveReport()
     >>> x, info = lf.solve(A, np.ones(A.shape[0]), report=report)
     >>> info, report.chosen.call
-    (0, 'lf.multilevel(A).aspreconditioner()')
+    (0, 'lf.multilevel(A, max_coarse=485).aspreconditioner()')
     """
     if report is not None and not isinstance(report, SolveReport):
         raise TypeError(f"report must be None or a SolveReport, got a {type(report).__name__}")
@@ -187,8 +188,8 @@ class _Session:
         self._callback = unscaled_callback(callback, self.problem.scaling)
         self._made: dict[str, Preconditioner] = {}
         digits = -math.log10(min(max(rtol, 1e-16), 0.1))
-        candidates = candidates_on(self.problem.backend.name)
-        self.chooser = Chooser(candidates, self.facts, self.cost, self._start, digits)
+        candidates = candidates_on(self.problem.backend.name, self.cost.product)
+        self.chooser = Chooser(candidates, self.facts, self.cost, self._start, digits, most)
 
     def _start(self, candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         """A trial from the x of the present one if that is given and better than x0."""
@@ -247,7 +248,12 @@ class _Session:
             f"{trial.candidate.name} with {trial.method} came to {trial.reached:.1e} ({trial.outcome})"
             for trial in self.chooser.trials
         )
-        return f"solve did not reach the tolerance: {tried}. {self.advice()}"
+        end = (
+            f" All trials together ended after {TOTAL} x maxiter iterations."
+            if self.chooser.is_exhausted
+            else ""
+        )
+        return f"solve did not reach the tolerance: {tried}.{end} {self.advice()}"
 
     def advice(self) -> str:
         facts = self.facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,9 @@ LARGEST_DENSE = 4000
 SWEEPS = 8
 # The largest entry of A X - I for an inverse X of a matrix that is not singular.
 LARGEST_ERROR = 1e-6
+# Eigenvalues of a matrix that should map constants to 0 are rounding errors up to so many times its row sums;
+# a row whose sum exceeds this share of its diagonal is nothing else.
+ROUNDING, LARGEST_SUM = 8, 1e-6
 
 
 SCHEMA = Table({"inverse": Numbers("n", "n"), "rank": Integer()})
@@ -34,8 +38,12 @@ class Coarsest:
     rank: int
 
     @classmethod
-    def of(cls, csr: CSR, stored: DType, hermitian: bool) -> Coarsest | None:
-        """Invert a matrix on its device; None where it is too large for that."""
+    def of(cls, csr: CSR, stored: DType, hermitian: bool, centered: bool = False) -> Coarsest | None:
+        """Invert a matrix on its device; None where it is too large for that.
+
+        A centered matrix is Hermitian and maps constants to 0, but for rounding errors: its entries are sums
+        over all finer levels.
+        """
         if csr.n > LARGEST_DENSE:
             return None
         backend = backend_of(csr.data)
@@ -46,14 +54,14 @@ class Coarsest:
         half = csr.exponent is not None and csr.exponent % 2 == 1
         scaled = replace(csr, data=csr.data / 2) if half else csr
         dense = backend.multigrid.dense.dense_matrix(scaled)
-        inverse = backend.multigrid.dense.definite_inverse(dense, stored) if hermitian else None
+        inverse = _definite_inverse(dense, stored, centered) if hermitian else None
         if inverse is not None:
-            return cls(inverse / 2 if half else inverse, csr.n)
+            return cls(inverse / 2 if half else inverse, csr.n - centered)
         dense = backend.multigrid.dense.dense_matrix(csr) if half else dense
         inverse = None if hermitian else _regular_inverse(dense, xp)
         if inverse is not None:
             return cls(xp.ascontiguousarray(stored_array(inverse, stored)), csr.n)
-        inverse, rank = _pseudo_inverse(dense, hermitian, np.finfo(csr.data.dtype).eps, xp)
+        inverse, rank = _pseudo_inverse(dense, hermitian, centered, np.finfo(csr.data.dtype).eps, xp)
         return cls(xp.ascontiguousarray(stored_array(inverse, stored)), rank)
 
     def solve_into(self, ops: Any, b: Array, x: Array) -> None:
@@ -62,6 +70,25 @@ class Coarsest:
     def transposed(self) -> Coarsest:
         xp = backend_of(self.inverse).xp
         return Coarsest(xp.ascontiguousarray(self.inverse.T), self.rank)
+
+
+def _definite_inverse(dense: Array, stored: DType, centered: bool) -> Array | None:
+    """The inverse of a definite matrix, or the pseudo-inverse A^+ of one whose null space are the constants.
+
+    With the unit vector u of constants, (A + a u u^T)^-1 = A^+ + u u^T / a.
+    """
+    invert: Callable[..., Array | None] = backend_of(dense).multigrid.dense.definite_inverse
+    if not centered:
+        return invert(dense, stored)
+    n = dense.shape[0]
+    if bool(
+        (abs(dense.sum(axis=1)) > LARGEST_SUM * abs(dense.diagonal())).any()
+    ):  # stall: decides how to invert
+        return None
+    shift = dense.trace().real / n
+    with np.errstate(all="ignore"):
+        inverse = invert(dense + shift / n, stored)
+        return None if inverse is None else inverse - (1 / (shift * n)).astype(inverse.real.dtype)
 
 
 def _regular_inverse(dense: Array, xp: Any) -> Array | None:
@@ -75,7 +102,7 @@ def _regular_inverse(dense: Array, xp: Any) -> Array | None:
     return inverse if float(error) <= LARGEST_ERROR else None  # stall: decides how to invert
 
 
-def _pseudo_inverse(dense: Array, hermitian: bool, eps: float, xp: Any) -> tuple[Array, int]:
+def _pseudo_inverse(dense: Array, hermitian: bool, centered: bool, eps: float, xp: Any) -> tuple[Array, int]:
     """From the eigendecomposition of a Hermitian matrix, or the singular values of another; and the rank."""
     if hermitian:
         values, vectors = xp.linalg.eigh(dense)
@@ -83,7 +110,10 @@ def _pseudo_inverse(dense: Array, hermitian: bool, eps: float, xp: Any) -> tuple
     else:
         left, sizes, right = xp.linalg.svd(dense, full_matrices=False)
         left, values, vectors = left.conj().T, sizes, right.conj().T
-    kept = sizes > dense.shape[0] * eps * sizes.max()
+    least = dense.shape[0] * eps * sizes.max()
+    if centered:
+        least = xp.maximum(least, ROUNDING * abs(dense.sum(axis=1)).max())
+    kept = sizes > least
     inverse = (vectors * xp.where(kept, 1 / xp.where(kept, values, 1), 0)) @ left
     rank = int(kept.sum())  # stall: for print
     return (inverse + inverse.conj().T) / 2 if hermitian else inverse, rank

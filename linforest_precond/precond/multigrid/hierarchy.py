@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,10 +12,14 @@ from linforest_precond import solvers
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.number_range import shifted
+from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, twice_visited
+from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
 from linforest_precond.precond.operators import Applied, Preconditioner, operator_of
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
+from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.read_only import handed_out
 from linforest_precond.records import CSR, ratio_to_finest
 from linforest_precond.sparse_output import sparse_like
@@ -69,7 +73,8 @@ class Hierarchy:
     Attributes
     ----------
     levels : list
-        The finest first; ``levels[i].A``, and ``levels[i].P`` and ``levels[i].R`` on all but the last.
+        The finest first; ``levels[i].A``, and ``levels[i].P`` and ``levels[i].R`` on all but the last. Those
+        of the scaled matrix, where A is scaled.
     cycle : str
         The default of `solve` and `aspreconditioner`.
     stalled : bool
@@ -89,7 +94,7 @@ class Hierarchy:
     dtype = property(lambda self: self._operator.dtype)
     shape = property(lambda self: self._operator.shape)
     nbytes = property(lambda self: self._operator.nbytes)
-    _part = property(lambda self: self._operator._part)
+    _part = property(lambda self: part_of(self._operator._applied))
 
     @cached_property
     def _like(self) -> Any:
@@ -100,11 +105,17 @@ class Hierarchy:
     def levels(self) -> list[HierarchyLevel]:
         return self._levels_of(self._operator._applied)
 
+    def _own_matrix(self, applied: Applied) -> Any:
+        """A, of the library and format that it was given in."""
+        if scaling_of(applied) is None:
+            return self._levels_of(applied)[0].A
+        return HierarchyLevel(own_matrix(applied), self._like, applied.exponent).A
+
     def _levels_of(self, applied: Applied) -> list[HierarchyLevel]:
         """The levels of a part, made once for the present one: an update may replace it at any time."""
         known, levels = self._known_levels
         if known is not applied:
-            part: Any = applied.part
+            part = part_of(applied)
             coarse = [HierarchyLevel(level, self._like, applied.exponent) for level in part.levels[1:]]
             finest = HierarchyLevel(part.levels[0], self._like, applied.exponent, part.finest.csr)
             levels = [finest, *coarse]
@@ -129,10 +140,10 @@ class Hierarchy:
 
     def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
         """One cycle as an operator."""
-        part: Any = applied.part
-        part = part.with_cycle(self._checked_cycle(cycle))
-        old = self._operator
-        array = part.levels[0].csr.data
+        cycles = part_of(applied).with_cycle(self._checked_cycle(cycle))
+        old, scaling = self._operator, scaling_of(applied)
+        array = cycles.levels[0].csr.data
+        part = cycles if scaling is None else ScaledPart(cycles, scaling)
         return operator_of(part, old._pattern, old.dtype, old._setup, old._backend, array, applied.exponent)
 
     def solve(
@@ -192,11 +203,10 @@ class Hierarchy:
         """
         applied = self._operator._applied  # read once: another thread may update the hierarchy meanwhile
         M = self._preconditioner(applied, cycle)
-        part: Any = applied.part
         if accel is None:
-            cycles = self._preconditioner(Applied(part, 0), cycle)  # of the scaled matrix
+            cycles = self._preconditioner(Applied(applied.part, 0), cycle)  # of A 2**-exponent
             x, info, norms = repeat_cycles(
-                part.finest, applied.exponent, cycles, b, x0, tol, maxiter, callback
+                own_matrix(applied), applied.exponent, cycles, b, x0, tol, maxiter, callback
             )
         elif isinstance(accel, str) and accel not in ACCELERATORS:
             names = ", ".join(f'"{name}"' for name in ACCELERATORS)
@@ -205,9 +215,9 @@ class Hierarchy:
             history = solvers.History()
             options = {"x0": x0, "rtol": tol, "maxiter": maxiter, "M": M, "callback": callback}
             if isinstance(accel, str):
-                name = part.accelerator(self._checked_cycle(cycle)) if accel == "auto" else accel
+                name = accelerator(applied, self._checked_cycle(cycle)) if accel == "auto" else accel
                 accel, options["history"] = getattr(solvers, name), history
-            x, info = accel(self._levels_of(applied)[0].A, b, **options)
+            x, info = accel(self._own_matrix(applied), b, **options)
             norms = self._norms(history, b)
         if residuals is not None:
             residuals[:] = norms
@@ -282,6 +292,29 @@ class Hierarchy:
         norms = norms_of(xp.asarray(b).reshape(self.shape[0], -1), None)
         values = history.residuals.reshape(len(history), -1) * np.where(norms == 0, 1, norms)
         return np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()
+
+
+def part_of(applied: Applied) -> MultilevelPart:
+    """The levels, of the scaled matrix where A is scaled."""
+    part = applied.part.inner if isinstance(applied.part, ScaledPart) else applied.part
+    return cast(MultilevelPart, part)
+
+
+def scaling_of(applied: Applied) -> MatrixScaling | None:
+    return applied.part.scaling if isinstance(applied.part, ScaledPart) else None
+
+
+def own_matrix(applied: Applied) -> Level:
+    """A 2**-exponent in its own precision, which a scaled matrix is scaled back to."""
+    finest, scaling = part_of(applied).finest, scaling_of(applied)
+    return finest if scaling is None else Level(scaling.inverted().applied(finest.csr), None)
+
+
+def accelerator(applied: Applied, cycle: str) -> str:
+    """The Krylov method that fits the matrix and a cycle; A need not be Hermitian where the scaled one is."""
+    scaling = scaling_of(applied)
+    fits = scaling is None or scaling.is_symmetric
+    return part_of(applied).accelerator(cycle) if fits else "bicgstab"
 
 
 def _empty_like(kind: Any, backend: Any) -> Any:

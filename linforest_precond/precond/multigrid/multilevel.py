@@ -21,6 +21,7 @@ from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_p
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
 from linforest_precond.precond.multigrid.prolongation import fills_up
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.stored import stored_dtype
 from linforest_precond.records import CSR
@@ -53,6 +54,7 @@ def multilevel(
     block_size: int | None = None,
     seed: int = 0,
     dtype: npt.DTypeLike | None = AUTO,
+    scaling: str | MatrixScaling | None = None,
 ) -> Hierarchy:
     """Set up an algebraic multigrid hierarchy of A.
 
@@ -141,6 +143,11 @@ def multilevel(
     dtype : dtype, "auto" or None
         The precision that cycles store and work in. None is A's own. "auto" is single precision for matrices
         of double precision with at least 65,536 rows, unless their diagonals differ too much in size.
+    scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
+        Set up for a scaled and permuted matrix (`linforest_precond.scale`), whose levels are shown, and still
+        act on A itself. "auto" takes "matching" where a diagonal entry is 0 or below 2**-10 times the
+        geometric mean of the largest entries of its row and column, None elsewhere. Not with `B` or
+        `block_size`, which describe A's own unknowns.
 
     Returns
     -------
@@ -174,8 +181,13 @@ def multilevel(
         max_coarse=max_coarse, max_levels=max_levels, smooth_prolongation=smooth_prolongation,
         presmooth=presmooth, postsmooth=postsmooth, weights=weights, strength=strength, seed=seed,
     )  # fmt: skip
-    finest, setup = checked_matrix(A, dtype)
+    finest, setup = checked_matrix(A, dtype, scaling)
     space = NearNullSpace.requested(A, B, block_size, finest, options)
+    if space is not None and setup.scaling is not None:
+        raise ValueError(
+            "scaling must be None with B and with blocks of unknowns (block_size, or those of a BSR matrix: "
+            f"pass block_size=1), got {scaling!r}"
+        )
     if space is None:
         options = options.for_matrix(finest)
         part, stall = part_of_levels(
@@ -190,7 +202,9 @@ def multilevel(
     return Hierarchy(setup.operator(part), A)
 
 
-def checked_matrix(A: MatrixLike, dtype: npt.DTypeLike | None) -> tuple[LevelMatrix, Setup]:
+def checked_matrix(
+    A: MatrixLike, dtype: npt.DTypeLike | None, scaling: str | MatrixScaling | None
+) -> tuple[LevelMatrix, Setup]:
     """The finest matrix and its setup; what its rows show, of which the precision depends, is found once."""
     given: list[LevelMatrix] = []
 
@@ -198,7 +212,7 @@ def checked_matrix(A: MatrixLike, dtype: npt.DTypeLike | None) -> tuple[LevelMat
         given.append(LevelMatrix(csr))
         return precision_of(given[0], dtype)
 
-    setup = Setup(A, dtype, choose=choose)
+    setup = Setup(A, dtype, choose=choose, scaling=scaling)
     finest = given[0] if setup.csr is given[0].csr else LevelMatrix(setup.csr)
     return finest, setup
 

@@ -219,7 +219,7 @@ def with_coarsest_level(
 
     `finest` is the matrix itself, which may be of higher precision than the levels.
     """
-    coarsest = Coarsest.of(last.csr, stored, last.hermitian)
+    coarsest = Coarsest.of(last.csr, stored, last.hermitian, last.centered)
     smoother = None if coarsest else smoother_of(last, stored, options.smoother, options.seed)
     levels = [*levels, Level(last.csr, smoother).stored_in(stored)]
     return MultilevelPart(

@@ -8,6 +8,7 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.host_arrays import on_host
 from linforest_precond.records import CSR, Graph, magnitudes_of
 
 # The step of an auction is divided by this after each pass (epsilon-scaling).
@@ -84,8 +85,8 @@ def _completed(
     """The matching completed on the host, on every backend: the last bids, then shortest augmenting paths."""
     xp = backend_of(csr.data).xp
     host: Any = backend_of(np.empty(0)).matching
-    entries = [_on_host(each) for each in (csr.indptr, csr.indices, weights)]
-    duals = [_on_host(each) for each in (prices, columns, rows)]
+    entries = [on_host(each) for each in (csr.indptr, csr.indices, weights)]  # stall: the host goes on
+    duals = [on_host(each) for each in (prices, columns, rows)]
     host.auction.bid_last(*entries, *duals, step)
     left = host.augmenting_paths.complete(*entries, *duals) if (duals[1] < 0).any() else 0
     if left:
@@ -94,7 +95,3 @@ def _completed(
             f'{left} of {csr.n} rows cannot be matched; use "equilibrate"'
         )
     return tuple(xp.asarray(each) for each in duals)
-
-
-def _on_host(array: Array) -> Array:
-    return array.get() if hasattr(array, "get") else array  # stall: the host completes the matching

@@ -132,6 +132,15 @@ class MatrixScaling(ReadOnlyArrays):
         scaled = backend_of(csr.data).matrix.row_scaling.scaled_matrix(*arrays, order, self.row, self.column)
         return described_csr(*scaled)
 
+    def inverted(self) -> MatrixScaling:
+        """The scaling that makes A of B, to rounding."""
+        row, order = 1 / self.row, self.permutation
+        if order is None:
+            return MatrixScaling(self.method, row, 1 / self.column)
+        back = backend_of(order).xp.empty_like(order)
+        back[order] = backend_of(order).xp.arange(self.n, dtype=order.dtype)
+        return MatrixScaling(self.method, row[order], 1 / self.column, back)
+
     def fitted_to(self, csr: CSR) -> MatrixScaling:
         """The scaling with checked copies of its arrays: a matrix's size and device must fit."""
         backend, index = backend_of(csr.data), csr.indices.dtype

@@ -94,10 +94,15 @@ def by_diagonal(csr: CSR) -> MatrixScaling:
 
 def has_tiny_diagonal(csr: CSR) -> bool:
     """Whether a diagonal entry is 0 or tiny in a row that has entries."""
+    return count_tiny_diagonal(csr) > 0
+
+
+def count_tiny_diagonal(csr: CSR) -> int:
+    """The diagonal entries that are 0 or tiny, in rows that have entries."""
     rows, columns, diagonal = _weights(csr)
     logs = backend_of(csr.data).matrix.log_scaling
     tiny = 2 * diagonal < rows + columns + 2 * TINY_EXPONENT * logs.UNIT
-    return bool((tiny & (rows > logs.NO_WEIGHT)).any())  # stall: decides
+    return int((tiny & (rows > logs.NO_WEIGHT)).sum())  # stall: decides whether rows are matched
 
 
 def smallest_diagonal(csr: CSR) -> float:

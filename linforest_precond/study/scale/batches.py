@@ -25,7 +25,8 @@ BATCHES = (1, 2, 4, 8)
 REPEATS = 5
 # Of the entries' bytes, what a graph larger than the memory is given beside its arrays of vertices.
 GIVEN_SHARE = 1 / 8
-BUFFERS = {"cpu": 1, "cuda": 2}
+# Batches in memory at the same time: on the GPU one is being copied; on the host, the rest at the end.
+BUFFERS = 2
 
 
 def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
@@ -81,8 +82,8 @@ def _batched_call(W: Any, count: int, device: str, room: int | None = None) -> C
 
 
 def vertex_bytes(W: Any) -> int:
-    """Bytes of what is resident for all vertices: row pointers, mates, pointers, and the result's values."""
-    return int(W.indptr.nbytes + W.shape[0] * (2 * W.indices.itemsize + W.data.itemsize))
+    """Bytes of what is resident for all vertices: five indices, and the result's values."""
+    return int(2 * W.indptr.nbytes + W.shape[0] * (3 * W.indices.itemsize + W.data.itemsize))
 
 
 def entry_bytes(W: Any) -> int:
@@ -104,7 +105,7 @@ def memory(W: Any, case: Case, settings: Settings) -> JsonObject:
     the graph is on the host, and the peak is that of CuPy's pool.
     """
     given = vertex_bytes(W) + int(GIVEN_SHARE * entry_bytes(W))
-    count = fitting_batches(W, int(GIVEN_SHARE * entry_bytes(W)), BUFFERS[settings.device])
+    count = fitting_batches(W, int(GIVEN_SHARE * entry_bytes(W)), BUFFERS)
     peak, mates = (_peak_on_gpu if settings.device == "cuda" else _peak_on_host)(W, count)
     return {
         "graph": vertex_bytes(W) + entry_bytes(W),

@@ -9,13 +9,13 @@ from linforest_precond.study.drawing import (
     STAGES,
     case_rows,
     colour_of_case,
-    decades,
     legend_above,
     panels,
     styled,
 )
 from linforest_precond.study.formats import label
 from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.scale.batches import BATCHES
 from linforest_precond.study.scale.findings import large
 from linforest_precond.study.scale.published import published
 
@@ -50,7 +50,8 @@ def rates(study: JsonObject) -> Figure:
         values = [row["mmeps"] for row in found["batched"].values()]
         ax.plot(counts, values, color=colour, marker="o", markersize=4, label=label(case))
         ax.axhline(found["whole"]["mmeps"], color=colour, linewidth=0.9, linestyle=":")
-    decades(ax, "y")
+    ax.set_ylim(bottom=0)
+    ax.set_xticks(BATCHES)
     ax.set_xlabel("batches")
     ax.set_ylabel("MMEPS")
     legend_above(figure, ax, columns=3)

@@ -139,10 +139,10 @@ def _memory(study: JsonObject) -> Html:
     if not cases:
         return not_run()
     text = paragraph(
-        "Each graph is given the memory of its arrays of vertices (row pointers, mates, pointers, and the "
-        "values of the result) and an eighth of that of its entries. Resident are these arrays and one "
-        "batch of entries at a time, on the GPU two, one of which is being copied. On the CPU the entries "
-        "are in memory-mapped files; the pages that the operating system caches of them do not count."
+        "Each graph is given the memory of its arrays of vertices (five indices each, and the values of the "
+        "result) and an eighth of that of its entries. Resident are these arrays and two batches of entries: "
+        "on the GPU one is being copied; on the CPU the rows that remain at the end are gathered. There the "
+        "entries are in memory-mapped files; the pages that the operating system caches of them do not count."
     )
     rows = [(case_name(case), _memory_cells(case["memory"])) for case in cases]
     names = ("Graph", "Size", "Given", "Batches", "Peak", "Same matching")

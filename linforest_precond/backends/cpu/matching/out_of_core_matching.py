@@ -1,16 +1,19 @@
 """Out-of-core matching of locally dominant edges, for graphs whose arrays are memory-mapped files.
 
-Row pointers, mates and pointers of all vertices are in memory, and one batch of consecutive rows at a time,
-which is copied. Columns are checked: a file that changes meanwhile can make the matching wrong, no more.
+For all vertices, row pointers (twice), mates, pointers and a list are in memory, and one batch of consecutive
+rows at a time, which is copied. Columns are checked: a file that changes meanwhile can make the matching
+wrong, no more.
 """
 
 import numpy as np
 from numba import prange
 
 from ..runtime.arrays import readonly
+from ..runtime.compaction import BLOCK
 from ..runtime.constants import NO_VERTEX
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import kernel
+from .locally_dominant import match_rounds
 
 # The pointer of a vertex without a free neighbour.
 DEAD = -2
@@ -20,22 +23,41 @@ def match(graph, tie_key, batches):
     """The mate of each vertex, -1 where it is single, and an array: rounds that matched edges, maximal.
 
     Every round reads the batches in which vertices must set their pointers anew, because their targets were
-    matched; then mutual pointers are matched. The rounds are those of `locally_dominant`.
+    matched; then mutual pointers are matched. As soon as the rows of all vertices that may still be matched
+    are no more than a batch, they are read once more and matched in memory. The rounds are those of
+    `locally_dominant`.
     """
-    index = graph.indices.dtype
+    index, tie_key = graph.indices.dtype, np.uint32(tie_key)
     mate, pointers = np.full(graph.n, NO_VERTEX, index), np.full(graph.n, NO_VERTEX, index)
     ends = batch_ends(graph.indptr, batches)
     starts = np.concatenate([[0], ends[:-1]])
+    room = np.diff(graph.indptr[ends], prepend=0).max(initial=0)
     pending, rounds = np.ones(ends.size, np.bool_), 0
     while pending.any():
         for first, last in zip(starts[pending].tolist(), ends[pending].tolist()):
-            set_batch_pointers(*batch_of(graph, first, last), np.uint32(tie_key), mate, pointers)
-        matched = match_mutual(mate, pointers)
-        if not matched:  # without a concurrent change of the weights, every round matches an edge
+            set_batch_pointers(*batch_of(graph, first, last), tie_key, mate, pointers)
+        if not match_mutual(mate, pointers):  # every round matches an edge, unless the weights change
             break
         rounds += 1
         pending = open_batches(mate, pointers, starts, ends)
+        kept = kept_rows(graph.indptr, mate, pointers)
+        if pending.any() and kept[-1] <= room:
+            rounds += match_rest(graph, tie_key, mate, pointers, kept, starts, ends)
+            break
     return mate, np.array([rounds, 1])
+
+
+def match_rest(graph, tie_key, mate, pointers, kept, starts, ends):
+    """Match the remaining vertices in memory, after copying their rows; returns the rounds."""
+    indices = np.empty(int(kept[-1]), graph.indices.dtype)
+    values = np.empty(int(kept[-1]), graph.values.dtype)
+    for first, last in zip(starts.tolist(), ends.tolist()):
+        if kept[last] > kept[first]:
+            copy_rows(*batch_of(graph, first, last), kept, indices, values)
+    active = np.flatnonzero(np.diff(kept)).astype(mate.dtype)
+    left = np.empty(-(-active.size // BLOCK), np.int64)
+    arrays = map(readonly, (kept, indices, values))
+    return match_rounds(*arrays, tie_key, mate, pointers, active, left)
 
 
 def batch_ends(indptr, batches):
@@ -72,6 +94,28 @@ def set_batch_pointers(indptr, indices, values, begin, first, last, tie_key, mat
             if weight > best or tie < best_tie:
                 target, best, best_tie = w, weight, tie
         pointers[v] = target
+
+
+# Row pointers to the rows of the vertices that may still be matched; other rows are empty.
+@kernel
+def kept_rows(indptr, mate, pointers):
+    kept = np.zeros(indptr.size, indptr.dtype)
+    for v in range(mate.size):
+        stays = mate[v] == NO_VERTEX and pointers[v] >= 0
+        kept[v + 1] = kept[v] + (indptr[v + 1] - indptr[v] if stays else 0)
+    return kept
+
+
+# Copies the kept rows of a batch.
+@kernel(parallel=True)
+def copy_rows(indptr, indices, values, begin, first, last, kept, kept_indices, kept_values):
+    for v in prange(first, last):
+        slot = np.int64(indptr[v]) - begin
+        for place in range(np.int64(kept[v]), np.int64(kept[v + 1])):
+            # Columns are followed unchecked from here on.
+            kept_indices[place] = min(max(indices[slot], 0), indptr.size - 2)
+            kept_values[place] = values[slot]
+            slot += 1
 
 
 # Matches mutual pointers and returns the number of matched vertices. Each vertex writes its own mate only.

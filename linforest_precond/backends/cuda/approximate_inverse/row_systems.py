@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..runtime.launch import launch
+from ..runtime.launch import launch, resident_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.prefix_sum import add_up
@@ -12,10 +12,16 @@ from ..runtime.structs import Struct
 
 # Columns with a gradient at most, as on the CPU.
 CAPACITY = 512
+# Entries of the rows of a pattern whose columns need not be searched again, at most.
+LISTED = 1536
+# Sums of a round: SUMS of row_systems.cuh.
+SUMS = 20
+# Bytes of a PatternRow of row_systems.cuh.
+PATTERN_ROW = 16
 # Lanes per row, for the given mean number of entries at most; else a warp.
 TEAMS, WARP = {8: 12, 16: 24}, 32
-# Threads of a block at most, and the shared memory that such a block may need.
-BLOCK, SHARED_MEMORY = 128, 48 * 1024
+# Threads of a block, of which the ones are taken that fill the device best, and the shared memory of a block.
+BLOCKS, SHARED_MEMORY = (128, 96, 64, 32), 48 * 1024
 # From so many rows on, a sample of about so many others tells how large most systems become.
 MANY_ROWS, SAMPLE = 2**16, 2048
 
@@ -26,12 +32,12 @@ FUNCTIONAL = Struct(
 )  # fmt: skip
 SIZES = Struct(
     "Sizes", "approximate_inverse/row_systems.cuh",
-    entries="q", places="q", capacity="q", starts="q", bits="q", bytes="q", is_final="q",
+    entries="q", places="q", capacity="q", starts="q", listed="q", bits="q", bytes="q", is_final="q",
 )  # fmt: skip
 ROWS = Struct("Rows", "approximate_inverse/row_systems.cu", list="P", length="P", stride="q")
 # Counts of `Report` of row_systems.cu.
-REPORTED, ABANDONED, USED = slice(2), slice(2, 3), slice(3, 5)
-REPORT = 5
+REPORTED, ABANDONED, USED = slice(2), slice(2, 3), slice(3, 7)
+REPORT = 7
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
@@ -78,7 +84,7 @@ def refill(matrix, start, diagonal, triangular, indptr, indices):
     """The values of rows on given patterns, and the counts as above; dependent columns get 0."""
     data, report = cupy.zeros(indices.size, matrix[2].dtype), cupy.zeros(REPORT, np.uint64)
     entries = int(cupy.diff(indptr).max()) if indices.size else 1  # stall: the size of systems
-    size = _Size(entries, entries, entries)
+    size = _Size(entries, entries, entries, 0)
     systems = _Systems(matrix, start, diagonal, triangular, entries, size, True)
     systems.launch("refill_rows", indptr, indices, data, report)
     return data, report[REPORTED]
@@ -93,24 +99,26 @@ def row_squares(indptr, data):
 
 
 class _Size(NamedTuple):
-    """The places of a pattern, the columns that have gradients, and those of them in a row of S, at most."""
+    """The most places of a pattern, columns with gradients, those in a row of S, and slots in lists."""
 
     places: int
     columns: int
     starts: int
+    listed: int
 
-    def reduced_to(self, columns, places):
+    def reduced_to(self, places, columns, starts, listed):
         """One for rows that use so many, and a few more columns."""
-        columns = min(self.columns, columns + columns // 8 + 4)
-        return _Size(min(self.places, max(1, places)), columns, min(self.starts, columns))
+        columns, starts = (most + most // 16 + 2 for most in (columns, starts))
+        return _Size(*map(min, self, (max(1, places), columns, starts, listed)))
 
 
 def _largest_size(matrix, start, diagonal, triangular, entries):
-    """Bounds that no row exceeds, or the limit of columns."""
+    """Bounds that no row exceeds, or the limits of columns."""
     places = max(1, entries - bool(triangular))
     longest = [cupy.diff(indptr).max() for indptr, _, _ in (start, matrix) if indptr.size > 1]
     first, others = cupy.stack(longest).tolist() if longest else (1, 1)  # stall: the size of systems
-    return _Size(places, *(max(1, min(CAPACITY, most)) for most in (first + places * others, first)))
+    columns, starts = (max(1, min(CAPACITY, most)) for most in (first + places * others, first))
+    return _Size(places, columns, starts, min(LISTED, places * others))
 
 
 class _Systems:
@@ -124,28 +132,39 @@ class _Systems:
         bits = max(2, (3 * size.columns // 2).bit_length())
         room = _bytes_of_system(size, bits, value.itemsize, index.itemsize)
         self._sizes = SIZES(
-            entries=entries, places=size.places, capacity=size.columns, starts=size.starts, bits=bits,
-            bytes=room, is_final=int(is_final),
+            entries=entries, places=size.places, capacity=size.columns, starts=size.starts,
+            listed=size.listed, bits=bits, bytes=room, is_final=int(is_final),
         )  # fmt: skip
-        team = _team(matrix[1].size / max(n, 1), room)
-        self._block = max(WARP, min(BLOCK, SHARED_MEMORY // room * team // WARP * WARP))
-        self._shared_memory = self._block // team * room
-        self._items = n * team
-        self.program = _program(value, index, team)
+        self._room, self._team = room, _team(matrix[1].size / max(n, 1), room)
+        self._items = n * self._team
+        self._program = _program(value, index, self._team)
 
     def launch(self, name, *arguments):
+        kernel = getattr(self._program, name)
+        block = self._block(kernel)
         launch(
-            getattr(self.program, name), (self._functional, self._sizes, *arguments),
-            shared_memory=self._shared_memory, block=self._block, items=self._items,
+            kernel, (self._functional, self._sizes, *arguments),
+            shared_memory=self._shared_memory(block), block=block, items=self._items,
+        )  # fmt: skip
+
+    def _shared_memory(self, block):
+        return block // self._team * self._room
+
+    def _block(self, kernel):
+        """The threads of a block with which most are resident at once."""
+        fitting = [block for block in BLOCKS if self._shared_memory(block) <= SHARED_MEMORY]
+        return max(
+            fitting, default=WARP,
+            key=lambda block: block * resident_blocks(kernel, self._shared_memory(block), block),
         )  # fmt: skip
 
 
 def _bytes_of_system(size, bits, value, index):
     """As `RowSystem` of row_systems.cuh has them, a multiple of 16."""
-    places, columns, starts = size
-    values = columns + places * (places - 1) // 2 + 2 * places + starts
-    numbers = index * (columns + 2 * places) + 2 * (columns + places)
-    return -(-(value * values + 8 * places + 2 * 2**bits + numbers) // 16) * 16
+    places, columns, starts, listed = size
+    values = columns + places * (places - 1) // 2 + 2 * places + starts + SUMS
+    numbers = index * columns + 2 * (columns + places + listed + 2**bits)
+    return -(-(value * values + (8 + PATTERN_ROW) * places + numbers) // 16) * 16
 
 
 def _team(mean, size):

@@ -1,13 +1,17 @@
 #include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "approximate_inverse/row_systems.cuh"
+#include "approximate_inverse/candidates.cuh"
+#include "approximate_inverse/row_factor.cuh"
 
 // Threads of a block at most.
 #define THREADS 128
+// Blocks of a multiprocessor at least: the compiler has registers for as many.
+#define BLOCKS 6
 
 // Counts of rows that left out dependent columns, of rows without entries, and of rows whose system was too small; the
-// most slots and places that a row of a sample used.
-enum Report { DEPENDENT_ROWS, EMPTY_ROWS, ABANDONED_ROWS, MOST_SLOTS, MOST_PLACES };
+// most places, slots, slots of the row of S and slots in lists that a row of a sample used.
+enum Report { DEPENDENT_ROWS, EMPTY_ROWS, ABANDONED_ROWS, MOST_PLACES, MOST_SLOTS, MOST_STARTS, MOST_LISTED };
 
 // The rows to take: those of a list whose length is on the device, or one of each `stride`, as a hash says.
 struct Rows {
@@ -23,19 +27,6 @@ struct Rows {
              step = (i64)gridDim.x * blockDim.x / TEAM;                                                               \
          first < (rows); first += step, at += step)
 
-// Meets the columns of the rows of N that the last round has added. These rows end from now on before columns that cannot
-// be in patterns.
-__device__ __forceinline__ void meet_columns(RowSystem& system, const Functional& f, bool is_final, bool is_open,
-                                             RowState& state) {
-    const int size = is_open ? state.size : state.met;
-    for (int place = state.met, last = system.team.largest(size - state.met) + place; place < last; ++place) {
-        const i64 begin = place < size ? system.begins[place] : 0, end = place < size ? system.ends[place] : 0;
-        const int possible = meet(system, f.indices, (const VALUE*)0, f.diagonal, begin, end, is_final, state);
-        if (place < size && system.team.lane == 0) system.ends[place] = (INDEX)(begin + possible);
-    }
-    state.met = size;
-}
-
 // Adds the columns of the largest gains, a few in each round, until the pattern is full or no gain is left. A row for
 // which the system is too small is abandoned, unless nothing larger will be tried.
 __device__ __forceinline__ void grow_row(RowSystem& system, const Functional& f, const Sizes& sizes, double tolerance,
@@ -44,29 +35,23 @@ __device__ __forceinline__ void grow_row(RowSystem& system, const Functional& f,
     const i64 begin = is_active ? f.start_indptr[state.row] : 0, end = is_active ? f.start_indptr[state.row + 1] : 0;
     const int most = (int)sizes.entries - (f.triangular ? 1 : 0);
     bool is_open = is_active && most > 0 && state.left > state.least;
-    meet(system, f.start_indices, f.start_data, f.diagonal, begin, end, sizes.is_final, state);
+    meet(system, f.start_indices, f.start_data, f.diagonal, begin, end, (short*)0, (int)sizes.starts, sizes.is_final,
+         state);
     state.starts = state.used;
     while (team.any(is_open)) {
         meet_columns(system, f, sizes.is_final, is_open, state);
         is_open = is_open && !state.is_abandoned;
-        find_gradient(system, f, state, is_open ? state.size : 0);
-        const int used = is_open ? state.used : 0, most_here = min(STEP, most - state.size);
+        const int before = state.size, used = is_open ? state.used : 0, places = (int)sizes.places;
+        find_gradient(system, f, state, is_open ? before : 0);
         find_gains(system, f, used);
-        double bound = tolerance * state.left, best_gain;
-        bool is_grown = false;
-        for (int step = 0; step < STEP; ++step) {
-            int slot = best_slot(system, step < most_here ? used : 0, bound, best_gain);
-            if (!team.any(slot != NONE)) break;
-            bound = fmax(bound, SHARE * best_gain);
-            if (slot != NONE && state.size == sizes.places) {
-                state.is_abandoned = true;
-                slot = NONE;
-            }
-            is_grown |= append(system, f, state, slot);
+        int count = choose(system, used, before, places, min(STEP, most - before), tolerance * state.left);
+        if (before + count > places) {
+            state.is_abandoned = true;
+            count = 0;
         }
-        is_open = is_open && is_grown && !state.is_abandoned;
+        append(system, f, state, count, before + count < most);
         solve(system, used ? state.size : 0);
-        is_open = is_open && state.size < most && state.left > state.least;
+        is_open = is_open && state.size > before && state.size < most && state.left > state.least;
     }
 }
 
@@ -77,9 +62,11 @@ __device__ __forceinline__ void write_row(const RowSystem& system, const Functio
     const i64 row = state.row;
     const int size = state.size;
     const double scale = functional.triangular ? 1 / sqrt(state.left) : 1.0;
+    ROLLED
     for (int place = system.team.lane; place < size; place += TEAM) {
         const INDEX column = system.columns[system.pattern[place]];
         int lower = 0;
+        ROLLED
         for (int other = 0; other < size; ++other) lower += system.columns[system.pattern[other]] < column;
         columns[row * entries + lower] = column;
         values[row * entries + lower] = scaled(system.solution[place], scale);
@@ -97,7 +84,7 @@ __device__ __forceinline__ void write_row(const RowSystem& system, const Functio
 }
 
 // Grows the pattern of each of the rows, and lists those whose system was too small.
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     grow_rows(Functional functional, Sizes sizes, Rows rows, double tolerance, INDEX* __restrict__ columns,
               VALUE* __restrict__ values, INDEX* __restrict__ counts, INDEX* __restrict__ abandoned, u64* report) {
     extern __shared__ __align__(16) char memory[];
@@ -115,8 +102,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         if (!state.is_abandoned) write_row(system, functional, state, sizes.entries, columns, values, counts, report);
         else if (system.team.lane == 0) abandoned[atomicAdd(report + ABANDONED_ROWS, 1ull)] = (INDEX)row;
         if (rows.stride > 1 && system.team.lane == 0) {
-            atomicMax(report + MOST_SLOTS, (u64)state.used);
             atomicMax(report + MOST_PLACES, (u64)state.size);
+            atomicMax(report + MOST_SLOTS, (u64)state.used);
+            atomicMax(report + MOST_STARTS, (u64)state.starts);
+            atomicMax(report + MOST_LISTED, (u64)state.listed);
         }
     }
 }
@@ -134,7 +123,7 @@ extern "C" __global__ void pack_rows(i64 n, i64 entries, const INDEX* __restrict
 }
 
 // Computes the values of every row on its given pattern; dependent columns get 0.
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     refill_rows(Functional functional, Sizes sizes, const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                 VALUE* __restrict__ data, u64* report) {
     extern __shared__ __align__(16) char memory[];
@@ -154,8 +143,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                                                (INDEX)row, column);
         }
         team.sync();
-        for (int slot = 0, last = team.largest(used); slot < last; ++slot)
-            append(system, functional, state, slot < used ? slot : NONE);
+        for (int slot = 0; team.any(slot < used); slot += STEP) {
+            const int count = max(0, min(STEP, used - slot));
+            if (team.lane < count) system.pattern[state.size + team.lane] = (short)(slot + team.lane);
+            team.sync();
+            append(system, functional, state, count, false);
+        }
         solve(system, state.size);
         const double scale = functional.triangular ? 1 / sqrt(state.left) : 1.0;
         for (int slot = team.lane; slot < used; slot += TEAM) {

@@ -141,9 +141,8 @@ struct LongRow {
         do {
             if (waiting) atomicMin(owners + slot, threadIdx.x);
             __syncthreads();
-            if (waiting && *(volatile u32*)(owners + slot) == threadIdx.x) {
+            if (waiting && atomicCAS(owners + slot, threadIdx.x, NO_OWNER) == threadIdx.x) {
                 sums[slot] = plus(sums[slot], value);
-                owners[slot] = NO_OWNER;
                 waiting = false;
             }
         } while (__syncthreads_or(waiting));

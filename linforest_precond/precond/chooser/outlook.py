@@ -1,0 +1,106 @@
+"""What to expect: the rest of a run, from its residuals, and the total of a candidate, from the facts.
+
+Both are iterations times bytes. All iterations are expressed by those that Jacobi would need: a candidate is
+expected to need a share of them (`Candidate.reduction`), and so a run with any preconditioner predicts those
+of all others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from linforest_precond.precond.chooser import progress
+from linforest_precond.precond.chooser.candidates import Candidate
+from linforest_precond.precond.chooser.cost_model import CostModel
+from linforest_precond.precond.chooser.facts import Facts
+from linforest_precond.precond.chooser.trials import Trial
+
+# Iterations with Jacobi to expect where nothing is known of them.
+MANY = 500
+# Iterations that multigrid is expected to need on elliptic systems, for 8 digits.
+MULTIGRID_ITERATIONS = 20
+# What the boundary of an elliptic problem tells, or else what is usual for its size, counts as much as this
+# many iterations that were seen.
+KNOWN, USUAL = 16, 2
+
+
+class Outlook:
+    """Expectations for one problem.
+
+    Parameters
+    ----------
+    digits
+        Digits by which residuals are to be reduced.
+
+    Attributes
+    ----------
+    jacobi_iterations
+        Those that Jacobi is expected to need, by what was last seen.
+    """
+
+    def __init__(self, facts: Facts, cost: CostModel, digits: float) -> None:
+        self._facts, self._cost, self._digits = facts, cost, digits
+        self.jacobi_iterations = min(facts.elliptic_iterations * digits / 8, self.most_iterations) or float(
+            MANY
+        )
+
+    @property
+    def most_iterations(self) -> float:
+        """A bound on the iterations with Jacobi: the eigenvalues of D^-1 A lie in [1 - q, 1 + q]."""
+        q = self._facts.row_ratio
+        if q >= 1:
+            return math.inf
+        return 0.5 * math.sqrt((1 + q) / (1 - q)) * (self._digits + 0.3) * math.log(10)
+
+    def see(self, trial: Trial, trials: Sequence[Trial]) -> float:
+        """Bytes that a run still needs; its prediction counts for all candidates from now on."""
+        if not trial.candidate.is_multigrid:
+            self.jacobi_iterations = self._predicted(trial, trials)
+        return self.rest(trial, trials)
+
+    def rest(self, trial: Trial, trials: Sequence[Trial]) -> float:
+        """Bytes that a run is predicted to need still."""
+        if trial.candidate.is_multigrid:
+            return trial.rest()
+        total = self._predicted(trial, trials) * trial.candidate.reduction(self._facts)
+        return max(1.0, total - trial.iterations) * trial.iteration
+
+    def cautious_rest(self, trial: Trial) -> float:
+        """Bytes that a run needs at least, if it does not become faster."""
+        rest = trial.rest(progress.LINEAR)
+        if trial.candidate.name == "jacobi":
+            rest = min(rest, max(1.0, self.most_iterations - trial.iterations) * trial.iteration)
+        return rest
+
+    def _predicted(self, trial: Trial, trials: Sequence[Trial]) -> float:
+        """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows.
+
+        Nothing is known of runs that have hardly won anything: all are predicted the same iterations.
+        """
+        most = max(each.iterations for each in trials)
+        left = progress.HORIZON * most if trial.is_hovering else trial.remaining()
+        total = max(1.0, trial.iterations + left) / trial.candidate.reduction(self._facts)
+        known, usual = self._facts.elliptic_iterations, self._facts.usual_iterations
+        if known or usual:
+            prior = KNOWN if known else USUAL
+            weight = prior / (prior + trial.iterations)
+            total = total ** (1 - weight) * ((known or usual) * self._digits / 8) ** weight
+        return min(total, self.most_iterations)
+
+    def total(self, candidate: Candidate, method: str, left: float | None = None) -> float:
+        """Bytes of the setup of a candidate and of all its iterations, for so many digits."""
+        iterations = self.jacobi_iterations * candidate.reduction(self._facts)
+        if candidate.is_multigrid and candidate.is_trusted(self._facts):
+            digits = self._digits if left is None else min(max(left, 1.0), self._digits)
+            iterations = min(iterations, MULTIGRID_ITERATIONS * digits / 8)
+        return self.setup(candidate) + iterations * self.iteration(candidate, method)
+
+    def setup(self, candidate: Candidate) -> float:
+        """Bytes of a setup that has not been made."""
+        return self._cost.setup_of(candidate)
+
+    def iteration(self, candidate: Candidate, method: str) -> float:
+        """Bytes of an iteration, before the setup."""
+        application = candidate.application_products * self._cost.product + candidate.latency_bytes
+        return self._cost.iteration(method, application)
