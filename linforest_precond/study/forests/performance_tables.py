@@ -42,7 +42,7 @@ def performance_propositions(study: JsonObject) -> Table:
         | {"per_spmv": per_spmv(case["performance"], row.get("seconds"), row.get("dtype"))}
         | {f"spmv_{key}": dig(case["performance"], "spmv", row["dtype"], key) for key in SPMV}
         for case in done(study, "performance")
-        for row in case["performance"].get("propositions") or []
+        for row in propositions(case["performance"])
     ]
     spmv = tuple(f"spmv_{key}" for key in SPMV)
     return Table("performance_propositions", ("name", *columns, "per_spmv", *spmv), rows)
@@ -69,14 +69,21 @@ def launches(timings: JsonObject) -> dict[str, list[float]]:
 
 def proposition(timings: JsonObject, dtype: Any, k: int, n: int) -> JsonObject:
     """The record of one proposition; empty where it was not measured."""
-    found = timings.get("propositions") or []
     wanted = (dtype, k, n)
-    return next((row for row in found if (row.get("dtype"), row.get("k"), row.get("n")) == wanted), {})
+    return next(
+        (row for row in propositions(timings) if (row.get("dtype"), row.get("k"), row.get("n")) == wanted), {}
+    )
 
 
 def precisions(timings: JsonObject) -> list[str]:
     """Of the propositions, the paper's first."""
-    return list(dict.fromkeys(row["dtype"] for row in timings.get("propositions") or []))
+    return list(dict.fromkeys(row["dtype"] for row in propositions(timings)))
+
+
+def propositions(timings: JsonObject) -> list[JsonObject]:
+    """The records of the propositions; older studies have none in this form."""
+    found = timings.get("propositions")
+    return found if isinstance(found, list) else []
 
 
 def stages(timings: JsonObject, way: str) -> list[tuple[str, float | None]]:
