@@ -131,10 +131,27 @@ def test_a_hermitian_matrix_without_a_positive_diagonal(backend):
         lf.approximate_inverse(backend.csr(A), method="fsai")
 
 
+def test_empty_rows_of_a_laplacian_are_those_of_the_identity(backend):
+    """Isolated vertices, one of them with a stored zero, and a path: semidefinite, so that CG can be used."""
+    path = sp.csr_array(
+        sp.diags_array([np.full(9, -1.0), np.r_[1, np.full(8, 2.0), 1], np.full(9, -1.0)], offsets=[-1, 0, 1])
+    )
+    A = sp.csr_array(
+        sp.block_diag([sp.coo_array((1, 1)), path, sp.coo_array(([0.0], ([0], [0])), shape=(1, 1))])
+    )
+    M = lf.approximate_inverse(backend.csr(A), 5)
+    found = backend.host(M @ backend.array(np.eye(12)))
+    assert M._part.method == "fsai" and M._part.empty == 0
+    np.testing.assert_array_equal(found[[0, -1]], np.eye(12)[[0, -1]])
+    np.testing.assert_allclose(found, found.T, atol=1e-14)
+    M.update(backend.csr(2 * A))
+    assert lf.approximate_inverse(backend.csr(A - 1e-3 * sp.eye_array(12)))._part.method == "spai"
+
+
 def test_rows_without_entries_become_those_of_the_identity(backend):
     A = as_csr(np.diag([2.0, 0.0, 4.0]))
     with pytest.warns(RuntimeWarning, match="1 rows of the approximate inverse"):
-        M = lf.approximate_inverse(backend.csr(A))
+        M = lf.approximate_inverse(backend.csr(A), method="spai")
     cases.assert_close(dense_of(backend, M), np.diag([0.5, 1.0, 0.25]), 1e-14)
 
 

@@ -106,6 +106,7 @@ def test_mycielski_graphs(k):
 def test_a_uniform_graph():
     A = uniform_graph(8)
     assert A.shape == (256, 256) and (A.diagonal() == 0).all() and 28 < A.nnz / 256 <= 32
+    assert weighted(A)[0].indices.dtype == np.int32  # one type of indices is compiled
 
 
 def test_graphs_without_weights_get_random_ones():

@@ -68,10 +68,11 @@ class Functionals:
 
 
 def kaporin(csr: CSR) -> Functionals:
-    """Those of FSAI for a Hermitian matrix with a positive diagonal."""
+    """Those of FSAI for a Hermitian matrix with a positive diagonal; empty rows count as the identity's."""
     wide = np.result_type(csr.data.dtype, np.float64)
     arrays = csr.indptr, csr.indices, csr.data.astype(wide, copy=False)
     diagonal = csr.diagonal.real.astype(np.float64)
+    diagonal = backend_of(diagonal).xp.where(diagonal == 0, 1.0, diagonal)
     return Functionals(arrays, arrays, diagonal, True, None)
 
 

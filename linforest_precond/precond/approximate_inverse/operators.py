@@ -65,7 +65,7 @@ def approximate_inverse(
     entries : int
         Entries of a row of G or M at most, 1 to 64.
     method : {"auto", "fsai", "spai"}
-        "auto" is FSAI where A is Hermitian with a positive diagonal.
+        "auto" is FSAI where A is Hermitian with a positive diagonal, but for empty rows.
     tolerance : float, optional
         Entries are added to a row while one of them alone would lower its functional by more than this share:
         1e-3 by default for FSAI, 1e-6 for SPAI.
@@ -130,14 +130,24 @@ def _checked_tolerance(tolerance: Any) -> float:
 def method_for(matrix: LevelMatrix, method: str) -> str:
     if method == "spai":
         return method
-    if matrix.definite or not matrix.n:
+    if has_factor(matrix):
         return "fsai"
     if method == "fsai":
         raise ValueError(
-            'method="fsai" needs a Hermitian A with a positive diagonal, got one without; '
+            'method="fsai" needs a Hermitian A with a positive diagonal, but for empty rows, got another; '
             'use "spai", or "auto"'
         )
     return "spai"
+
+
+def has_factor(matrix: LevelMatrix) -> bool:
+    """Whether A may be definite, but for empty rows and columns: those of G are then the identity's."""
+    if matrix.definite or not matrix.n:
+        return True
+    if not matrix.hermitian or matrix.facts.smallest_diagonal > 0:
+        return False
+    is_possible = (matrix.csr.diagonal.real > 0) | (matrix.row_magnitudes == 0)
+    return bool(is_possible.all())  # stall: decides the method
 
 
 def rows_are_possible(fields: Fields, names: Names) -> Complaint:
@@ -212,7 +222,7 @@ class InversePart:
         return {"kind": self.kind, **fields}
 
     def refreshed(self, csr: CSR) -> InversePart:
-        if self.method == "fsai" and csr.n and not LevelMatrix(csr).definite:
+        if self.method == "fsai" and not has_factor(LevelMatrix(csr)):
             raise ValueError(
                 "A must be Hermitian with a positive diagonal as that of the setup was; "
                 'make a new preconditioner with method="auto"'

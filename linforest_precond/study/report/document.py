@@ -33,7 +33,8 @@ def write_document(paper: Paper, study: JsonObject, folder: Path) -> Path:
         for found in list(PICTURE.finditer(body)):
             number += 1
             write_text(pictures / f"{number}.svg", base64.b64decode(found[1]).decode())
-            link = f"\n\n![{_inline(found[2])}]({paper.name}/{number}.svg)\n\n"
+            words = _inline(found[2]).replace("[", "(").replace("]", ")")
+            link = f"\n\n![{words}]({paper.name}/{number}.svg)\n\n"
             body = body.replace(found[0], link, 1)
         texts.append(f"## {section.heading}\n\n{_blocks(body)}")
     return write_text(folder / f"{paper.name}.md", "\n\n".join(texts) + "\n")

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from linforest_precond.gate import as_graph
+from linforest_precond.matrices.arrays import from_host
 from linforest_precond.matrices.random_graphs import rmat
 from linforest_precond.study.cases import Case, Source
 
@@ -94,6 +95,4 @@ def weighted(A: Any) -> tuple[Any, bool]:
     drawn = upper.nnz > 0 and bool(np.ptp(upper.data) == 0)
     if drawn:
         upper.data = 1.0 - np.random.default_rng(SEED).random(upper.nnz)
-    W = (upper + upper.T).tocsr()
-    W.sort_indices()
-    return W, drawn
+    return from_host(upper + upper.T, np.float64, "cpu", None), drawn

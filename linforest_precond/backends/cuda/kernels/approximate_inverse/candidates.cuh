@@ -15,7 +15,8 @@ __device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict_
         if (!team.any(is_unknown)) continue;
         int slot = is_unknown ? system.find(column) : NONE;
         const bool is_new = is_unknown && slot == NONE && diagonal[column] > 0;
-        const u32 news = team.vote(is_new);  // all lanes have searched the table before it changes
+        const u32 news = team.vote(is_new);
+        team.sync();  // all lanes have searched the table before it changes
         const int own = state.used + __popc(news & ((1u << team.lane) - 1));
         if (is_new && own < capacity) {
             slot = own;

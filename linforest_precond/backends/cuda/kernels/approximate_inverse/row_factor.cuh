@@ -22,6 +22,7 @@ __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functi
             if (rows.has_entry()) values[k] = functional.data[rows.entry()];
             rows.advance(system);
         }
+        team.sync();  // all lanes have read the rows before they change
         EACH (k, CHUNKS) {
             const bool is_valid = columns[k] >= 0 && columns[k] < state.most;
             const u32 valid = team.vote(is_valid);
@@ -163,6 +164,7 @@ __device__ __forceinline__ void take_rows(RowSystem& system, const Functional& f
         const VALUE right = scaled(system.sums[PRODUCTS + k], scale);
         const double gain = squared(right);
         const bool is_taken = is_independent && gain < most_gain(functional, state);
+        team.sync();  // all lanes have read the sums and the pattern before they change
         if (is_taken) {
             eliminate(system, k, first, place, count, scale, right);
             place_row(system, first + k, place, scale, right);
