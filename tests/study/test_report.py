@@ -330,7 +330,11 @@ def test_incomplete_cases_and_unknown_values_are_accepted(report):
     strange = case(origin="moon", paper="unheard-of", convergence=None, performance={"spmv_seconds": None})
     runs = [{"precond": "Other", "status": "WHO_KNOWS"}, {"precond": "None", "status": None, "history": None}]
     solved = case(
-        "y", title=None, convergence={"runs": runs}, coverage={"identity": None}, performance={"propositions": {"1": 1}}
+        "y",
+        title=None,
+        convergence={"runs": runs},
+        coverage={"identity": None},
+        performance={"propositions": {"1": 1}},
     )
     path, text = report({"cases": [bare, strange, solved]})
     assert Page(text).faults == [] and "moon" in text and "who_knows" in text
