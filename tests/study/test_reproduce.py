@@ -33,7 +33,7 @@ def test_two_runs_make_one_page(reproduce, tmp_path):
     folders = [written(tmp_path, "one", first), written(tmp_path, "two", second)]
     page = reproduce.main([*folders, "--out", str(tmp_path / "docs")])
     text = page.read_text(encoding="utf-8")
-    assert page.name == "forests.md" and text.count("ANISO2 2500 × 2500") >= 9 and "without" not in text
+    assert page.name == "forests.md" and text.count("ANISO2 2500 × 2500") >= 9 and "incomplete" not in text
     assert len(list((page.parent / "forests").iterdir())) == 2 + 5  # panels, then figures 3, 5 and 6
 
 
