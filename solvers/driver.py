@@ -31,8 +31,6 @@ Callback: TypeAlias = Callable[[Array], object]
 
 # Two summation orders of the same norm differ by less than this factor.
 SLACK = 1 + 1e-12
-# Shorter runs until a pause are not captured as CUDA graphs, whose batches would overshoot it.
-CAPTURED_PAUSE = 64
 _ACTIVE = {float(RunningState.RUNNING), float(RunningState.HALF)}
 # The outcomes that b - A x is computed after.
 _VERIFIED = Status.CONVERGED, Status.RHO, Status.OMEGA, Status.SINGULAR
@@ -149,20 +147,18 @@ class Run:
     def iterate(self, callback: Callback | None, most: int | None = None) -> None:
         """Iterate until every column has stopped and its residual has been verified: then `has_ended`.
 
-        With `most`, for about so many iterations more, then pause; the next call goes on.
+        With `most`, for so many iterations more, then pause; the next call goes on.
         """
         problem, space, method = self.problem, self.space, self.method
         A, M = problem.product, problem.preconditioning
         if not self.has_begun:
             self._begin()
-        pause = None if most is None else self.iterations.max() + most
         capturable = callback is None and problem.inner is None and A.capturable and M.capturable
-        capturable = capturable and (most is None or most >= CAPTURED_PAUSE)
-        wait = callback is not None or (most is not None and not capturable)
         while not self.has_ended:
-            while self._is_running() and (pause is None or self.iterations.max() < pause):
+            while self._is_running() and (most is None or most > 0):
                 before = self.iterations.sum()
-                self._advance(capturable, wait)
+                done = self._advance(capturable, callback is not None, most)
+                most = None if most is None else most - done
                 if callback is not None and self.iterations.sum() > before:
                     x = method.current(space, M)
                     callback(x[:, 0] if problem.one else x)
@@ -189,21 +185,24 @@ class Run:
             self.statuses[self.statuses == RunningState.RUNNING] = RunningState.LIMIT
             self.has_ended = True
 
-    def _advance(self, capturable: bool, wait: bool) -> None:
+    def _advance(self, capturable: bool, wait: bool, most: int | None) -> int:
         """Enqueue a batch of iterations, and the end of a cycle where it is due; read reports.
 
+        Returns how many iterations, at most `most`.
         A report may be older than the end of a cycle that has been enqueued already, so it is looked at only
         after another batch.
         """
         problem, space, method = self.problem, self.space, self.method
         A, M = problem.product, problem.preconditioning
-        self.steps += space.batch(lambda: method.iterate(space, A, M), capturable, method.cycle)
+        done = space.batch(lambda: method.iterate(space, A, M), capturable, method.cycle, most)
+        self.steps += done
         self._read(space.poll(wait=wait))
         ended = RunningState.RUNNING not in self.statuses
         if method.cycle and (ended or self.steps >= method.cycle):
             self.steps = 0
             space.batch(lambda: method.finish(space, A, M), capturable=False)
             self._read(space.poll(wait=wait or ended))
+        return done
 
     def _start_from_x0(self) -> None:
         """Start at x0; zero columns of b are solved by zero, whatever x0 is."""

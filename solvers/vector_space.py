@@ -82,8 +82,10 @@ class VectorSpace(Protocol):
     def record_error(self, half: bool, name: str = "x") -> None:
         """Add norm(x - x_true) to the last record; x includes the half step where `half`."""
 
-    def batch(self, iterate: Callable[[], None], capturable: bool, cycle: int = 0) -> int:
-        """Make one iteration, or enqueue several, a divisor of `cycle`; how many."""
+    def batch(
+        self, iterate: Callable[[], None], capturable: bool, cycle: int = 0, most: int | None = None
+    ) -> int:
+        """Make one iteration, or enqueue several, a divisor of `cycle` and at most `most`; how many."""
 
     def poll(self, wait: bool) -> Report | None:
         """The newest report that has arrived, None if none has; the report of all iterations if `wait`."""

@@ -305,6 +305,8 @@ class ComponentsModule(Protocol):
 
 
 class StrongComponentsModule(Protocol):
+    """SciPy on the CPU and signature propagation on the GPU, or forward-backward searches."""
+
     def strong_components(self, pattern: PatternRecord) -> tuple[int, Array]: ...
 
 
@@ -316,11 +318,17 @@ class BreadthFirstModule(Protocol):
 
 
 class SpanningForestModule(Protocol):
-    def spanning_forest(self, csr: CSRRecord, largest: bool) -> CSRArrays: ...
+    METHODS: tuple[str, ...]
+
+    def spanning_forest(self, csr: CSRRecord, largest: bool, method: str) -> CSRArrays: ...
 
 
 class IndependentSetModule(Protocol):
     def independent_set(self, pattern: PatternRecord, k: int, seed: int) -> Array: ...
+
+
+class LubyModule(Protocol):
+    def luby_set(self, pattern: PatternRecord, seed: int, fewest: int, patience: int) -> Array: ...
 
 
 class ColoringModule(Protocol):
@@ -356,9 +364,11 @@ class CsgraphRoom(Protocol):
     components: ComponentsModule
     fastsv: ComponentsModule
     strong_components: StrongComponentsModule
+    forward_backward: StrongComponentsModule
     breadth_first: BreadthFirstModule
     spanning_forest: SpanningForestModule
     independent_set: IndependentSetModule
+    luby: LubyModule
     coloring: ColoringModule
     degrees: DegreesModule
     label_propagation: LabelPropagationModule

@@ -28,6 +28,7 @@ How a paper's study is added:
 from __future__ import annotations
 
 from linforest_precond.study.forests.paper import FORESTS
+from linforest_precond.study.graphs.paper import GRAPHS
 from linforest_precond.study.matching.paper import MATCHING
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.scale.paper import SCALE
@@ -37,6 +38,7 @@ PAPERS: dict[str, Paper] = {
     for paper in (
         FORESTS,
         MATCHING,
+        GRAPHS,
         SCALE,
     )
 }

@@ -7,6 +7,7 @@ import strategies as graphs
 import traversal_oracles
 from conftest import load_real
 from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import linforest_precond as lf
@@ -27,6 +28,7 @@ GRAPHS = {
     "rmat": graphs.rmat_graph(11),
     "isolated": sp.csr_array((5000, 5000)),
 }
+METHODS = {"cpu": ("kruskal", "boruvka", "awerbuch_shiloach"), "cuda": ("boruvka", "awerbuch_shiloach")}
 FUNCTIONS = {1: lf.graph.minimum_spanning_tree, -1: lf.graph.maximum_spanning_forest}
 
 
@@ -37,9 +39,9 @@ def entries(backend, forest):
     return list(zip(rows.tolist(), indices.tolist(), data.tolist(), strict=True))
 
 
-def assert_weights_of_scipy(backend, A, sign=1):
+def assert_weights_of_scipy(backend, A, sign=1, method="auto"):
     """The forest has the weights of SciPy's, which drops edges of weight 0, and is the same on the CPU."""
-    forest = FUNCTIONS[sign](backend.csr(A))
+    forest = FUNCTIONS[sign](backend.csr(A), method=method)
     data = backend.host(forest.data)
     expected = csgraph.minimum_spanning_tree(sign * sp.csr_array(A))
     np.testing.assert_array_equal(np.sort(sign * data[data != 0]), np.sort(expected.data))
@@ -107,6 +109,85 @@ class TestForest:
             again = lf.graph.minimum_spanning_tree(A)
             for part in ("indptr", "indices", "data"):
                 assert bool((getattr(first, part) == getattr(again, part)).all())
+
+
+def edges_matrix(size, *edges):
+    """The upper triangle of the edges (row, column, weight)."""
+    rows, columns, weights = np.array(edges).T
+    return sp.csr_array(sp.coo_array((weights.astype(float), (rows, columns)), shape=(size, size)))
+
+
+class TestMethods:
+    @given(A=graphs.matrices(dtypes=DTYPES), sign=st.sampled_from([1, -1]))
+    def test_against_the_textbook(self, backend, A, sign):
+        for method in METHODS[backend.name]:
+            forest = FUNCTIONS[sign](backend.csr(A), method=method)
+            assert entries(backend, forest) == traversal_oracles.kruskal(A, sign)
+            assert forest.dtype == A.dtype and forest.indices.dtype == A.indices.dtype
+
+    @pytest.mark.parametrize("graph", GRAPHS)
+    def test_against_kruskal(self, backend, graph):
+        A = GRAPHS[graph]
+        for method in METHODS[backend.name][1:]:
+            forest = lf.graph.minimum_spanning_tree(backend.csr(A), method=method)
+            assert entries(backend, forest) == traversal_oracles.kruskal(A)
+
+    @pytest.mark.parametrize(
+        "edges",
+        [
+            [(0, 3, 1), (0, 4, 1), (0, 6, 2), (1, 2, 3), (1, 4, 2), (1, 5, 1), (2, 5, 2), (2, 6, 1),
+             (3, 6, 2), (4, 5, 2)],
+            [(0, 2, 3), (0, 3, 2), (0, 6, 3), (0, 8, 2), (0, 10, 1), (0, 13, 2), (1, 9, 3), (1, 10, 3),
+             (1, 15, 3), (3, 6, 1), (3, 9, 3), (4, 6, 3), (4, 8, 2), (4, 9, 3), (4, 12, 1), (4, 13, 1),
+             (5, 8, 1), (5, 9, 1), (5, 13, 1), (5, 15, 3), (6, 7, 3), (6, 9, 3), (7, 8, 3), (7, 11, 1),
+             (8, 9, 3), (8, 10, 1), (8, 11, 1), (8, 12, 3), (8, 15, 3), (10, 12, 1), (10, 13, 1),
+             (13, 14, 3), (14, 15, 1)],
+        ],
+    )  # fmt: skip
+    def test_graphs_on_which_the_thesis_never_ends(self, backend, edges):
+        """Found with a transcription of Cichra's tnlMSF1: ties, and trees that are taken for stars."""
+        A = edges_matrix(max(column for _, column, _ in edges) + 1, *edges)
+        forest = lf.graph.minimum_spanning_tree(backend.csr(A), method="awerbuch_shiloach")
+        assert entries(backend, forest) == traversal_oracles.kruskal(A)
+
+    @pytest.mark.parametrize("density", [0.1, 0.45, 0.65])
+    @pytest.mark.parametrize("size", SIZES)
+    def test_densities(self, backend, size, density):
+        """Few distinct weights."""
+        A = sp.random_array((size, size), density=density, rng=np.random.default_rng(size), format="csr")
+        A.data = np.ceil(8 * A.data)
+        for method in METHODS[backend.name][1:]:
+            assert_weights_of_scipy(backend, A, method=method)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda: lf.matrices.rmat(18, 16),
+            lambda: graphs.shuffled(graphs.path_graph(10**6)),
+            lambda: graphs.path_graph(10**6),
+            lambda: graphs.packed_small_graphs(10**5),
+        ],
+        ids=["rmat", "shuffled path", "path", "small"],
+    )
+    def test_large(self, backend, make):
+        A = make()
+        for method in METHODS[backend.name][1:]:
+            assert_weights_of_scipy(backend, A, method=method)
+
+    def test_fifty_runs(self, backend):
+        A = backend.csr(graphs.rmat_graph(9))
+        first = entries(backend, lf.graph.minimum_spanning_tree(A, method="awerbuch_shiloach"))
+        for _ in range(50):
+            assert entries(backend, lf.graph.minimum_spanning_tree(A, method="awerbuch_shiloach")) == first
+
+    def test_bad_method(self, backend):
+        A = backend.csr(graphs.path_graph(4))
+        with pytest.raises(ValueError, match=f"method must be one of 'auto', .* on {backend.name}, got 'x'"):
+            lf.graph.minimum_spanning_tree(A, method="x")
+        if backend.name == "cuda":
+            with pytest.raises(ValueError, match="on cuda, got 'kruskal'"):
+                lf.graph.minimum_spanning_tree(A, method="kruskal")
 
 
 class TestDirections:

@@ -1,5 +1,7 @@
 """Strongly connected components, against Tarjan's algorithm and SciPy."""
 
+import importlib
+
 import component_oracles as oracles
 import numpy as np
 import ordering_oracles
@@ -8,12 +10,14 @@ import scipy.sparse as sp
 import strategies as graphs
 from conftest import load_real
 from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import linforest_precond as lf
 from linforest_precond import matrices
 
 DTYPES = (np.float64,)
+METHODS = ("auto", "coloring")
 
 
 def directed(size, tails, heads):
@@ -50,8 +54,8 @@ def sweep_graph(*shape):
     return sp.csr_array(sp.triu(graphs.grid_graph(*shape), 1))
 
 
-def assert_as_scipy(backend, A):
-    count, labels = lf.graph.strongly_connected_components(backend.csr(A))
+def assert_as_scipy(backend, A, method="auto"):
+    count, labels = lf.graph.strongly_connected_components(backend.csr(A), method=method)
     expected = csgraph.connected_components(A, connection="strong")
     assert count == expected[0] and isinstance(count, int)
     assert isinstance(labels, backend.xp.ndarray) and labels.dtype == np.int32
@@ -64,10 +68,10 @@ def by_lowest_vertex(labels):
     return np.argsort(np.argsort(first))[inverse]
 
 
-@given(A=graphs.matrices(dtypes=DTYPES))
-def test_against_tarjan(backend, A):
+@given(A=graphs.matrices(dtypes=DTYPES), method=st.sampled_from(METHODS))
+def test_against_tarjan(backend, A, method):
     expected = oracles.strong_labels(ordering_oracles.directed_neighbors(A))
-    count, labels = lf.graph.strongly_connected_components(backend.csr(A))
+    count, labels = lf.graph.strongly_connected_components(backend.csr(A), method=method)
     assert backend.host(labels).tolist() == expected
     assert count == len(set(expected)) and isinstance(count, int)
 
@@ -97,11 +101,43 @@ def test_against_scipy(backend, name):
         assert_as_scipy(backend, graphs.with_types(SHAPES[name], index_dtype=index_dtype))
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_forward_backward_searches(backend, name):
+    A = SHAPES[name]
+    assert_as_scipy(backend, A, "coloring")
+    _, labels = lf.graph.strongly_connected_components(backend.csr(A), method="coloring")
+    assert lf.graph.is_component_labelling(backend.csr(A), labels, connection="strong")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHAPES)
+def test_forward_backward_searches_of_wide_indices(backend, name):
+    assert_as_scipy(backend, graphs.with_types(SHAPES[name], index_dtype=np.int64), "coloring")
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("density", [0.1, 0.45, 0.65])
 @pytest.mark.parametrize("size", [1000, *(graphs.slow(size) for size in (2000, 4000, 8000))])
-def test_densities(backend, size, density):
+def test_densities(backend, size, density, method):
     """The sizes and densities of the benchmarks in Cichra's thesis."""
-    assert_as_scipy(backend, graphs.directed_graph(size, density))
+    assert_as_scipy(backend, graphs.directed_graph(size, density), method)
+
+
+def test_few_rounds(backend, monkeypatch):
+    """Regions are searched at the same time: the rounds grow with the logarithm of the components."""
+    rounds = []
+    module = importlib.import_module(f"linforest_precond.backends.{backend.name}.csgraph.forward_backward")
+    original = module.weak_components
+
+    def counted(pattern):
+        rounds.append(pattern.nnz)
+        return original(pattern)
+
+    monkeypatch.setattr(module, "weak_components", counted)
+    for name in ("path", "sweep", "sparse", "isolated"):
+        rounds.clear()
+        assert_as_scipy(backend, SHAPES[name], "coloring")
+        assert len(rounds) <= 40
 
 
 @pytest.mark.slow
@@ -122,6 +158,21 @@ def test_densities(backend, size, density):
 )
 def test_large(backend, make):
     assert_as_scipy(backend, make())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: graphs.shuffled(directed_path(10**5)),
+        lambda: directed_cycles(np.tile([1, 2, 3, 4], 20_000), 0),
+        lambda: random_digraph(10**6, 1.2),
+        lambda: graphs.large_rmat(symmetric=False),
+    ],
+    ids=["shuffled path", "separate cycles", "critical", "rmat"],
+)
+def test_large_forward_backward_searches(backend, make):
+    assert_as_scipy(backend, make(), "coloring")
 
 
 def test_real_matrices(backend, real_name):
@@ -151,9 +202,12 @@ def test_by_its_other_name(backend):
     assert undirected[0] == lf.graph.connected_components(A)[0]
 
 
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("size", [0, 1])
-def test_hardly_a_vertex(backend, size):
-    count, labels = lf.graph.strongly_connected_components(backend.csr(sp.csr_array((size, size))))
+def test_hardly_a_vertex(backend, size, method):
+    count, labels = lf.graph.strongly_connected_components(
+        backend.csr(sp.csr_array((size, size))), method=method
+    )
     assert count == size and backend.host(labels).tolist() == [0] * size and labels.dtype == np.int32
 
 
@@ -165,6 +219,11 @@ def test_entries_of_all_kinds(backend):
     assert (count, backend.host(labels).tolist()) == (2, [0, 1, 0])
     assert backend.host(A.indices).tolist() == indices.tolist()
     np.testing.assert_array_equal(backend.host(A.data), [0, 1, np.nan, 1, 0, 1])
+
+
+def test_bad_method(backend):
+    with pytest.raises(ValueError, match='method must be "auto" or "coloring", got \'tarjan\''):
+        lf.graph.strongly_connected_components(backend.csr(directed_path(3)), method="tarjan")
 
 
 def test_dense_arrays(backend):

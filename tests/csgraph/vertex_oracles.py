@@ -59,6 +59,38 @@ def independent_set(around, k, seed):
     return [int(v in members) for v in range(len(around))]
 
 
+def luby_set(around, seed, fewest, patience):
+    """Rounds of random selections; from `fewest` or `patience` on, all undecided vertices are selected."""
+    rank = [(len(row), v) for v, row in enumerate(around)]
+    members = {v for v, row in enumerate(around) if not row}
+    undecided, number, failures, everything = set(range(len(around))) - members, 0, 0, False
+    while undecided:
+        number += 1
+        selected = {v for v in undecided if is_selected(v, len(around[v]), number, seed)}
+        failures = 0 if selected else failures + 1
+        everything = everything or len(undecided) < fewest or failures == patience
+        selected = undecided if everything else selected
+        kept = {v for v in selected if all(rank[u] < rank[v] for u in selected & around[v])}
+        members |= kept
+        undecided = undecided - kept - {u for v in kept for u in around[v]}
+    return [int(v in members) for v in range(len(around))]
+
+
+def is_selected(v, degree, number, seed):
+    """With probability 1 / (2 degree)."""
+    word = mix64((key(seed, 2 * number - 1) + v * 0xD1342543DE82EF95) & MASK_64) >> 32
+    return word * 2 * degree < 2**32
+
+
+def lexicographic_set(around):
+    """The greedy set by descending (degree, index)."""
+    members = set()
+    for v in sorted(range(len(around)), key=lambda v: (-len(around[v]), -v)):
+        if not members & around[v]:
+            members.add(v)
+    return [int(v in members) for v in range(len(around))]
+
+
 def is_independent_set(around, marks, k):
     members = {v for v, mark in enumerate(marks) if mark}
     near = [len(members & ball(around, v, k)) for v in range(len(around))]

@@ -38,7 +38,8 @@ def connected_components(
     method : {"auto", "union", "fastsv"}
         The algorithm for weak components; the result is the same. "union" is union-find with subgraph
         sampling (Afforest) [1]_, "fastsv" is FastSV [2]_: rounds of hooking and shortcutting. "auto" is
-        "union", the faster one.
+        "union", the faster one. Strong components have methods of their own
+        (`strongly_connected_components`).
 
     Returns
     -------
@@ -46,12 +47,22 @@ def connected_components(
     labels : array of int32
         The component of each vertex, on A's device. Components are numbered by their lowest vertex.
 
+    Notes
+    -----
+    In a round of "fastsv" every edge hooks the parent of one end, and that end, to the grandparent of the
+    other end if that is lower. A thesis [3]_ implements it with plain writes: the last of several wins, a
+    parent may increase again, and the number of rounds depends on the threads. Here hooks are atomic minima,
+    so parents only decrease and every round has one result. An edge that is stored in one direction hooks
+    both ways, so a directed graph is not symmetrized first.
+
     References
     ----------
     .. [1] M. Sutton, T. Ben-Nun, A. Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph
        Sampling", IPDPS 2018, doi:10.1109/IPDPS.2018.00012.
     .. [2] Y. Zhang, A. Azad, Z. Hu, "FastSV: A Distributed-Memory Connected Component Algorithm with Fast
        Convergence", SIAM PP 2020, doi:10.1137/1.9781611976137.5.
+    .. [3] R. Cichra, "Parallel graph algorithms for GPU", Czech Technical University in Prague (2024),
+       chapter 2.
 
     Examples
     --------

@@ -10,17 +10,21 @@ from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
+from linforest_precond.records import Pattern
+
+METHODS = "auto", "greedy", "luby", "luby_lexicographic", "luby_optimized"
+# "luby" gives up random selections after so many in succession that selected nothing.
+PATIENCE = 64
 
 
-def maximal_independent_set(A: MatrixLike, k: int = 1, seed: int = 0) -> Array:
+def maximal_independent_set(A: MatrixLike, k: int = 1, seed: int = 0, *, method: str = "auto") -> Array:
     """Find a maximal set of vertices that are more than k steps apart, MIS(k).
 
-    The set is the sequential greedy one: the vertices are visited by ascending (floor(log2 degree), hash,
-    index), and each one is selected that is more than k steps from all selected ones. Low degrees come first,
-    which gives large sets. The parallel algorithm is that of Luby, "A simple parallel algorithm for the
-    maximal independent set problem" (SIAM J. Comput. 1986), doi:10.1137/0215074, with these fixed priorities:
-    a vertex that precedes all undecided vertices within k steps is selected. The same input and seed give the
-    same set on every device.
+    By default the set is the sequential greedy one: the vertices are visited by ascending (floor(log2
+    degree), hash, index), and each one is selected that is more than k steps from all selected ones. Low
+    degrees come first, which gives large sets. The parallel algorithm is that of Luby [1]_ with these fixed
+    priorities: a vertex that precedes all undecided vertices within k steps is selected. The same input,
+    method and seed give the same set on every device.
 
     Parameters
     ----------
@@ -32,11 +36,35 @@ def maximal_independent_set(A: MatrixLike, k: int = 1, seed: int = 0) -> Array:
         aggregates.
     seed : int
         The seed of the hash.
+    method : {"auto", "greedy", "luby", "luby_lexicographic", "luby_optimized"}
+        "auto" is "greedy", the set described above. The others, for k = 1 only, are the variants of Luby's
+        algorithm that the thesis [2]_ compares; they find other sets, and smaller ones where degrees differ.
 
     Returns
     -------
     array of int32
         1 for the vertices of the set, 0 for the others, as in PyAMG; on A's device.
+
+    Notes
+    -----
+    In a round of "luby" every undecided vertex is selected with probability 1 / (2 degree). Of two selected
+    neighbours the one of lower (degree, index) is dropped; the others join the set, and their neighbours are
+    excluded. "luby_optimized" selects all undecided vertices as soon as they are fewer than half of all,
+    "luby_lexicographic" always does so. Its set is the greedy one by descending (degree, index).
+
+    Random numbers are hashes of (seed, round, vertex). In the thesis, which vertices are dropped depends on
+    the order of threads: a selected vertex may stay because the neighbour that precedes it has just been
+    dropped. Here it is dropped all the same. Degrees are those of the whole graph, as there, so the last
+    vertices with many neighbours may wait long for their selection. The thesis ends the waiting in "luby",
+    after a number of attempts that it does not give. Here, after 64 attempts in succession that have selected
+    nothing, all undecided vertices are selected in this round and in all that follow.
+
+    References
+    ----------
+    .. [1] M. Luby, "A Simple Parallel Algorithm for the Maximal Independent Set Problem", SIAM J. Comput. 15
+       (1986), doi:10.1137/0215074.
+    .. [2] R. Cichra, "Parallel graph algorithms for GPU", Czech Technical University in Prague (2024),
+       chapter 4 and section 7.6.2 (MIS_base, MIS_lex3, MIS_opt3).
 
     Examples
     --------
@@ -46,12 +74,29 @@ def maximal_independent_set(A: MatrixLike, k: int = 1, seed: int = 0) -> Array:
     [3691, 1412]
     """
     k, seed = checked_steps(k), as_integer("seed", seed) % 2**64
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    if method.startswith("luby") and k > 1:
+        raise ValueError(f'method={method!r} finds sets for k = 1 only, got k = {k}; use method="greedy"')
     pattern = as_pattern(A)
     backend = backend_of(pattern.indptr)
     members: Array = backend.xp.empty(0, np.int32)
-    if pattern.n:
+    if pattern.n and method.startswith("luby"):
+        members = backend.csgraph.luby.luby_set(pattern, seed, *selection_rule(pattern, method))
+    elif pattern.n:
         members = backend.csgraph.independent_set.independent_set(pattern, min(k, pattern.n), seed)
     return members
+
+
+def selection_rule(pattern: Pattern, method: str) -> tuple[int, int]:
+    """When all undecided vertices are selected: if fewer are left, or after so many empty selections."""
+    never = 2**62
+    rules = {
+        "luby": (0, PATIENCE),
+        "luby_lexicographic": (never, never),
+        "luby_optimized": ((pattern.n + 1) // 2, never),
+    }
+    return rules[method]
 
 
 def checked_steps(k: SupportsIndex) -> int:

@@ -9,8 +9,13 @@ from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_pattern
 from linforest_precond.records import CSR
 
+# The backends' module of each method.
+METHODS = {"auto": "strong_components", "coloring": "forward_backward"}
 
-def strongly_connected_components(A: MatrixLike | CSR, return_labels: bool = True) -> int | tuple[int, Array]:
+
+def strongly_connected_components(
+    A: MatrixLike | CSR, return_labels: bool = True, *, method: str = "auto"
+) -> int | tuple[int, Array]:
     """Find the strongly connected components of a matrix: any two vertices have a path each way.
 
     The result is that of ``scipy.sparse.csgraph.connected_components(A, connection="strong")``, with the
@@ -23,6 +28,9 @@ def strongly_connected_components(A: MatrixLike | CSR, return_labels: bool = Tru
         matter.
     return_labels : bool
         Whether the labels are returned too.
+    method : {"auto", "coloring"}
+        The algorithm; the result is the same. "auto" is SciPy's sequential one on the CPU, and signature
+        propagation (ECL-SCC) [1]_ on the GPU. "coloring" is the forward-backward algorithm [2]_, [3]_.
 
     Returns
     -------
@@ -32,16 +40,31 @@ def strongly_connected_components(A: MatrixLike | CSR, return_labels: bool = Tru
 
     Notes
     -----
-    The components of a symmetric pattern are the weak ones. Otherwise the CPU calls SciPy. The GPU propagates
-    signatures as ECL-SCC [1]_ does: in a random order, every vertex finds its first ancestor and its first
-    descendant. Where both are the same vertex, it belongs to that vertex's component; edges between
+    "auto": the components of a symmetric pattern are the weak ones. Otherwise the CPU calls SciPy. The GPU
+    propagates signatures as ECL-SCC [1]_ does: in a random order, every vertex finds its first ancestor and
+    its first descendant. Where both are the same vertex, it belongs to that vertex's component; edges between
     vertices of different signatures are removed. The rest is repeated in another order. Every round finds
     many components, and few rounds are needed.
+
+    "coloring": the vertices that a pivot reaches and that reach the pivot, by breadth-first searches of A and
+    its transpose, are the component of the pivot and get its colour. The thesis [3]_ colours one component a
+    round and searches the whole graph each time, so a graph without cycles takes as many rounds as it has
+    vertices. Here, as in [2]_, the searches split the rest: a component lies within the vertices reached
+    forwards, those reached backwards, or those not reached. Edges between these three are removed. The weak
+    components of what is left are searched in the next round, all at the same time, and vertices that no edge
+    enters or none leaves are components at once (trimming). The pivot is the first vertex in a hashed order,
+    where the thesis takes the highest index: in a banded matrix that index is at the end of long paths, and
+    would split off one vertex a round. Still each of these weak components has one pivot a round, so a graph
+    of many small cycles that are linked to one another takes many rounds: "auto" is the better choice there.
 
     References
     ----------
     .. [1] G. Alabandi, W. Sands, G. Biros, M. Burtscher, "A GPU Algorithm for Detecting Strongly Connected
        Components", SC 2023, doi:10.1145/3581784.3607071.
+    .. [2] D. Coppersmith, L. Fleischer, B. Hendrickson, A. Pinar, "A divide-and-conquer algorithm for
+       identifying strongly connected components", 2006.
+    .. [3] R. Cichra, "Parallel graph algorithms for GPU", Czech Technical University in Prague (2024),
+       chapter 3.
 
     Examples
     --------
@@ -52,17 +75,19 @@ def strongly_connected_components(A: MatrixLike | CSR, return_labels: bool = Tru
     >>> count, labels.tolist()
     (2, [0, 1, 1])
     """
-    count, labels = labelled_strong_components(A)
+    count, labels = labelled_strong_components(A, method)
     return (count, labels) if return_labels else count
 
 
-def labelled_strong_components(A: MatrixLike | CSR) -> tuple[int, Array]:
+def labelled_strong_components(A: MatrixLike | CSR, method: str = "auto") -> tuple[int, Array]:
     """The number of strongly connected components, and each vertex's."""
+    if method not in METHODS:
+        raise ValueError(f'method must be "auto" or "coloring", got {method!r}')
     pattern = as_pattern(A, directed=True)
     backend = backend_of(pattern.indptr)
     count, labels = 0, backend.xp.empty(0, np.int32)
-    if pattern.n and pattern.symmetric:
+    if pattern.n and pattern.symmetric and method == "auto":
         count, labels = backend.csgraph.components.weak_components(pattern)
     elif pattern.n:
-        count, labels = backend.csgraph.strong_components.strong_components(pattern)
+        count, labels = getattr(backend.csgraph, METHODS[method]).strong_components(pattern)
     return count, labels

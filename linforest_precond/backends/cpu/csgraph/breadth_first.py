@@ -76,9 +76,10 @@ def expand_frontiers(indptr, indices, symmetric, depths, queue, offsets):
     unexplored = indices.size
     while offsets[depth + 1] > offsets[depth]:
         begin, end = offsets[depth], offsets[depth + 1]
-        if end - begin < NARROW:
+        all_visited = tail[0] == queue.size
+        if not all_visited and end - begin < NARROW:
             unexplored -= push(indptr, indices, depths, queue, tail, depth + 1, begin, end, True)
-        elif tail[0] < queue.size:
+        elif not all_visited:
             entries = 0
             for place in prange(begin, end):
                 entries += indptr[queue[place] + 1] - indptr[queue[place]]

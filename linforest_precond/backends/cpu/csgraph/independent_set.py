@@ -32,10 +32,15 @@ def luby_set(pattern, seed):
     """The set for k = 1, in parallel and without sorting the vertices."""
     indptr, indices, degrees = wide_pattern(pattern)
     _, tie_key = iteration_keys(seed, 0)
-    priorities, undecided = np.empty(pattern.n, np.uint32), np.empty(pattern.n, np.int32)
-    counts = np.diff(np.append(np.arange(0, pattern.n, CHUNK), pattern.n))
-    luby_rounds(indptr, indices, degrees, tie_key, priorities, undecided, counts)
+    priorities, undecided = np.empty(pattern.n, np.uint32), np.arange(pattern.n, dtype=np.int32)
+    fill_priorities(degrees, tie_key, priorities)
+    decide_by_priority(indptr, indices, priorities, undecided, chunk_lengths(pattern.n))
     return (priorities == MEMBER).astype(np.int32)
+
+
+def chunk_lengths(count):
+    """The lengths of the chunks of a list of `count` vertices."""
+    return np.diff(np.append(np.arange(0, count, CHUNK), count))
 
 
 def greedy_set(pattern, k, seed):
@@ -47,14 +52,17 @@ def greedy_set(pattern, k, seed):
     return (distances == 0).astype(np.int32)
 
 
+@kernel(parallel=True)
+def fill_priorities(degrees, tie_key, priorities):
+    for v in prange(priorities.size):
+        priorities[v] = priority_of(v, degrees[v], tie_key)
+
+
 # A vertex that precedes all its undecided neighbours joins the set and excludes them. Threads may see one
 # another's decisions late, which only delays theirs: every decision follows from final ones.
 @kernel(parallel=True)
-def luby_rounds(indptr, indices, degrees, tie_key, priorities, undecided, counts):
-    for v in prange(priorities.size):
-        priorities[v] = priority_of(v, degrees[v], tie_key)
-        undecided[v] = v
-    left = priorities.size
+def decide_by_priority(indptr, indices, priorities, undecided, counts):
+    left = undecided.size
     while left > 0:
         narrow, left = left < NARROW, 0
         if narrow:

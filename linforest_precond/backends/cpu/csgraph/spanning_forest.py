@@ -1,4 +1,4 @@
-"""Spanning forests by Kruskal's algorithm with one step of Filter-Kruskal.
+"""Spanning forests: Kruskal's algorithm with one step of Filter-Kruskal, and the choice of the others.
 
 V. Osipov, P. Sanders, J. Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm", ALENEX 2009: the
 edges are partitioned at a pivot weight, and of the heavy ones only those between two trees are sorted.
@@ -9,28 +9,40 @@ import scipy.sparse
 
 from ..matrix.entries import rows_of, sort_entries
 from ..runtime.jit import helper, kernel
+from .star_hooking import selected_edges
 
+# The first one is the default.
+METHODS = "kruskal", "boruvka", "awerbuch_shiloach"
 # The pivot leaves about this many light edges for each vertex; it is taken from a sample of the weights.
 LIGHT = 3
 SAMPLE = 2**16
 
 
-def spanning_forest(csr, largest):
+def spanning_forest(csr, largest, method):
     """Row pointers, columns and values of the forest's entries."""
     rows = rows_of(csr.indptr, csr.nnz)
     slots = _edges(csr, rows)
     weights = -csr.data[slots] if largest else csr.data[slots]
     ends = rows[slots], csr.indices[slots]
-    parents = np.arange(csr.n, dtype=csr.indices.dtype)
-    selected = np.zeros(slots.size, bool)
-    light = weights <= _pivot(weights, csr.n)
+    if method == "kruskal":
+        selected = _filter_kruskal(weights, ends, csr.n)
+    else:
+        selected = selected_edges(weights, ends, csr.n, contract=method == "boruvka")
+    slots = np.sort(slots[selected])
+    indptr = np.searchsorted(slots, csr.indptr).astype(csr.indptr.dtype)
+    return indptr, csr.indices[slots], csr.data[slots]
+
+
+def _filter_kruskal(weights, ends, n):
+    """Whether each edge is in the forest."""
+    parents = np.arange(n, dtype=ends[0].dtype)
+    selected = np.zeros(weights.size, bool)
+    light = weights <= _pivot(weights, n)
     kruskal(_by_weight(np.flatnonzero(light), weights), *ends, parents, selected)
     heavy = ~light
     filter_edges(*ends, parents, heavy)
     kruskal(_by_weight(np.flatnonzero(heavy), weights), *ends, parents, selected)
-    slots = np.sort(slots[selected])
-    indptr = np.searchsorted(slots, csr.indptr).astype(csr.indptr.dtype)
-    return indptr, csr.indices[slots], csr.data[slots]
+    return selected
 
 
 def _edges(csr, rows):

@@ -176,7 +176,7 @@ class KrylovSpace(MinresSteps):
             self.errors[-1][column] = root(sums[column][0])
         self.unmeasured = ()
 
-    def batch(self, iterate, capturable, cycle=0):
+    def batch(self, iterate, capturable, cycle=0, most=None):
         """Make one iteration."""
         iterate()
         return 1

@@ -5,9 +5,11 @@ from . import coloring as coloring
 from . import components as components
 from . import degrees as degrees
 from . import fastsv as fastsv
+from . import forward_backward as forward_backward
 from . import frontier as frontier
 from . import independent_set as independent_set
 from . import label_propagation as label_propagation
+from . import luby as luby
 from . import pagerank as pagerank
 from . import sorted_neighbors as sorted_neighbors
 from . import spanning_forest as spanning_forest

@@ -26,14 +26,20 @@ NO_PREDECESSOR = -9999
 
 def bfs_levels(pattern, source):
     """The depth of each vertex, -1 where it is not reachable."""
-    return _search_pattern(pattern, sorted_neighbors.plain_rows(pattern), source, None)
+    return depths_from(pattern, cupy.full(1, source, np.int32))
+
+
+def depths_from(pattern, sources):
+    """The depth of each vertex from the nearest source, -1 where none reaches it; skips negative sources."""
+    return _search_pattern(pattern, sorted_neighbors.plain_rows(pattern), sources, None)
 
 
 def breadth_first_order(pattern, source, with_predecessors):
     """The reachable vertices by (depth, index), and the lowest predecessor of each or None."""
     rows = sorted_neighbors.plain_rows(pattern)
     predecessors = cupy.full(pattern.n, NO_PREDECESSOR, np.int32) if with_predecessors else None
-    depths = _search_pattern(pattern, rows, source, predecessors)
+    sources = cupy.full(1, source, np.int32)
+    depths = _search_pattern(pattern, rows, sources, predecessors)
     order = cupy.argsort(depths.view(np.uint32), kind="stable")  # -1 as an unsigned number comes last
     count = cupy.zeros(1, np.uint64)
     launch(
@@ -43,11 +49,10 @@ def breadth_first_order(pattern, source, with_predecessors):
     return order[: int(count[0])].astype(np.int32), predecessors  # stall: the number of reachable vertices
 
 
-def _search_pattern(pattern, rows, source, parents):
+def _search_pattern(pattern, rows, sources, parents):
     depths = cupy.empty(pattern.n, np.int32)
     blocks = MOST_BLOCKS if rows.width >= MANY_LANES else None
     options = {"parents": parents, "symmetric": pattern.symmetric, "dead_end": 0}
-    sources = cupy.full(1, source, np.int32)
     search(rows, sources, depths, queue_for(rows), **options, blocks=blocks, block=BLOCK)
     return depths
 

@@ -1,4 +1,4 @@
-"""Spanning forests by Borůvka's algorithm, all rounds in one launch."""
+"""Spanning forests by Borůvka's algorithm, or that of Awerbuch and Shiloach, all rounds in one launch."""
 
 import numpy as np
 
@@ -8,12 +8,14 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 
+# The first one is the default.
+METHODS = "boruvka", "awerbuch_shiloach"
 # Large blocks: fewer arrivals at the grid barriers.
 BLOCK = 512
 # sizeof(Edge).
 EDGE_BYTES = 16
 GRAPH = Struct(
-    "Graph", "csgraph/spanning_forest.cu",
+    "Graph", "csgraph/weighted_edges.cuh",
     indptr="P", indices="P", rows="P", data="P", n="i", largest="i", symmetric="i",
     nnz="q", longest_row="q",
 )  # fmt: skip
@@ -28,37 +30,68 @@ TREES = Struct(
     edges="P",
     capacity="q",
 )
+STARS = Struct(
+    "Stars", "csgraph/awerbuch_shiloach.cu",
+    parents="P", hooked="P", is_star="P", lightest="P", first_edges="P", selected="P", changes="P",
+    barrier="P",
+)  # fmt: skip
 # Every round at least halves the number of trees, and there are less than 2^30 vertices.
 ROUNDS = 40
 # 64-bit words of the struct SharedState.
 STATE_WORDS = 3 + ROUNDS
 
 
-def spanning_forest(csr, largest):
+def spanning_forest(csr, largest, method):
     """Row pointers, columns and values of the forest's entries."""
-    n, nnz = csr.n, csr.nnz
-    if nnz == 0:
+    if csr.nnz == 0:
         return csr.indptr.copy(), csr.indices.copy(), csr.data.copy()
+    rows = rows_of(csr.indptr, csr.nnz)
+    graph = GRAPH(
+        indptr=csr.indptr, indices=csr.indices, rows=rows, data=csr.data, n=csr.n,
+        largest=largest, symmetric=csr.symmetric, nnz=csr.nnz, longest_row=csr.longest_row,
+    )  # fmt: skip
+    find_forest = _boruvka if method == "boruvka" else _awerbuch_shiloach
+    return _selected_entries(csr, find_forest(csr, graph), _program("spanning_forest", csr))
+
+
+def _program(name, csr):
     types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
-    program = kernels("csgraph/spanning_forest", cooperative=True, **types)
+    return kernels(f"csgraph/{name}", cooperative=True, **types)
+
+
+def _boruvka(csr, graph):
+    """A bit for every entry: whether it is in the forest."""
+    n, nnz = csr.n, csr.nnz
+    program = _program("spanning_forest", csr)
     blocks = min(resident_blocks(program.boruvka, block=BLOCK), -(-nnz // BLOCK))
     # Each block has its own list of edges.
     capacity = -(-nnz // (blocks * BLOCK)) * BLOCK
-    rows = rows_of(csr.indptr, nnz)
     roots, parents = cupy.empty((2, n), np.int32)
     lightest, first_edges = cupy.empty((2, n), np.uint64)
     selected = cupy.zeros(-(-nnz // 32), np.uint32)
     edges = cupy.empty(EDGE_BYTES * blocks * capacity, np.uint8)
-    graph = GRAPH(
-        indptr=csr.indptr, indices=csr.indices, rows=rows, data=csr.data, n=n,
-        largest=largest, symmetric=csr.symmetric, nnz=nnz, longest_row=csr.longest_row,
-    )  # fmt: skip
     trees = TREES(
         roots=roots, parents=parents, lightest=lightest, first_edges=first_edges, selected=selected,
         edges=edges, capacity=capacity,
     )  # fmt: skip
     launch_blocks(program.boruvka, blocks, (graph, trees, cupy.zeros(STATE_WORDS, np.uint64)), block=BLOCK)
-    return _selected_entries(csr, selected, program)
+    return selected
+
+
+def _awerbuch_shiloach(csr, graph):
+    """The same."""
+    n = csr.n
+    parents, hooked = cupy.empty((2, n), np.int32)
+    is_star = cupy.empty(n, np.uint8)
+    lightest, first_edges = cupy.empty((2, n), np.uint64)
+    selected, words = cupy.zeros(-(-csr.nnz // 32), np.uint32), cupy.zeros(4, np.uint32)
+    stars = STARS(
+        parents=parents, hooked=hooked, is_star=is_star, lightest=lightest, first_edges=first_edges,
+        selected=selected, changes=words[1:], barrier=words,
+    )  # fmt: skip
+    kernel = _program("awerbuch_shiloach", csr).awerbuch_shiloach
+    launch(kernel, (graph, stars), block=BLOCK, items=max(csr.nnz, n))
+    return selected
 
 
 def _selected_entries(csr, selected, program):

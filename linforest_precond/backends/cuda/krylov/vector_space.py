@@ -72,6 +72,8 @@ LEAST_BATCH = 2
 # and one batch runs after the one that converges.
 LIGHT_LAUNCHES = 12
 RECORDS_OF_BATCH = 2 * 16
+# Iterations of a batch at most where a run is paused: shorter runs until a pause are not made by graphs.
+PAUSED_BATCH = 4
 
 SPACE = Struct(
     "KrylovSpace", "krylov/scalar_steps.cuh",
@@ -213,33 +215,48 @@ class KrylovSpace:
         """Launch a kernel over the rows of a matrix."""
         launch_blocks(kernel, self._row_blocks, (self.struct, *arguments), block=THREADS)
 
-    def batch(self, iterate, capturable, cycle=0):
-        """Enqueue a few iterations, as a CUDA graph where all kernels are our own, and their report.
+    def batch(self, iterate, capturable, cycle=0, most=None):
+        """Enqueue a few iterations, at most `most`, and their report; returns how many.
 
-        Returns how many. A graph has a divisor of `cycle`, so that batches end where cycles do.
+        They are a CUDA graph where all kernels are our own, and where as many may be made as a graph has: a
+        divisor of `cycle`, so that batches end where cycles do.
         """
         if not capturable or self.columns > 1:
             iterate()
             self._send()
             return 1
-        ahead = 0 if self._graph is not None else self._capture(iterate, cycle)
+        done = 0 if self._batch else self._measure(iterate, cycle, most)
+        if most is None or self._batch <= most - done:
+            self._launch_graph(iterate)
+            return done + self._batch
+        if not done:
+            with self._lease:
+                iterate()
+        self._send()
+        return 1
+
+    def _measure(self, iterate, cycle, most):
+        """Make the first iteration, which compiles kernels and allocates memory.
+
+        The number of kernels that it launches decides how many iterations a batch has.
+        """
+        with self._lease:
+            launches = launches_of(iterate)
+        self._batch = iterations_of_batch(self["x"].size, launches, cycle, most is not None)
+        return 1
+
+    def _launch_graph(self, iterate):
+        """Enqueue a batch by its graph, which is captured at first.
+
+        Work space belongs to the current stream. The private stream uses it between two events of the current
+        one, so that it can be given back to the current one in the end.
+        """
+        with self._lease, self._stream as stream:
+            if self._graph is None:
+                self._graph = stream.captured(iterate, self._batch)
         with self._stream as stream:
             self._graph.launch(stream.stream)
             self._send()
-        return ahead + self._batch
-
-    def _capture(self, iterate, cycle):
-        """Make the graph of a batch; one iteration runs before, to compile kernels and allocate memory.
-
-        The number of kernels that it launches decides how many iterations a batch has. It runs on the current
-        stream, which work space belongs to. The private stream uses it between two events of the current one,
-        so that it can be given back to the current one in the end.
-        """
-        with self._lease:
-            self._batch = iterations_of_batch(self["x"].size, launches_of(iterate), cycle)
-            with self._stream as stream:
-                self._graph = stream.captured(iterate, self._batch)
-        return 1
 
     def close(self):
         """Give work space back, after the last batch."""
@@ -277,7 +294,7 @@ class KrylovSpace:
         return Report(statuses, iterations, steps, seconds, norms, None if self._x_true is None else errors)
 
 
-def iterations_of_batch(entries, launches, cycle=0):
+def iterations_of_batch(entries, launches, cycle=0, is_paused=False):
     """The iterations of a batch, for vectors of so many entries and iterations of so many launches.
 
     A divisor of `cycle` where there is one.
@@ -285,6 +302,7 @@ def iterations_of_batch(entries, launches, cycle=0):
     if launches > LIGHT_LAUNCHES:
         return 1
     batch = next((batch for most, batch in BATCHES if entries <= most), LEAST_BATCH)
+    batch = min(batch, PAUSED_BATCH) if is_paused else batch
     while cycle and cycle % batch:
         batch -= 1
     return batch

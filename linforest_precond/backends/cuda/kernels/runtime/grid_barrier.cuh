@@ -15,7 +15,8 @@ __device__ __forceinline__ void grid_barrier(u32* arrivals, u32& generation) {
         __threadfence();
         atomicAdd(arrivals, 1u);
         const u32 target = ++generation * gridDim.x;
-        while (*(volatile u32*)arrivals < target) __nanosleep(32);
+        // Correct when the counter wraps around, too.
+        while ((int)(*(volatile u32*)arrivals - target) < 0) __nanosleep(32);
         __threadfence();
     }
     __syncthreads();

@@ -1,0 +1,88 @@
+"""Strongly connected components by forward-backward searches, in all regions at once."""
+
+import dataclasses
+
+import numpy as np
+
+from ..matrix.entries import rows_of, transposed
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from ..runtime.prefix_sum import add_up
+from .breadth_first import depths_from
+from .components import labels_of_roots, weak_components
+
+NO_PIVOT = -1  # as an unsigned number it is above all words
+
+
+def strong_components(pattern):
+    """The number of components, and each vertex's.
+
+    The first vertex of every region in a hashed order is its pivot. Regions are the weak components of the
+    edges that are left, so separate pieces of a graph need no rounds of their own. Vertices that no edge
+    enters, or none leaves, are components (trimming).
+    """
+    n, program = pattern.n, _program(pattern)
+    forward, backward = pattern, _transposed(pattern)
+    members, regions, count = cupy.full(n, -1, np.int32), cupy.zeros(n, np.int32), 1
+    lowest, classes = cupy.full(n, n, np.int32), cupy.empty(n, np.uint8)
+    while True:
+        pivots, left = cupy.full(count, NO_PIVOT, np.int64), cupy.zeros(1, np.uint64)
+        launch(program.choose_pivots, (regions, members, n, pivots), items=n)
+        sources = cupy.ascontiguousarray(
+            pivots.view(np.int32)[::2]
+        )  # the low halves, which hold the vertices
+        ahead, behind = depths_from(forward, sources), depths_from(backward, sources)
+        rows = forward.indptr, backward.indptr
+        arguments = *rows, regions, pivots, ahead, behind, n, members, lowest, classes, left
+        launch(program.settle_components, arguments, items=n)
+        if not int(left[0]):  # stall: whether another round follows
+            break
+        forward, backward = _edges_within(forward, backward, classes)
+        count, regions = weak_components(forward)
+    roots, is_root = cupy.empty((2, n), np.int32)
+    launch(program.roots_of_members, (members, lowest, n, roots, is_root), items=n)
+    return labels_of_roots(roots, is_root)
+
+
+def _program(pattern):
+    return kernels("csgraph/forward_backward", INDEX=pattern.indptr.dtype.type)
+
+
+def _transposed(pattern):
+    if not pattern.nnz:
+        return pattern
+    indptr, rows, _ = transposed(
+        pattern.indptr, pattern.indices.astype(pattern.indptr.dtype, copy=False), None
+    )
+    return _with_edges(pattern, indptr, rows.astype(np.int32, copy=False))
+
+
+def _edges_within(forward, backward, classes):
+    """Both patterns without the edges of settled vertices and between classes."""
+    if not forward.nnz:
+        return forward, backward
+    ends = [_ends_of_kept(pattern, classes) for pattern in (forward, backward)]
+    count = int(ends[0][-1])  # stall: the number of edges that are left
+    return _compacted(forward, ends[0], count), _compacted(backward, ends[1], count)
+
+
+def _ends_of_kept(pattern, classes):
+    """The inclusive scan of the marks of edges that are kept."""
+    kept = cupy.empty(pattern.nnz, pattern.indptr.dtype)
+    rows = rows_of(pattern.indptr, pattern.nnz)
+    arguments = rows, pattern.indices, classes, pattern.nnz, kept
+    launch(_program(pattern).mark_edges, arguments, items=pattern.nnz)
+    return add_up(kept)
+
+
+def _compacted(pattern, ends, count):
+    indptr, indices = cupy.empty_like(pattern.indptr), cupy.empty(count, np.int32)
+    arguments = pattern.indptr, pattern.indices, ends, pattern.n, pattern.nnz, indptr, indices
+    launch(_program(pattern).compact_edges, arguments, items=max(pattern.n + 1, pattern.nnz))
+    return _with_edges(pattern, indptr, indices)
+
+
+def _with_edges(pattern, indptr, indices):
+    """A directed pattern of other edges, for searches: they read neither degrees nor the longest row."""
+    return dataclasses.replace(pattern, indptr=indptr, indices=indices, symmetric=False)

@@ -1,0 +1,36 @@
+"""Maximal independent sets by Luby's algorithm with random selections, all rounds in one launch."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from ..runtime.structs import Struct
+from .independent_set import lanes_per_vertex
+
+LUBY = Struct(
+    "Luby", "csgraph/luby.cu",
+    indptr="P", indices="P", degrees="P", states="P", marks="P", members="P", counts="P", barrier="P", n="q",
+    seed="Q", fewest="q", patience="q", per_warp="q",
+)  # fmt: skip
+# Words in rotation that count vertices.
+COUNTS = 3
+
+
+def luby_set(pattern, seed, fewest, patience):
+    """1 for the vertices of the set, 0 for the others.
+
+    Vertices are selected at random until fewer than `fewest` are undecided, or none was selected `patience`
+    times in succession. From then on all undecided vertices are selected in every round.
+    """
+    n, lanes = pattern.n, lanes_per_vertex(pattern)
+    states, marks, members = cupy.empty(n, np.uint8), cupy.empty(n, np.uint32), cupy.empty(n, np.int32)
+    words = cupy.zeros(COUNTS + 1, np.uint64)
+    arguments = LUBY(
+        indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, states=states, marks=marks,
+        members=members, counts=words, barrier=words[COUNTS:], n=n, seed=seed, fewest=fewest,
+        patience=patience, per_warp=32 // lanes,
+    )  # fmt: skip
+    program = kernels("csgraph/luby", cooperative=True, INDEX=pattern.indptr.dtype.type)
+    launch(program.luby_rounds, (arguments,), items=n * lanes)
+    return members

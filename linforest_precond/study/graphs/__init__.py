@@ -1,0 +1,1 @@
+"""Components, independent sets and spanning forests of random graphs: the study of Cichra's thesis (2024)."""

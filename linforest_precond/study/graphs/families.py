@@ -1,0 +1,137 @@
+"""The algorithms of the study in four families: how they are called, and how answers are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import linforest_precond.graph.csgraph.components as weak
+import linforest_precond.graph.csgraph.strong_components as strong
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_csgraph, as_pattern
+from linforest_precond.graph.csgraph.checks import (
+    is_component_labelling,
+    is_maximal_independent_set,
+    is_spanning_forest,
+)
+from linforest_precond.graph.csgraph.independent_set import selection_rule
+from linforest_precond.records import CSR, Pattern
+from linforest_precond.sparse_output import csr_sparse_like
+from linforest_precond.study.graphs.graphs import directed, on_host, undirected, weighted
+
+
+class Algorithm(NamedTuple):
+    """A method of a function in `linforest_precond.graph`; `thesis` is its name there."""
+
+    key: str
+    title: str
+    thesis: str | None = None
+
+
+class Family(NamedTuple):
+    """
+    Algorithms for one problem.
+
+    `prepare` makes the problem's matrix on the host of the case's, `check` what the algorithms take of it, so
+    that times exclude both. `call` gives the arrays of an answer; `size` is a number that describes them.
+    """
+
+    title: str
+    algorithms: tuple[Algorithm, ...]
+    check: Callable[[Any], Any]
+    call: Callable[[Any, str], tuple[Array, ...]]
+    size: Callable[[tuple[Array, ...]], float]
+    is_valid: Callable[[Any, tuple[Array, ...]], bool]
+    prepare: Callable[[Any], Any]
+
+    def runs_on(self, graph: Any, key: str) -> bool:
+        """Whether the graph's device has the algorithm."""
+        backend = backend_of(graph.indptr)
+        return key != "kruskal" or key in backend.csgraph.spanning_forest.METHODS
+
+
+def _directed(A: Any) -> Pattern:
+    return as_pattern(A, directed=True)
+
+
+def _weak_components(pattern: Pattern, key: str) -> tuple[Array, ...]:
+    module = getattr(backend_of(pattern.indptr).csgraph, weak.METHODS[key])
+    return (module.weak_components(pattern)[1],)
+
+
+def _strong_components(pattern: Pattern, key: str) -> tuple[Array, ...]:
+    module = getattr(backend_of(pattern.indptr).csgraph, strong.METHODS[key])
+    return (module.strong_components(pattern)[1],)
+
+
+def _independent_set(pattern: Pattern, key: str) -> tuple[Array, ...]:
+    rooms = backend_of(pattern.indptr).csgraph
+    if key == "greedy":
+        return (rooms.independent_set.independent_set(pattern, 1, 0),)
+    return (rooms.luby.luby_set(pattern, 0, *selection_rule(pattern, key)),)
+
+
+def _spanning_forest(csr: CSR, key: str) -> tuple[Array, ...]:
+    return backend_of(csr.indptr).csgraph.spanning_forest.spanning_forest(csr, False, key)
+
+
+def _is_forest(A: Any, answer: tuple[Array, ...]) -> bool:
+    indptr, indices, data = answer
+    return is_spanning_forest(A, csr_sparse_like(A, data, indices, indptr, A.shape))
+
+
+FAMILIES = {
+    "components": Family(
+        "Connected components",
+        (Algorithm("union", "Afforest"), Algorithm("fastsv", "FastSV", "CC_opt2")),
+        check=as_pattern,
+        call=_weak_components,
+        size=lambda answer: int(answer[0].max()) + 1,
+        is_valid=lambda A, answer: is_component_labelling(A, answer[0]),
+        prepare=undirected,
+    ),
+    "strong": Family(
+        "Strongly connected components",
+        (Algorithm("auto", "SciPy, ECL-SCC"), Algorithm("coloring", "forward-backward", "SCC")),
+        check=_directed,
+        call=_strong_components,
+        size=lambda answer: int(answer[0].max()) + 1,
+        is_valid=lambda A, answer: is_component_labelling(A, answer[0], connection="strong"),
+        prepare=directed,
+    ),
+    "independent_sets": Family(
+        "Maximal independent sets",
+        (
+            Algorithm("greedy", "greedy"),
+            Algorithm("luby", "Luby", "MIS_base"),
+            Algorithm("luby_lexicographic", "Luby, lexicographic", "MIS_lex3"),
+            Algorithm("luby_optimized", "Luby, optimized", "MIS_opt3"),
+        ),
+        check=as_pattern,
+        call=_independent_set,
+        size=lambda answer: int(answer[0].sum()),
+        is_valid=lambda A, answer: is_maximal_independent_set(A, answer[0]),
+        prepare=undirected,
+    ),
+    "spanning_forests": Family(
+        "Minimum spanning forests",
+        (
+            Algorithm("kruskal", "Kruskal"),
+            Algorithm("boruvka", "Borůvka"),
+            Algorithm("awerbuch_shiloach", "Awerbuch-Shiloach"),
+        ),
+        check=as_csgraph,
+        call=_spanning_forest,
+        size=lambda answer: float(answer[2].sum()),
+        is_valid=_is_forest,
+        prepare=weighted,
+    ),
+}
+
+
+def same_bits(one: tuple[Array, ...], other: tuple[Array, ...]) -> bool:
+    """Whether two answers are equal, on whatever devices they are."""
+    return all(np.array_equal(on_host(a), on_host(b)) for a, b in zip(one, other, strict=True))

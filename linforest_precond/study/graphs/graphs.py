@@ -1,0 +1,158 @@
+"""The graphs of the density sweep: directed random graphs, named by size and density."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linforest_precond.gate import as_pattern
+from linforest_precond.matrices.arrays import on_device
+from linforest_precond.study.cases import Case, Source, case_of
+from linforest_precond.study.graphs.published import densities, sizes
+from linforest_precond.study.json_types import JsonObject
+
+QUICK_SIZES = (1000, 2000)
+# Random numbers that are drawn at a time.
+BLOCK = 2**22
+
+
+class Sweep(NamedTuple):
+    """A graph of the sweep."""
+
+    size: int
+    density: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.size}@{self.density:g}"
+
+
+def sweep_of(name: str) -> Sweep | None:
+    """
+    The size and density in a name; None for other names.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.graphs.graphs import sweep_of
+    >>> sweep_of("1000@0.45"), sweep_of("aniso2:50")
+    (Sweep(size=1000, density=0.45), None)
+    """
+    found = re.fullmatch(r"(\d+)@(\d*\.?\d+)", name)
+    if found is None or not 0 <= float(found[2]) <= 1:
+        return None
+    return Sweep(int(found[1]), float(found[2]))
+
+
+def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
+    """
+    The named cases; by default small graphs of the thesis' three densities, or all of its 45 graphs.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.graphs.graphs import select
+    >>> [case.name for case in select()][:3], len(select(full=True))
+    (['1000@0.1', '2000@0.1', '1000@0.45'], 45)
+    """
+    if names is None:
+        chosen = sizes() if full else QUICK_SIZES
+        names = [Sweep(size, density).name for density in densities() for size in chosen]
+    listed = [names] if isinstance(names, str) else names
+    return list({case.name: case for case in (_case(str(name), full) for name in listed)}.values())
+
+
+def _case(name: str, full: bool) -> Case:
+    sweep = sweep_of(name)
+    if sweep is None:
+        return case_of(name, full)
+    in_thesis = sweep.size in sizes() and sweep.density in densities()
+    title = f"{sweep.size:,} vertices, density {sweep.density:g}"
+    return Case(
+        sweep.name, title, "generated", paper=sweep.name if in_thesis else None, at_paper_size=in_thesis
+    )
+
+
+def fetch(source: Source, case: Case) -> tuple[Case, Any]:
+    """A graph of the sweep on the source's device, or any other matrix."""
+    sweep = sweep_of(case.name)
+    if sweep is None:
+        return source.fetch(case)
+    return case, on_device(random_digraph(*sweep), source.device)
+
+
+def random_digraph(size: int, density: float, seed: int = 0) -> sp.csr_array:
+    """
+    Each of the size * (size - 1) directed edges with the same probability.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.graphs.graphs import random_digraph
+    >>> A = random_digraph(1000, 0.45)
+    >>> round(A.nnz / (1000 * 999), 2), int(A.diagonal().sum())
+    (0.45, 0)
+    """
+    rng = np.random.default_rng([seed, size, round(1e6 * density)])
+    counts, columns = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
+    rows_at_once = max(BLOCK // max(size, 1), 1)
+    for first in range(0, size, rows_at_once):
+        count = min(rows_at_once, size - first)
+        edges = rng.random((count, size), dtype=np.float32) < density
+        edges[np.arange(count), first + np.arange(count)] = False
+        counts.append(np.count_nonzero(edges, axis=1))
+        columns.append(np.nonzero(edges)[1].astype(np.int32))
+    indptr, indices = np.cumsum(np.concatenate(counts)), np.concatenate(columns)
+    return sp.csr_array((np.ones(indices.size), indices, indptr), shape=(size, size))
+
+
+def directed(A: Any) -> Any:
+    """The graph itself on the host."""
+    return on_host(A)
+
+
+def undirected(A: Any) -> sp.csr_array:
+    """
+    The undirected counterpart of a graph on the host: every edge is stored in both directions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.study.graphs.graphs import undirected
+    >>> undirected(np.array([[0, 1], [0, 0]])).toarray().tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    pattern = as_pattern(A)
+    indptr, indices = on_host(pattern.indptr), on_host(pattern.indices)
+    # Single precision: cupyx has no matrices of integers.
+    return sp.csr_array((np.ones(indices.size, np.float32), indices, indptr), shape=(pattern.n,) * 2)
+
+
+def weighted(A: Any, seed: int = 0) -> sp.csr_array:
+    """
+    The undirected counterpart with unique weights, 1 to the number of edges, shuffled.
+
+    An edge is stored once, above the diagonal.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.graphs.graphs import random_digraph, weighted
+    >>> sorted(weighted(random_digraph(3, 1.0)).data.tolist())
+    [1.0, 2.0, 3.0]
+    """
+    upper = sp.triu(undirected(A), 1, "csr")
+    weights = np.random.default_rng(seed).permutation(upper.nnz) + 1.0
+    return sp.csr_array((weights, upper.indices, upper.indptr), shape=upper.shape)
+
+
+def on_host(array: Any) -> Any:
+    """An array or a matrix in the host's memory."""
+    return array.get() if hasattr(array, "get") else array
+
+
+def properties(A: Any) -> JsonObject:
+    """Vertices and edges of a graph."""
+    rows, nnz = A.shape[0], int(A.nnz)
+    symmetric = bool(as_pattern(A, directed=True).symmetric)
+    return {"rows": rows, "nnz": nnz, "symmetric": symmetric, "mean_degree": nnz / max(rows, 1)}

@@ -1,0 +1,91 @@
+"""The times of a study, one row for each graph and algorithm, with the published ones beside."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from linforest_precond.study.csv_tables import done
+from linforest_precond.study.graphs.families import FAMILIES, Algorithm
+from linforest_precond.study.graphs.graphs import sweep_of
+from linforest_precond.study.graphs.published import Key, Times, published
+from linforest_precond.study.json_types import JsonObject
+
+DEVICES = {"cpu": "CPU", "host": "HOST", "gpu": "GPU"}
+
+
+class Row(NamedTuple):
+    """One algorithm on one graph; `published` is None where the thesis has no such time."""
+
+    case: JsonObject
+    part: str
+    algorithm: Algorithm
+    density: float
+    size: int
+    threads: int
+    found: JsonObject
+    published: Times | None
+
+    def seconds(self, device: str) -> float | None:
+        value = self.found.get(device)
+        return None if value is None else float(value)
+
+    def paper_seconds(self, device: str) -> float | None:
+        return None if self.published is None else float(getattr(self.published, device))
+
+    def speedup(self, device: str, over: str) -> float | None:
+        """The thesis' comparison of two devices: how many times as fast the first one is."""
+        ours, other = self.seconds(device), self.seconds(over)
+        return other / ours if ours and other else None
+
+    @property
+    def thread_efficiency(self) -> float | None:
+        """The speedup by threads, for each of them."""
+        speedup = self.speedup("host", "cpu")
+        return None if speedup is None else speedup / self.threads
+
+
+def rows_of(study: JsonObject, part: str | None = None, key: str | None = None) -> list[Row]:
+    """
+    The rows of a study, or of one family, or of one of its algorithms.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.graphs.rows import rows_of
+    >>> found = {"threads": 2, "algorithms": {"fastsv": {"cpu": 0.4, "host": 0.2, "gpu": None}}}
+    >>> case = {"name": "1000@0.1", "status": "done", "rows": 1000, "nnz": 10**5, "components": found}
+    >>> row = rows_of({"cases": [case]})[0]
+    >>> row.algorithm.thesis, row.speedup("host", "cpu"), row.thread_efficiency, row.paper_seconds("cpu")
+    ('CC_opt2', 2.0, 1.0, 0.0183)
+    """
+    return [
+        _row(case, name, algorithm)
+        for name, family in FAMILIES.items()
+        for case in done(study, name)
+        for algorithm in family.algorithms
+        if part in (None, name) and key in (None, algorithm.key) and algorithm.key in _found(case, name)
+    ]
+
+
+def _found(case: JsonObject, part: str) -> JsonObject:
+    found: JsonObject = case[part]["algorithms"]
+    return found
+
+
+def _row(case: JsonObject, part: str, algorithm: Algorithm) -> Row:
+    sweep, size = sweep_of(case["name"]), int(case["rows"])
+    density = sweep.density if sweep else case["nnz"] / max(size * (size - 1), 1)
+    known = published().get(Key(algorithm.thesis or "", density, size)) if sweep else None
+    threads, found = case[part]["threads"], _found(case, part)[algorithm.key]
+    return Row(case, part, algorithm, density, size, threads, found, known)
+
+
+def densities_of(rows: Iterable[Row]) -> list[float]:
+    return sorted({row.density for row in rows})
+
+
+def median(values: Iterable[float | None]) -> float | None:
+    """The median of the known values."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None

@@ -1,0 +1,93 @@
+"""The density sweep: times on one thread, on all threads and on the GPU, and whether answers are valid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from linforest_precond.annotations import Array
+from linforest_precond.matrices.arrays import on_device
+from linforest_precond.study import timing
+from linforest_precond.study.cases import Case
+from linforest_precond.study.graphs.families import FAMILIES, Family, same_bits
+from linforest_precond.study.graphs.graphs import random_digraph
+from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.settings import Settings
+
+T = TypeVar("T")
+
+# Calls of which the median is taken; the thesis takes the mean of ten.
+REPEATS = {"quick": 3, "full": 10}
+
+
+def measured(part: str, A: Any, case: Case, settings: Settings) -> JsonObject:
+    """
+    Seconds of every algorithm of a family on every device, as in section 7.5 of the thesis.
+
+    Returns
+    -------
+    dict
+        ``threads`` of the CPU, and ``algorithms``: for each one seconds on one thread (``cpu``), on all
+        threads (``host``) and on the GPU (``gpu``), None where it was not run; ``size``, a number that
+        describes the answer; ``valid``, by the checkers of `linforest_precond.graph`; ``same``, whether all
+        devices gave the same bits.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.graphs.graphs import random_digraph, select
+    >>> from linforest_precond.study.graphs.times import measured
+    >>> from linforest_precond.study.settings import Settings
+    >>> found = measured("components", random_digraph(50, 0.1), select()[0], Settings())
+    >>> found["algorithms"]["fastsv"]["size"], found["algorithms"]["fastsv"]["valid"]
+    (1, True)
+    """
+    family, repeats = FAMILIES[part], REPEATS[settings.mode]
+    problem = family.prepare(A)
+    graphs = {"cpu": family.check(problem)}
+    if settings.device == "cuda":
+        graphs["gpu"] = family.check(on_device(problem, "cuda"))
+    records = {
+        algorithm.key: _record(family, algorithm.key, problem, graphs, repeats)
+        for algorithm in family.algorithms
+    }
+    return {"threads": timing.threads(), "algorithms": records}
+
+
+def _record(family: Family, key: str, problem: Any, graphs: dict[str, Any], repeats: int) -> JsonObject:
+    times: dict[str, float | None] = {"cpu": None, "host": None, "gpu": None}
+    answers: dict[str, tuple[Array, ...]] = {}
+    call = partial(family.call, graphs["cpu"], key)
+    with timing.numba_threads(1):
+        times["cpu"], answers["cpu"] = _median(call, repeats, "cpu")
+    if timing.threads() > 1:
+        times["host"], answers["host"] = _median(call, repeats, "cpu")
+    if "gpu" in graphs and family.runs_on(graphs["gpu"], key):
+        call = partial(family.call, graphs["gpu"], key)
+        times["gpu"], answers["gpu"] = _median(call, repeats, "cuda")
+    first = answers["cpu"]
+    return {
+        **times,
+        "size": family.size(first),
+        "valid": family.is_valid(problem, first),
+        "same": all(same_bits(first, other) for other in answers.values()),
+    }
+
+
+def _median(call: Callable[[], T], repeats: int, device: str) -> tuple[float, T]:
+    """The median seconds of several calls after the first, or the first one's if it is long; its result.
+
+    All kernels are compiled before.
+    """
+    seconds, answer = timing.time_of(call, device)
+    if seconds > timing.LONG_SECONDS:
+        return seconds, answer
+    del answer
+    return timing.median_time(call, repeats, device)
+
+
+def warm_up(settings: Settings) -> None:
+    """Compile everything on a small graph."""
+    A = on_device(random_digraph(40, 0.1), settings.device)
+    for part in settings.parts:
+        measured(part, A, Case("40@0.1", "small", "generated"), settings)

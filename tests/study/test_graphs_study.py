@@ -1,0 +1,118 @@
+"""The study of components, independent sets and spanning forests: its published table, graphs and report."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import linforest_precond as lf
+from linforest_precond.study import run_paper, timing
+from linforest_precond.study.graphs import plots
+from linforest_precond.study.graphs.families import FAMILIES
+from linforest_precond.study.graphs.findings import findings
+from linforest_precond.study.graphs.graphs import random_digraph, select, sweep_of, weighted
+from linforest_precond.study.graphs.paper import GRAPHS
+from linforest_precond.study.graphs.published import THREADS, published
+from linforest_precond.study.graphs.rows import rows_of
+
+RATIOS = Path(__file__).parent / "published" / "graphs.csv"
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with timing.numba_threads(1):
+        yield
+
+
+class TestPublished:
+    """The thesis prints times and their quotients; the quotients were transcribed apart from the times."""
+
+    def lines(self):
+        return list(csv.DictReader(RATIOS.read_text(encoding="utf-8").splitlines()))
+
+    def test_every_time_agrees_with_the_printed_quotients(self):
+        lines = self.lines()
+        assert len(lines) == len(published()) == 270
+        for line in lines:
+            times = published()[line["algorithm"], float(line["density"]), int(line["size"])]
+            quotients = {
+                "host_over_cpu": times.cpu / times.host,
+                "gpu_over_cpu": times.cpu / times.gpu,
+                "gpu_over_host": times.host / times.gpu,
+                "thread_efficiency": times.cpu / (THREADS * times.host),
+            }
+            for name, quotient in quotients.items():
+                # Three digits of each time, four after the point of the efficiency.
+                assert quotient == pytest.approx(float(line[name]), rel=0.012, abs=6e-5), (line, name)
+
+    def test_every_algorithm_has_all_graphs(self):
+        names = {key.algorithm for key in published()}
+        assert names == {"CC_base", "CC_opt2", "SCC", "MIS_base", "MIS_lex3", "MIS_opt3"}
+        assert all(len([key for key in published() if key.algorithm == name]) == 45 for name in names)
+        ours = {a.thesis for family in FAMILIES.values() for a in family.algorithms if a.thesis}
+        assert ours == names - {"CC_base"} and set(plots.FIGURES) == names
+
+
+class TestGraphs:
+    @pytest.mark.parametrize("density", [0.0, 0.1, 0.65, 1.0])
+    def test_random_graphs(self, density):
+        A = random_digraph(300, density)
+        assert A.nnz == pytest.approx(density * 300 * 299, rel=0.05) and A.diagonal().sum() == 0
+        assert A.has_canonical_format and (A != random_digraph(300, density)).nnz == 0
+
+    def test_weights_are_unique(self):
+        B = weighted(random_digraph(60, 0.2))
+        assert sorted(B.data.tolist()) == list(range(1, B.nnz + 1)) and (B.tocoo().row < B.tocoo().col).all()
+
+    def test_selections(self):
+        assert len(select()) == 6 and all(case.at_paper_size for case in select(full=True))
+        named = select(["50@0.3", "1000@0.45", "poisson2d:20"])
+        assert [case.paper for case in named] == [None, "1000@0.45", None]
+        assert sweep_of("1000@1.5") is None and sweep_of("1000@") is None
+
+
+def run(tmp_path, names, **options):
+    report = run_paper("graphs", names, out=tmp_path / "out", progress=False, **options)
+    return report, json.loads((report.parent / "study.json").read_text(encoding="utf-8"))
+
+
+class TestRun:
+    def test_a_part_of_the_study(self, tmp_path, backend):
+        report, study = run(tmp_path, ["60@0.2", "50@0.02"], parts=["components"], device=backend.name)
+        assert [case["status"] for case in study["cases"]] == ["done", "done"]
+        for row in rows_of(study):
+            assert row.found["valid"] and row.found["same"] and row.seconds("cpu") > 0
+            assert (row.seconds("gpu") is not None) == (backend.name == "cuda")
+        labels = lf.graph.connected_components(random_digraph(50, 0.02))
+        assert rows_of(study, key="fastsv")[1].found["size"] == labels[0]
+        page = report.read_text(encoding="utf-8")
+        assert "CC_opt2" in page and "2 of 2 cases" in page
+        assert (report.parent / "published_times.csv").read_text(encoding="utf-8").count("\n") == 271
+
+    @pytest.mark.slow
+    def test_the_whole_study(self, tmp_path, backend):
+        names = ["1000@0.1", "300@0.45", "poisson2d:20"]
+        report, study = run(tmp_path, names, device=backend.name, pictures=True)
+        rows = rows_of(study)
+        assert len(rows) == 3 * 11 and all(row.found["valid"] and row.found["same"] for row in rows)
+        assert {row.part for row in rows} == set(FAMILIES)
+        assert {finding.topic for finding in findings(study)} >= {"Validity", "Spanning forests"}
+        for name in GRAPHS.figures(study):
+            assert (report.parent / "figures" / f"{name}.svg").stat().st_size > 1000
+        weights = {row.found["size"] for row in rows_of(study, "spanning_forests") if row.size == 1000}
+        assert len(weights) == 1
+
+    def test_published_times_are_beside_those_of_the_same_graph_alone(self):
+        found = {"threads": 4, "algorithms": {"luby": {"cpu": 2.0, "host": 1.0, "gpu": 0.5}}}
+        cases = [
+            {"name": name, "status": "done", "rows": 1000, "nnz": 10, "independent_sets": found}
+            for name in ("1000@0.45", "1000@0.2", "some.mtx")
+        ]
+        rows = rows_of({"cases": cases})
+        assert [row.paper_seconds("gpu") for row in rows] == [0.00372, None, None]
+        assert rows[0].speedup("gpu", "host") == 2.0 and rows[0].thread_efficiency == 0.5
+
+    def test_without_any_case(self):
+        assert rows_of({"cases": []}) == [] and findings({"cases": []}) == []
+        assert [len(table.rows) for table in GRAPHS.tables({"cases": []})] == [0, 270]
