@@ -10,6 +10,8 @@ from typing import Any
 
 from linforest_precond.commands.inputs import add_device, check_device
 from linforest_precond.commands.outcome import Exit
+from linforest_precond.graph.forest.factor import CHARGES, TIES
+from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 from linforest_precond.printing import one_line
 from linforest_precond.study import run_paper
 from linforest_precond.study.paper import Paper
@@ -18,6 +20,14 @@ from linforest_precond.study.papers import PAPERS
 HELP = "repeat the measurements of a paper and write a report (HTML, tables, pictures)"
 DEFAULT = "forests"
 SEE = "(see linforest study --help)"
+
+
+# The paper's own setting is the default; ours is measured beside it in any case.
+FOREST_CHOICES = (
+    ("charge", CHARGES, "hash of the charges in the paper's configuration (default: md5)"),
+    ("ties", TIES, "order among equal weights in the paper's configuration (default: index)"),
+    ("repair", REPAIRS, "repair of the paper's preconditioners (default: none)"),
+)
 
 
 def _listed(paper: Paper) -> str:
@@ -92,6 +102,8 @@ def _add_options(parser: ArgumentParser) -> None:
         help="forests: also solve K randomly permuted systems, and report the median of their iterations; "
         "matching: average over K random orders of the vertices",
     )
+    for name, choices, text in FOREST_CHOICES:
+        group.add_argument(f"--{name}", choices=choices, default=SUPPRESS, help=text)
 
 
 def run(arguments: Namespace) -> int:

@@ -5,7 +5,8 @@ import math
 
 from linforest_precond.matrices.catalogue import catalogue
 
-RATES = {"Jacobi": 0.90, "TriScal": 0.86, "AlgTriScal": 0.80, "AlgTriBlock": 0.76}
+RATES = {"Jacobi": 0.90, "TriScal": 0.86, "AlgTriScal": 0.80, "AlgTriBlock+": 0.76}
+RULES = ("index", "random", "auto")
 STAGES = {"gate": 0.1, "factor": 0.45, "cycles": 0.15, "order": 0.1, "bands": 0.2}
 
 
@@ -13,9 +14,7 @@ def coverage(paper="aniso2", shift=0.002):
     """The paper's coverages, slightly perturbed."""
     entry = catalogue()[paper]
     table = entry.table5
-    return {
-        "identity": table.c_id + shift,
-        "forest": table.parallel[2] + shift,
+    measured = {
         "configurations": [
             {
                 "m": m,
@@ -29,6 +28,17 @@ def coverage(paper="aniso2", shift=0.002):
         "parallel": {str(n): value + shift for n, value in table.parallel.items()},
         "sequential": {str(n): value + shift for n, value in table.sequential.items()},
         "block": {str(m): value + shift for m, value in table.block.items()},
+    }
+    by_seed = {n: [value, value + 0.001] for n, value in measured["parallel"].items()}
+    return {
+        "identity": table.c_id + shift,
+        "forest": table.parallel[2] + shift,
+        "charge": "md5",
+        "ties": {"parallel": "index", "sequential": "random"},
+        **measured,
+        "rules": {rule: measured | ({"sequential": None} if rule == "auto" else {}) for rule in RULES},
+        "charges": {"md5": by_seed, "splitmix64": by_seed},
+        "single_precision": [{"parts": 4, "identity": table.c_id + 0.001, "scale": 1.0}],
     }
 
 
@@ -61,16 +71,33 @@ def convergence(slower=0.0, **options):
     return {"rtol": 1e-10, "maxiter": 5000, "permutations": 3, "runs": runs}
 
 
-def performance(scale=1.0):
+def performance(scale=1.0, launches=True):
+    """As on the GPU; without launches as on the CPU."""
     whole = 0.0317 * scale
+    dtypes = ("float32", "float64") if launches else ("float64",)
+    ours = [{"stage": stage, "seconds": share * whole} for stage, share in STAGES.items()]
+    speeds = {"cycles": [7.0, 8.0, 9.0], "paths": [9.0, 9.7, 10.0]}
     return {
-        "spmv_seconds": 2.5e-3 * scale,
+        "precision": dtypes[0],
+        "spmv": {dtype: {"seconds": 2.5e-3 * scale, "gb_per_s": 15.0} for dtype in dtypes},
         "copy_gb_per_s": 21.5,
-        "propositions": {"1": 2.1e-3 * scale, "2": 3.2e-3 * scale, "3": 4.4e-3 * scale, "4": 5.9e-3 * scale},
-        "scan": {"seconds": 4e-3 * scale, "gb_per_s": 9.7, "counted_bytes": 38_800_000},
+        "propositions": [
+            {"dtype": dtype, "k": k, "n": n, "seconds": seconds * scale, "gb_per_s": 8.0, "vertices": 625_000}
+            for dtype in dtypes
+            for k in (0, 1)
+            for n, seconds in enumerate((2.1e-3, 3.2e-3, 4.4e-3, 5.9e-3), 1)
+        ],
+        "scans": {
+            "seconds": {"bidirectional_scan": 4e-3 * scale, "list_ranking": 1e-3 * scale},
+            "launches": speeds if launches else None,
+        },
         "sequential_scan_seconds": 0.0101 * scale,
-        "setup": [{"stage": stage, "seconds": share * whole} for stage, share in STAGES.items()],
-        "setup_seconds": whole,
+        "orderings": {"radix_sort": 2e-3 * scale, "scan": 5e-4 * scale},
+        "setups": {
+            "paper": [each | {"seconds": 2 * each["seconds"]} for each in ours],
+            "ours": ours,
+        },
+        "setup_seconds": {"paper": 2 * whole, "ours": whole},
     }
 
 
@@ -180,6 +207,9 @@ def study(cases=None, **changes):
             "rtol": 1e-10,
             "maxiter": 5000,
             "permutations": 3,
+            "charge": "md5",
+            "ties": "index",
+            "repair": "none",
             "parts": ["coverage", "convergence", "performance"],
         },
         "cases": everything if cases is None else cases,

@@ -108,7 +108,7 @@ def test_page_is_self_contained(mixed):
     hrefs = {a["href"] for a in page.all("a")}
     assert {href for href in hrefs if ":" in href} == {"https://doi.org/10.1145/3545008.3545035"}
     local = {href for href in hrefs if not href.startswith(("#", "https:"))}
-    assert local == {file.name for file in path.parent.glob("*.csv")} and len(local) == 6
+    assert local == {file.name for file in path.parent.glob("*.csv")} and len(local) == 11
     styles = "".join(style["text"] for style in page.all("style"))
     assert styles and "url(" not in styles and "@import" not in styles
 
@@ -126,17 +126,17 @@ def test_study_json_is_linked_where_it_exists(tmp_path):
 def test_pictures_have_alternative_texts_and_contain_svg(mixed):
     *_, page = mixed
     pictures = page.all("img")
-    assert len(pictures) == 4 + 3  # a panel for each matrix that was solved, figures 3, 5 and 6
+    assert len(pictures) == 4 + 5  # a panel for each matrix that was solved, figures 3, 5 and 6
     for picture in pictures:
         svg = base64.b64decode(picture["src"].partition(",")[2])
         assert svg.startswith(b"<svg") and svg.rstrip().endswith(b"</svg>")
         assert len(picture["alt"]) > 30
-    assert "AlgTriBlock converged after 84.5" in pictures[0]["alt"]
+    assert "AlgTriBlock+ converged after 84.5" in pictures[0]["alt"]
 
 
 def test_tables_are_marked_up_for_screen_readers(mixed):
     *_, page = mixed
-    assert len(page.all("caption")) == len(page.all("table")) == 7
+    assert len(page.all("caption")) == len(page.all("table")) == 10
     assert all(th.get("scope") in ("row", "col", "rowgroup", "colgroup") for th in page.all("th"))
     assert all(region.get("tabindex") == "0" for region in page.all("div", role="region"))
 
@@ -161,7 +161,7 @@ def test_standins_are_marked_everywhere(mixed):
     *_, page = mixed
     names = [span["text"] for span in page.all("span") if span.get("class") == "case"]
     here = [name for name in names if name.startswith("atmosmodm")]
-    assert len(here) == 6  # tables 3, 4 and 5, the panel, the table of solves, that of times
+    assert len(here) == 9  # tables 3, 4 and 5, charges, sums, the panel, the table of solves, two of times
     assert all("stand-in" in name and "reduced" in name for name in here)
     assert all("atmosmodm (stand-in)" in img["alt"] for img in page.all("img") if "atmosmodm" in img["alt"])
     sentences = " ".join(dd["text"] for dd in page.all("dd"))
@@ -183,24 +183,50 @@ def test_reduced_sizes_are_marked_and_only_these(mixed):
 def test_coverage_cells_show_ours_the_papers_and_the_difference(mixed):
     *_, page = mixed
     ours, paper = study()["cases"][1]["coverage"], catalogue()["aniso1"].table5
-    row = next(row for row in page.rows("Table 5") if row[0].startswith("ANISO1"))
-    expected = [(ours["identity"], paper.c_id)]
-    for n in (1, 2, 3, 4):
-        expected += [
-            (ours["parallel"][str(n)], paper.parallel[n]),
-            (ours["sequential"][str(n)], paper.sequential[n]),
-        ]
-    expected += [(ours["block"][str(m)], paper.block[m]) for m in (1, 5)]
-    assert row[1:] == [f"{value:.2f}paper {theirs:.2f} (+0.00)" for value, theirs in expected]
+    by_index, at_random, auto = rows_of(page, "Table 5", "ANISO1")
+    parallel = [(ours["identity"], paper.c_id)]
+    parallel += [(ours["parallel"][str(n)], paper.parallel[n]) for n in (1, 2, 3, 4)]
+    parallel += [(ours["block"][str(m)], paper.block[m]) for m in (1, 5)]
+    shown = [f"{value:.2f}paper {theirs:.2f} (+0.00)" for value, theirs in parallel]
+    assert [by_index[i] for i in (1, 2, 4, 6, 8, 10, 11)] == shown and by_index[0] == "index"
+    sequential = [(ours["sequential"][str(n)], paper.sequential[n]) for n in (1, 2, 3, 4)]
+    shown = [f"{value:.2f}paper {theirs:.2f} (+0.00)" for value, theirs in sequential]
+    assert at_random[3:10:2] == shown and at_random[0] == "random"
+    assert auto[3:10:2] == ["–"] * 4 and not any("paper" in text for text in auto)
+
+
+def rows_of(page, caption, name):
+    """The rows of one matrix: those of its orders among equal weights, without its name."""
+    rows = page.rows(caption)
+    first = next(place for place, row in enumerate(rows) if row[0].startswith(name))
+    return [rows[first][1:], *rows[first + 1 : first + 3]]
 
 
 def test_table4_has_the_papers_columns(mixed):
     *_, page = mixed
-    row = next(row for row in page.rows("Table 4") if row[0].startswith("ANISO2"))
+    row = rows_of(page, "Table 4", "ANISO2")[0]
     assert row[1:4] == ["0.67paper 0.67 (+0.00)", "0.67paper 0.67 (+0.00)", "1,252paper 1,251 (+1)"]
     assert len(row) == 11
-    reduced = next(row for row in page.rows("Table 4") if row[0].startswith("ANISO1"))
+    reduced = rows_of(page, "Table 4", "ANISO1")[0]
     assert reduced[3] == "1,253paper 1,252"  # a count that depends on the size: no difference
+
+
+def test_hashes_and_sums_stand_beside_each_other(mixed):
+    *_, page = mixed
+    row = next(row for row in page.rows("MD5 and splitmix64") if row[0].startswith("ANISO2"))
+    assert row[1:4] == ["0.2725", "0.2725", "0.0010"]
+    rows = page.rows("Sums in single precision")
+    assert rows[1][1:3] == ["double precision", "0.132paper 0.13"]
+    assert rows[2][0] == "float32, 4 partial sums"
+
+
+def test_on_the_cpu_no_figure_of_the_gpu_is_shown(report):
+    made = case(performance=study_cases.performance(launches=False))
+    page = Page(report(study([made]))[1])
+    text = page.text_of("performance")
+    assert "do not apply" in text and "On the CPU, for figure 5" in text
+    assert not any(img["alt"].startswith("Box") for img in page.all("img"))
+    assert "Launches of Algorithm 3" not in text
 
 
 def test_table3_has_the_sizes_beside_the_papers(mixed):
@@ -234,6 +260,9 @@ def test_departures_are_marked_on_the_papers_own_matrices_only(report, changes, 
     assert len(cells) == (18 if marked else 0)
 
 
+PUBLISHED = {"TriScal": "paper 0.13", "AlgTriScal": "paper 0.67"}
+
+
 def test_solves_show_the_numbers_of_the_study(mixed):
     *_, page = mixed
     rows = page.rows("Convergence in numbers")[1:5]
@@ -249,7 +278,7 @@ def test_solves_show_the_numbers_of_the_study(mixed):
             formats.seconds(total),
             formats.small(run["residual"]),
             formats.small(run["error"]),
-            formats.coverage(run["coverage"]),
+            formats.coverage(run["coverage"]) + PUBLISHED.get(run["precond"], ""),
         ]
 
 
@@ -262,9 +291,16 @@ def test_best_is_bold_and_only_among_converged(report):
 
 
 def test_performance_shows_the_numbers_of_the_study(mixed):
-    row = next(row for row in mixed[2].rows("Performance in numbers") if row[0] == "ANISO2 2500 × 2500")
+    page = mixed[2]
+    single, double = page.rows("Propositions in numbers")[2:4]
     quotients = ["0.84", "1.28", "1.76", "2.36"]
-    assert row[1:] == ["2.50 ms", *quotients, "4.00 ms", "10.1 ms", "9.70", "45 %", "31.7 ms", "12.7"]
+    assert single[1:] == ["float32", "2.50 ms", "15.0", *quotients, *quotients, "8.00", "8.00", "10 %"]
+    assert double == ["float64", *single[2:]]
+    row = next(row for row in page.rows("way and ours") if row[0] == "ANISO2 2500 × 2500")
+    assert row[1:] == [
+        "4.00 ms", "1.00 ms", "4.00", "10.1 ms", "2.00 ms", "500 µs", "4.00", "63.4 ms", "31.7 ms", "2.00",
+        "12.7", "37 %", "45 %",
+    ]  # fmt: skip
 
 
 def test_problems_are_listed_with_reason_and_remedy(mixed):
@@ -278,7 +314,7 @@ def test_problems_are_listed_with_reason_and_remedy(mixed):
 def test_a_study_without_problems_says_so(report):
     page = Page(report(study([case()]))[1])
     assert "every case was done" in page.text_of("problems")
-    assert len(page.all("img")) == 4 and page.faults == []
+    assert len(page.all("img")) == 6 and page.faults == []
 
 
 def test_a_study_without_finished_cases_gives_a_page(report):
@@ -294,7 +330,11 @@ def test_incomplete_cases_and_unknown_values_are_accepted(report):
     strange = case(origin="moon", paper="unheard-of", convergence=None, performance={"spmv_seconds": None})
     runs = [{"precond": "Other", "status": "WHO_KNOWS"}, {"precond": "None", "status": None, "history": None}]
     solved = case(
-        "y", title=None, convergence={"runs": runs}, coverage={"identity": None}, performance={"x": 1}
+        "y",
+        title=None,
+        convergence={"runs": runs},
+        coverage={"identity": None},
+        performance={"propositions": {"1": 1}},
     )
     path, text = report({"cases": [bare, strange, solved]})
     assert Page(text).faults == [] and "moon" in text and "who_knows" in text
@@ -331,7 +371,7 @@ def test_writing_does_not_change_the_study(report):
 def test_all_matrices_of_the_paper_stay_within_a_few_megabytes(report):
     _, text = report(study_cases.large_study())
     page = Page(text)
-    assert len(page.all("img")) == 22 + 3 and page.faults == []
+    assert len(page.all("img")) == 22 + 5 and page.faults == []
     assert len(text) < 5e6
     assert all(name in page.text_of("matrices") for name in catalogue())
 
@@ -351,7 +391,7 @@ except ImportError as error:
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert 'pip install "linforest-precond[study]"' in done.stdout, done.stderr
-    assert len(list(tmp_path.glob("*.csv"))) == 6 and not list(tmp_path.glob("report*"))
+    assert len(list(tmp_path.glob("*.csv"))) == 11 and not list(tmp_path.glob("report*"))
 
 
 def test_a_median_over_unsolved_systems_is_infinite(report):

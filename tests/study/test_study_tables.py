@@ -10,6 +10,7 @@ from linforest_precond.matrices.catalogue import catalogue
 from linforest_precond.study.csv_tables import write_tables
 from linforest_precond.study.forests import tables
 from linforest_precond.study.forests.findings import findings
+from linforest_precond.study.forests.performance_tables import performance_tables, scan_speedup
 
 
 def read(path):
@@ -74,15 +75,37 @@ def test_convergence_csvs_read_back_equal(tmp_path):
 
 
 def test_performance_csv_reads_back_equal(tmp_path):
-    write_tables(tables.tables(study([case(), gallery()])), tmp_path)
+    write_tables(performance_tables(study([case(), gallery()])), tmp_path)
     row, without = read(tmp_path / "performance.csv")
     timings = case()["performance"]
-    assert number(row["spmv_seconds"]) == timings["spmv_seconds"]
-    assert number(row["proposition_4_seconds"]) == timings["propositions"]["4"]
-    assert number(row["proposition_2_per_spmv"]) == timings["propositions"]["2"] / timings["spmv_seconds"]
-    assert number(row["scan_counted_bytes"]) == timings["scan"]["counted_bytes"]
-    assert number(row["setup_factor_seconds"]) == timings["setup"][1]["seconds"]
+    assert number(row["spmv_seconds"]) == timings["spmv"]["float32"]["seconds"]
+    assert number(row["bidirectional_scan_seconds"]) == timings["scans"]["seconds"]["bidirectional_scan"]
+    assert number(row["setup_paper_factor_seconds"]) == timings["setups"]["paper"][1]["seconds"]
     assert without["sequential_scan_seconds"] == without["copy_gb_per_s"] == ""
+    rows = read(tmp_path / "performance_propositions.csv")
+    assert len(rows) == 2 * 16 and rows[3]["n"] == "4"
+    assert number(rows[3]["seconds"]) == timings["propositions"][3]["seconds"]
+    assert number(rows[1]["per_spmv"]) == rows_per_spmv(timings, 1)
+    assert len(read(tmp_path / "performance_launches.csv")) == 2 * 6
+
+
+def rows_per_spmv(timings, place):
+    return timings["propositions"][place]["seconds"] / timings["spmv"]["float32"]["seconds"]
+
+
+def test_rules_charges_and_sums_have_csv_files(tmp_path):
+    write_tables(tables.tables(study([case()])), tmp_path)
+    rows = read(tmp_path / "coverage_ties.csv")
+    assert [row["ties"] for row in rows] == ["index", "random", "auto"] and rows[2]["sequential_1"] == ""
+    assert number(rows[0]["parallel_2"]) == case()["coverage"]["parallel"]["2"]
+    charges = read(tmp_path / "coverage_charges.csv")
+    assert [(row["charge"], row["seed"]) for row in charges[:3]] == [
+        ("md5", "0"),
+        ("md5", "1"),
+        ("splitmix64", "0"),
+    ]
+    assert read(tmp_path / "coverage_single_precision.csv")[0]["parts"] == "4"
+    assert read(tmp_path / "coverage_table4.csv")[0]["ties_sequential"] == "random"
 
 
 def sentences(*cases):
@@ -93,11 +116,11 @@ def test_findings_about_convergence():
     fast, slow = case(), case("b", title="B", convergence=study_cases.convergence())
     assert (
         sentences(fast, slow)["Fewest iterations"]
-        == "AlgTriBlock needed the fewest iterations on 2 of 2 matrices."
+        == "AlgTriBlock+ needed the fewest iterations on 2 of 2 matrices."
     )
     slow["convergence"]["runs"][0]["median_iterations"] = 3.0
     assert sentences(fast, slow)["Fewest iterations"] in (
-        "AlgTriBlock needed the fewest iterations on 1 of 2 matrices, Jacobi on 1.",
+        "AlgTriBlock+ needed the fewest iterations on 1 of 2 matrices, Jacobi on 1.",
     )
     assert "0.39 times" in sentences(fast)["Against Jacobi"]
     slow["convergence"]["runs"][0]["solve_seconds"] = 1e-6
@@ -110,7 +133,7 @@ def test_ties_count_for_each():
         run["median_iterations"] = 50.0
     text = sentences(tied, case("b"))["Fewest iterations"]
     assert text == (
-        "AlgTriBlock needed the fewest iterations on 2 of 2 matrices, Jacobi on 1, TriScal on 1, "
+        "AlgTriBlock+ needed the fewest iterations on 2 of 2 matrices, Jacobi on 1, TriScal on 1, "
         "AlgTriScal on 1 (ties count for each)."
     )
 
@@ -121,7 +144,7 @@ def test_solves_that_did_not_converge_do_not_win():
     found = sentences(made)
     assert found["Fewest iterations"].startswith("AlgTriScal")
     assert found["Convergence"] == (
-        "1 of 4 solves did not reach the tolerance: AlgTriBlock on ANISO2 2500 × 2500."
+        "1 of 4 solves did not reach the tolerance: AlgTriBlock+ on ANISO2 2500 × 2500."
     )
     for run in made["convergence"]["runs"]:
         run["status"] = "MAXITER"
@@ -151,13 +174,17 @@ def test_findings_about_coverage():
 
 
 def test_findings_about_performance():
-    slower = study_cases.performance() | {"setup_seconds": 0.05}
+    slower = study_cases.performance() | {"setup_seconds": {"paper": 0.05, "ours": 0.05}}
     found = sentences(case(), case("b", title="B", performance=slower))
     assert found["Setup"] == (
         "AlgTriScal's setup cost 16.3 matrix-vector products (SpMV) in the median of 2 matrices "
-        "(12.7 to 20.0)."
+        "(12.7 to 20.0). The paper's methods took 1.50 times as long in the median of 2 matrices "
+        "(1.00 to 2.00)."
     )
-    assert found["Edge proposition"] == "One with n = 2 cost 1.28 SpMV in the median of 2 matrices."
+    assert found["Edge proposition"] == "One with n = 2 and k > 0 cost 1.28 SpMV in the median of 2 matrices."
+    assert "took 4.00 times as long" in found["Scan"] and "0.45 times the bandwidth" in found["Scan"]
+    on_cpu = sentences(case(performance=study_cases.performance(launches=False)))
+    assert "bandwidth" not in on_cpu["Scan"]
     assert sentences(case(performance=None)).keys().isdisjoint({"Setup", "Edge proposition", "Scan"})
 
 
@@ -169,7 +196,11 @@ def test_plots_are_figures_for_notebooks():
     from linforest_precond.study.forests import plots
 
     settings = dict(matplotlib.rcParams)
-    for draw in (plots.convergence, plots.propositions, plots.scan_throughput, plots.setup_breakdown):
+    drawn = (
+        plots.convergence, plots.propositions, plots.proposition_throughput, plots.scan_launches,
+        plots.scan_times, plots.setup_breakdown,
+    )  # fmt: skip
+    for draw in drawn:
         assert isinstance(draw(study()), Figure) and isinstance(draw({"cases": []}), Figure)
     ax = Figure().add_subplot()
     assert plots.convergence_panel(case(), ax) is ax and ax.get_yscale() == "log"
@@ -186,13 +217,18 @@ def test_bars_have_the_lengths_of_the_study():
     ax = plots.propositions(study([case()])).axes[0]
     assert [round(bar.get_width(), 6) for bar in ax.patches] == [0.84, 1.28, 1.76, 2.36]
     ax = plots.setup_breakdown(study([case()])).axes[0]
-    assert [round(bar.get_width(), 6) for bar in ax.patches] == [10, 45, 15, 10, 20]
-    assert ax.texts[0].get_text().startswith("31.7 ms")
-    ax = plots.scan_throughput(study([case()])).axes[0]
-    assert ax.patches[0].get_width() == 9.7 and ax.get_lines()[0].get_xdata()[0] == 21.5
+    widths = [round(bar.get_width(), 6) for bar in ax.patches]
+    assert widths == [10, 45, 15, 10, 20, 5, 22.5, 7.5, 5, 10]
+    assert [text.get_text() for text in ax.texts] == ["63.4 ms", "31.7 ms (2.00×)"]
+    ax = plots.scan_launches(study([case()])).axes[0]
+    boxes = [(bar.get_x(), round(bar.get_width(), 6)) for bar in ax.patches if bar.get_width()]
+    assert boxes == [(7.5, 1.0), (9.35, 0.5)]
+    ax = plots.scan_times(study([case()])).axes[0]
+    assert [bar.get_width() for bar in ax.patches] == [4.0, 1.0] and ax.texts[0].get_text() == "4.00×"
 
 
-def test_a_sequential_scan_has_no_speedup():
+def test_speedups_over_a_sequential_walk_are_those_of_the_gpu():
     timings = study_cases.performance()
-    assert tables.scan_speedup(timings) == timings["sequential_scan_seconds"] / timings["scan"]["seconds"]
-    assert tables.scan_speedup(timings | {"sequential_scan_seconds": timings["scan"]["seconds"]}) is None
+    scan = timings["scans"]["seconds"]["bidirectional_scan"]
+    assert scan_speedup(timings) == timings["sequential_scan_seconds"] / scan
+    assert scan_speedup(study_cases.performance(launches=False)) is None

@@ -20,19 +20,43 @@ from linforest_precond.study import timing
 from linforest_precond.study.forests.permuted import Permutation
 from linforest_precond.study.json_types import JsonObject
 
-# By the paper's names.
-PRECONDITIONERS: dict[str, Callable[[Any], Any]] = {
-    "Jacobi": jacobi,
-    "TriScal": partial(tridiagonal, ordering="original"),
-    "AlgTriScal": tridiagonal,
-    "AlgTriBlock": block_tridiagonal,
-}
 SETUP_REPEATS = 3
 MOST_RECORDS = 600
+# Iterations M of Algorithm 2, and the charging periods m of the blocks.
+ITERATIONS = 5
+BLOCK_PERIODS = (1, 5)
+
+
+def preconditioners(charge: str, ties: str, repair: str) -> dict[str, Callable[[Any], Any]]:
+    """
+    The preconditioners of figure 4 in the paper's configuration, then ours ("+") with the library's defaults.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.forests.convergence import preconditioners
+    >>> ", ".join(preconditioners("md5", "index", "none"))
+    'Jacobi, TriScal, AlgTriScal, AlgTriBlock m = 1, AlgTriBlock m = 5, AlgTriScal+, AlgTriBlock+'
+    """
+    paper: JsonObject = {"iterations": ITERATIONS, "charge": charge, "ties": ties, "repair": repair}
+    return {
+        "Jacobi": jacobi,
+        "TriScal": partial(tridiagonal, ordering="original", repair=repair),
+        "AlgTriScal": partial(tridiagonal, **paper),
+        **{f"AlgTriBlock m = {m}": partial(block_tridiagonal, m=m, **paper) for m in BLOCK_PERIODS},
+        "AlgTriScal+": tridiagonal,
+        "AlgTriBlock+": block_tridiagonal,
+    }
 
 
 def convergence(
-    A: SparseMatrix, *, rtol: float = 1e-10, maxiter: int = 2000, permutations: int = 0
+    A: SparseMatrix,
+    *,
+    rtol: float = 1e-10,
+    maxiter: int = 2000,
+    permutations: int = 0,
+    charge: str = "md5",
+    ties: str = "index",
+    repair: str = "none",
 ) -> JsonObject:
     """
     Solve A x = b by BiCGStab with each preconditioner, for the solution x_t[i] = sin(16 π i / N).
@@ -42,24 +66,28 @@ def convergence(
     systems are solved too, with the permuted preconditioners. ``median_iterations`` is the median of their
     counts: infinite where half of them did not converge, and None where A's own system did not.
 
+    `charge`, `ties` and `repair` are those of the paper's preconditioners. By default tridiagonal parts are
+    not repaired, as in the paper: a solve that breaks down is a result.
+
     Returns
     -------
     dict
-        ``rtol``, ``maxiter``, ``permutations``, and ``runs`` with one entry for each preconditioner.
+        The options, and ``runs`` with one entry for each of the `preconditioners`.
 
     Examples
     --------
     >>> import linforest_precond as lf
     >>> from linforest_precond.study.forests.convergence import convergence
     >>> runs = convergence(lf.matrices.aniso(2, 50))["runs"]
-    >>> [run["precond"] for run in runs if run["status"] == "CONVERGED"]
-    ['Jacobi', 'TriScal', 'AlgTriScal', 'AlgTriBlock']
+    >>> len(runs), {run["status"] for run in runs}
+    (7, {'CONVERGED'})
     """
+    makers = preconditioners(charge, ties, repair)
     system = System(A, rtol, maxiter)
     runs, operators = [], {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the status says the same
-        for name, make in PRECONDITIONERS.items():
+        for name, make in makers.items():
             seconds, M = timing.median_time(partial(make, A), SETUP_REPEATS, system.device)
             runs.append({"precond": name, "setup_seconds": seconds, **system.solve(M)})
             if permutations and runs[-1]["info"] == 0:
@@ -68,7 +96,8 @@ def convergence(
         medians = median_iterations(system, operators, permutations)
     for run in runs:
         run["median_iterations"] = medians.get(run["precond"])
-    return {"rtol": rtol, "maxiter": maxiter, "permutations": permutations, "runs": runs}
+    options = {"charge": charge, "ties": ties, "repair": repair}
+    return {"rtol": rtol, "maxiter": maxiter, "permutations": permutations, **options, "runs": runs}
 
 
 class System:

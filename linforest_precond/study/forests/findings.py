@@ -8,12 +8,23 @@ from statistics import median
 from typing import Any, TypeAlias
 
 from linforest_precond.study.csv_tables import dig, done
-from linforest_precond.study.forests.tables import COVERAGES, compare, of_the_paper, per_spmv
+from linforest_precond.study.forests.performance_tables import (
+    WAYS,
+    launches,
+    per_spmv,
+    precisions,
+    proposition,
+    quotient,
+    scan_ratio,
+    setup_ratio,
+)
+from linforest_precond.study.forests.tables import COVERAGES, compare, of_the_paper
 from linforest_precond.study.formats import coverage, difference, digits3, label, listed, missing
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.paper import Finding
 
 BASELINE = "Jacobi"
+ALGEBRAIC = ("AlgTriScal", "AlgTriBlock m = 1", "AlgTriBlock m = 5", "AlgTriScal+", "AlgTriBlock+")
 # The values of a case's preconditioners, by their names.
 Values: TypeAlias = Callable[[JsonObject], dict[str, float]]
 
@@ -92,7 +103,7 @@ def _times(study: JsonObject) -> Finding | None:
 def _against_baseline(study: JsonObject) -> Finding | None:
     """Iterations of the algebraic preconditioners relative to Jacobi."""
     unit = f"times the iterations of {BASELINE}"
-    quotients = {name: _quotients(study, name) for name in ("AlgTriScal", "AlgTriBlock")}
+    quotients = {name: _quotients(study, name) for name in ALGEBRAIC}
     sentences = [f"{name} took {_spread(found, unit)}." for name, found in quotients.items() if found]
     return Finding(f"Against {BASELINE}", " ".join(sentences)) if sentences else None
 
@@ -175,23 +186,39 @@ def _performances(study: JsonObject, value: Callable[[JsonObject], float | None]
 
 
 def _setup(study: JsonObject) -> Finding | None:
-    values = _performances(study, lambda timings: per_spmv(timings, timings.get("setup_seconds")))
+    values = _performances(study, lambda timings: per_spmv(timings, dig(timings, "setup_seconds", WAYS[1])))
+    ratios = _performances(study, setup_ratio)
+    if not values:
+        return None
     unit = "matrix-vector products (SpMV)"
-    return Finding("Setup", f"AlgTriScal's setup cost {_spread(values, unit)}.") if values else None
+    longer = f" The paper's methods took {_spread(ratios, 'times as long')}." if ratios else ""
+    return Finding("Setup", f"AlgTriScal's setup cost {_spread(values, unit)}.{longer}")
 
 
 def _proposition(study: JsonObject) -> Finding | None:
-    values = _performances(study, lambda timings: per_spmv(timings, dig(timings, "propositions", "2")))
-    return Finding("Edge proposition", f"One with n = 2 cost {_spread(values, 'SpMV')}.") if values else None
+    values = _performances(study, _second_proposition)
+    sentence = f"One with n = 2 and k > 0 cost {_spread(values, 'SpMV')}." if values else ""
+    return Finding("Edge proposition", sentence) if values else None
+
+
+def _second_proposition(timings: JsonObject) -> float | None:
+    """In SpMVs, in the paper's precision where that was measured."""
+    dtype = next(iter(precisions(timings)), None)
+    return per_spmv(timings, proposition(timings, dtype, 1, 2).get("seconds"), dtype)
 
 
 def _scan(study: JsonObject) -> Finding | None:
-    values = _performances(study, scan_share)
+    ratios = _performances(study, scan_ratio)
+    if not ratios:
+        return None
+    sentence = f"Algorithm 3 took {_spread(ratios, 'times as long as our labelling of the paths')}."
+    shares = _performances(study, scan_share)
     unit = "times the bandwidth of a copy"
-    return Finding("Scan", f"The bidirectional scan ran at {_spread(values, unit)}.") if values else None
+    launched = f" The median launch of a path scan ran at {_spread(shares, unit)}." if shares else ""
+    return Finding("Scan", f"{sentence}{launched}")
 
 
 def scan_share(timings: JsonObject) -> float | None:
-    """The scan's throughput over the bandwidth of a copy."""
-    scan, copy = dig(timings, "scan", "gb_per_s"), timings.get("copy_gb_per_s")
-    return None if missing(scan) or missing(copy) or not copy else scan / copy
+    """The median throughput of the launches for paths over the bandwidth of a copy; None on the CPU."""
+    speeds = launches(timings).get("paths")
+    return quotient(median(speeds), timings.get("copy_gb_per_s")) if speeds else None

@@ -36,6 +36,16 @@ def breakdown_samples(A: SparseMatrix, repeats: int, **options: Any) -> dict[str
     return {part: [run.get(part, 0.0) for run in runs] for part in runs[0]}
 
 
+def scan_step_samples(label: Callable[[], Any], repeats: int) -> dict[str, list[list[float]]]:
+    """Milliseconds of each launch of a step of the bidirectional scans, for each of `repeats` runs."""
+    label()
+    runs = []
+    for _ in range(repeats):
+        timing.occupy()  # the host runs ahead, so that no launch waits for it
+        runs.append(read(recorded(label)))
+    return {kind: [recording.times_of(run, step) for run in runs] for kind, step in recording.STEPS.items()}
+
+
 def recorded(call: Callable[[], Any]) -> Any:
     """The log of a call's launches, and as its last entry the call itself.
 

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linforest_precond.study.csv_tables import dig, done
-from linforest_precond.study.drawing import (
-    GREY,
-    SHADES,
-    STAGES,
-    case_rows,
-    legend_above,
-    new_figure,
-    note,
-    number,
-    positive,
-    power_of_ten,
-    styled,
-    wrapped,
-)
-from linforest_precond.study.forests.tables import DEGREES, history, per_spmv, scan_speedup, stages
-from linforest_precond.study.formats import count, digits3, label, missing, seconds
+from linforest_precond.study.csv_tables import done
+from linforest_precond.study.drawing import GREY, new_figure, positive, power_of_ten, styled, wrapped
+from linforest_precond.study.forests.performance_plots import proposition_throughput as proposition_throughput
+from linforest_precond.study.forests.performance_plots import propositions as propositions
+from linforest_precond.study.forests.performance_plots import scan_launches as scan_launches
+from linforest_precond.study.forests.performance_plots import scan_times as scan_times
+from linforest_precond.study.forests.performance_plots import setup_breakdown as setup_breakdown
+from linforest_precond.study.forests.tables import history
+from linforest_precond.study.formats import label, missing
 from linforest_precond.study.json_types import JsonObject
 
 if TYPE_CHECKING:
@@ -31,8 +23,11 @@ if TYPE_CHECKING:
 PRECONDITIONERS = {
     "Jacobi": ("#999999", "o"),
     "TriScal": ("#E69F00", "s"),
-    "AlgTriScal": ("#0072B2", "^"),
-    "AlgTriBlock": ("#8B1A4A", "D"),
+    "AlgTriScal": ("#56B4E9", "^"),
+    "AlgTriBlock m = 1": ("#CC79A7", "D"),
+    "AlgTriBlock m = 5": ("#D55E00", "P"),
+    "AlgTriScal+": ("#0072B2", "<"),
+    "AlgTriBlock+": ("#8B1A4A", "X"),
 }
 OTHER = ("#009E73", "v")
 
@@ -154,141 +149,3 @@ def convergence(study: JsonObject, columns: int = 3) -> Figure:
     for ax in list(panels):  # those after the last case
         ax.set_visible(False)
     return figure
-
-
-@styled
-def propositions(study: JsonObject) -> Figure:
-    """
-    Figure 3: the time of one edge proposition, n = 1 to 4, in units of one SpMV.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> from linforest_precond.study.forests import plots
-    >>> timings = {"spmv_seconds": 1e-3, "propositions": {"1": 1e-3, "2": 1.2e-3, "3": 2e-3, "4": 2e-3}}
-    >>> case = {"name": "aniso1:30", "status": "done", "performance": timings}
-    >>> plots.propositions({"cases": [case]}).axes[0].get_xlabel()
-    'time of one proposition / time of SpMV'
-    """
-    cases = done(study, "performance")
-    figure, ax = case_rows(cases)
-    for place, (n, shade) in enumerate(zip(DEGREES, SHADES)):
-        times = [_relative(case, dig(case, "performance", "propositions", str(n))) for case in cases]
-        offsets = [row + 0.2 * (place - 1.5) for row in range(len(cases))]
-        ax.barh(offsets, times, height=0.2, color=shade, label=f"n = {n}")
-    ax.axvline(1, color=GREY, linewidth=1, linestyle="--", label="SpMV")
-    ax.set_xlabel("time of one proposition / time of SpMV")
-    legend_above(figure, ax, columns=5)
-    return figure
-
-
-def _relative(case: JsonObject, time: float | None) -> float:
-    return number(per_spmv(case["performance"], time))
-
-
-@styled
-def scan_throughput(study: JsonObject) -> Figure:
-    """
-    Figure 5: the throughput of the bidirectional scan, and the bandwidth of a copy.
-
-    The number after a bar is the speedup over a sequential walk along the paths.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    cases = done(study, "performance")
-    figure, ax = case_rows(cases)
-    places = range(len(cases))
-    scans = [number(dig(case, "performance", "scan", "gb_per_s")) for case in cases]
-    copies = [number(case["performance"].get("copy_gb_per_s")) for case in cases]
-    ax.barh(places, scans, height=0.5, color=PRECONDITIONERS["AlgTriScal"][0], label="bidirectional scan")
-    ax.plot(
-        copies,
-        places,
-        linestyle="",
-        marker="|",
-        markersize=15,
-        markeredgewidth=2,
-        color="#D55E00",
-        label="copy",
-    )
-    for place, (case, scan) in enumerate(zip(cases, scans)):
-        note(ax, scan, place, _speedup(case["performance"]))
-    ax.set_xlabel("throughput in GB/s")
-    ax.set_xlim(left=0)
-    legend_above(figure, ax, columns=2)
-    return figure
-
-
-def _speedup(timings: JsonObject) -> str:
-    factor = scan_speedup(timings)
-    return "" if factor is None else f"{digits3(factor)}×"
-
-
-@styled
-def setup_breakdown(study: JsonObject) -> Figure:
-    """
-    Figure 6: the shares of the stages of a setup, with the total time after each bar.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    cases = done(study, "performance")
-    figure, ax = case_rows(cases)
-    names = list(dict.fromkeys(stage for case in cases for stage, _ in stages(case["performance"])))
-    left = [0.0] * len(cases)
-    for name, colour in zip(names, STAGES * (1 + len(names) // len(STAGES))):
-        widths = [_share(case["performance"], name) for case in cases]
-        ax.barh(
-            range(len(cases)),
-            widths,
-            left=left,
-            height=0.6,
-            color=colour,
-            label=name,
-            edgecolor="white",
-            linewidth=0.4,
-        )
-        left = [start + width for start, width in zip(left, widths)]
-    for place, case in enumerate(cases):
-        note(ax, left[place], place, _whole(case["performance"]))
-    ax.set_xlabel("share of the setup in %")
-    ax.set_xlim(0, 135)
-    ax.set_xticks(range(0, 101, 25))
-    legend_above(figure, ax, columns=3)
-    return figure
-
-
-def _share(timings: JsonObject, stage: str) -> float:
-    parts = [(name, 0.0 if time is None or missing(time) else time) for name, time in stages(timings)]
-    whole = sum(time for _, time in parts)
-    return 100 * sum(time for name, time in parts if name == stage) / whole if whole else 0.0
-
-
-def _whole(timings: JsonObject) -> str:
-    """The time of a setup, in seconds and in SpMVs."""
-    time = timings.get("setup_seconds")
-    spmvs = per_spmv(timings, time)
-    if missing(time):
-        return ""
-    return seconds(time) if spmvs is None else f"{seconds(time)}\n{count(round(spmvs))} SpMV"

@@ -39,6 +39,9 @@ PART_OF_FILE = {
     "forest/factor": "proposals",
     "forest/bands": "extraction",
 }
+# The kernels of the first bidirectional scan, and the steps of both.
+CYCLE_SCAN = ("begin_cycle_scan", "cycle_scan_step", "cut_weakest_edges")
+STEPS = {"cycles": "cycle_scan_step", "paths": "path_scan_step"}
 # The log has one entry for the whole ordering, CuPy's prefix sum included, so its kernels do not count again.
 ORDERING, ORDERING_FILE = "ordering", "forest/ordering"
 
@@ -92,6 +95,11 @@ def first_proposition(entries: list[Entry]) -> float:
     return propose_confirm_times(*next(launches))[0]
 
 
+def times_of(entries: list[Entry], kernel: str) -> list[float]:
+    """Milliseconds of each launch of a kernel."""
+    return [time for name, time, _ in _launches(entries) if name == kernel]
+
+
 def _launches(entries: list[Entry]) -> Iterator[tuple[str, float, IterationRecord | None]]:
     """(name, milliseconds, record) of each launch; a record is logged directly after its launch."""
     for (name, time), (_, following) in zip(entries, [*entries[1:], ("", 0.0)]):
@@ -113,6 +121,8 @@ def breakdown(entries: list[Entry], total: float, files: dict[str, str]) -> dict
             # The first scan numbers all paths; further ones deal with cycles only.
             parts["cycle scan" if scans else "path scan"] += time
             scans += 1
+        elif file == "forest/bidirectional_scan":
+            parts["cycle scan" if name in CYCLE_SCAN else "path scan"] += time
         elif name == ORDERING:
             parts[ORDERING] += time
         elif file != ORDERING_FILE:

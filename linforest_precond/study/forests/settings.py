@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from linforest_precond.arguments import as_choice
+from linforest_precond.graph.forest.factor import CHARGES, TIES
+from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 from linforest_precond.study import settings
 
 PARTS = ("coverage", "convergence", "performance")
@@ -21,12 +24,18 @@ MOST_PERMUTED_ON_GPU = 20_000_000
 
 @dataclass(frozen=True)
 class Settings(settings.Settings):
-    """The options of a study; None chooses a number by the size of each matrix."""
+    """The options of a study; None chooses a number by the size of each matrix.
+
+    `charge`, `ties` and `repair` are those of the paper's own configuration; ours has the library's defaults.
+    """
 
     parts: tuple[str, ...] = PARTS
     rtol: float = 1e-10
     maxiter: int | None = None
     permutations: int | None = None
+    charge: str = "md5"
+    ties: str = "index"
+    repair: str = "none"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,6 +45,8 @@ class Settings(settings.Settings):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise ValueError(f"{name} must be at least {least} or None, got {value}")
+        for name, choices in (("charge", CHARGES), ("ties", TIES), ("repair", REPAIRS)):
+            as_choice(name, getattr(self, name), choices)
 
     def maxiter_for(self, nnz: int) -> int:
         """The most iterations of a solve with `nnz` entries, rounded down to two digits.

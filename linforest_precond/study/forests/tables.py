@@ -1,4 +1,4 @@
-"""The numbers of a study as tables and CSV files: coverages, convergence and performance."""
+"""Coverages and convergence as tables, for the report and CSV files."""
 
 from __future__ import annotations
 
@@ -119,10 +119,25 @@ def of_the_paper(case: JsonObject) -> bool:
     return bool(case.get("paper")) and bool(case.get("at_paper_size")) and not is_standin(case)
 
 
+# The published coverages of the paper's preconditioners.
+PUBLISHED_COVERAGES: dict[str, Callable[[PaperMatrix], float]] = {
+    "TriScal": lambda paper: paper.table5.c_id,
+    "AlgTriScal": lambda paper: paper.table5.parallel[2],
+    "AlgTriBlock m = 1": lambda paper: paper.table5.block[1],
+    "AlgTriBlock m = 5": lambda paper: paper.table5.block[5],
+}
+
+
+def published_coverage(case: JsonObject, precond: str) -> float | None:
+    """The coverage of a preconditioner in the paper; None where it has none."""
+    paper, value = published(case), PUBLISHED_COVERAGES.get(precond)
+    return None if paper is None or value is None else value(paper)
+
+
 IDENTITY = ("name", "title", "paper", "origin", "at_paper_size")
 
 
-def _identity(case: JsonObject) -> dict[str, Any]:
+def identity(case: JsonObject) -> dict[str, Any]:
     return {column: case.get(column) for column in IDENTITY}
 
 
@@ -135,7 +150,7 @@ def _compared(
         ours, theirs, difference, _ = compare(case, quantity)
         return dict(zip(_triple(quantity), (ours, theirs, difference)))
 
-    rows = [_identity(case) | {column: case.get(column) for column in extra} for case in cases]
+    rows = [identity(case) | {column: case.get(column) for column in extra} for case in cases]
     for row, case in zip(rows, cases):
         for quantity in quantities:
             row |= cells(case, quantity)
@@ -155,12 +170,72 @@ def coverage_table3(study: JsonObject) -> Table:
 
 def coverage_table4(study: JsonObject) -> Table:
     """Coverages of the [0,2]-factor in three configurations, compared with the paper's table 4."""
-    return _compared("coverage_table4", TABLE4, done(study, "coverage"))
+    return _with_rules(_compared("coverage_table4", TABLE4, done(study, "coverage")), study)
 
 
 def coverage_table5(study: JsonObject) -> Table:
     """Coverages of the [0,n]-factors and of the 2x2 blocks, compared with the paper's table 5."""
-    return _compared("coverage_table5", TABLE5, done(study, "coverage"))
+    return _with_rules(_compared("coverage_table5", TABLE5, done(study, "coverage")), study)
+
+
+def _with_rules(table: Table, study: JsonObject) -> Table:
+    """The table with the hash of the charges and the orders among equal weights."""
+    rows = [
+        row
+        | {
+            "charge": dig(case, "coverage", "charge"),
+            "ties_parallel": dig(case, "coverage", "ties", "parallel"),
+            "ties_sequential": dig(case, "coverage", "ties", "sequential"),
+        }
+        for row, case in zip(table.rows, done(study, "coverage"))
+    ]
+    return replace(table, columns=(*table.columns, "charge", "ties_parallel", "ties_sequential"), rows=rows)
+
+
+def by_rule(case: JsonObject, rule: str) -> JsonObject:
+    """The case as measured with one order among equal weights."""
+    measured = dig(case, "coverage", "rules", rule) or {}
+    return case | {"coverage": {"identity": dig(case, "coverage", "identity"), **measured}}
+
+
+def rules(case: JsonObject) -> list[str]:
+    """The orders among equal weights that were measured, the compared one of the parallel algorithm first."""
+    measured = dig(case, "coverage", "rules") or {}
+    compared = dig(case, "coverage", "ties", "parallel")
+    return sorted(measured, key=lambda rule: rule != compared)
+
+
+def coverage_ties(study: JsonObject) -> Table:
+    """One row for each matrix and order among equal weights."""
+    quantities = tuple(dict.fromkeys((*TABLE4, *TABLE5)))
+    rows = [
+        {"name": case["name"], "ties": rule, **{q.key: q.ours(by_rule(case, rule)) for q in quantities}}
+        for case in done(study, "coverage")
+        for rule in rules(case)
+    ]
+    return Table("coverage_ties", ("name", "ties", *(q.key for q in quantities)), rows)
+
+
+def coverage_charges(study: JsonObject) -> Table:
+    """One row for each matrix, hash of the charges and seed: coverages of the parallel factors."""
+    rows = [
+        {"name": case["name"], "charge": charge, "seed": seed}
+        | {f"parallel_{n}": values[seed] for n, values in by_degree.items()}
+        for case in done(study, "coverage")
+        for charge, by_degree in (case["coverage"].get("charges") or {}).items()
+        for seed in range(min(map(len, by_degree.values()), default=0))
+    ]
+    return Table("coverage_charges", ("name", "charge", "seed", *(f"parallel_{n}" for n in DEGREES)), rows)
+
+
+def coverage_single_precision(study: JsonObject) -> Table:
+    """One row for each grid and number of partial sums: c_id and blocks with sums in single precision."""
+    rows = [
+        {"name": case["name"], **row}
+        for case in done(study, "coverage")
+        for row in case["coverage"].get("single_precision") or []
+    ]
+    return Table("coverage_single_precision", ("name", "parts", "identity", "scale"), rows)
 
 
 RUN = (
@@ -172,13 +247,14 @@ RUN = (
 def convergence_summary(study: JsonObject) -> Table:
     """One row for each matrix and preconditioner: figure 4 in numbers."""
     rows = [
-        _identity(case)
+        identity(case)
         | {"rtol": case["convergence"].get("rtol"), "maxiter": case["convergence"].get("maxiter")}
         | {column: run.get(column) for column in RUN}
+        | {"coverage_paper": published_coverage(case, run["precond"])}
         for case in done(study, "convergence")
         for run in case["convergence"]["runs"]
     ]
-    return Table("convergence_summary", (*IDENTITY, "rtol", "maxiter", *RUN), rows)
+    return Table("convergence_summary", (*IDENTITY, "rtol", "maxiter", *RUN, "coverage_paper"), rows)
 
 
 def convergence_histories(study: JsonObject) -> Table:
@@ -201,54 +277,19 @@ def history(run: JsonObject) -> list[tuple[Any, ...]]:
     return list(zip(iterations, record.get("residuals") or nothing, record.get("errors") or nothing))
 
 
-def performance(study: JsonObject) -> Table:
-    """One row for each matrix: figures 3, 5 and 6 in numbers."""
-    rows = [_identity(case) | _timings(case["performance"]) for case in done(study, "performance")]
-    columns = dict.fromkeys(column for row in rows for column in row)
-    return Table("performance", tuple(columns) or IDENTITY, rows)
-
-
-def _timings(timings: JsonObject) -> dict[str, Any]:
-    row = {key: timings.get(key) for key in ("spmv_seconds", "copy_gb_per_s")}
-    for n in DEGREES:
-        row[f"proposition_{n}_seconds"] = dig(timings, "propositions", str(n))
-        row[f"proposition_{n}_per_spmv"] = per_spmv(timings, row[f"proposition_{n}_seconds"])
-    for key in ("seconds", "gb_per_s", "counted_bytes"):
-        row[f"scan_{key}"] = dig(timings, "scan", key)
-    row["sequential_scan_seconds"] = timings.get("sequential_scan_seconds")
-    row["setup_seconds"] = timings.get("setup_seconds")
-    row["setup_per_spmv"] = per_spmv(timings, row["setup_seconds"])
-    return row | {f"setup_{stage}_seconds": seconds for stage, seconds in stages(timings)}
-
-
-def stages(timings: JsonObject) -> list[tuple[str, float | None]]:
-    """(stage, seconds) of a setup, in their order."""
-    return [(part["stage"], part.get("seconds")) for part in timings.get("setup") or []]
-
-
-def per_spmv(timings: JsonObject, seconds: float | None) -> float | None:
-    """A time in units of one SpMV."""
-    unit = timings.get("spmv_seconds")
-    return None if missing(seconds) or missing(unit) or not unit else seconds / unit
-
-
-def scan_speedup(timings: JsonObject) -> float | None:
-    """Speedup of the scan over a sequential walk; None where the scan is that walk."""
-    scan, walk = dig(timings, "scan", "seconds"), timings.get("sequential_scan_seconds")
-    return None if missing(scan) or missing(walk) or not scan or scan == walk else walk / scan
-
-
 # With their descriptions in the report.
 TABLES = {
     coverage_table3: "every matrix with its size, as in table 3",
     coverage_table4: "coverages of the [0,2]-factors, as in table 4",
     coverage_table5: "coverages of the [0,n]-factors and the 2×2 blocks, as in table 5",
+    coverage_ties: "the same for each order among equal weights",
+    coverage_charges: "coverages by the hash of the charges and the seed",
+    coverage_single_precision: "coverages of the ANISO grids with sums in single precision",
     convergence_summary: "one row for each matrix and preconditioner",
     convergence_histories: "residual and error by iteration: the curves of figure 4",
-    performance: "times and throughputs of figures 3, 5 and 6",
 }
 
 
 def tables(study: JsonObject) -> list[Table]:
-    """All tables of a study."""
+    """The tables of coverages and convergence."""
     return [replace(table(study), description=text) for table, text in TABLES.items()]

@@ -19,6 +19,8 @@ def method(study: JsonObject) -> Html:
         tolerance=escape(_tolerance(study)),
         permutations=escape(_permutations(study)),
         threads=escape(_threads(study)),
+        charge=escape(_charge(study)),
+        repair=escape(_repair(study)),
     )
     return Html(filled)
 
@@ -28,6 +30,19 @@ def _tolerance(study: JsonObject) -> str:
     limits = [formats.count(limit) for limit in _range(study, "maxiter")]
     last = f", or after {' to '.join(limits)} iterations" if limits else ""
     return ("the tolerance" if rtol is None else f"{rtol:g}") + last
+
+
+def _charge(study: JsonObject) -> str:
+    names = {"md5": "MD5, as in the paper (which takes a part of it)", "splitmix64": "splitmix64"}
+    charge = (study.get("settings") or {}).get("charge")
+    return names.get(str(charge), "a hash")
+
+
+def _repair(study: JsonObject) -> str:
+    """Of the paper's preconditioners."""
+    if (study.get("settings") or {}).get("repair") == "auto":
+        return "The paper’s preconditioners were repaired (--repair auto)."
+    return "The paper’s preconditioners are not repaired; ours (+) are."
 
 
 def _range(study: JsonObject, key: str) -> list[int]:

@@ -1,0 +1,68 @@
+"""Turn finished runs of ``linforest study`` into a page of the documentation.
+
+    linforest study --full --device cuda --offline --only coverage,performance --out run1
+    linforest study aniso1 aniso2 --full --device cuda --offline --only convergence --out run2
+    python docs/reproduce.py run1 run2
+
+writes docs/papers/forests.md, the page of ``--markdown`` with the parts of all runs, and its pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from linforest_precond.study.papers import paper_named  # noqa: E402
+from linforest_precond.study.report.document import write_document  # noqa: E402
+
+# Points of a curve in the pictures, which are part of the repository.
+MOST_POINTS = 150
+
+
+def main(arguments: list[str] | None = None) -> Path:
+    """Write the page; returns its path."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("study", type=Path, nargs="+", help="folders of finished runs, with study.json")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "papers", help="folder for the page")
+    options = parser.parse_args(arguments)
+    study = merged([json.loads((run / "study.json").read_text(encoding="utf-8")) for run in options.study])
+    return write_document(paper_named(study["study"]), study, options.out)
+
+
+def merged(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """One study of several runs: a case has the parts that any of them has measured."""
+    cases: dict[str, dict[str, Any]] = {}
+    parts: dict[str, None] = {}
+    for run in runs:
+        parts |= dict.fromkeys((run.get("settings") or {}).get("parts") or [])
+        for case in run["cases"]:
+            found = cases.setdefault(case["name"], case)
+            found |= {key: thinned(value) for key, value in case.items() if value is not None}
+    settings = (runs[0].get("settings") or {}) | {"parts": [*parts] if len(runs) == 1 else []}
+    return runs[0] | {
+        "finished": runs[-1].get("finished"),
+        "settings": settings,
+        "cases": list(cases.values()),
+    }
+
+
+def thinned(value: Any) -> Any:
+    """The value with at most `MOST_POINTS` points in every history, the last one included."""
+    if not isinstance(value, dict) or "runs" not in value:
+        return value
+    return value | {"runs": [run | {"history": _few(run.get("history") or {})} for run in value["runs"]]}
+
+
+def _few(history: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    step = -(-max(map(len, history.values()), default=1) // MOST_POINTS)
+    return {name: [*values[:-1:step], *values[-1:]] for name, values in history.items()}
+
+
+if __name__ == "__main__":
+    print(main())

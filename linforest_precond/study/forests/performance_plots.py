@@ -1,0 +1,285 @@
+"""Figures 3, 5 and 6: propositions, scans and setups; they need Matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linforest_precond.study.csv_tables import dig, done
+from linforest_precond.study.drawing import (
+    GREY,
+    SHADES,
+    STAGES,
+    case_rows,
+    legend_above,
+    note,
+    number,
+    styled,
+)
+from linforest_precond.study.forests.performance_tables import (
+    METHODS,
+    WAYS,
+    launches,
+    per_spmv,
+    precisions,
+    proposition,
+    scan_ratio,
+    scan_speedup,
+    setup_ratio,
+    stages,
+)
+from linforest_precond.study.forests.tables import DEGREES
+from linforest_precond.study.formats import digits3, missing, seconds
+from linforest_precond.study.json_types import JsonObject
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# By the kind of launch, and by the way of measuring.
+LAUNCHES = {"cycles": "#E69F00", "paths": "#0072B2"}
+LABELS = {"bidirectional_scan": "Algorithm 3", "list_ranking": "ours"}
+COLOURS = {"bidirectional_scan": "#E69F00", "list_ranking": "#0072B2"}
+COPY = "#D55E00"
+
+
+@styled
+def propositions(study: JsonObject) -> Figure:
+    """
+    Figure 3: the time of one edge proposition, n = 1 to 4, in units of one SpMV.
+
+    Bars are propositions with k > 0, and marks those with k = 0; on the GPU in single precision.
+
+    Parameters
+    ----------
+    study : dict
+        The contents of ``study.json``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from linforest_precond.study.forests import plots
+    >>> row = {"dtype": "float64", "k": 1, "n": 2, "seconds": 1.2e-3}
+    >>> timings = {"spmv": {"float64": {"seconds": 1e-3}}, "propositions": [row]}
+    >>> case = {"name": "aniso1:30", "status": "done", "performance": timings}
+    >>> plots.propositions({"cases": [case]}).axes[0].get_xlabel()
+    'time of one proposition / time of SpMV'
+    """
+
+    def relative(timings: JsonObject, row: JsonObject) -> float | None:
+        return per_spmv(timings, row.get("seconds"), row.get("dtype"))
+
+    figure, ax = _proposition_bars(study, relative)
+    ax.axvline(1, color=GREY, linewidth=1, linestyle="--", label="SpMV")
+    ax.set_xlabel("time of one proposition / time of SpMV")
+    legend_above(figure, ax, columns=3)
+    return figure
+
+
+@styled
+def proposition_throughput(study: JsonObject) -> Figure:
+    """
+    Figure 3: the throughput of propositions by the bytes that the paper counts, of SpMV, and of a copy.
+
+    Parameters
+    ----------
+    study : dict
+        The contents of ``study.json``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure, ax = _proposition_bars(study, lambda _, row: row.get("gb_per_s"))
+    cases = done(study, "performance")
+    spmv = [dig(case, "performance", "spmv", _precision(case), "gb_per_s") for case in cases]
+    _marks(ax, spmv, GREY, "SpMV")
+    _marks(ax, [case["performance"].get("copy_gb_per_s") for case in cases], COPY, "copy")
+    ax.set_xlabel("throughput in GB/s")
+    legend_above(figure, ax, columns=4)
+    return figure
+
+
+def _precision(case: JsonObject) -> str:
+    """The paper's precision where it was measured."""
+    return next(iter(precisions(case["performance"])), "float64")
+
+
+def _proposition_bars(
+    study: JsonObject, value: Callable[[JsonObject, JsonObject], float | None]
+) -> tuple[Figure, Axes]:
+    """Bars for k > 0, and a mark on each for k = 0."""
+    cases = done(study, "performance")
+    figure, ax = case_rows(cases)
+
+    def values(k: int, n: int) -> list[float]:
+        timings = [case["performance"] for case in cases]
+        rows = [proposition(case["performance"], _precision(case), k, n) for case in cases]
+        return [number(value(each, row)) for each, row in zip(timings, rows)]
+
+    for place, (n, shade) in enumerate(zip(DEGREES, SHADES)):
+        offsets = [row + 0.2 * (place - 1.5) for row in range(len(cases))]
+        ax.barh(offsets, values(1, n), height=0.2, color=shade, label=f"n = {n}")
+        first = "k = 0" if n == DEGREES[-1] else None
+        ax.plot(values(0, n), offsets, "k|", markersize=4, label=first)
+    return figure, ax
+
+
+def _marks(ax: Axes, values: list[Any], colour: str, label: str) -> None:
+    """A vertical mark in each row."""
+    look: dict[str, Any] = {"linestyle": "", "marker": "|", "markersize": 15, "markeredgewidth": 2}
+    ax.plot([number(value) for value in values], range(len(values)), color=colour, label=label, **look)
+
+
+@styled
+def scan_launches(study: JsonObject) -> Figure:
+    """
+    Figure 5: box plots of the throughput of all launches of Algorithm 3, and the bandwidth of a copy.
+
+    Cycles and paths are apart. Cases that were measured on the CPU have no launches, and are left out. The
+    number after the boxes is the speedup over a sequential walk along the paths.
+
+    Parameters
+    ----------
+    study : dict
+        The contents of ``study.json``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    cases = [case for case in done(study, "performance") if launches(case["performance"])]
+    figure, ax = case_rows(cases)
+    for shift, (kind, colour) in zip((-0.18, 0.18), LAUNCHES.items()):
+        for place, case in enumerate(cases):
+            _box(ax, launches(case["performance"]).get(kind) or [], place + shift, colour)
+        ax.barh([], [], color=colour, label=kind)
+    _marks(ax, [case["performance"].get("copy_gb_per_s") for case in cases], COPY, "copy")
+    for place, case in enumerate(cases):
+        speeds = [speed for found in launches(case["performance"]).values() for speed in found]
+        note(ax, max(speeds, default=0.0), place, _times(scan_speedup(case["performance"])))
+    ax.set_xlabel("throughput of a launch in GB/s")
+    ax.set_xlim(left=0)
+    legend_above(figure, ax, columns=3)
+    return figure
+
+
+def _box(ax: Axes, speeds: list[float], place: float, colour: str) -> None:
+    """Median, quartiles, and whiskers to the least and the greatest."""
+    if not speeds:
+        return
+    low, middle, high = np.percentile(speeds, (25, 50, 75))
+    ax.plot([min(speeds), max(speeds)], [place, place], color=GREY, linewidth=0.8, zorder=1.5)
+    ax.barh(place, high - low, left=low, height=0.3, color=colour, edgecolor=GREY, linewidth=0.5)
+    ax.plot([middle], [place], "k|", markersize=8, markeredgewidth=1.5)
+
+
+def _times(factor: float | None) -> str:
+    return "" if factor is None else f"{digits3(factor)}×"
+
+
+@styled
+def scan_times(study: JsonObject) -> Figure:
+    """
+    Figure 5: the time of breaking cycles and labelling paths, by Algorithm 3 and by list ranking.
+
+    The number after the bars is the ratio of both.
+
+    Parameters
+    ----------
+    study : dict
+        The contents of ``study.json``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    cases = done(study, "performance")
+    figure, ax = case_rows(cases)
+    for shift, method in zip((-0.2, 0.2), METHODS):
+        times = [_milliseconds(dig(case, "performance", "scans", "seconds", method)) for case in cases]
+        places = [place + shift for place in range(len(cases))]
+        ax.barh(places, times, height=0.35, color=COLOURS[method], label=LABELS[method])
+    _marks(
+        ax,
+        [_milliseconds(case["performance"].get("sequential_scan_seconds")) for case in cases],
+        GREY,
+        "sequential",
+    )
+    for place, case in enumerate(cases):
+        longest = _milliseconds(dig(case, "performance", "scans", "seconds", METHODS[0]))
+        note(ax, longest, place - 0.2, _times(scan_ratio(case["performance"])))
+    ax.set_xlabel("time in ms")
+    ax.set_xscale("log")
+    legend_above(figure, ax, columns=3)
+    return figure
+
+
+def _milliseconds(time: float | None) -> float:
+    return 1e3 * number(time)
+
+
+@styled
+def setup_breakdown(study: JsonObject) -> Figure:
+    """
+    Figure 6: the stages of a setup, by the paper's methods (above) and by ours (below).
+
+    Shares are of the paper's methods; the total time is written after each bar, and the ratio after ours.
+
+    Parameters
+    ----------
+    study : dict
+        The contents of ``study.json``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    cases = done(study, "performance")
+    figure, ax = case_rows(cases)
+    timings = [case["performance"] for case in cases]
+    names = dict.fromkeys(stage for each in timings for way in WAYS for stage, _ in stages(each, way))
+    for shift, way in zip((-0.2, 0.2), WAYS):
+        places = [place + shift for place in range(len(cases))]
+        ends = _stacked(ax, timings, list(names), way, places)
+        for place, end, each in zip(places, ends, timings):
+            note(ax, end, place, _whole(each, way))
+    ax.set_xlabel("share of the setup by the paper's methods in %")
+    ax.set_xlim(0, 135)
+    ax.set_xticks(range(0, 101, 25))
+    legend_above(figure, ax, columns=3)
+    return figure
+
+
+def _stacked(
+    ax: Axes, timings: list[JsonObject], names: list[str], way: str, places: list[float]
+) -> list[float]:
+    """One stacked bar for each case; returns where they end."""
+    left = [0.0] * len(timings)
+    for name, colour in zip(names, STAGES * (1 + len(names) // len(STAGES))):
+        widths = [_share(each, way, name) for each in timings]
+        label = name if way == WAYS[0] else None
+        look: dict[str, Any] = {"height": 0.34, "edgecolor": "white", "linewidth": 0.4}
+        ax.barh(places, widths, left=left, color=colour, label=label, **look)
+        left = [start + width for start, width in zip(left, widths)]
+    return left
+
+
+def _share(timings: JsonObject, way: str, stage: str) -> float:
+    whole = dig(timings, "setup_seconds", WAYS[0])
+    found = sum(time for name, time in stages(timings, way) if name == stage and time is not None)
+    return 0.0 if missing(whole) or not whole or missing(found) else 100 * found / whole
+
+
+def _whole(timings: JsonObject, way: str) -> str:
+    """The time of a setup; ours with the ratio."""
+    time = dig(timings, "setup_seconds", way)
+    if missing(time):
+        return ""
+    ratio = f" ({_times(setup_ratio(timings))})" if way == WAYS[1] and setup_ratio(timings) else ""
+    return f"{seconds(time)}{ratio}"

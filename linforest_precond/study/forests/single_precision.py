@@ -1,0 +1,75 @@
+"""Coverages whose sums are accumulated in single precision, as the published ones may have been."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+from linforest_precond.records import CSR
+from linforest_precond.study.json_types import JsonObject
+
+# The numbers of partial sums, as of threads that share the work.
+PARTS = (1, 2, 4, 8, 64)
+
+
+def single_precision(csr: CSR) -> list[JsonObject]:
+    """
+    c_id by running sums in single precision, for several numbers of partial sums.
+
+    A running sum beyond 2^22 loses weights of 0.2, and one beyond 2^24 those of 1.
+
+    Returns
+    -------
+    list of dict
+        ``parts``; ``identity``, c_id of the rounded sums; ``scale``, the exact sum of all off-diagonal
+        weights over the rounded one, by which every coverage relative to the latter is larger.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.gate import as_csr
+    >>> from linforest_precond.study.forests.single_precision import single_precision
+    >>> [round(row["identity"], 4) for row in single_precision(as_csr(lf.matrices.aniso(1, 100)))]
+    [0.6688, 0.6684, 0.6684, 0.6685, 0.6684]
+    """
+    backend = backend_of(csr.data)
+    distance = backend.matrix.entries.rows_of(csr.indptr, csr.nnz) - csr.indices
+    weights = abs(csr.data)
+    near = _host(backend.xp, weights[abs(distance) == 1])
+    others = _host(backend.xp, weights[distance != 0])
+    exact = float(others.sum(dtype=np.float64))
+    return [_rounded(near, others, exact, parts) for parts in PARTS]
+
+
+def _host(xp: Any, weights: Array) -> Any:
+    weights = weights.astype(np.float32)
+    return weights if xp is np else xp.asnumpy(weights)
+
+
+def _rounded(near: Any, others: Any, exact: float, parts: int) -> JsonObject:
+    total = running_sum(others, parts)
+    return {
+        "parts": parts,
+        "identity": running_sum(near, parts) / total if total else 0.0,
+        "scale": exact / total if total else 1.0,
+    }
+
+
+def running_sum(weights: Any, parts: int) -> float:
+    """
+    The sum of float32 numbers by `parts` accumulators, one for each contiguous part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.study.forests.single_precision import running_sum
+    >>> [running_sum(np.array([2**24, 1, 1, 1], np.float32), parts) for parts in (1, 2)]
+    [16777216.0, 16777218.0]
+    """
+    padded = np.zeros(-(-max(weights.size, 1) // parts) * parts, np.float32)
+    padded[: weights.size] = weights
+    sums = np.add.accumulate(padded.reshape(parts, -1), axis=1, dtype=np.float32)[:, -1]
+    return float(sums.sum(dtype=np.float64))

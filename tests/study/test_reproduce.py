@@ -1,0 +1,44 @@
+"""docs/reproduce.py turns finished runs into a page of the documentation."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+from study_cases import case, standin, study
+
+SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "reproduce.py"
+
+pytestmark = pytest.mark.skipif(not SCRIPT.exists(), reason="tests run outside a source tree")
+
+
+@pytest.fixture
+def reproduce():
+    pytest.importorskip("matplotlib")
+    spec = importlib.util.spec_from_file_location("reproduce", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def written(folder, name, made):
+    (folder / name).mkdir()
+    (folder / name / "study.json").write_text(json.dumps(made | {"study": "forests"}))
+    return str(folder / name)
+
+
+def test_two_runs_make_one_page(reproduce, tmp_path):
+    first = study([case(convergence=None)], device="cuda")
+    second = study([case(coverage=None, performance=None), standin(coverage=None, performance=None)])
+    folders = [written(tmp_path, "one", first), written(tmp_path, "two", second)]
+    page = reproduce.main([*folders, "--out", str(tmp_path / "docs")])
+    text = page.read_text(encoding="utf-8")
+    assert page.name == "forests.md" and text.count("ANISO2 2500 × 2500") >= 9 and "incomplete" not in text
+    assert len(list((page.parent / "forests").iterdir())) == 2 + 5  # panels, then figures 3, 5 and 6
+
+
+def test_curves_keep_their_ends(reproduce):
+    history = {"iterations": list(range(601)), "residuals": [0.5**k for k in range(601)]}
+    few = reproduce.thinned({"runs": [{"history": history}]})["runs"][0]["history"]
+    assert len(few["iterations"]) <= reproduce.MOST_POINTS + 1
+    assert (few["iterations"][0], few["iterations"][-1]) == (0, 600)
