@@ -327,6 +327,10 @@ class TestSolve:
     @pytest.mark.gpu
     def test_on_the_gpu(self, linforest, cuda):
         code, out, _ = linforest("solve", "aniso2:30", "--rhs", "sine", "--device", "cuda", "--out", "x.npy")
+        assert code == 0 and "solved by" in out
+        code, out, _ = linforest(
+            "solve", "aniso2:30", "--precond", "tridiagonal", "--device", "cuda", "--no-out"
+        )
         assert code == 0 and "on cuda" in out
         assert linforest("solve", "aniso2:30", "--rhs", "sine", "--out", "y.npy")[0] == 0
         assert np.abs(np.load("x.npy") - np.load("y.npy")).max() < 1e-6

@@ -113,7 +113,7 @@ class TestDecisions:
     def test_none_keeps_tiny_pivots(self, backend, kind, upper):
         """Elimination ends with the pivot 2^-50: the inverse is that large, unless something is repaired."""
         pair = np.array([[1.0, upper], [1 / upper, 1 + 2.0**-50]])
-        A, eye = backend.csr(sp.csr_array(sp.block_diag([pair] * 6))), backend.array(np.eye(12))
+        A, eye = backend.csr(sp.csr_array(sp.block_diag([sp.coo_array(pair)] * 6))), backend.array(np.eye(12))
         M = KINDS[kind](A, repair="none")
         assert_untouched(M)
         assert abs(backend.host(M @ eye)).max() > 2.0**44
