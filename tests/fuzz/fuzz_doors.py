@@ -17,8 +17,8 @@ import linforest_precond as lf
 from linforest_precond.records import Ordering
 
 CLASSES = {
-    "matrices broken in every format": (300, 20_000),
-    "orderings and records changed": (200, 10_000),
+    "matrices broken in every format": (150, 20_000),
+    "orderings and records changed": (100, 10_000),
     "arrays changed during a call": (5, 500),
 }
 if on_gpu():  # the others break and scramble arrays of NumPy

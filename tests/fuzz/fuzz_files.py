@@ -31,16 +31,16 @@ from linforest_precond import matrices
 
 # Name of a class: cases in a quick run, cases in a full run.
 CLASSES = {
-    "mtx truncated": (80, 12_000),
-    "mtx bytes changed": (100, 16_000),
-    "mtx tokens changed": (150, 20_000),
-    "mtx sizes": (80, 12_000),
-    "compressed": (80, 10_000),
-    "tar headers": (50, 5_000),
-    "rb": (80, 9_000),
-    "npz": (50, 6_000),
-    "npz arrays": (50, 4_000),
-    "mat": (80, 6_000),
+    "mtx truncated": (40, 12_000),
+    "mtx bytes changed": (50, 16_000),
+    "mtx tokens changed": (75, 20_000),
+    "mtx sizes": (40, 12_000),
+    "compressed": (40, 10_000),
+    "tar headers": (25, 5_000),
+    "rb": (40, 9_000),
+    "npz": (25, 6_000),
+    "npz arrays": (25, 4_000),
+    "mat": (40, 6_000),
 }
 LIMIT_SECONDS = 20.0
 

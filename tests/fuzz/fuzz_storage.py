@@ -37,7 +37,7 @@ BYTES = "preconditioner files: bytes changed"
 HEADERS = "preconditioner files: headers changed"
 PICKLES = "pickles changed"
 # In a quick run, and in a full one.
-CLASSES = {ARRAYS: (60, 5000), HEADERS: (60, 3000), PICKLES: (60, 2000), BYTES: (60, 5000)}
+CLASSES = {ARRAYS: (30, 5000), HEADERS: (30, 3000), PICKLES: (30, 2000), BYTES: (30, 5000)}
 LIMIT_SECONDS = 20.0
 
 

@@ -53,7 +53,7 @@ class TestCoarsen:
     def test_hypothesis_graphs(self, backend, A, seed):
         self.assert_coarsened(backend, A, seed)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 4))
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(300, "unique", 3, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)

@@ -32,6 +32,8 @@ WAYS = {
     "paths": {"coarsening": "paths"},
 }
 LINEAR = [kind for kind in CYCLES if kind != "K"]
+# Approximate inverses compile for long, and have tests of their own.
+QUICK_SMOOTHERS = [graphs.slow(each) if each == "approximate_inverse" else each for each in SMOOTHERS]
 
 
 def small(shape=(9, 8), **options):
@@ -136,7 +138,7 @@ class TestLevels:
             assert all(np.unique(rows[column != 0]).size == 1 for column in P.T)
 
 
-@pytest.mark.parametrize("smoother", SMOOTHERS)
+@pytest.mark.parametrize("smoother", QUICK_SMOOTHERS)
 class TestCycles:
     @pytest.mark.parametrize("kind", LINEAR)
     def test_against_the_dense_one(self, backend, smoother, kind):
@@ -207,7 +209,7 @@ def test_more_columns_than_a_block_has_threads(backend, kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("smoother", SMOOTHERS)
+@pytest.mark.parametrize("smoother", QUICK_SMOOTHERS)
 def test_hermitian(backend, smoother):
     A = dominant(60, np.complex128)
     ml = lf.multilevel(backend.csr(A), smoother=smoother, max_coarse=8, weights="magnitude")
@@ -219,7 +221,7 @@ def test_hermitian(backend, smoother):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["V", "K"])
-@pytest.mark.parametrize("smoother", SMOOTHERS)
+@pytest.mark.parametrize("smoother", QUICK_SMOOTHERS)
 def test_stored_in_single_precision(backend, smoother, kind):
     A = small((20, 20))
     M = lf.multilevel(backend.csr(A), smoother=smoother, max_coarse=20, dtype=np.float32).aspreconditioner(
@@ -249,7 +251,7 @@ def test_levels_that_are_visited_twice():
 
 
 class TestConvergence:
-    @pytest.mark.parametrize("shapes", [[(32, 32), (128, 128)], [(12, 12, 12), (30, 30, 30)]])
+    @pytest.mark.parametrize("shapes", graphs.quick([[(32, 32), (128, 128)], [(12, 12, 12), (30, 30, 30)]]))
     def test_iterations_hardly_grow(self, shapes):
         counts = []
         for shape in shapes:
@@ -539,7 +541,7 @@ def described(operator):
 
 
 @pytest.mark.parametrize("way", ["roots", "pairs", graphs.slow("smoothed")])
-@pytest.mark.parametrize("smoother", SMOOTHERS)
+@pytest.mark.parametrize("smoother", QUICK_SMOOTHERS)
 class TestUpdates:
     def test_new_values(self, backend, smoother, way):
         A = dominant(80)

@@ -183,7 +183,8 @@ class TestSolvers:
         assert info == 0 and x.dtype == np.float64
         assert_close(backend.host(x), np.ones(A.shape[0]), 1e-8)
 
-    @pytest.mark.parametrize("kind", graphs.quick(KINDS))
+    @pytest.mark.slow
+    @pytest.mark.parametrize("kind", KINDS)
     def test_a_complex_system(self, backend, kind):
         solve = importlib.import_module(LIBRARIES[backend.name]).bicgstab
         A = dominant(dtype=np.complex128, symmetric=False)

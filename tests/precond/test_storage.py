@@ -102,6 +102,7 @@ def assert_same_arrays(backend, one, other):
         np.testing.assert_array_equal(array, wanted[name])
 
 
+@pytest.mark.slow
 def test_views_pickle(backend):
     M = lf.tridiagonal(backend.csr(dominant(symmetric=False, dtype=complex)))
     x = backend.array(vectors(complex, SIZE))

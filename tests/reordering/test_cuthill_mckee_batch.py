@@ -157,6 +157,7 @@ def test_a_position_that_is_never_filled_is_an_error(cube):
         run_threads(run, pattern, BatchOptions(workers=2), patience=IMPATIENT)
 
 
+@pytest.mark.slow
 def test_patience_while_others_work(cube):
     """The watchdog does not expire while batches are counted, here by hand."""
     pattern, starts, _ = cube

@@ -104,7 +104,7 @@ def test_a_study_of_hostile_names(start, capsys):
 
 
 def test_failures_with_hostile_names(start, capsys, monkeypatch):
-    def fail(A):
+    def fail(A, **options):
         raise RuntimeError("\x1b[2J\udcff\nout of luck")
 
     monkeypatch.setattr(paper, "coverages", fail)
@@ -127,7 +127,7 @@ def test_reports_with_hostile_names(tmp_path):
     text = path.read_bytes().decode("utf-8")
     assert_clean(text)
     pictures = list(svgs(text))
-    assert len(pictures) == DRAWN + 3
+    assert len(pictures) == DRAWN + 5
     for svg in pictures:
         ElementTree.fromstring(svg)
 
@@ -165,16 +165,15 @@ def test_advised_commands_are_quoted():
 def test_a_full_disk_leaves_no_partial_files(tmp_path, small_files):
     pytest.importorskip("matplotlib")
     from linforest_precond.study.csv_tables import write_tables
-    from linforest_precond.study.forests.tables import tables
     from linforest_precond.study.report.page import write_report
 
-    write_tables(tables(study()), tmp_path)
+    write_tables(FORESTS.tables(study()), tmp_path)
     before = sorted(os.listdir(tmp_path))
     with small_files(20_000), pytest.raises(OSError, match="report.html"):
         write_report(FORESTS, study([case(convergence=None)]), tmp_path)
     assert sorted(os.listdir(tmp_path)) == before
     with small_files(100), pytest.raises(OSError, match="coverage_table3.csv"):
-        write_tables(tables(study()), tmp_path)
+        write_tables(FORESTS.tables(study()), tmp_path)
     with small_files(10), pytest.raises(OSError, match="a.json"):
         write_json(tmp_path / "a.json", {"a": "long" * 10})
     assert sorted(os.listdir(tmp_path)) == before
