@@ -84,7 +84,7 @@ class TestAgainstTheTextbook:
         A = graphs.random_graph(400, "ties", seed=n, mean_degree=10)
         assert_follows_algorithm_2(backend, A, n, iterations=iterations, m=m, k_m=k_m, seed=3)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 2))
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(700, "ties", 5, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)

@@ -288,7 +288,7 @@ class TestConvergence:
         assert 2 * counts["lines"] <= counts["pairs"]
         assert 2 * counts["blocks"] <= counts["pairs"]
 
-    @pytest.mark.parametrize("name", graphs.quick(POSITIVE_DEFINITE, 2))
+    @pytest.mark.parametrize("name", graphs.quick(POSITIVE_DEFINITE, 0))
     def test_real_positive_definite_matrices(self, name):
         if name not in manifest():
             skip_or_fail("matrices", f"{name} is not at hand")

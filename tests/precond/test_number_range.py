@@ -29,7 +29,7 @@ KINDS = {
     "candidates": lambda A: one_cycle(A, B="adaptive"),
 }
 # That compile for long.
-SLOW = "candidates", "multilevel tridiagonal", "multilevel block_tridiagonal"
+SLOW = "candidates", "smoothed", "multilevel tridiagonal", "multilevel block_tridiagonal"
 SOLVERS = {solver.__name__: solver for solver in (lf.solvers.cg, lf.solvers.bicgstab, lf.solvers.fcg)}
 NARROW = np.dtype(np.float64), np.dtype(np.float32)
 
@@ -125,6 +125,7 @@ class TestPreconditioners:
         """The last block has fewer rows; what fills it up has the scale of A."""
         lf.block_jacobi(grid(backend, power), 5)
 
+    @pytest.mark.slow
     def test_largest_numbers(self, backend, strict):
         """Sums of magnitudes overflow, in A's graph, its rows and its coarse matrices."""
         A = lf.matrices.poisson((7, 7))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numba
 import pytest
+import strategies as graphs
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -40,7 +41,8 @@ def one_thread():
     numba.set_num_threads(threads)
 
 
-@each_notebook
+# `make docs` executes all of them.
+@pytest.mark.parametrize("path", graphs.quick(NOTEBOOKS, 2), ids=lambda path: path.stem)
 def test_runs(path, tmp_path, monkeypatch, one_thread):
     pytest.importorskip("pyamg", reason="the notebooks use PyAMG's gallery")
     matplotlib = pytest.importorskip("matplotlib", reason="the notebooks draw")

@@ -95,6 +95,7 @@ def test_a_graph_without_edges_has_ratios():
     assert (found["size"], found["gain"], found["edges"]) == (1.0, 1.0, 0)
 
 
+@pytest.mark.slow
 def test_the_whole_study(tmp_path):
     pytest.importorskip("matplotlib")
     names, options = ["aniso2:12", "poisson2d:9"], {"progress": False, "permutations": 1}

@@ -170,6 +170,7 @@ class TestRepairs:
         assert solver.lifted == 1
         assert np.isfinite(backend.host(solver.solve(backend.array(np.ones(30 * b))))).all()
 
+    @pytest.mark.slow
     def test_a_complex_pivot_that_vanishes_below_a_negative_entry(self, backend):
         diagonal = np.eye(4, dtype=complex)
         diagonal[:2, :2] = [[1, 1], [-1, -1]]
