@@ -475,6 +475,7 @@ class TestStudy:
             assert paper.reference.authors in out and paper.reference.title in out
             assert all(part in out for part in paper.parts)
 
+    @pytest.mark.slow
     def test_with_the_real_run_study(self, linforest):
         pytest.importorskip("matplotlib")
         code, out, _ = linforest("study", "aniso2:20", "--offline", "--quiet", "--permutations", "1")

@@ -6,17 +6,20 @@ import strategies as graphs
 
 # Fuzzers of many classes: a process is started for each.
 SLOW = "files", "storage"
+each_fuzzer = pytest.mark.parametrize(
+    "name", [graphs.slow(name) if name in SLOW else name for name in harness.fuzzers()]
+)
 
 
 class TestFuzzers:
-    @pytest.mark.parametrize("name", [graphs.slow(n) if n in SLOW else n for n in harness.fuzzers()])
+    @each_fuzzer
     def test_quick_run(self, name, tmp_path):
         for of_class, (count, _) in harness.fuzzer(name).CLASSES.items():
             tally = harness.run_seeds(name, of_class, range(count), tmp_path)
             assert not tally.broken, "\n\n".join(map(str, tally.broken[:3]))
             assert tally.held == count
 
-    @pytest.mark.parametrize("name", harness.fuzzers())
+    @each_fuzzer
     def test_corpus(self, name):
         if not hasattr(harness.fuzzer(name), "run_file"):
             assert not harness.corpus_files(name)

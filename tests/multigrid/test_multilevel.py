@@ -516,6 +516,7 @@ class TestFace:
             backend.host(ml.solve(backend.array(np.ones(size)))), 1 / np.arange(2.0, size + 2), 1e-12
         )
 
+    @pytest.mark.slow
     def test_to_pyamg(self, pyamg_gallery):
         A = small((30, 30))
         for smoother in SMOOTHERS:

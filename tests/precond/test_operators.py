@@ -158,7 +158,8 @@ def test_nonsymmetric_in_all_types(backend, kind, dtype):
     assert_operator(backend, M, wanted_inverse(backend, A, M))
 
 
-@pytest.mark.parametrize("kind", graphs.quick(KINDS))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_stored_in_double_precision(backend, kind):
     A = dominant(dtype=np.float32)
     M = KINDS[kind](backend.csr(A), dtype="float64")

@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import strategies as graphs
 from operator_cases import KINDS, dominant, other_values, state
 
 import linforest_precond as lf
@@ -75,7 +76,7 @@ def wrong_numbers(array):
     return [np.nan, np.inf]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [graphs.slow(kind) if kind == "candidates" else kind for kind in KINDS])
 class TestEveryArray:
     def test_its_numbers(self, made, kind, tmp_path):
         name_of_kind, header, arrays = made(kind)

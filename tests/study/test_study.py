@@ -117,6 +117,7 @@ def medians_of(found):
 
 
 class TestConvergence:
+    @pytest.mark.slow
     def test_forests_reduce_iterations_where_strong_couplings_are_off_the_bands(self, backend):
         medians = medians_of(convergence(aniso(backend, 2, 100), permutations=3))
         assert medians["AlgTriScal"] < 0.65 * min(medians["TriScal"], medians["Jacobi"])
