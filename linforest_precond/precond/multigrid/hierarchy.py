@@ -105,11 +105,11 @@ class Hierarchy:
     def levels(self) -> list[HierarchyLevel]:
         return self._levels_of(self._operator._applied)
 
-    def _own_matrix(self, applied: Applied) -> Any:
+    def _given_matrix(self, applied: Applied) -> Any:
         """A, of the library and format that it was given in."""
-        if scaling_of(applied) is None:
+        if scaling_in(applied) is None:
             return self._levels_of(applied)[0].A
-        return HierarchyLevel(own_matrix(applied), self._like, applied.exponent).A
+        return HierarchyLevel(unscaled_level(applied), self._like, applied.exponent).A
 
     def _levels_of(self, applied: Applied) -> list[HierarchyLevel]:
         """The levels of a part, made once for the present one: an update may replace it at any time."""
@@ -141,7 +141,7 @@ class Hierarchy:
     def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
         """One cycle as an operator."""
         cycles = part_of(applied).with_cycle(self._checked_cycle(cycle))
-        old, scaling = self._operator, scaling_of(applied)
+        old, scaling = self._operator, scaling_in(applied)
         array = cycles.levels[0].csr.data
         part = cycles if scaling is None else ScaledPart(cycles, scaling)
         return operator_of(part, old._pattern, old.dtype, old._setup, old._backend, array, applied.exponent)
@@ -206,7 +206,7 @@ class Hierarchy:
         if accel is None:
             cycles = self._preconditioner(Applied(applied.part, 0), cycle)  # of A 2**-exponent
             x, info, norms = repeat_cycles(
-                own_matrix(applied), applied.exponent, cycles, b, x0, tol, maxiter, callback
+                unscaled_level(applied), applied.exponent, cycles, b, x0, tol, maxiter, callback
             )
         elif isinstance(accel, str) and accel not in ACCELERATORS:
             names = ", ".join(f'"{name}"' for name in ACCELERATORS)
@@ -217,7 +217,7 @@ class Hierarchy:
             if isinstance(accel, str):
                 name = accelerator(applied, self._checked_cycle(cycle)) if accel == "auto" else accel
                 accel, options["history"] = getattr(solvers, name), history
-            x, info = accel(self._own_matrix(applied), b, **options)
+            x, info = accel(self._given_matrix(applied), b, **options)
             norms = self._norms(history, b)
         if residuals is not None:
             residuals[:] = norms
@@ -300,19 +300,19 @@ def part_of(applied: Applied) -> MultilevelPart:
     return cast(MultilevelPart, part)
 
 
-def scaling_of(applied: Applied) -> MatrixScaling | None:
+def scaling_in(applied: Applied) -> MatrixScaling | None:
     return applied.part.scaling if isinstance(applied.part, ScaledPart) else None
 
 
-def own_matrix(applied: Applied) -> Level:
+def unscaled_level(applied: Applied) -> Level:
     """A 2**-exponent in its own precision, which a scaled matrix is scaled back to."""
-    finest, scaling = part_of(applied).finest, scaling_of(applied)
+    finest, scaling = part_of(applied).finest, scaling_in(applied)
     return finest if scaling is None else Level(scaling.inverted().applied(finest.csr), None)
 
 
 def accelerator(applied: Applied, cycle: str) -> str:
     """The Krylov method that fits the matrix and a cycle; A need not be Hermitian where the scaled one is."""
-    scaling = scaling_of(applied)
+    scaling = scaling_in(applied)
     fits = scaling is None or scaling.is_symmetric
     return part_of(applied).accelerator(cycle) if fits else "bicgstab"
 
