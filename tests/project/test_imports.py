@@ -17,7 +17,7 @@ LAYERS = (
     "printing", "user_warnings", "matrices",
     "subnormals", "read_only", "records", "number_range", "sparse_output", "matching_records", "own_matrix",
     "matrix_checks", "stored_entries", "formats",
-    "gate", "vectors", "graph", "pipeline", "solvers", "precond",
+    "gate", "vectors", "graph", "pipeline", "solvers", "precond", "distributed", "petsc",
 )  # fmt: skip
 # In each backend, from the lowest to the highest.
 ROOMS = (

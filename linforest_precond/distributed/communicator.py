@@ -1,0 +1,168 @@
+"""Ranks and the messages between them: one interface over mpi4py and over threads of one process.
+
+A `Communicator` passes NumPy arrays. Collective calls (all but `rank`, `size` and `counters`) are made by all
+ranks in the same order. Counters tell what a rank has sent, so that costs can be compared with a model.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+Operation = Literal["sum", "min", "max"]
+COMBINE: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
+
+
+@dataclass
+class Counters:
+    """What one rank has sent: messages between two ranks and their bytes, and collective calls and theirs."""
+
+    messages: int = 0
+    message_bytes: int = 0
+    collectives: int = 0
+    collective_bytes: int = 0
+
+    def reset(self) -> None:
+        """Set all counters to zero."""
+        self.__init__()  # type: ignore[misc]
+
+
+class RankError(RuntimeError):
+    """Another rank has failed; its own error is the cause to look at."""
+
+
+@dataclass
+class Communicator(abc.ABC):
+    """The ranks that work together."""
+
+    rank: int
+    size: int
+    counters: Counters = field(default_factory=Counters)
+
+    def allgather(self, value: Any) -> list[Any]:
+        """One value (a number, a tuple, a small array) of every rank, in the order of the ranks."""
+        self.counters.collectives += 1
+        self.counters.collective_bytes += int(getattr(value, "nbytes", 8))
+        return self._allgather(value)
+
+    def allreduce(self, array: Any, operation: Operation = "sum") -> np.ndarray:
+        """The elementwise sum, minimum or maximum over all ranks, in the order of the ranks."""
+        array = np.asarray(array)
+        self.counters.collectives += 1
+        self.counters.collective_bytes += array.nbytes
+        return self._allreduce(array, operation)
+
+    def exchange(self, parts: Mapping[int, np.ndarray], like: np.ndarray) -> dict[int, np.ndarray]:
+        """Send `parts[r]` to rank r, and receive what others send here; empty parts are not sent.
+
+        All arrays have the dtype and the trailing shape of `like`. Receivers need not know their senders:
+        the lengths are exchanged first. Where they are known, `exchange_known` saves that.
+        """
+        lengths = np.zeros(self.size, np.int64)
+        for other, part in parts.items():
+            lengths[other] = len(part)
+        self.counters.collectives += 1
+        self.counters.collective_bytes += lengths.nbytes
+        expected = {int(r): int(n) for r, n in enumerate(self._alltoall(lengths)) if n}
+        return self.exchange_known({r: part for r, part in parts.items() if len(part)}, expected, like)
+
+    def exchange_known(
+        self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
+    ) -> dict[int, np.ndarray]:
+        """The same with the ranks to receive from and the lengths of what they send, which are not 0."""
+        for other, part in parts.items():
+            if other != self.rank:
+                self.counters.messages += 1
+                self.counters.message_bytes += part.nbytes
+        return self._exchange(parts, expected, np.asarray(like))
+
+    def exclusive_sum(self, value: int) -> int:
+        """The sum of the values of all lower ranks."""
+        return sum(self.allgather(int(value))[: self.rank])
+
+    @abc.abstractmethod
+    def split(self, color: int) -> Communicator:
+        """The ranks that give the same colour, in the order of their ranks; counters are shared."""
+
+    @abc.abstractmethod
+    def barrier(self) -> None:
+        """Wait for all ranks."""
+
+    @abc.abstractmethod
+    def abort(self, error: BaseException) -> None:
+        """End all ranks after an error that only this one may have."""
+
+    @abc.abstractmethod
+    def _allgather(self, value: Any) -> list[Any]: ...
+
+    @abc.abstractmethod
+    def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def _alltoall(self, values: np.ndarray) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def _exchange(
+        self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
+    ) -> dict[int, np.ndarray]: ...
+
+    @contextlib.contextmanager
+    def checking(self) -> Iterator[None]:
+        """An error raised inside on any rank is raised on all: the same type and message, with its rank.
+
+        For checks of arguments, without collective calls inside.
+        """
+        error: Exception | None = None
+        try:
+            yield
+        except Exception as found:  # any error of a check
+            error = found
+        raised = self._allgather(None if error is None else (type(error), str(error)))
+        first = next((r for r, found in enumerate(raised) if found), None)
+        if first is None:
+            return
+        kind, message = raised[first]
+        where = "" if all(found == raised[first] for found in raised) else f"rank {first}: "
+        raise kind(where + message) from error
+
+    def same(self, name: str, value: Any) -> None:
+        """Refuse, on all ranks with the same message, a value that differs between ranks."""
+        found = self._allgather(value)
+        other = next((r for r, seen in enumerate(found) if seen != found[0]), None)
+        if other is not None:
+            raise ValueError(
+                f"{name} must be the same on all ranks, but is {found[0]!r} on rank 0 and {found[other]!r} on"
+                f" rank {other}"
+            )
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """An unexpected error inside ends all ranks, which would otherwise wait for this one forever."""
+        try:
+            yield
+        except RankError:
+            raise
+        except BaseException as error:
+            self.abort(error)
+            raise
+
+
+def print_failure(rank: int, error: BaseException) -> None:
+    """Print the traceback of the rank that failed."""
+    text = "".join(traceback.format_exception(error))
+    print(f"rank {rank} failed:\n{text}", flush=True, file=sys.stderr)
+
+
+def parts_by_rank(owners: np.ndarray, arrays: Sequence[np.ndarray]) -> list[dict[int, np.ndarray]]:
+    """Split arrays by the rank that each entry goes to; the order of entries is kept."""
+    order = np.argsort(owners, kind="stable")
+    ranks, starts = np.unique(owners[order], return_index=True)
+    cuts = [*starts[1:], owners.size]
+    return [{int(r): array[order[a:b]] for r, a, b in zip(ranks, starts, cuts)} for array in arrays]
