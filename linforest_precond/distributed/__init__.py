@@ -6,6 +6,7 @@ from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
 from linforest_precond.distributed.scatter import scatter
 from linforest_precond.distributed.simulated import simulate
+from linforest_precond.distributed.tridiagonal_solve import RankTridiagonalSolver
 
 __all__ = [
     "Communicator",
@@ -13,6 +14,7 @@ __all__ = [
     "Halo",
     "Matrix",
     "RankError",
+    "RankTridiagonalSolver",
     "communicator_of",
     "scatter",
     "simulate",
