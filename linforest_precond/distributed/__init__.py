@@ -1,6 +1,7 @@
 """Several ranks: one matrix, one forest, one solve over MPI, with the answers of one rank."""
 
 from linforest_precond.distributed.bands import bands
+from linforest_precond.distributed.block_forest import block_forest
 from linforest_precond.distributed.communicator import Communicator, Counters, RankError
 from linforest_precond.distributed.factor import factor
 from linforest_precond.distributed.halo import Halo
@@ -29,6 +30,7 @@ __all__ = [
     "RankForest",
     "Redistribution",
     "bands",
+    "block_forest",
     "communicator_of",
     "factor",
     "linear_forest",

@@ -72,6 +72,11 @@ class RankGraph:
         """The row of each entry."""
         return np.repeat(np.arange(self.n_local), np.diff(self.indptr))
 
+    def local(self, ids: Array) -> Array:
+        """The columns of own vertices and ghosts with these global ids."""
+        own = (ids >= self.first) & (ids < self.first + self.n_local)
+        return np.where(own, ids - self.first, self.n_local + np.searchsorted(self.halo.ghosts, ids))
+
     def with_ghosts(self, values: Array) -> Array:
         """Values of the own vertices, and then of the ghosts: one for each column."""
         return np.concatenate([values, self.halo.fetch(values)])
