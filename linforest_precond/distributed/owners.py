@@ -15,11 +15,12 @@ def owners_of(offsets: Array, ids: Array) -> Array:
 
 
 def send_to(comm: Communicator, owners: Array, *arrays: Array) -> list[Array]:
-    """Send each entry to its rank; what arrives is in the order of the ranks, and then as it was sent."""
-    return [
-        np.concatenate([array[:0], *(part for _, part in sorted(comm.exchange(parts, array).items()))])
-        for parts, array in zip(parts_by_rank(owners, arrays), arrays, strict=True)
-    ]
+    """Send the entries of arrays to ranks; what arrives is in the order of the ranks, then as it was sent."""
+    first, *others = parts_by_rank(owners, arrays)
+    found = [comm.exchange(first, arrays[0])]
+    lengths = {r: len(part) for r, part in found[0].items()}
+    found += [comm.exchange_known(parts, lengths, array) for parts, array in zip(others, arrays[1:])]
+    return [joined(parts, array) for parts, array in zip(found, arrays)]
 
 
 def lookup(comm: Communicator, offsets: Array, values: Array, ids: Array) -> Array:
@@ -28,10 +29,13 @@ def lookup(comm: Communicator, offsets: Array, values: Array, ids: Array) -> Arr
     Each rank asks for an id once. The ids need not be those of a halo, and may be own ones.
     """
     wanted, where = np.unique(ids, return_inverse=True)
-    owners = owners_of(offsets, wanted)
-    (questions,) = parts_by_rank(owners, [wanted])
+    (questions,) = parts_by_rank(owners_of(offsets, wanted), [wanted])
     asked = comm.exchange(questions, wanted)
     answers = {r: values[part - offsets[comm.rank]] for r, part in asked.items()}
     found = comm.exchange_known(answers, {r: part.size for r, part in questions.items()}, values[:0])
-    answered = np.concatenate([values[:0], *(found[r] for r in sorted(found))])
-    return answered[where.reshape(ids.shape)]
+    return joined(found, values)[where.reshape(ids.shape)]
+
+
+def joined(parts: dict[int, Array], like: Array) -> Array:
+    """Parts in the order of the ranks they came from, in one array."""
+    return np.concatenate([like[:0], *(parts[r] for r in sorted(parts))])

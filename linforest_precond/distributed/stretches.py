@@ -1,179 +1,165 @@
-"""A (block) tridiagonal system along an order that is cut into stretches, one for each rank.
-
-Two stretches are coupled where a path crosses the cut between them. Ranks without rows are skipped: the rank
-before is the nearest lower one with rows.
-"""
+"""Stretches: the maximal pieces of paths, and of cycles, whose vertices one rank owns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from linforest_precond.annotations import Array
-from linforest_precond.distributed.communicator import Communicator
-from linforest_precond.precond.tridiagonal.segments import (
-    Triple,
-    entries_of_rows,
-    segments_of,
-    sums_of_segments,
-)
+from linforest_precond.backends.cpu.forest.linear_forest import linear_forest as walk_paths
+from linforest_precond.backends.returns import ForestArrays
+from linforest_precond.distributed.chains import END, Chains
+from linforest_precond.distributed.graph import RankGraph
+from linforest_precond.distributed.owners import joined, owners_of
+from linforest_precond.distributed.communicator import parts_by_rank
+from linforest_precond.own_matrix import index_dtype
+from linforest_precond.subnormals import magnitude_bits
+
+NO_VERTEX = -1
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A rank's stretch, as all ranks know it; rows are (block) rows."""
-
-    rank: int
-    rows: int
-    head: int  # rows of its first segment
-    tail: int  # rows of its last segment
-    left: bool = False  # whether its first row is coupled to the stretch before it
-    right: bool = False  # whether its last row is coupled to the stretch after it
-
-    @property
-    def spanned(self) -> bool:
-        """Whether one segment has all its rows."""
-        return self.head == self.rows
-
-
-class Stretch:
-    """A rank's rows of the bands, with one ghost row before and one after them: a collective object.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The ranks.
-    bands : lower, diagonal and upper band
-        This rank's rows, as in `linforest_precond.records.Bands`: ``lower[0]`` couples to the last row of the
-        rank before, ``upper[-1]`` to the first row of the rank after.
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """The stretches of a rank. Vertices are numbered on this rank, and neighbors by global ids.
 
     Attributes
     ----------
-    piece : Piece
-        This rank's stretch.
-    pieces : list of Piece
-        Those of all ranks that have rows.
-    lower, diagonal, upper : arrays
-        The bands with ghost rows: copies of the neighbours' rows, at the ends rows of the identity.
+    heads, position, lengths
+        For each own vertex: the smaller end of its stretch, its position counted from 1 there, and the length
+        of the stretch.
+    crossing
+        The heads of the stretches that continue on other ranks, ascending.
+    vertices, sides, others
+        The edges to other ranks: the own vertex, the side of its stretch, and the neighbor. Side 0 is that of
+        the head.
+    cycles
+        Number of cycles, all on this rank, that were broken.
     """
 
-    def __init__(self, comm: Communicator, bands: Triple) -> None:
-        self.comm = comm
-        rows, starts = bands[1].shape[0], segments_of(bands)[1]
-        head, last = (int(starts[1]), int(starts[-1])) if starts.size > 1 else (rows, 0)
-        lengths = comm.allgather(np.array([rows, head, rows - last]))
-        ranks = [r for r in range(comm.size) if lengths[r][0]]
-        ends = comm.allgather(_end_rows(bands))
-        # The lower band of a first row, or the upper one of the last row before it.
-        coupled = [bool(ends[r][0, 0].any() or ends[q][2, 1].any()) for q, r in zip(ranks, ranks[1:])]
-        around = zip(ranks, [False, *coupled], [*coupled, False])
-        self.pieces = [Piece(r, *lengths[r].tolist(), left=left, right=right) for r, left, right in around]
-        self.piece = next(
-            (piece for piece in self.pieces if piece.rank == comm.rank), Piece(comm.rank, 0, 0, 0)
-        )
-        before, after = self._neighbor(-1), self._neighbor(1)
-        nobody = _decoupled_row(bands[1])
-        ghosts = (
-            (nobody if before is None else ends[before][:, 1]),
-            (nobody if after is None else ends[after][:, 0]),
-        )
-        self.lower, self.diagonal, self.upper = (
-            np.concatenate(
-                [ghosts[0][i].reshape(1, *band.shape[1:]), band, ghosts[1][i].reshape(1, *band.shape[1:])]
-            )
-            for i, band in enumerate(bands)
-        )
+    heads: Array
+    position: Array
+    lengths: Array
+    crossing: Array
+    vertices: Array
+    sides: Array
+    others: Array
+    cycles: int
 
-    def _neighbor(self, step: int) -> int | None:
-        """The rank whose stretch comes before (-1) or after (1) this one; None at the ends."""
-        own = [i for i, piece in enumerate(self.pieces) if piece is self.piece]
-        inside = own and 0 <= own[0] + step < len(self.pieces)
-        return self.pieces[own[0] + step].rank if inside else None
+    def numbers(self, vertices: Array) -> Array:
+        """The indices in `crossing` of the stretches of these vertices, which continue on other ranks."""
+        return np.searchsorted(self.crossing, self.heads[vertices])
 
-    @property
-    def cuts(self) -> int:
-        """Cuts that a path crosses."""
-        return sum(piece.left for piece in self.pieces)
-
-    @property
-    def bands(self) -> Triple:
-        """This rank's rows, without the ghost rows."""
-        return self.lower[1:-1], self.diagonal[1:-1], self.upper[1:-1]
-
-    def carried(self, leaving: Callable[[Array], Array], initial: Array, backward: bool = False) -> Array:
-        """The state that a recurrence along the order has where it enters this stretch.
-
-        It is `initial` at the start of a path. ``leaving(state)`` is the state after this rank's last segment
-        (its first one where the recurrence runs backward) for the state before that. Only a stretch that one
-        segment spans has to wait for the state that enters it.
-        """
-        pieces = self.pieces[::-1] if backward else self.pieces
-        rounds, sending = 0, []
-        for piece in pieces:
-            entered, left = (piece.right, piece.left) if backward else (piece.left, piece.right)
-            rounds = rounds + 1 if entered and piece.spanned else 0
-            sending.append(rounds if left else None)
-        own = next((i for i, piece in enumerate(pieces) if piece is self.piece), None)
-        return self._passed(pieces, sending, own, leaving, initial)
-
-    def _passed(
-        self,
-        pieces: list[Piece],
-        sending: list[int | None],
-        own: int | None,
-        leaving: Callable[[Array], Array],
-        initial: Array,
-    ) -> Array:
-        """Pass states from piece to piece, each in the round in which it is known."""
-        state = initial
-        before = None if own in (None, 0) else own - 1
-        for round_ in range(1 + max((known for known in sending if known is not None), default=-1)):
-            parts, expected = {}, {}
-            if own is not None and sending[own] == round_:
-                parts[pieces[own + 1].rank] = leaving(state)
-            if before is not None and sending[before] == round_:
-                expected[pieces[before].rank] = initial.shape[0]
-            for found in self.comm.exchange_known(parts, expected, initial).values():
-                state = found
-        return state
-
-    def totals(self, counts: list[Array]) -> tuple[Array, list[Array]]:
-        """The number of each row's segment, and sums of integers over the segments, of all ranks."""
-        segments, starts = segments_of(self.bands)
-        sums = np.stack([sums_of_segments(each, starts) for each in counts])
-        ends = self.comm.allgather(sums[:, [0, -1]] if self.piece.rows else sums[:, :0])
-        totals, labels = self._joined([ends[piece.rank] for piece in self.pieces])
-        if self.piece.rows:
-            own = next(i for i, piece in enumerate(self.pieces) if piece is self.piece)
-            sums[:, 0], sums[:, -1] = totals[labels[own][0]], totals[labels[own][1]]
-        return segments, list(sums)
-
-    def _joined(self, ends: list[Array]) -> tuple[list[Array], list[tuple[int, int]]]:
-        """Sums over the segments at the ends of the stretches, and which two of them each stretch has."""
-        totals: list[Array] = []
-        labels: list[tuple[int, int]] = []
-        for piece, sums in zip(self.pieces, ends):
-            if piece.left:
-                totals[-1] = totals[-1] + sums[:, 0]
-            else:
-                totals.append(sums[:, 0])
-            first = len(totals) - 1
-            if not piece.spanned:
-                totals.append(sums[:, 1])
-            labels.append((first, len(totals) - 1))
-        return totals, labels
+    def members(self, chosen: Array) -> Array:
+        """The vertices of the crossing stretches that are chosen by a mask."""
+        selected = np.zeros(self.heads.size, bool)
+        selected[self.crossing] = chosen
+        return np.flatnonzero(selected[self.heads])
 
 
-def _end_rows(bands: Triple) -> Array:
-    """The first and the last row of the three bands, (3, 2, entries); none where there are no rows."""
-    places = [0, -1] if bands[1].shape[0] else []
-    return np.stack([entries_of_rows(band)[places] for band in bands])
+def contract(graph: RankGraph, neighbors: Array, values: Array) -> Stretches:
+    """Walk along the stretches; cycles on this rank lose their weakest edge in `neighbors` and `values`."""
+    own = (neighbors >= graph.first) & (neighbors < graph.first + graph.n_local)
+    local = np.where(own, neighbors - graph.first, NO_VERTEX).astype(index_dtype(graph.n_local))
+    inside = own_first(local, own), own_first(np.where(own, values, 0), own)
+    walked = walk_paths(*inside, None)
+    copy_broken(graph, inside[0], walked, neighbors, values)
+    heads, position, lengths = (
+        array.astype(np.int64) for array in (walked.path_id, walked.position, walked.lengths)
+    )
+    vertices, slots = np.nonzero((neighbors >= 0) & ~own)
+    lengths = lengths[heads]
+    # A single vertex may have an edge to another rank on each side.
+    sides = np.where(lengths[vertices] > 1, position[vertices] > 1, slots)
+    return Stretches(
+        heads=heads,
+        position=position,
+        lengths=lengths,
+        crossing=np.unique(heads[vertices]),
+        vertices=vertices,
+        sides=sides,
+        others=neighbors[vertices, slots],
+        cycles=int(walked.counts[2]),
+    )
 
 
-def _decoupled_row(diagonal: Array) -> Array:
-    """A row of the identity: no couplings."""
-    size = diagonal.shape[1] if diagonal.ndim == 3 else 1
-    zero = np.zeros((size, size), diagonal.dtype)
-    return np.stack([zero, np.eye(size, dtype=diagonal.dtype), zero]).reshape(3, -1)
+def own_first(table: Array, own: Array) -> Array:
+    """A table of two columns; entries of own neighbors move to the front."""
+    swap = own[:, 1] & ~own[:, 0]
+    out: Array = np.where(swap[:, None], table[:, ::-1], table)
+    return out
+
+
+def copy_broken(
+    graph: RankGraph, before: Array, walked: ForestArrays, neighbors: Array, values: Array
+) -> None:
+    """Write the vertices that lost an edge of a cycle on this rank; both of their neighbors were own ones."""
+    rows = np.flatnonzero((walked.neighbors != before).any(axis=1))
+    left = walked.neighbors[rows].astype(np.int64)
+    neighbors[rows] = np.where(left >= 0, left + graph.first, NO_VERTEX)
+    values[rows] = walked.values[rows]
+
+
+def link(graph: RankGraph, stretches: Stretches) -> Chains:
+    """Join the stretches of all ranks to chains: both ends of an edge tell each other their states.
+
+    Two ranks list the edges between them in the same order, so that no ids need to be sent.
+    """
+    comm, first = graph.comm, graph.first
+    count = stretches.crossing.size
+    offsets = np.concatenate([[0], np.cumsum(comm.allgather(2 * count))])
+    leaving = 2 * stretches.numbers(stretches.vertices) + stretches.sides
+    entering = offsets[comm.rank] + (leaving ^ 1)  # who enters through a side leaves through the other
+    ids, others = first + stretches.vertices, stretches.others
+    order = np.lexsort((np.maximum(ids, others), np.minimum(ids, others)))
+    told, kept = parts_by_rank(owners_of(graph.offsets, others[order]), [entering[order], leaving[order]])
+    found = comm.exchange_known(told, {r: part.size for r, part in told.items()}, entering)
+    following = np.full(2 * count, END)
+    following[joined(kept, leaving)] = joined(found, entering)
+    tails = np.zeros_like(stretches.heads)
+    last = np.flatnonzero(stretches.position == stretches.lengths)
+    tails[stretches.heads[last]] = last
+    ends = first + np.stack([stretches.crossing, tails[stretches.crossing]], axis=1)
+    return Chains(comm, offsets, following, np.repeat(stretches.lengths[stretches.crossing], 2), ends.ravel())
+
+
+def break_chain_cycles(
+    graph: RankGraph, stretches: Stretches, chains: Chains, on_cycle: Array, neighbors: Array, values: Array
+) -> int:
+    """Remove the weakest edge of each cycle of chains; `on_cycle` tells for each state whether it is on one.
+
+    Returns the number of cycles whose weakest edge has its smaller end on this rank.
+    """
+    edges = weakest_edges(graph, stretches, on_cycle[::2], neighbors, values)
+    weakest = chains.least_on_cycles(np.flatnonzero(on_cycle), np.repeat(edges, 2, axis=0))
+    low, high = np.unique(weakest[:, 1:], axis=0).T
+    for v, w in ((low, high), (high, low)):
+        own = (v >= graph.first) & (v < graph.first + graph.n_local)
+        remove(neighbors, values, v[own] - graph.first, w[own])
+    return int(np.count_nonzero((low >= graph.first) & (low < graph.first + graph.n_local)))
+
+
+def weakest_edges(
+    graph: RankGraph, stretches: Stretches, chosen: Array, neighbors: Array, values: Array
+) -> Array:
+    """For each chosen stretch its edge with the least (weight, smaller end, larger end), as integers.
+
+    The bits of the weights compare as the weights do. Edges to other ranks are included.
+    """
+    vertices = stretches.members(chosen)
+    rows, slots = np.nonzero(neighbors[vertices] >= 0)
+    v = vertices[rows]
+    w, ids = neighbors[v, slots], graph.first + v
+    bits = magnitude_bits(np.ascontiguousarray(values[v, slots])).astype(np.int64)
+    edges = np.stack([bits, np.minimum(ids, w), np.maximum(ids, w)], axis=1)
+    order = np.lexsort((*edges.T[::-1], stretches.heads[v]))
+    _, first = np.unique(stretches.heads[v][order], return_index=True)
+    least: Array = edges[order[first]]
+    return least
+
+
+def remove(neighbors: Array, values: Array, v: Array, w: Array) -> None:
+    """Remove the neighbors w from the rows v; the other neighbor moves to the front."""
+    front = v[neighbors[v, 0] == w]
+    neighbors[front, 0], values[front, 0] = neighbors[front, 1], values[front, 1]
+    neighbors[v, 1], values[v, 1] = NO_VERTEX, 0
