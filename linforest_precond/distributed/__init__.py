@@ -8,6 +8,8 @@ from linforest_precond.distributed.halo import Halo
 from linforest_precond.distributed.linear_forest import linear_forest
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
+from linforest_precond.distributed.operators import block_tridiagonal, jacobi, tridiagonal
+from linforest_precond.distributed.rank_operator import RankPreconditioner
 from linforest_precond.distributed.records import (
     ForestOrder,
     RankBlockForest,
@@ -17,6 +19,7 @@ from linforest_precond.distributed.records import (
 )
 from linforest_precond.distributed.scatter import scatter
 from linforest_precond.distributed.simulated import simulate
+from linforest_precond.distributed.tridiagonal_solve import RankTridiagonalSolver
 
 __all__ = [
     "Communicator",
@@ -28,12 +31,17 @@ __all__ = [
     "RankError",
     "RankFactor",
     "RankForest",
+    "RankPreconditioner",
+    "RankTridiagonalSolver",
     "Redistribution",
     "bands",
     "block_forest",
+    "block_tridiagonal",
     "communicator_of",
     "factor",
+    "jacobi",
     "linear_forest",
     "scatter",
     "simulate",
+    "tridiagonal",
 ]

@@ -69,7 +69,10 @@ class Stretch:
         # The lower band of a first row, or the upper one of the last row before it.
         coupled = [bool(ends[r][0, 0].any() or ends[q][2, 1].any()) for q, r in zip(ranks, ranks[1:])]
         around = zip(ranks, [False, *coupled], [*coupled, False])
-        self.pieces = [Piece(r, *(int(rows) for rows in lengths[r]), left, right) for r, left, right in around]
+        self.pieces = [
+            Piece(r, int(lengths[r][0]), int(lengths[r][1]), int(lengths[r][2]), left, right)
+            for r, left, right in around
+        ]
         self.piece = next(
             (piece for piece in self.pieces if piece.rank == comm.rank), Piece(comm.rank, 0, 0, 0)
         )

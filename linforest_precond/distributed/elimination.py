@@ -12,9 +12,9 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.tridiagonal import clipping, pivots, sweeps
+from linforest_precond.distributed.band_stretch import Stretch
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.pivoted_stretch import PivotedStretch
-from linforest_precond.distributed.band_stretch import Stretch
 from linforest_precond.distributed.swept_stretch import SweptStretch
 from linforest_precond.precond.tridiagonal.elimination import Elimination
 from linforest_precond.precond.tridiagonal.growth import overflows

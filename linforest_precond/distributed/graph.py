@@ -84,12 +84,17 @@ class RankGraph:
 
 def graph_of(A: Matrix) -> RankGraph:
     """The graph of a matrix: magnitudes without the diagonal, made symmetric where they are not."""
+    graph = directed_graph_of(A)
+    return graph if is_symmetric(graph) else symmetrized(graph)
+
+
+def directed_graph_of(A: Matrix) -> RankGraph:
+    """The magnitudes of a matrix as they are, with its own weights."""
     values = on_host(A.rows.data)  # stall: graphs are on the host
     if values.dtype.kind == "c":
         values = magnitudes_of(values)
     indptr, columns = (on_host(array).astype(np.int64) for array in (A.rows.indptr, A.rows.indices))
-    graph = weighed(RankGraph(A.comm, A.offsets, indptr, columns, values, A.halo))
-    return graph if is_symmetric(graph) else symmetrized(graph)
+    return weighed(RankGraph(A.comm, A.offsets, indptr, columns, values, A.halo))
 
 
 def weighed(graph: RankGraph) -> RankGraph:

@@ -15,9 +15,9 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.tridiagonal.pivoting import Pivoted, PivotedBlocks
+from linforest_precond.distributed.band_stretch import Stretch
 from linforest_precond.distributed.open_segment import OpenSegment
 from linforest_precond.distributed.reduced_system import BandedLU, entries_of_blocks, joined
-from linforest_precond.distributed.band_stretch import Stretch
 from linforest_precond.precond.tridiagonal.segments import Triple
 
 

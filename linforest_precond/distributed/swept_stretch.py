@@ -15,8 +15,8 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.tridiagonal.sweeps import Sweeps
-from linforest_precond.distributed.reduced_system import BandedLU, entries_of_blocks
 from linforest_precond.distributed.band_stretch import Stretch
+from linforest_precond.distributed.reduced_system import BandedLU, entries_of_blocks
 
 
 class Spikes(NamedTuple):
