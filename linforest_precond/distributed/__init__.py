@@ -1,6 +1,7 @@
 """Several ranks: one matrix, one forest, one solve over MPI, with the answers of one rank."""
 
 from linforest_precond.distributed.communicator import Communicator, Counters, RankError
+from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.halo import Halo
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
@@ -14,6 +15,7 @@ __all__ = [
     "Matrix",
     "RankError",
     "communicator_of",
+    "inner",
     "scatter",
     "simulate",
 ]
