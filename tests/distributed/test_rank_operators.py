@@ -172,7 +172,7 @@ def test_types_and_repairs(kind, dtype, repair):
     options = {} if kind == "jacobi" else {"repair": repair}
     for seed in range(6):
         A = random_matrix(40, 0.1, seed, dtype)
-        A = sp.csr_array(A + sp.diags_array(np.full(40, 3 + seed)).astype(dtype))
+        A = sp.csr_array(A + sp.diags_array(np.full(40, 3.0 + seed)).astype(dtype))
         tolerance = 1e-9 if np.finfo(dtype).eps < 1e-10 else 1e-3
         assert_like_one_rank(A, kind, random_offsets(40, 4, seed), tolerance, **options)
 
