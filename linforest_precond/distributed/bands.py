@@ -42,10 +42,14 @@ def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
     True
     """
     if not isinstance(A, Matrix):
-        raise TypeError(f"A must be a distributed.Matrix, got {type(A).__name__}; distributed.scatter makes one")
+        raise TypeError(
+            f"A must be a distributed.Matrix, got {type(A).__name__}; distributed.scatter makes one"
+        )
     with A.comm.checking():
         if not isinstance(forest, RankForest | RankBlockForest):
-            raise TypeError(f"forest must come from linear_forest or block_forest, got {type(forest).__name__}")
+            raise TypeError(
+                f"forest must come from linear_forest or block_forest, got {type(forest).__name__}"
+            )
         if not np.array_equal(A.offsets, forest.order.offsets):
             raise ValueError("A must have the partition of the forest's matrix, got other offsets")
     with A.comm.together():

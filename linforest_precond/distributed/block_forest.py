@@ -76,7 +76,7 @@ def best_block_forest(graph: RankGraph, candidates: list[Options]) -> RankBlockF
 
 
 def edge_forest(graph: RankGraph, options: Options) -> RankBlockForest:
-    """Pair vertices by [0,1]-factors, once for each option but the last; that one is for the paths of blocks."""
+    """Pair vertices by [0,1]-factors, one for each option but the last, which is for the paths of blocks."""
     coarse, pairings, kept = graph, [], []
     for pairing in options[:-1]:
         factor = propose_factor(coarse, **pairing)
@@ -116,12 +116,10 @@ def _block_forest_of(
         positions, numbers = _of_members(graph, pairs, positions, numbers)
     order = forest_order(graph.comm, graph.offsets, positions, numbers, coarse.n, 2 ** len(pairings))
     m = tuple(each["m"] for each in options)
-    return RankBlockForest(order, places.count, places.longest, coverage, m, pairing)
+    return RankBlockForest(order, places.n_paths, places.longest, coverage, m, pairing)
 
 
-def _of_members(
-    graph: RankGraph, pairs: RankPairs, positions: Array, numbers: Array
-) -> tuple[Array, Array]:
+def _of_members(graph: RankGraph, pairs: RankPairs, positions: Array, numbers: Array) -> tuple[Array, Array]:
     """Places and paths of the members of pairs, from those of the pairs."""
     own = pairs.places >> 1
     found = [lookup(graph.comm, pairs.offsets, values, own) for values in (positions, numbers)]

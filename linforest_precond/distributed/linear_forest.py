@@ -84,7 +84,7 @@ def forest_of(graph: RankGraph, factor: FactorArrays) -> RankForest:
         path_id=paths.path_id,
         position=paths.position,
         order=order,
-        n_paths=places.count,
+        n_paths=places.n_paths,
         longest_path=places.longest,
         n_cycles_broken=paths.cycles,
         iterations=factor.iterations,
@@ -108,13 +108,13 @@ class Paths(NamedTuple):
 class Places(NamedTuple):
     """Own vertices in the order of the paths: first place and number of the path, and the own place.
 
-    `count` and `longest` are the number of all paths and the length of the longest one.
+    `n_paths` and `longest` are the number of all paths and the length of the longest one.
     """
 
     starts: Array
     numbers: Array
     positions: Array
-    count: int
+    n_paths: int
     longest: int
 
 
