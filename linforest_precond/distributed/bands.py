@@ -6,6 +6,7 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.options import check_matrix
 from linforest_precond.distributed.records import ForestOrder, RankBlockForest, RankForest
 from linforest_precond.host_arrays import on_host
 from linforest_precond.records import Bands
@@ -41,10 +42,7 @@ def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
     >>> sum(distributed.simulate(2, upper), []) == whole.upper.tolist()
     True
     """
-    if not isinstance(A, Matrix):
-        raise TypeError(
-            f"A must be a distributed.Matrix, got {type(A).__name__}; distributed.scatter makes one"
-        )
+    check_matrix(A)
     with A.comm.checking():
         if not isinstance(forest, RankForest | RankBlockForest):
             raise TypeError(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from linforest_precond.annotations import Array
-from linforest_precond.distributed.factor import agreed_options, covered_share, propose_factor
+from linforest_precond.distributed.factor import covered_share, propose_factor
 from linforest_precond.distributed.graph import RankGraph, graph_of
 from linforest_precond.distributed.linear_forest import Paths, break_cycles, place_paths
 from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.ordering import forest_order
 from linforest_precond.distributed.owners import lookup
 from linforest_precond.distributed.pairs import RankPairs, graph_of_pairs, pair_up

@@ -1,13 +1,13 @@
 """The [0,n]-factor over ranks: Algorithm 2 of Klein & Strzodka (2022), bit-equal to that of one rank.
 
-A rank proposes for its own vertices, by the kernels of one rank. Charges and ties are hashes of global ids, so
-that a rank computes those of its ghosts itself. An iteration has two exchanges with neighbouring ranks, the
+A rank proposes for its own vertices, by the kernels of one rank. Charges and ties are hashes of global ids:
+a rank computes those of its ghosts itself. An iteration has two exchanges with neighbouring ranks, the
 proposals of the ghosts and then whether they are saturated, and one reduction of three numbers.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -23,14 +23,14 @@ from linforest_precond.backends.cpu.forest.factor import (
 )
 from linforest_precond.backends.cpu.runtime.arrays import readonly
 from linforest_precond.backends.cpu.runtime.compaction import compact
+from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.graph import RankGraph, graph_of
 from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.records import RankFactor
 from linforest_precond.distributed.tree_sums import tree_sum
 from linforest_precond.graph.forest.factor import check_options
-
-NO_VERTEX = -1
 
 
 def factor(
@@ -80,18 +80,6 @@ def factor(
         return RankFactor(
             *found, coverage=covered_share(graph, found.values), n_edges=edges_of(graph.comm, found.neighbors)
         )
-
-
-def agreed_options(A: Any, check: Any) -> Any:
-    """Options that `check` returns, on all ranks the same; a wrong A or option is refused by all ranks."""
-    if not isinstance(A, Matrix):
-        raise TypeError(
-            f"A must be a distributed.Matrix, got {type(A).__name__}; distributed.scatter makes one"
-        )
-    with A.comm.checking():
-        options = check()
-    A.comm.same("the options", options)
-    return options
 
 
 class FactorArrays(NamedTuple):

@@ -12,9 +12,10 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.distributed.chains import END
-from linforest_precond.distributed.factor import FactorArrays, agreed_options, covered_share, propose_factor
+from linforest_precond.distributed.factor import FactorArrays, covered_share, propose_factor
 from linforest_precond.distributed.graph import RankGraph, graph_of
 from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.ordering import forest_order
 from linforest_precond.distributed.owners import lookup, owners_of
 from linforest_precond.distributed.records import RankForest
