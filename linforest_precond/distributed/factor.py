@@ -70,7 +70,7 @@ def factor(
     >>> def edges(comm):
     ...     return distributed.factor(distributed.scatter(A, comm)).n_edges
     >>> distributed.simulate(3, edges), int((lf.graph.factor(A).neighbors >= 0).sum()) // 2
-    ([881, 881, 881], 881)
+    ([895, 895, 895], 895)
     """
     given = n, iterations, m, k_m, p, seed, charge, ties
     options = agreed_options(A, lambda: check_options(*given))
