@@ -89,7 +89,7 @@ def communicator_of(comm: Any = None) -> Communicator:
     if kept is None:
         kept = MPICommunicator.of(given)
         given.Set_attr(_keyval(), kept)
-    return kept  # type: ignore[no-any-return]
+    return kept
 
 
 @functools.cache
