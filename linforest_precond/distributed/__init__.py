@@ -6,6 +6,7 @@ from linforest_precond.distributed.communicator import Communicator, Counters, R
 from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.factor import factor
 from linforest_precond.distributed.halo import Halo
+from linforest_precond.distributed.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
 from linforest_precond.distributed.linear_forest import linear_forest
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
@@ -36,13 +37,19 @@ __all__ = [
     "RankTridiagonalSolver",
     "Redistribution",
     "bands",
+    "bicgstab",
     "block_forest",
     "block_tridiagonal",
+    "cg",
     "communicator_of",
     "factor",
+    "fcg",
+    "fgmres",
+    "gmres",
     "inner",
     "jacobi",
     "linear_forest",
+    "minres",
     "scatter",
     "simulate",
     "tridiagonal",
