@@ -78,7 +78,7 @@ def _cycle(name: str, most_rows: int, setup: float, application: float, **option
         _always(0.35 if name == "multilevel" else 0.3),
         is_definite=False,
         is_multigrid=True,
-        is_trusted=lambda facts: name == "multilevel" and facts.is_elliptic and facts.hermitian,
+        is_trusted=lambda facts: name == "multilevel" and facts.suits_multigrid,
     )
 
 

@@ -5,8 +5,8 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
 1. First. Jacobi; where the facts say more, what they recommend (`Chooser._first`). A run is paused, not
    ended, and goes on where it was.
 2. Expectation. Whenever the iterations have grown by `CHECK`, the rest of the present run is predicted, and
-   with it the totals of all candidates (`Outlook`). Trusted candidates, which are incomplete factors and, for
-   Hermitian elliptic matrices, multigrid, take over as soon as `MARGIN` times the expected total is below
+   with it the totals of all candidates (`Outlook`). Trusted candidates, which are incomplete factors and
+   multigrid where the facts suit it, take over as soon as `MARGIN` times the expected total is below
    the predicted rest; more is asked of the first predictions (`CAUTION`). Their first residuals are not
    compared with those of others: they tell less than what is known of such matrices.
 3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the

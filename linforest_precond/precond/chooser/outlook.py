@@ -18,8 +18,9 @@ from linforest_precond.precond.chooser.trials import Trial
 
 # Iterations with Jacobi to expect where nothing is known of them.
 MANY = 500
-# Iterations that multigrid is expected to need on elliptic systems, for 8 digits.
-MULTIGRID_ITERATIONS = 20
+# Iterations that multigrid is expected to need for 8 digits: on elliptic systems with couplings of one sign,
+# and on those that only keep constants.
+MULTIGRID_ITERATIONS, WITH_BOTH_SIGNS = 20, 45
 # What the boundary of an elliptic problem tells, or else what is usual for its size, counts as much as this
 # many iterations that were seen.
 KNOWN, USUAL = 16, 2
@@ -93,7 +94,8 @@ class Outlook:
         iterations = self.jacobi_iterations * candidate.reduction(self._facts)
         if candidate.is_multigrid and candidate.is_trusted(self._facts):
             digits = self._digits if left is None else min(max(left, 1.0), self._digits)
-            iterations = min(iterations, MULTIGRID_ITERATIONS * digits / 8)
+            usual = MULTIGRID_ITERATIONS if self._facts.is_elliptic else WITH_BOTH_SIGNS
+            iterations = min(iterations, usual * digits / 8)
         return self.setup(candidate) + iterations * self.iteration(candidate, method)
 
     def setup(self, candidate: Candidate) -> float:
