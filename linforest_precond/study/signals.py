@@ -25,7 +25,7 @@ class Termination:
             raise Terminated
 
     def check(self) -> None:
-        """Raise where the signal has arrived: callbacks of libraries, as of a compiler, swallow exceptions."""
+        """Raise where the signal has arrived: callbacks of a compiler swallow exceptions."""
         if self.received:
             raise Terminated
 

@@ -122,13 +122,8 @@ class Facts:
     @property
     def keeps_constants(self) -> bool:
         """Whether A may be definite and maps constants to 0 in most rows, as a stiffness matrix of finite
-        elements does, whatever the signs of its couplings: multigrid works, if in more iterations."""
+        elements does, whatever the signs of its couplings: multigrid often pays."""
         return self.has_definite_diagonal and self.constant_share >= 0.5
-
-    @property
-    def suits_multigrid(self) -> bool:
-        """Whether multigrid is trusted to converge soon."""
-        return (self.is_elliptic and self.hermitian) or self.keeps_constants
 
     @property
     def needs_matching(self) -> bool:
