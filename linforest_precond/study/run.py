@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
 from linforest_precond.study import machine
 from linforest_precond.study.cases import Case, Missing, Source
 from linforest_precond.study.json_types import JsonObject
@@ -201,7 +202,8 @@ class Session:
     def _prepare(self, shown: Progress) -> None:
         if not self.warm:
             shown.working_on("compiling")
-            self.paper.warm_up(self.settings)
+            with threads_for_small_arrays():  # as for the cases
+                self.paper.warm_up(self.settings)
             self.warm = True
 
     def _measured(self, A: Any, case: Case, shown: Progress) -> Iterator[JsonObject]:

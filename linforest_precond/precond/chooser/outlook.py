@@ -18,7 +18,7 @@ from linforest_precond.precond.chooser.trials import Trial
 
 # Iterations with Jacobi to expect where nothing is known of them.
 MANY = 500
-# Iterations that multigrid is expected to need for 8 digits where it is trusted, and where it is likely to pay.
+# Iterations that multigrid is expected to need for 8 digits: where it is trusted, and where it is likely.
 MULTIGRID_ITERATIONS, LIKELY_ITERATIONS = 20, 45
 # What the boundary of an elliptic problem tells, or else what is usual for its size, counts as much as this
 # many iterations that were seen.
