@@ -112,7 +112,7 @@ class StreamedGraph:
         return int(progress[0])  # stall: the mates are copied to the host next
 
     def _rest_indptr(self):
-        """Row pointers of the rows that may still be matched; in place where it can be, for memory is short."""
+        """Row pointers of the rows that may still be matched; few temporaries, for memory is short."""
         lengths = self.indptr[1:] - self.indptr[:-1]
         lengths *= self.mates < 0
         lengths *= self.pointers >= 0
