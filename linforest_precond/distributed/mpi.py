@@ -53,7 +53,7 @@ class MPICommunicator(Communicator):
 
     def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray:
         MPI = mpi4py_module()
-        out = np.empty_like(array)
+        out = np.empty(array.shape, array.dtype)  # in C order, whatever that of `array`
         operations = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
         self.comm.Allreduce(np.ascontiguousarray(array), out, operations[operation])
         return out
