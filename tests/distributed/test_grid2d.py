@@ -61,6 +61,11 @@ def check_communities(A, shape, seed, **how):
     same_bits(whole(found), lf.graph.label_propagation(A, seed=seed))
 
 
+def check_mates(A, shape, seed, **how):
+    found = on_grid(A, shape, lambda graph: grid2d.matching(graph, seed), **how)
+    same_bits(whole(found), lf.graph.matching(A, seed=seed).mate)
+
+
 def random_forest(n, seed):
     """Parents with negative and self-parented roots; the numbering says nothing about depths."""
     rng = np.random.default_rng(seed)
@@ -90,6 +95,8 @@ def check_all(A, shape, seed, **how):
         check_search(A, shape, seed % n, directed=False, **how)
     check_components(A, shape, **how)
     check_communities(A, shape, seed, **how)
+    if A.dtype.kind != "c":
+        check_mates(A, shape, seed, **how)
     check_roots(n, shape, seed, random_offsets(n, shape[0] * shape[1], seed))
 
 
@@ -141,6 +148,22 @@ def test_ways_to_find_components_agree(shape):
 
     expected = lf.graph.connected_components(A)[1]
     assert (whole(on_grid(A, shape, found)) == expected[:, np.newaxis]).all()
+
+
+@pytest.mark.parametrize(
+    "kind", ["symmetric", "signed", "ties", "path", pytest.param("float32", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3)])
+def test_mates_are_those_of_one_rank(kind, shape):
+    A = random_matrix(40, 0.1, 6)
+    A = {
+        "symmetric": lambda: A + A.T,
+        "signed": lambda: sp.csr_array(A - A.T),
+        "ties": lambda: sp.csr_array(np.ceil(3 * A.toarray())),
+        "float32": lambda: sp.csr_array(np.float32(1e-7 * np.round(A.toarray(), 1) + (A.toarray() != 0))),
+        "path": lambda: sp.diags_array([np.arange(1.0, 60)], offsets=[1], shape=(60, 60), format="csr"),
+    }[kind]()
+    check_mates(A, shape, 3)
 
 
 @pytest.mark.parametrize("exchange", ["dense", "sparse"])
@@ -226,6 +249,7 @@ def refused(A, function, shape=(2, 2)):
         (lambda g: grid2d.connected_components(g, direction="up"), 'direction must be "push" or "pull"'),
         (lambda g: grid2d.label_propagation(g, -1), "max_iter must lie in"),
         (lambda g: grid2d.label_propagation(g, seed=g.grid.comm.rank), "max_iter and seed must be the same"),
+        (lambda g: grid2d.matching(g, 0.5), "seed must be an integer"),
         (lambda g: grid2d.pagerank(g, 1.5), "alpha must lie in [0, 1]"),
         (lambda g: grid2d.pagerank(g, max_iter=0), "max_iter must be at least 1"),
         (lambda g: grid2d.pagerank(g, tol=0.0), "raise max_iter or tol"),

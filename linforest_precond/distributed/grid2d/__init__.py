@@ -10,6 +10,7 @@ from linforest_precond.distributed.grid2d.components import connected_components
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.grid import Grid
 from linforest_precond.distributed.grid2d.label_propagation import label_propagation
+from linforest_precond.distributed.grid2d.matching import matching
 from linforest_precond.distributed.grid2d.pagerank import pagerank
 from linforest_precond.distributed.grid2d.pointer_jumping import pointer_jumping
 
@@ -19,6 +20,7 @@ __all__ = [
     "bfs",
     "connected_components",
     "label_propagation",
+    "matching",
     "pagerank",
     "pointer_jumping",
 ]

@@ -32,9 +32,12 @@ def _sorted_edges(sources: Array, targets: Array, weights: Array | None) -> tupl
     return sources[first], targets[first], weights
 
 
-def is_symmetric(grid: Grid, sources: Array, targets: Array) -> bool:
-    """Whether every edge has its reverse, by sums of 64-bit hashes: wrong with a probability of 2**-64."""
-    words, upper, lower = edge_words(sources, targets), sources < targets, sources > targets
+def is_symmetric(grid: Grid, sources: Array, targets: Array, weights: Array | None = None) -> bool:
+    """Whether every edge has its reverse, of the same weight, by a sum of 64-bit hashes.
+
+    Wrong with a probability of 2**-64.
+    """
+    words, upper, lower = edge_words(sources, targets, weights), sources < targets, sources > targets
     balance = np.concatenate([words[upper], np.negative(words[lower])]).sum(dtype=np.uint64)
     return not grid.comm.allreduce(np.array([balance])).any()
 

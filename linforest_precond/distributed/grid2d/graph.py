@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -39,7 +40,7 @@ class Graph2D:
         Edges that this rank has, in any order; each leads from a source to a target. Any rank may have any
         edges; duplicates become one, with the sum of their weights.
     weights : array, optional
-        The weights of the edges, for `pagerank`; 1 by default.
+        The weights of the edges, for `pagerank` and `matching`; for `pagerank` 1 by default.
     offsets : (size + 1,) array of int, optional
         Rank r has the results of vertices ``offsets[r]:offsets[r + 1]``; equal shares by default.
     distribution : {"striped", "blocks"}
@@ -49,6 +50,8 @@ class Graph2D:
     ----------
     grid, n, offsets
         As above.
+    dtype
+        float32 if the weights are of that type, else float64; they are stored as float64.
     symmetric : bool
         Whether every edge has its reverse.
     n_edges : int
@@ -81,10 +84,12 @@ class Graph2D:
         with grid.comm.checking():
             n = checked_count(n)
             tails, heads = checked_vertices("sources", sources, n), checked_vertices("targets", targets, n)
+            self.dtype = np.dtype(np.float32 if getattr(weights, "dtype", None) == np.float32 else np.float64)
             values = None if weights is None else checked_weights(weights)
             check_lengths(tails, heads, values)
             make = DISTRIBUTIONS[as_choice("distribution", distribution, DISTRIBUTIONS)]
-        for name, value in (("n", n), ("distribution", distribution), ("weights", values is None)):
+        kind = "no" if values is None else self.dtype.name
+        for name, value in (("n", n), ("distribution", distribution), ("the dtype of weights", kind)):
             grid.comm.same(name, value)
         with grid.comm.together():
             offsets = checked_offsets(grid.comm, n, offsets)
@@ -154,13 +159,34 @@ class Graph2D:
     def undirected(self) -> Graph2D:
         """The graph with the reverse of every edge, without weights; itself if it is symmetric."""
         if self._undirected is None:
-            tails = np.repeat(np.arange(self.rows.begin, self.rows.end), np.diff(self.indptr))
-            heads = self.columns.positions(self.indices)
-            both = np.concatenate([tails, heads]), np.concatenate([heads, tails])
-            graph = Graph2D.__new__(Graph2D)
-            graph._build(self.grid, self.where, self.offsets, *both, None)
-            self._undirected = graph
+            self._undirected = self._with_reverses(None)
         return self._undirected
+
+    def with_magnitudes(self) -> Graph2D:
+        """The symmetric graph of magnitudes of weights: those of both directions added where they differ."""
+        assert self.weights is not None
+        magnitudes = np.abs(self.weights)
+        if not is_symmetric(self.grid, *self._edges(), magnitudes):
+            graph = self._with_reverses(magnitudes)
+            assert graph.weights is not None
+            graph.weights = graph.weights.astype(self.dtype).astype(np.float64)
+            return graph
+        graph = copy.copy(self)
+        graph.weights = magnitudes
+        return graph
+
+    def _edges(self) -> tuple[Array, Array]:
+        """The positions of the sources and the targets of this rank's edges."""
+        tails = np.repeat(np.arange(self.rows.begin, self.rows.end), np.diff(self.indptr))
+        return tails, self.columns.positions(self.indices)
+
+    def _with_reverses(self, weights: Array | None) -> Graph2D:
+        tails, heads = self._edges()
+        both = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+        graph = copy.copy(self)
+        twice = None if weights is None else np.concatenate([weights, weights])
+        graph._build(self.grid, self.where, self.offsets, *both, twice)
+        return graph
 
     def expand(self, rows: Array) -> tuple[Array, Array, Array]:
         """The edges of some rows of the block: slots, local ids of sources, local ids of targets.

@@ -32,7 +32,8 @@ def are_positive(vertices: Array, charge_key: np.uint64, threshold: np.uint64) -
     return (words >> SHIFT_11) < threshold
 
 
-def edge_words(sources: Array, targets: Array) -> Array:
+def edge_words(sources: Array, targets: Array, weights: Array | None = None) -> Array:
     """A word for each edge, the same for both directions."""
     low, high = np.minimum(sources, targets), np.maximum(sources, targets)
-    return mixed(low.astype(np.uint64) * GOLDEN + high.astype(np.uint64) * HIGH_STRIDE)
+    words = low.astype(np.uint64) * GOLDEN + high.astype(np.uint64) * HIGH_STRIDE
+    return mixed(words if weights is None else words ^ weights.view(np.uint64))

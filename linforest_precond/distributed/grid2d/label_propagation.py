@@ -13,7 +13,7 @@ from linforest_precond.distributed.grid2d.exchange import spread_some
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.hashing import are_positive
 from linforest_precond.distributed.grid2d.numbering import numbered_by_first
-from linforest_precond.distributed.grid2d.packets import hop
+from linforest_precond.distributed.grid2d.packets import hop, share_owner
 from linforest_precond.distributed.grid2d.vectors import own_results, vertex_dtype
 
 
@@ -80,8 +80,8 @@ def propagate_labels(graph: Graph2D, max_iter: int, seed: int) -> Array:
 def update(graph: Graph2D, labels: Array, rows: Array) -> Array:
     """Give rows their modal labels, on all ranks that hold these vertices; returns the rows that changed."""
     counts = count_labels(graph, labels, rows)
-    share_owner = ((counts[:, 0] + 1) * graph.grid.shape[1] - 1) // max(graph.rows.size, 1)
-    found, new = modal_labels(graph, labels, hop(graph.grid.row, share_owner, counts))
+    owners = share_owner(graph.grid, counts[:, 0], graph.rows.size)
+    found, new = modal_labels(graph, labels, hop(graph.grid.row, owners, counts))
     changed = new != labels[found + graph.rows.start]
     pairs = graph.grid.row.allgather_arrays(np.column_stack([found[changed], new[changed]]))
     ids = pairs[:, 0] + graph.rows.start
