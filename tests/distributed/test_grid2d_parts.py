@@ -1,6 +1,7 @@
 """The parts of graphs on R x C ranks: places of vertices, packets, exact sums, and what is sent."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -174,3 +175,13 @@ def test_work_falls_with_a_queue():
     found = simulate(4, lambda comm: edges(grid2d.Graph2D.from_matrix(scatter(A, comm))))
     push, push_all, pull, pull_all = found[0]
     assert push < pull < pull_all and push < push_all == pull_all
+
+
+def test_the_api_reference_lists_every_public_name():
+    page = Path(__file__).resolve().parents[2] / "docs" / "api" / "grid2d.rst"
+    if not page.exists():
+        pytest.skip("tests run outside a source tree")
+    listed = {
+        line.strip() for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("   ")
+    }
+    assert set(grid2d.__all__) == {name for name in listed if name.isidentifier()}
