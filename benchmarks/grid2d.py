@@ -53,19 +53,20 @@ VARIANTS = {
 }
 
 
-def ranks_of_pages(graph):
+def ranks_of_pages(graph, _):
     uniform = np.full(graph.n_states, 1 / max(graph.n, 1))
     power_iteration(graph, 0.85, uniform, uniform, uniform, ITERATIONS, 0.0)
 
 
-# As in the chapter: 20 iterations of PageRank and of label propagation, the others to the end.
+# Each takes a graph and its vertex of the highest degree. As in the chapter: 20 iterations of PageRank and of
+# label propagation, the others to the end.
 ALGORITHMS = {
-    "BFS": lambda graph: Search(graph, 0).run("auto"),
+    "BFS": lambda graph, hub: Search(graph, hub).run("auto"),
     "PR": ranks_of_pages,
-    "CC": lambda graph: propagate_minima(graph, "push", "auto", True),
-    "LP": lambda graph: propagate_labels(graph, ITERATIONS, 0),
-    "MWM": lambda graph: match(graph, tie_key_of(0)),
-    "PJ": lambda graph: jump(graph, lowest_neighbours(graph)),
+    "CC": lambda graph, _: propagate_minima(graph, "push", "auto", True),
+    "LP": lambda graph, _: propagate_labels(graph, ITERATIONS, 0),
+    "MWM": lambda graph, _: match(graph, tie_key_of(0)),
+    "PJ": lambda graph, _: jump(graph, lowest_neighbours(graph)),
 }
 
 
@@ -85,13 +86,18 @@ def graph_on(comm, A, shape=None):
     return Graph2D(Grid(comm, shape), A.shape[0], rows, columns, entries.data[mine])
 
 
+def hub_of(A):
+    return int(np.diff(A.indptr).argmax())
+
+
 def counted(p, A, function, shape=None):
-    """What `function(graph)` sends: bytes of the busiest rank, calls and messages of all ranks."""
+    """What `function(graph, hub)` sends: bytes of the busiest rank, calls and messages of all ranks."""
+    hub = hub_of(A)
 
     def work(comm):
         graph = graph_on(comm, A, shape)
         comm.counters.reset()
-        result = function(graph)
+        result = function(graph, hub)
         found = comm.counters
         sent = found.message_bytes + found.collective_bytes
         return sent, found.collectives, found.messages, graph.block_edges, result
@@ -116,7 +122,7 @@ def one_round(A, p):
     """A dense round of PageRank on a grid, and an exchange of ghosts of rows: what both send."""
 
     def iterations(count):
-        def run(graph):
+        def run(graph, _):
             uniform = np.full(graph.n_states, 1 / graph.n)
             power_iteration(graph, 0.85, uniform, uniform, uniform, count, 0.0)
 
@@ -143,7 +149,7 @@ def one_round(A, p):
 def of_variants(A, p):
     found = []
     for name, way in VARIANTS.items():
-        seen = counted(p, A, lambda graph, way=way: propagate_minima(graph, *way)[1])
+        seen = counted(p, A, lambda graph, _, way=way: propagate_minima(graph, *way)[1])
         rounds = seen.pop("result")
         edges, dense = sum(done.edges for done in rounds), sum(done.dense for done in rounds)
         found.append({"name": name, "rounds": len(rounds), "dense": dense, **seen, "edges": edges})
@@ -198,14 +204,15 @@ def timed(comm, grid):
 def rank_program(scale):
     """On a rank of MPI: the shortest times of each algorithm, of the slowest rank; rank 0 prints them."""
     comm = communicator_of()
-    graph = graph_on(comm, lf.matrices.rmat(scale))
+    A = lf.matrices.rmat(scale)
+    graph, hub = graph_on(comm, A), hub_of(A)
     spent, found = timed(comm, graph.grid), {}
     for name, run in ALGORITHMS.items():
         samples = []
         for _ in range(REPEATS + 1):  # the first one compiles
             comm.barrier()
             spent["seconds"], start = 0.0, time.perf_counter()
-            run(graph)
+            run(graph, hub)
             own = time.perf_counter() - start, spent["seconds"]
             samples.append([max(part) for part in zip(*comm.allgather(own))])
         found[name] = min(samples[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 
 from grid2d import ITERATIONS, REPEATS, ROOT
 from grid2d_text import COVERAGE, INTRODUCTION, LAYOUT, LIMITS
@@ -36,6 +37,10 @@ def write(data) -> None:
 def table(head, lines) -> str:
     rows = [head, ["---"] + ["---:"] * (len(head) - 1), *lines]
     return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
+
+
+def named(p) -> str:
+    return "1 rank" if p == 1 else f"{p} ranks"
 
 
 def kilobytes(count) -> str:
@@ -76,7 +81,8 @@ states to pass instead of O((n + m) / p). Counted here for one dense round of Pa
 A round is 3 calls of each rank: an allreduce in its column group, a broadcast in its row group, and one
 of all ranks for the change and the mass of dangling vertices. By trees, a broadcast in a group of g ranks
 is g - 1 messages and an allreduce 2 (g - 1), so all ranks together send fewer than 5 p. A column vertex
-takes 16 bytes (two integers, so that sums are exact), a row vertex 8.
+takes 16 bytes (two integers, so that sums are exact), a row vertex 8. Rows pass fewer bytes for these p, as
+the chapter says of them; their messages are what does not scale.
 
 ![Left: messages by ranks, linear on the grid and quadratic by rows. Right: bytes of a rank in one round,
 falling as one over the square root of the ranks on the grid](distributed_2d/round.svg)"""
@@ -114,7 +120,7 @@ def strong_table(data, sides) -> str:
         sent = [kilobytes(one["bytes"]) for one in seen]
         calls = [f"{(one['calls'] + one['messages']) / one['p']:.0f}" for one in seen]
         lines.append([f"{name}, {FULL_NAMES[name]}", *sent, *calls])
-    head = ["", *(f"{p} ranks, kB" for p in sides), *(f"{p}, calls" for p in sides)]
+    head = ["", *(f"{named(p)}, kB" for p in sides), *(f"{p}, calls" for p in sides)]
     return table(head, lines)
 
 
@@ -123,9 +129,10 @@ def strong_words(data) -> str:
     before, after = (data["strong"]["PR"][place]["p"] for place in (-2, -1))
     ratios = ", ".join(f"{ratio:.2f} ({name})" for name, ratio in last.items())
     allowed = math.sqrt(after / before)
-    return f"""From {before} to {after} ranks a rank sends fewer bytes by the factors {ratios}; √p allows
-{allowed:.0f}. In the chapter, times fall by 3 to 4 from 16 to 256 GPUs, where √p allows 4, and by about 2 from
-100 to 400 on WDC12, where it allows 2; MWM and PJ level off earlier."""
+    words = f"""From {before} to {after} ranks a rank sends fewer bytes by the factors {ratios}; √p allows
+{allowed:.0f}. In the chapter, times fall by 3 to 4 from 16 to 256 GPUs, where √p allows 4, and by about 2
+from 100 to 400 on WDC12, where it allows 2; MWM and PJ level off earlier."""
+    return textwrap.fill(words, 105)
 
 
 def weak_table(data, sides) -> str:
@@ -134,9 +141,8 @@ def weak_table(data, sides) -> str:
         for kind, found in data["weak"].items()
         for name, seen in found.items()
     ]
-    return table(
-        ["", *(f"{p} ranks, n = 2^{round(math.log2(p)) + data['weak_scale']}" for p in sides)], lines
-    )
+    sizes = (f"{named(p)}, n = 2^{round(math.log2(p)) + data['weak_scale']}" for p in sides)
+    return table(["", *sizes], lines)
 
 
 def times(data) -> str:
@@ -163,7 +169,7 @@ def times_table(found) -> str:
         [name, *(f"{one['seconds'][name][0]:.3f} ({one['seconds'][name][1]:.3f})" for one in found)]
         for name in found[0]["seconds"]
     ]
-    return table(["", *(f"{one['p']} ranks" if one["p"] > 1 else "1 rank" for one in found)], lines)
+    return table(["", *(named(one["p"]) for one in found)], lines)
 
 
 def variants(data) -> str:
@@ -217,7 +223,7 @@ def shapes(data) -> str:
     return f"""## Grids that are not square (figure 6.7)
 
 Connected components (push) on {data["shapes"][0]["p"]} ranks. In the chapter 16 x 16 is the best of 256,
-and its neighbour with the shorter column groups takes 1.4 times as long.
+and (32, 8) takes about 1.4 times as long.
 
 {table(head, lines)}
 

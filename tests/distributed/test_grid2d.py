@@ -63,7 +63,8 @@ def check_communities(A, shape, seed, **how):
 
 def check_mates(A, shape, seed, **how):
     found = on_grid(A, shape, lambda graph: grid2d.matching(graph, seed), **how)
-    same_bits(whole(found), lf.graph.matching(A, seed=seed).mate)
+    mates = lf.graph.matching(A, seed=seed).mate  # of the type of A's indices
+    same_bits(whole(found), mates.astype(np.int32))
 
 
 def random_forest(n, seed):
