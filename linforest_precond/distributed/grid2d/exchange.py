@@ -17,6 +17,8 @@ from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.grid2d.vertex_map import Window
 
 EXCHANGES = "auto", "dense", "sparse"
+# Ids are sorted where they are fewer than one in FEW of all; else flags are faster.
+FEW = 16
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,21 @@ def spread_all(direction: Direction, state: Array) -> None:
 
 def _sparse_minima(direction: Direction, state: Array, ids: Array, values: Array) -> Array:
     np.minimum.at(state, ids, values)
-    found = gathered_pairs(direction.combining, direction.combined, state, np.unique(ids))
+    queue = distinct(ids, state.size)
+    found = gathered_pairs(direction.combining, direction.combined, state, queue)
     np.minimum.at(state, found[:, 0], found[:, 1])
-    changed = np.unique(found[:, 0])
-    return np.union1d(changed, spread_some(direction, state, changed))
+    changed = distinct(found[:, 0], state.size)
+    received = spread_some(direction, state, changed)
+    return distinct(np.concatenate([changed, received]), state.size)
+
+
+def distinct(ids: Array, count: int) -> Array:
+    """The different ones of ids below `count`, ascending: by flags, or sorted where there are few."""
+    if ids.size * FEW < count:
+        return np.unique(ids)
+    flags = np.zeros(count, bool)
+    flags[ids] = True
+    return np.flatnonzero(flags)
 
 
 def spread_some(direction: Direction, state: Array, changed: Array) -> Array:

@@ -20,9 +20,9 @@ BITS_OF_MANY = 30
 
 def encoded(values: Array, bits: int) -> tuple[Array, Array]:
     """Numbers, not negative, as units and lower units; the lower ones are truncated."""
-    scaled = np.ldexp(values, bits)
+    scaled = values * 2.0**bits
     units = np.floor(scaled)
-    lower = np.floor(np.ldexp(scaled - units, LOW_BITS))
+    lower = np.floor((scaled - units) * 2.0**LOW_BITS)
     return units.astype(np.int64), lower.astype(np.int64)
 
 

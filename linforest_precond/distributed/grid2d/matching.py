@@ -93,11 +93,20 @@ def best_edges(graph: Graph2D, tie_key: np.uint32, mates: Array, rows: Array) ->
     slots, sources, targets = graph.expand(rows)
     usable = (mates[targets] == FREE) & (graph.weights[slots] > 0)
     usable &= graph.rows.positions(sources) != graph.columns.positions(targets)
+    usable[usable] = _are_heaviest(sources[usable], graph.weights[slots[usable]], graph.n_states)
     row, weights = sources[usable] - graph.rows.start, graph.weights[slots[usable]]
     heads = graph.where.vertices(graph.columns.positions(targets[usable]))
     ties = np.empty(row.size, np.uint32)
     hash_edges(graph.row_vertices[row], heads, tie_key, ties)
     return _first_of_rows(np.column_stack([row, weights.view(np.int64), ties.astype(np.int64), heads]))
+
+
+def _are_heaviest(rows: Array, weights: Array, count: int) -> Array:
+    """Whether no other edge of the row is heavier: the others need not be hashed and sorted."""
+    heaviest = np.zeros(count)
+    np.maximum.at(heaviest, rows, weights)
+    are_heaviest: Array = weights == heaviest[rows]
+    return are_heaviest
 
 
 def _first_of_rows(edges: Array) -> Array:
