@@ -253,7 +253,7 @@ SECTIONS = one_round, scaling, times, variants, shapes, balances
 
 @drawing.styled
 def draw_round(data):
-    figure, (left, right) = drawing.panels(2)
+    figure, (left, right) = drawing.panels(2, width=4.8)
     p = [seen["p"] for seen in data["rounds"]]
     more = [one for one in data["rounds"] if one["p"] > 1]
     left.plot(p, [one["calls"] for one in data["rounds"]], "o-", color=drawing.STAGES[0], label="2D, calls")
@@ -282,7 +282,7 @@ def draw_round(data):
 
 @drawing.styled
 def draw_scaling(data):
-    figure, (left, right) = drawing.panels(2)
+    figure, (left, right) = drawing.panels(2, width=4.8)
     for place, (name, seen) in enumerate(data["strong"].items()):
         _line(left, seen, name, drawing.colour_of_case(place))
     series = [
@@ -290,6 +290,10 @@ def draw_scaling(data):
     ]
     for place, (name, seen) in enumerate(series):
         _line(right, seen, name, drawing.colour_of_case(place))
+    sides = [one["p"] for one in data["strong"]["PR"]]
+    first, least = data["strong"]["PR"][0]["bytes"], data["weak"]["RMAT"]["PR"][0]["bytes"]
+    left.plot(sides, [first / math.sqrt(p) for p in sides], ":", color=drawing.GREY, label="1 / √p")
+    right.plot(sides, [least * math.sqrt(p) for p in sides], ":", color=drawing.GREY, label="√p")
     _finish(left, "strong: bytes of the busiest rank")
     _finish(right, "weak: bytes of the busiest rank")
     return figure
@@ -303,4 +307,5 @@ def _finish(ax, title):
     drawing.decades(ax)
     ax.set_title(title)
     ax.set_xlabel("ranks")
-    ax.legend()
+    ax.set_xticks([1, 4, 16, 64], ["1", "4", "16", "64"])
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
