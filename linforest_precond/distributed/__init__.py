@@ -1,5 +1,6 @@
 """Several ranks: one matrix, one forest, one solve over MPI, with the answers of one rank."""
 
+from linforest_precond.distributed import grid2d
 from linforest_precond.distributed.communicator import Communicator, Counters, RankError
 from linforest_precond.distributed.halo import Halo
 from linforest_precond.distributed.matrix import Matrix
@@ -14,6 +15,7 @@ __all__ = [
     "Matrix",
     "RankError",
     "communicator_of",
+    "grid2d",
     "scatter",
     "simulate",
 ]
