@@ -18,10 +18,10 @@ the chapter derives and measures.
 import linforest_precond as lf
 from linforest_precond.distributed import grid2d, scatter
 
-A = scatter(lf.matrices.rmat(12))             # or Matrix(own_rows): rows by rank, over mpi4py
+A = scatter(lf.matrices.rmat(12))  # or Matrix(own_rows): rows by rank, over mpi4py
 grid = grid2d.Grid(A.comm, shape=(2, 2))
-graph = grid2d.Graph2D.from_matrix(A, grid)   # or Graph2D(grid, n, sources, targets, weights)
-depths, predecessors = grid2d.bfs(graph, 0)   # of the own rows
+graph = grid2d.Graph2D.from_matrix(A, grid)  # or Graph2D(grid, n, sources, targets, weights)
+depths, predecessors = grid2d.bfs(graph, 0)  # of the own rows
 count, labels = grid2d.connected_components(graph)
 ```
 

@@ -45,6 +45,8 @@ class Communicator(abc.ABC):
     rank: int
     size: int
     counters: Counters = field(default_factory=Counters)
+    # Groups of these ranks that are kept for the next use: there are not many communicators to be had.
+    groups: dict[Any, tuple[Communicator, ...]] = field(default_factory=dict, repr=False)
 
     def allgather(self, value: Any) -> list[Any]:
         """One value (a number, a tuple, a small array) of every rank, in the order of the ranks."""

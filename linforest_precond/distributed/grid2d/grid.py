@@ -55,8 +55,9 @@ class Grid:
         self.comm.same("shape", self.shape)
         self.i, self.j = divmod(self.comm.rank, self.shape[1])
         with self.comm.together():
-            self.row = self.comm.split(self.i)
-            self.column = self.comm.split(self.j)
+            if self.shape not in self.comm.groups:
+                self.comm.groups[self.shape] = self.comm.split(self.i), self.comm.split(self.j)
+            self.row, self.column = self.comm.groups[self.shape]
 
     def total(self, *counts: int) -> list[int]:
         """The sums over all ranks of one or more numbers."""
