@@ -2,7 +2,9 @@
 
 from linforest_precond.distributed import grid2d
 from linforest_precond.distributed.communicator import Communicator, Counters, RankError
+from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.halo import Halo
+from linforest_precond.distributed.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
 from linforest_precond.distributed.scatter import scatter
@@ -14,8 +16,15 @@ __all__ = [
     "Halo",
     "Matrix",
     "RankError",
+    "bicgstab",
+    "cg",
     "communicator_of",
+    "fcg",
+    "fgmres",
+    "gmres",
     "grid2d",
+    "inner",
+    "minres",
     "scatter",
     "simulate",
 ]
