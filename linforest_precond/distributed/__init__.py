@@ -1,7 +1,30 @@
 """Several ranks: one matrix, one forest, one solve over MPI, with the answers of one rank."""
 
+from linforest_precond.distributed import grid2d
 from linforest_precond.distributed.communicator import Communicator, Counters, RankError
+from linforest_precond.distributed.exact_sums import inner
+from linforest_precond.distributed.halo import Halo
+from linforest_precond.distributed.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
+from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
+from linforest_precond.distributed.scatter import scatter
 from linforest_precond.distributed.simulated import simulate
 
-__all__ = ["Communicator", "Counters", "RankError", "communicator_of", "simulate"]
+__all__ = [
+    "Communicator",
+    "Counters",
+    "Halo",
+    "Matrix",
+    "RankError",
+    "bicgstab",
+    "cg",
+    "communicator_of",
+    "fcg",
+    "fgmres",
+    "gmres",
+    "grid2d",
+    "inner",
+    "minres",
+    "scatter",
+    "simulate",
+]

@@ -45,6 +45,8 @@ class Communicator(abc.ABC):
     rank: int
     size: int
     counters: Counters = field(default_factory=Counters)
+    # Groups of these ranks that are kept for the next use: there are not many communicators to be had.
+    groups: dict[Any, tuple[Communicator, ...]] = field(default_factory=dict, repr=False)
 
     def allgather(self, value: Any) -> list[Any]:
         """One value (a number, a tuple, a small array) of every rank, in the order of the ranks."""
@@ -58,6 +60,23 @@ class Communicator(abc.ABC):
         self.counters.collectives += 1
         self.counters.collective_bytes += array.nbytes
         return self._allreduce(array, operation)
+
+    def allgather_arrays(self, array: np.ndarray) -> np.ndarray:
+        """The arrays of all ranks, one after another; their lengths may differ, dtype and width may not.
+
+        Counted with the length of the result: a ring passes all of it through every rank.
+        """
+        lengths = self.allgather(len(array))
+        result = self._allgather_arrays(np.ascontiguousarray(array), lengths)
+        self.counters.collectives += 1
+        self.counters.collective_bytes += result.nbytes
+        return result
+
+    def broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
+        """The array of rank `root`, on all; the others give one of the same shape and dtype."""
+        self.counters.collectives += 1
+        self.counters.collective_bytes += array.nbytes
+        return self._broadcast(np.ascontiguousarray(array), root)
 
     def exchange(self, parts: Mapping[int, np.ndarray], like: np.ndarray) -> dict[int, np.ndarray]:
         """Send `parts[r]` to rank r, and receive what others send here; empty parts are not sent.
@@ -106,6 +125,12 @@ class Communicator(abc.ABC):
     def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray: ...
 
     @abc.abstractmethod
+    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int]) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray: ...
+
+    @abc.abstractmethod
     def _alltoall(self, values: np.ndarray) -> np.ndarray: ...
 
     @abc.abstractmethod
@@ -130,28 +155,40 @@ class Communicator(abc.ABC):
             return
         kind, message = raised[first]
         where = "" if all(found == raised[first] for found in raised) else f"rank {first}: "
-        raise kind(where + message) from error
+        raise _on_all_ranks(kind(where + message)) from error
 
     def same(self, name: str, value: Any) -> None:
         """Refuse, on all ranks with the same message, a value that differs between ranks."""
         found = self._allgather(value)
         other = next((r for r, seen in enumerate(found) if seen != found[0]), None)
         if other is not None:
-            raise ValueError(
-                f"{name} must be the same on all ranks, but is {found[0]!r} on rank 0 and {found[other]!r} on"
-                f" rank {other}"
+            raise _on_all_ranks(
+                ValueError(
+                    f"{name} must be the same on all ranks, but is {found[0]!r} on rank 0 and"
+                    f" {found[other]!r} on rank {other}"
+                )
             )
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """An unexpected error inside ends all ranks, which would otherwise wait for this one forever."""
+        """An unexpected error inside ends all ranks, which would otherwise wait for this one forever.
+
+        Errors of `checking` and `same`, which all ranks have, only pass through.
+        """
         try:
             yield
         except RankError:
             raise
         except BaseException as error:
-            self.abort(error)
+            if not getattr(error, "is_on_all_ranks", False):
+                self.abort(error)
             raise
+
+
+def _on_all_ranks(error: Exception) -> Exception:
+    """Mark an error that every rank raises: no rank is left waiting."""
+    error.is_on_all_ranks = True  # type: ignore[attr-defined]
+    return error
 
 
 def print_failure(rank: int, error: BaseException) -> None:

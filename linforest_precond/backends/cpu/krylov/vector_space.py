@@ -65,11 +65,11 @@ class KrylovSpace(MinresSteps):
         self.lanes, self.flat, self.vectors = {}, {}, {}
         for name in ("x", "r", *names):
             self._allocate(name)
-        self.x_true = None if x_true is None else np.asarray(x_true).reshape(n, -1)
+        self.x_true = None if x_true is None else np.asarray(x_true).reshape(n, columns)
         if x_true is not None:
             self._allocate("error")
 
-        chunks = -(-self.rows // ROWS_AT_ONCE)
+        chunks = max(1, -(-self.rows // ROWS_AT_ONCE))
         self.kernels = kernels_for(chunks)
         wide = np.result_type(self.dtype, np.float64)
         self.partials, self.sums = np.empty((chunks, 2, self.width), wide), np.zeros((columns, 2), wide)
