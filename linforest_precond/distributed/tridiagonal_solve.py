@@ -22,7 +22,7 @@ class RankTridiagonalSolver(TridiagonalSolver):
 
     Each rank factors and solves its own rows. The pivots, and what is decided by them, are those of one rank
     (`RankElimination`). Where paths link at most 8 ranks, values are carried along crossing paths from rank
-    to rank, or the rows of crossing paths are moved to one rank if pivoting is needed: solutions then have the
+    to rank, or the rows of crossing paths are moved to one rank if pivoting is needed: solutions have the
     bits of one rank. Else a reduced system of two unknowns for each cut couples the ranks, which every rank
     solves after one allgather: solutions are those of one rank up to rounding.
 
