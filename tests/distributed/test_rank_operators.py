@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import load_real
 from hypothesis import given
 from hypothesis import strategies as st
 from parallel_cases import random_matrix, random_offsets
@@ -119,8 +120,8 @@ def iterations(A, size, kind, method="cg", rtol=1e-8, **options):
         own, history = scatter(A, comm), lf.solvers.History()
         b = np.ones(own.n_local, A.dtype)
         M = getattr(distributed, kind)(own, **options)
-        solver = getattr(lf.solvers, method)
-        x, info = solver(own.operator, b, M=M, inner=own.inner, history=history, rtol=rtol, maxiter=2000)
+        solver = getattr(distributed, method)
+        x, info = solver(own, b, M=M, history=history, rtol=rtol, maxiter=2000)
         return history.residuals.tolist(), info, x
 
     histories, infos, parts = zip(*simulate(size, solve))
@@ -192,3 +193,52 @@ def test_stored_in_single_precision_and_applied_to_double():
     A = lf.matrices.aniso(1, 12)
     for kind in KINDS:
         assert_like_one_rank(A, kind, np.array([0, 50, 100, 144]), 1e-6, dtype=np.float32)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["tridiagonal", "block_tridiagonal"])
+def test_histories_of_real_matrices(medium_real_name, kind):
+    """Pivoted, clipped and repaired ones included."""
+    A = load_real(medium_real_name)
+    if A.shape[0] > 4000 or not (A.diagonal() != 0).all():
+        pytest.skip("large, or with zeros on the diagonal")
+    histories = []
+    for size in (1, 2, 3, 4, 7):
+
+        def solve(comm):
+            own, history = scatter(A, comm), lf.solvers.History()
+            M, b = getattr(distributed, kind)(own), np.ones(own.n_local, A.dtype)
+            distributed.bicgstab(own, b, M=M, history=history, maxiter=20)
+            return history.residuals.tobytes()
+
+        histories += simulate(size, solve)
+    assert len(set(histories)) == 1
+
+
+MPI_PROGRAM = """
+    import sys
+    import numpy as np
+    import linforest_precond as lf
+    from linforest_precond import distributed
+
+    own = distributed.scatter(lf.matrices.aniso(2, 14))
+    given = np.load(sys.argv[1])
+    for kind in ("tridiagonal", "block_tridiagonal"):
+        M, history = getattr(distributed, kind)(own), lf.solvers.History()
+        x, info = distributed.cg(own, np.ones(own.n_local), M=M, history=history, rtol=1e-8)
+        assert info == 0 and history.residuals.tobytes() == given[kind].tobytes()
+        M.update(own)
+        assert np.isfinite(M.T @ x).all()
+    if own.comm.rank == 0:
+        print("the bits of one rank", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_ranks_of_mpi(mpiexec, tmp_path):
+    A = lf.matrices.aniso(2, 14)
+    kinds = "tridiagonal", "block_tridiagonal"
+    np.savez(tmp_path / "given.npz", **{kind: iterations(A, 1, kind)[0] for kind in kinds})
+    for ranks in (2, 3):
+        done = mpiexec(ranks, MPI_PROGRAM, tmp_path / "given.npz")
+        assert done.code == 0 and "the bits of one rank" in done.output, done.output
