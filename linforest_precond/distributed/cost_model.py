@@ -253,7 +253,7 @@ def splitting_point(machine: Machine, work: float, numbers: int = 2, share: floa
     --------
     >>> from linforest_precond.distributed.cost_model import Machine, splitting_point
     >>> [splitting_point(Machine(), work) for work in (1e-4, 1e-3)]
-    [128, 4096]
+    [64, 4096]
     """
     ranks = 2
     while coupling_seconds(ranks, machine, numbers) <= share * work:
