@@ -6,6 +6,7 @@ from linforest_precond.distributed.communicator import Communicator, Counters, R
 from linforest_precond.distributed.factor import factor
 from linforest_precond.distributed.halo import Halo
 from linforest_precond.distributed.linear_forest import linear_forest
+from linforest_precond.distributed.matching import RankMatching, matching
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
 from linforest_precond.distributed.records import (
@@ -28,12 +29,14 @@ __all__ = [
     "RankError",
     "RankFactor",
     "RankForest",
+    "RankMatching",
     "Redistribution",
     "bands",
     "block_forest",
     "communicator_of",
     "factor",
     "linear_forest",
+    "matching",
     "scatter",
     "simulate",
 ]
