@@ -9,6 +9,8 @@ from linforest_precond.distributed.linear_forest import linear_forest
 from linforest_precond.distributed.matching import RankMatching, matching
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
+from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
+from linforest_precond.distributed.multigrid.multilevel import multilevel
 from linforest_precond.distributed.records import (
     ForestOrder,
     RankBlockForest,
@@ -29,6 +31,7 @@ __all__ = [
     "RankError",
     "RankFactor",
     "RankForest",
+    "RankHierarchy",
     "RankMatching",
     "Redistribution",
     "bands",
@@ -37,6 +40,7 @@ __all__ = [
     "factor",
     "linear_forest",
     "matching",
+    "multilevel",
     "scatter",
     "simulate",
 ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from linforest_precond.annotations import DType
-from linforest_precond.number_range import exponent_outside, least_exponent_of, shifted
+from linforest_precond.number_range import NO_EXPONENT, exponent_outside, least_exponent_of, shifted
 from linforest_precond.own_matrix import described_csr
 from linforest_precond.records import CSR
 
@@ -25,8 +27,15 @@ def scaled_into_range(csr: CSR, stored: DType) -> tuple[CSR, int]:
     found = exponent_outside(csr, -limit, limit)
     if found is None:
         return csr, 0
-    exponent = found
-    if found > limit:
-        least = least_exponent_of(csr.data) - 1 - np.finfo(stored).minexp
-        exponent = max(found - limit, min(found, least))
+    exponent = scaling_exponent(found, stored, lambda: least_exponent_of(csr.data))
     return described_csr(csr.indptr, csr.indices, shifted(csr.data, -exponent)), exponent
+
+
+def scaling_exponent(largest: int, stored: DType, least: Callable[[], int]) -> int:
+    """The exponent that a matrix is scaled by, from those of its largest and its least entry; 0 for zeros."""
+    limit = int(SAFE_SHARE * np.finfo(stored).maxexp)
+    if -limit <= largest <= limit or largest == NO_EXPONENT:
+        return 0
+    if largest < -limit:
+        return largest
+    return max(largest - limit, min(largest, least() - 1 - np.finfo(stored).minexp))
