@@ -2,6 +2,7 @@
 
 from linforest_precond.distributed.bands import bands
 from linforest_precond.distributed.block_forest import block_forest
+from linforest_precond.distributed.coarsening import RankCoarsening, coarsen
 from linforest_precond.distributed.communicator import Communicator, Counters, RankError
 from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.factor import factor
@@ -29,6 +30,7 @@ __all__ = [
     "Halo",
     "Matrix",
     "RankBlockForest",
+    "RankCoarsening",
     "RankError",
     "RankFactor",
     "RankForest",
@@ -37,6 +39,7 @@ __all__ = [
     "Redistribution",
     "bands",
     "block_forest",
+    "coarsen",
     "communicator_of",
     "factor",
     "inner",

@@ -41,9 +41,13 @@ class RankCycle(LinearOperator):  # type: ignore[misc]
         self.part, self.exponent, self.global_rows = part, exponent, part.finest.n
 
     def _matmat(self, R: Array) -> Array:
+        dtype = result_dtype(self.dtype, R.dtype)
+        if dtype.kind == "c" and self.dtype.kind != "c":  # the parts of a complex R are columns of their own
+            x = self._matmat(np.concatenate([R.real, R.imag], axis=1))
+            return x[:, : R.shape[1]] + 1j * x[:, R.shape[1] :]
         with self.part.finest.comm.together():
-            x = np.empty(R.shape, result_dtype(self.dtype, R.dtype))
-            self.part.solve_into(R.astype(x.dtype, copy=False), x)
+            x = np.empty(R.shape, dtype)
+            self.part.solve_into(np.ascontiguousarray(R, dtype), x)
             if self.exponent:
                 shift(x, -self.exponent)
             return x

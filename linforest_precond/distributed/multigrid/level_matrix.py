@@ -9,9 +9,9 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.multigrid.strength import DOMINANCE
 from linforest_precond.backends.returns import RowFacts
+from linforest_precond.distributed.aggregates import RankAggregates
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.multigrid.galerkin import coarse_matrix, is_hermitian, mirror_upper
-from linforest_precond.distributed.multigrid.rank_aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
 from linforest_precond.own_matrix import described_csr, index_dtype
 from linforest_precond.precond.multigrid.eigenvalue_estimates import (
@@ -42,11 +42,11 @@ class RankLevelMatrix(LevelMatrix):
         return int(self.A.shape[0])
 
     @property
-    def facts(self) -> RowFacts:  # type: ignore[override]
+    def facts(self) -> RowFacts:
         return self._facts
 
     @property
-    def largest_eigenvalue(self) -> float:  # type: ignore[override]
+    def largest_eigenvalue(self) -> float:
         if self._largest_eigenvalue is None:
             self._largest_eigenvalue = self._estimated_eigenvalue()
         return self._largest_eigenvalue

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linforest_precond.annotations import Array, DType
+from linforest_precond.distributed.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.aggregation import aggregate_pairwise
 from linforest_precond.distributed.multigrid.level import RankLevel
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
-from linforest_precond.distributed.multigrid.rank_aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.transfers import GatheringTransfer, RankTransfer
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled, stall_message
 from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE
