@@ -7,6 +7,7 @@ from linforest_precond.distributed.communicator import Communicator, Counters, R
 from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.factor import factor
 from linforest_precond.distributed.halo import Halo
+from linforest_precond.distributed.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
 from linforest_precond.distributed.linear_forest import linear_forest
 from linforest_precond.distributed.matching import RankMatching, matching
 from linforest_precond.distributed.matrix import Matrix
@@ -38,13 +39,19 @@ __all__ = [
     "RankMatching",
     "Redistribution",
     "bands",
+    "bicgstab",
     "block_forest",
+    "cg",
     "coarsen",
     "communicator_of",
     "factor",
+    "fcg",
+    "fgmres",
+    "gmres",
     "inner",
     "linear_forest",
     "matching",
+    "minres",
     "multilevel",
     "scatter",
     "simulate",

@@ -10,11 +10,11 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.arguments import as_integer
 from linforest_precond.distributed.aggregates import aggregates_of_mates
-from linforest_precond.distributed.factor import agreed_options
 from linforest_precond.distributed.graph import graph_of
 from linforest_precond.distributed.matching import RankMatching
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.multigrid.galerkin import coarse_matrix
+from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.owners import lookup
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.printing import as_table

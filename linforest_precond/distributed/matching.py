@@ -12,9 +12,10 @@ from linforest_precond.arguments import as_integer
 from linforest_precond.backends.cpu.forest.greedy import hash_edges
 from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_ends
 from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
-from linforest_precond.distributed.factor import agreed_options, covered_share, edges_of
+from linforest_precond.distributed.factor import covered_share, edges_of
 from linforest_precond.distributed.graph import RankGraph, graph_of, weighed
 from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.records import RankRecord
 from linforest_precond.distributed.tree_sums import tree_sum
 from linforest_precond.graph.matching.matching import tie_key_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -76,8 +77,25 @@ class MPICommunicator(Communicator):
 
 
 def communicator_of(comm: Any = None) -> Communicator:
-    """A communicator of an mpi4py or petsc4py one, or itself; without an argument that of all ranks."""
-    return comm if isinstance(comm, Communicator) else MPICommunicator.of(comm)
+    """A communicator of an mpi4py or petsc4py one, or itself; without an argument that of all ranks.
+
+    The duplicate is kept with the communicator, as an attribute of MPI: there are not many to be had.
+    """
+    if isinstance(comm, Communicator):
+        return comm
+    given = mpi4py_module().COMM_WORLD if comm is None else comm
+    given = given.tompi4py() if hasattr(given, "tompi4py") else given
+    kept = given.Get_attr(_keyval()) if hasattr(given, "Get_attr") else None
+    if kept is None:
+        kept = MPICommunicator.of(given)
+        given.Set_attr(_keyval(), kept)
+    return kept
+
+
+@functools.cache
+def _keyval() -> int:
+    """The key of the attribute; a duplicate of a communicator does not inherit it."""
+    return int(mpi4py_module().Comm.Create_keyval())
 
 
 def mpi4py_module() -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from linforest_precond import solvers
 from linforest_precond.annotations import Array, DType
+from linforest_precond.distributed import krylov
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.level_setup import RankPart
@@ -19,7 +19,10 @@ from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle
 from linforest_precond.precond.stored import result_dtype
 from linforest_precond.printing import as_table
 from linforest_precond.records import ratio_to_finest
+from linforest_precond.solvers.history import History
 from linforest_precond.user_warnings import without_numpy_warnings
+
+ACCELERATORS = "auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres"
 
 
 class RankCycle(LinearOperator):  # type: ignore[misc]
@@ -140,7 +143,7 @@ class RankHierarchy:
             Its part of the initial guess, 0 by default.
         tol, maxiter, cycle, callback, residuals, return_info
             As in `linforest_precond.multilevel`'s hierarchies; the callback gets this rank's part of x.
-        accel : {"auto", "cg", "fcg", "bicgstab"}
+        accel : {"auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres"}
             The Krylov method that a cycle preconditions. "auto" is "cg" for a Hermitian matrix with a
             positive diagonal, "fcg" for its K-cycles, and "bicgstab" for other matrices.
 
@@ -161,27 +164,26 @@ class RankHierarchy:
         >>> bool(np.linalg.norm(A @ x - 1) <= 1e-8 * 60)
         True
         """
-        M = self.aspreconditioner(cycle)
+        with self._A.comm.checking():
+            M = self.aspreconditioner(cycle)
+            if accel not in ACCELERATORS:
+                raise ValueError(f"accel must be one of {', '.join(map(repr, ACCELERATORS))}, got {accel!r}")
         name = self._part.part.accelerator(M.part.part.cycle) if accel == "auto" else accel
-        if name not in ("cg", "fcg", "bicgstab"):
-            raise ValueError(f'accel must be "auto", "cg", "fcg" or "bicgstab" over ranks, got {accel!r}')
-        history, A = solvers.History(), self._A
-        x, info = getattr(solvers, name)(
-            A.operator,
-            b,
-            x0,
-            rtol=tol,
-            maxiter=maxiter,
-            M=M,
-            callback=callback,
-            inner=A.inner,
-            history=history,
+        history = History()
+        x, info = getattr(krylov, name)(
+            self._A, b, x0, rtol=tol, maxiter=maxiter, M=M, callback=callback, history=history
         )
+        norms = self._norms(history, b)  # by all ranks, even if one of them alone asks for it
         if residuals is not None:
-            norms = np.sqrt([abs(A.inner(column, column)) for column in np.atleast_2d(b.T)])
-            values = history.residuals.reshape(len(history), -1) * np.where(norms == 0, 1, norms)
-            residuals[:] = np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()
+            residuals[:] = norms
         return (x, info) if return_info else x
+
+    def _norms(self, history: History, b: Array) -> list[float]:
+        """The norms of all residuals; several columns count as one vector."""
+        columns = np.asarray(b).reshape(len(b), -1).T
+        norms = np.sqrt([abs(self._A.inner(column, column)) for column in columns])
+        values = history.residuals.reshape(len(history), -1) * np.where(norms == 0, 1, norms)
+        return np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()  # type: ignore[no-any-return]
 
     @without_numpy_warnings
     def update(self, A: Matrix) -> None:

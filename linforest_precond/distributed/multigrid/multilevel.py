@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
-from linforest_precond.distributed.factor import agreed_options
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.level_setup import part_of_ranks
 from linforest_precond.distributed.multigrid.matrix_range import scaled_into_range
+from linforest_precond.distributed.options import agreed_options
 from linforest_precond.precond.multigrid.multilevel import precision_of
-from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
+from linforest_precond.precond.multigrid.multilevel_options import AUTO, STRENGTHS, MultilevelOptions
 from linforest_precond.precond.multigrid.smoothers import DIAGONAL
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
@@ -81,15 +81,14 @@ def multilevel(
     --------
     >>> import numpy as np
     >>> import linforest_precond as lf
-    >>> from linforest_precond.distributed import multilevel, scatter, simulate
+    >>> from linforest_precond import distributed
     >>> A = lf.matrices.poisson((80, 80))
-    >>> def iterations(comm):
-    ...     parts, history = scatter(A, comm), lf.solvers.History()
-    ...     M = multilevel(parts, gather_below=500).aspreconditioner()
-    ...     b = np.ones(parts.n_local)
-    ...     lf.solvers.fcg(parts.operator, b, M=M, inner=parts.inner, history=history)
-    ...     return history.iterations
-    >>> len({simulate(size, iterations)[0] for size in (1, 2, 3)})
+    >>> def history_of(comm):
+    ...     parts, history = distributed.scatter(A, comm), lf.solvers.History()
+    ...     M = distributed.multilevel(parts, gather_below=500).aspreconditioner()
+    ...     distributed.fcg(parts, np.ones(parts.n_local), M=M, history=history)
+    ...     return history.residuals.tobytes()
+    >>> len({distributed.simulate(size, history_of)[0] for size in (1, 2, 3)})
     1
     """
     given = {
@@ -121,7 +120,9 @@ def _checked(
     if given["smoother"] not in (AUTO, *DIAGONAL):
         names = ", ".join(map(repr, (AUTO, *DIAGONAL)))
         raise ValueError(f"smoother must be one of {names} over ranks, got {given['smoother']!r}")
-    options = MultilevelOptions.checked(**given, smooth_prolongation=False)
+    # A NaN, which stands for the default otherwise, would differ between ranks.
+    strength = STRENGTHS["matching"] if given["strength"] is None else given["strength"]
+    options = MultilevelOptions.checked(**{**given, "strength": strength}, smooth_prolongation=False)
     gather_below = as_integer("gather_below", gather_below)
     if gather_below < 0:
         raise ValueError(f"gather_below must not be negative, got {gather_below}")
