@@ -183,7 +183,7 @@ class RankHierarchy:
         columns = np.asarray(b).reshape(len(b), -1).T
         norms = np.sqrt([abs(self._A.inner(column, column)) for column in columns])
         values = history.residuals.reshape(len(history), -1) * np.where(norms == 0, 1, norms)
-        return np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()  # type: ignore[no-any-return]
+        return np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()
 
     @without_numpy_warnings
     def update(self, A: Matrix) -> None:
