@@ -169,6 +169,9 @@ def test_ranks_without_rows_and_more_ranks_than_rows():
         assert_hierarchy_of_one_rank(one, ranks)
         r = vector(12, size)
         assert np.array_equal(applied(ranks, r), one.aspreconditioner() @ r)
+        parts = np.split(r, ranks[0]._A.offsets[1:-1])
+        x = joined(size, lambda comm: ranks[comm.rank].solve(parts[comm.rank], tol=1e-10))  # noqa: B023
+        assert np.allclose(A @ x, r)
 
 
 def test_several_columns_and_complex_ones():

@@ -173,14 +173,15 @@ class RankHierarchy:
         x, info = getattr(krylov, name)(
             self._A, b, x0, rtol=tol, maxiter=maxiter, M=M, callback=callback, history=history
         )
-        norms = self._norms(history, b)  # by all ranks, even if one of them alone asks for it
+        with self._A.comm.together():
+            norms = self._norms(history, b)  # by all ranks, even if one of them alone asks for it
         if residuals is not None:
             residuals[:] = norms
         return (x, info) if return_info else x
 
     def _norms(self, history: History, b: Array) -> list[float]:
         """The norms of all residuals; several columns count as one vector."""
-        columns = np.asarray(b).reshape(len(b), -1).T
+        columns = np.atleast_2d(np.asarray(b).T)
         norms = np.sqrt([abs(self._A.inner(column, column)) for column in columns])
         values = history.residuals.reshape(len(history), -1) * np.where(norms == 0, 1, norms)
         return np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()
