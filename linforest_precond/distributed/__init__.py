@@ -1,5 +1,6 @@
 """Several ranks: one matrix, one forest, one solve over MPI, with the answers of one rank."""
 
+from linforest_precond.distributed import grid2d
 from linforest_precond.distributed.communicator import Communicator, Counters, RankError
 from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.halo import Halo
@@ -21,6 +22,7 @@ __all__ = [
     "fcg",
     "fgmres",
     "gmres",
+    "grid2d",
     "inner",
     "minres",
     "scatter",
