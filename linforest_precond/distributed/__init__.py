@@ -1,5 +1,6 @@
 """Several ranks: one matrix, one forest, one solve over MPI, with the answers of one rank."""
 
+from linforest_precond.distributed import grid2d
 from linforest_precond.distributed.bands import bands
 from linforest_precond.distributed.block_forest import block_forest
 from linforest_precond.distributed.coarsening import RankCoarsening, coarsen
@@ -48,6 +49,7 @@ __all__ = [
     "fcg",
     "fgmres",
     "gmres",
+    "grid2d",
     "inner",
     "linear_forest",
     "matching",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,9 +54,20 @@ class MPICommunicator(Communicator):
 
     def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray:
         MPI = mpi4py_module()
-        out = np.empty_like(array)
+        out = np.empty(array.shape, array.dtype)  # in C order, whatever that of `array`
         operations = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
         self.comm.Allreduce(np.ascontiguousarray(array), out, operations[operation])
+        return out
+
+    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+        out = np.empty((sum(lengths), *array.shape[1:]), array.dtype)
+        counts = np.array(lengths) * math.prod(array.shape[1:])
+        self.comm.Allgatherv(array.ravel(), [out, counts])
+        return out
+
+    def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
+        out = array.copy()
+        self.comm.Bcast(out, root)
         return out
 
     def _alltoall(self, values: np.ndarray) -> np.ndarray:

@@ -53,18 +53,19 @@ def test_inner_products_have_the_bits_of_the_host(backend, dtype):
         assert str(simulate(2, product, backend.array)[0]) == str(simulate(1, product, np.asarray)[0])
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("method", ["cg", "bicgstab", "fcg"])
-def test_histories_are_those_of_one_rank(backend, method):
+def test_histories_are_those_of_one_rank(cuda, method):
     A = lf.matrices.poisson((6, 10))
     b = np.random.default_rng(5).standard_normal(60)
 
     def solve(comm):
-        parts, history = scatter(backend.csr(A), comm, CUTS[comm.size]), lf.solvers.History()
-        own = backend.array(b[parts.first : parts.first + parts.n_local])
+        parts, history = scatter(cuda.csr(A), comm, CUTS[comm.size]), lf.solvers.History()
+        own = cuda.array(b[parts.first : parts.first + parts.n_local])
         inverse = 1 / parts.diagonal()
         M = sparse_linalg(parts.rows).LinearOperator((parts.n_local,) * 2, lambda x: inverse * x, dtype=float)
         x, info = getattr(distributed, method)(parts, own, M=M, history=history, rtol=1e-8)
-        return backend.host(x), info, history.residuals.tobytes()
+        return cuda.host(x), info, history.residuals.tobytes()
 
     ((x, info, residuals),) = simulate(1, solve)
     assert info == 0 and np.linalg.norm(A @ x - b) <= 1.1e-8 * np.linalg.norm(b)
