@@ -13,7 +13,7 @@ from linforest_precond.distributed.aggregates import aggregates_of_mates
 from linforest_precond.distributed.graph import graph_of
 from linforest_precond.distributed.matching import RankMatching
 from linforest_precond.distributed.matrix import Matrix
-from linforest_precond.distributed.multigrid.galerkin import coarse_matrix
+from linforest_precond.distributed.multigrid.galerkin import coarse_matrix, require_host
 from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.owners import lookup
 from linforest_precond.graph.matching.matching import tie_key_of
@@ -87,6 +87,7 @@ def coarsen(A: Matrix, matching: RankMatching | Array, *, seed: int = 0) -> Rank
     """
     seed = agreed_options(A, lambda: as_integer("seed", seed) % 2**64)
     with A.comm.checking():
+        require_host(A)
         mate = as_own_mates(A, matching)
     with A.comm.together():
         check_mutual(A, mate)

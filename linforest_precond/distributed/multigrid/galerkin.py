@@ -6,9 +6,16 @@ import numpy as np
 import scipy.sparse
 
 from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mirrors import entry_rows, mirrored_from_ranks, slots_of
 from linforest_precond.distributed.owners import owners_of, send_to
+
+
+def require_host(A: Matrix) -> None:
+    """Refuse rows on a GPU; all ranks have theirs on the same kind of device."""
+    if backend_of(A.rows.data).name != "cpu":
+        raise TypeError("A must have its rows on the host, got those of CuPy; make the Matrix of rows.get()")
 
 
 def coarse_matrix(A: Matrix, numbers: Array, offsets: Array) -> Matrix:

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.arguments import as_integer
-from linforest_precond.backends import backend_of
 from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.multigrid.galerkin import require_host
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.level_setup import part_of_ranks
@@ -113,8 +113,7 @@ def _checked(
     A: Matrix, given: dict[str, Any], gather_below: Any, dtype: Any
 ) -> tuple[MultilevelOptions, int, Any]:
     """The options; what only one rank has is refused."""
-    if backend_of(A.rows.data).name != "cpu":
-        raise TypeError("A must have its rows on the host, got those of CuPy; make it of rows.get()")
+    require_host(A)
     if given["coarsening"] != "matching":
         raise ValueError(f'coarsening must be "matching" over ranks, got {given["coarsening"]!r}')
     if given["smoother"] not in (AUTO, *DIAGONAL):
