@@ -77,10 +77,10 @@ def matching(
     mutual pointers are matched. A rank repeats both on what it knows, until none of its edges are locally
     dominant, and only then exchanges the pointers of the vertices that other ranks refer to. So the number of
     exchanges is that of the ranks that a chain of dependent edges visits, not its length. Memory is
-    proportional to own rows and ghosts: no rank holds pointers of all vertices. As LD-GPU in chapter 4 of
-    M. Mandulak, "Scalable graph algorithms for heterogeneous and distributed systems"; Manne & Bisseling, "A
-    Parallel Approximation Algorithm for the Weighted Maximum Matching Problem" (2008),
-    doi:10.1007/978-3-540-68111-3_74.
+    proportional to own rows and ghosts: no rank holds pointers of all vertices. After LD-GPU in chapter 4 of
+    M. Mandulak, "Large-Scale Graph Analysis and Matching on Parallel Architectures", Rensselaer Polytechnic
+    Institute (2025); Manne & Bisseling, "A Parallel Approximation Algorithm for the Weighted Maximum Matching
+    Problem" (2008), doi:10.1007/978-3-540-68111-3_74.
 
     Parameters
     ----------
