@@ -76,7 +76,7 @@ def matching(
     In the pointing phase each free vertex points along its best edge to a free vertex; in the matching phase
     mutual pointers are matched. A rank repeats both on what it knows, until none of its edges are locally
     dominant, and only then exchanges the pointers of the vertices that other ranks refer to. So the number of
-    exchanges is that of the ranks that a chain of dependent edges visits, not its length. Memory is
+    exchanges is how often a chain of dependent edges crosses to another rank, not its length. Memory is
     proportional to own rows and ghosts: no rank holds pointers of all vertices. After LD-GPU in chapter 4 of
     M. Mandulak, "Large-Scale Graph Analysis and Matching on Parallel Architectures", Rensselaer Polytechnic
     Institute (2025); Manne & Bisseling, "A Parallel Approximation Algorithm for the Weighted Maximum Matching
