@@ -246,8 +246,18 @@ def test_print_tells_where_levels_are():
 def test_a_stall_on_a_large_level_ends_the_hierarchy():
     A = sp.csr_array(sp.eye_array(5000) * 2.0)
     with pytest.warns(RuntimeWarning, match="coarsening stalled at 5000 unknowns"):
-        ml = simulate(2, lambda comm: multilevel(scatter(A, comm)))[0]
+        ml = simulate(2, lambda comm: multilevel(scatter(A, comm), gather_below=0))[0]
     assert ml.stalled and ml.unknowns == [5000]
+
+
+def test_a_stall_on_a_level_that_every_rank_may_have_is_that_of_one_rank():
+    # Positive couplings: no pairs, but roots.
+    A = abs(lf.matrices.poisson((12, 12)))
+    one, ranks = hierarchies(A, 3, **EXACT)
+    assert len(one.levels) > 1 and not ranks[0].aggregates
+    assert_hierarchy_of_one_rank(one, ranks)
+    r = vector(144, 1)
+    assert np.array_equal(applied(ranks, r), one.aspreconditioner() @ r)
 
 
 @pytest.mark.slow

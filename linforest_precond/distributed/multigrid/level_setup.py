@@ -77,17 +77,12 @@ def part_of_ranks(
     """The part of a hierarchy, and the warning where coarsening stalled, else empty."""
     matrices, aggregates, stall = coarsened(finest, options, gather_below)
     last, gathered = matrices[-1], None
-    if is_small(last, aggregates, gather_below):
+    if last.n <= max(gather_below, LARGEST_DENSE):
         left = replace(options, max_levels=options.max_levels - len(aggregates))
         gathered, stall = part_of_levels(
             last.gathered(), stored, left, lambda matrix: coarsen_level(matrix, left), options.stall_cause
         )
     return assembled(matrices, aggregates, gathered, stored, options, bool(stall)), stall
-
-
-def is_small(matrix: RankLevelMatrix, aggregates: list[RankAggregates], gather_below: int) -> bool:
-    """Whether a level, the last of those over ranks, is gathered: as coarse, or to be inverted."""
-    return matrix.n <= LARGEST_DENSE or (bool(aggregates) and matrix.n <= gather_below)
 
 
 def coarsened(

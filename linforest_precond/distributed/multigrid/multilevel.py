@@ -51,8 +51,8 @@ def multilevel(
 
     A level with at most `gather_below` unknowns, and all coarser ones, are on every rank: one exchange of the
     right-hand side instead of many short messages. The other levels have memory in proportion to a rank's own
-    unknowns and ghosts. Where pairs stall on a level that is too large for that, coarsening ends, and the
-    level is smoothed; one rank would try aggregates around roots.
+    unknowns and ghosts. Where pairs stall on a level that is too large for that, and for an inverse (4,000
+    unknowns), coarsening ends, and the level is smoothed; one rank would try aggregates around roots.
 
     Parameters
     ----------
@@ -69,7 +69,8 @@ def multilevel(
     max_coarse, max_levels, presmooth, postsmooth, weights, strength, seed, dtype
         As in `linforest_precond.multilevel`.
     gather_below : int
-        Levels with at most this many unknowns are on every rank, except for the finest.
+        Levels with at most this many unknowns are on every rank; the finest only where it is not coarsened
+        over ranks.
 
     Returns
     -------
