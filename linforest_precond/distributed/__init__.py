@@ -1,30 +1,61 @@
 """Several ranks: one matrix, one forest, one solve over MPI, with the answers of one rank."""
 
 from linforest_precond.distributed import grid2d
-from linforest_precond.distributed.communicator import Communicator, Counters, RankError
+from linforest_precond.distributed.bands import bands
+from linforest_precond.distributed.block_forest import block_forest
+from linforest_precond.distributed.communicator import (
+    Communicator,
+    Counters,
+    RankError,
+)
 from linforest_precond.distributed.exact_sums import inner
+from linforest_precond.distributed.factor import factor
 from linforest_precond.distributed.halo import Halo
-from linforest_precond.distributed.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
+from linforest_precond.distributed.krylov import (
+    bicgstab,
+    cg,
+    fcg,
+    fgmres,
+    gmres,
+    minres,
+)
+from linforest_precond.distributed.linear_forest import linear_forest
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
+from linforest_precond.distributed.records import (
+    ForestOrder,
+    RankBlockForest,
+    RankFactor,
+    RankForest,
+    Redistribution,
+)
 from linforest_precond.distributed.scatter import scatter
 from linforest_precond.distributed.simulated import simulate
 
 __all__ = [
-    "Communicator",
-    "Counters",
-    "Halo",
-    "Matrix",
-    "RankError",
+    "bands",
     "bicgstab",
+    "block_forest",
     "cg",
+    "Communicator",
     "communicator_of",
+    "Counters",
+    "factor",
     "fcg",
     "fgmres",
+    "ForestOrder",
     "gmres",
     "grid2d",
+    "Halo",
     "inner",
+    "linear_forest",
+    "Matrix",
     "minres",
+    "RankBlockForest",
+    "RankError",
+    "RankFactor",
+    "RankForest",
+    "Redistribution",
     "scatter",
     "simulate",
 ]
