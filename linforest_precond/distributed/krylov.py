@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from linforest_precond import solvers
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
@@ -29,7 +31,8 @@ def cg(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Ar
         This rank's part of the initial guess.
     **options
         Those of the solver, the same on all ranks. M is an operator on this rank's part of vectors (n_local x
-        n_local), or an object that has one as its attribute ``operator``, as `Matrix` does.
+        n_local), or an object that has one as its attribute ``operator``, as `Matrix` does. `inner` is
+        `A.inner` by default.
 
     Returns
     -------
@@ -93,11 +96,14 @@ def _solve(
         x0 = None if x0 is None else _checked_part("x0", x0, A)
         if M is not None and tuple(M.shape) != (A.n_local, A.n_local):
             raise ValueError(f"M must have the shape {(A.n_local, A.n_local)}, got {tuple(M.shape)}")
+        # The solver checks the options, for a system without right-hand sides.
+        others = {name: value for name, value in options.items() if name not in ("M", "history")}
+        method(np.eye(1), np.empty((1, 0)), **others)
     A.comm.same("the columns and the dtype of b", (b.shape[1:], b.dtype.name))
     A.comm.same("the dtype of x0", None if x0 is None else x0.dtype.name)
     A.comm.same("the options of a solver", _described(options))
     with A.comm.together():
-        return method(A.operator, b, x0, **{**options, "M": M, "inner": A.inner})
+        return method(A.operator, b, x0, **{"inner": A.inner, **options, "M": M})
 
 
 def _checked_part(name: str, vectors: Any, A: Matrix) -> Array:
