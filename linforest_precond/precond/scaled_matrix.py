@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from linforest_precond.annotations import DType
-from linforest_precond.number_range import NO_EXPONENT, exponent_outside, least_exponent_of, shifted
+from linforest_precond.number_range import exponent_outside, least_exponent_of, shifted
 from linforest_precond.own_matrix import described_csr
 from linforest_precond.records import CSR
 
@@ -23,19 +21,21 @@ def scaled_into_range(csr: CSR, stored: DType) -> tuple[CSR, int]:
     The largest entry is then between 1/2 and 1, like the pivot 1 of an empty row. A matrix is scaled down
     just into the safe range where its smallest entries would become subnormal otherwise.
     """
-    limit = int(SAFE_SHARE * np.finfo(stored).maxexp)
+    limit = safe_limit(stored)
     found = exponent_outside(csr, -limit, limit)
     if found is None:
         return csr, 0
-    exponent = scaling_exponent(found, stored, lambda: least_exponent_of(csr.data))
+    exponent = found
+    if found > limit:
+        exponent = exponent_down(found, least_exponent_of(csr.data), stored)
     return described_csr(csr.indptr, csr.indices, shifted(csr.data, -exponent)), exponent
 
 
-def scaling_exponent(largest: int, stored: DType, least: Callable[[], int]) -> int:
-    """The exponent that a matrix is scaled by, from those of its largest and its least entry; 0 for zeros."""
-    limit = int(SAFE_SHARE * np.finfo(stored).maxexp)
-    if -limit <= largest <= limit or largest == NO_EXPONENT:
-        return 0
-    if largest < -limit:
-        return largest
-    return max(largest - limit, min(largest, least() - 1 - np.finfo(stored).minexp))
+def safe_limit(stored: DType) -> int:
+    """The exponents of largest entries in the safe range are at most this, and at least minus this."""
+    return int(SAFE_SHARE * np.finfo(stored).maxexp)
+
+
+def exponent_down(largest: int, least: int, stored: DType) -> int:
+    """By which a matrix is scaled down, for the exponents of its largest and smallest entries."""
+    return int(max(largest - safe_limit(stored), min(largest, least - 1 - np.finfo(stored).minexp)))
