@@ -15,6 +15,7 @@ ranks, and runs graph algorithms on it with the answers of one rank. It follows 
 the chapter derives and measures.
 
 ```python
+# needs MPI: with 4 ranks
 import linforest_precond as lf
 from linforest_precond.distributed import grid2d, scatter
 

@@ -3,14 +3,18 @@
 from linforest_precond.distributed import grid2d
 from linforest_precond.distributed.bands import bands
 from linforest_precond.distributed.block_forest import block_forest
+from linforest_precond.distributed.coarsening import RankCoarsening, coarsen
 from linforest_precond.distributed.communicator import Communicator, Counters, RankError
 from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.factor import factor
 from linforest_precond.distributed.halo import Halo
 from linforest_precond.distributed.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
 from linforest_precond.distributed.linear_forest import linear_forest
+from linforest_precond.distributed.matching import RankMatching, matching
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
+from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
+from linforest_precond.distributed.multigrid.multilevel import multilevel
 from linforest_precond.distributed.operators import block_tridiagonal, jacobi, tridiagonal
 from linforest_precond.distributed.rank_operator import RankPreconditioner
 from linforest_precond.distributed.records import (
@@ -31,9 +35,12 @@ __all__ = [
     "Halo",
     "Matrix",
     "RankBlockForest",
+    "RankCoarsening",
     "RankError",
     "RankFactor",
     "RankForest",
+    "RankHierarchy",
+    "RankMatching",
     "RankPreconditioner",
     "RankTridiagonalSolver",
     "Redistribution",
@@ -42,6 +49,7 @@ __all__ = [
     "block_forest",
     "block_tridiagonal",
     "cg",
+    "coarsen",
     "communicator_of",
     "factor",
     "fcg",
@@ -51,7 +59,9 @@ __all__ = [
     "inner",
     "jacobi",
     "linear_forest",
+    "matching",
     "minres",
+    "multilevel",
     "scatter",
     "simulate",
     "tridiagonal",

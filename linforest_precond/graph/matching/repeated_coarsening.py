@@ -74,9 +74,7 @@ def coarsen_until_small(
     while fine.n > max_coarse and len(levels) + 1 < max_levels:
         transfer, coarse = coarsen(fine)
         if is_stalled(fine.n, coarse.n):
-            reason = cause.format(left=coarse.n)
-            message = f"coarsening stalled at {fine.n} unknowns, above max_coarse={max_coarse}: {reason}"
-            return levels, fine, message
+            return levels, fine, stall_message(fine.n, coarse.n, max_coarse, cause)
         levels.append((fine, transfer))
         fine = coarse
     return levels, fine, ""
@@ -85,3 +83,9 @@ def coarsen_until_small(
 def is_stalled(unknowns: int, left: int) -> bool:
     """Whether coarsening leaves too many of the unknowns."""
     return left > STALLED_SHARE * unknowns
+
+
+def stall_message(unknowns: int, left: int, max_coarse: int, cause: str) -> str:
+    """The warning where coarsening would leave too many of the unknowns."""
+    reason = cause.format(left=left)
+    return f"coarsening stalled at {unknowns} unknowns, above max_coarse={max_coarse}: {reason}"

@@ -18,11 +18,16 @@ _GOLDEN = np.uint32(2654435769)  # 2**32 over the golden ratio
 
 # Writes the product of the first argument with a fixed matrix into the second one.
 ApplyInto = Callable[[Array, Array], None]
+# The real part of an inner product, in double precision.
+Dot = Callable[[Array, Array], Any]
 
 
-def pseudorandom_vector(n: int, dtype: DType, xp: Any) -> Array:
-    """A column of numbers between -1/2 and 1/2 by multiplicative hashing, the same on every device."""
-    bits = xp.arange(1, n + 1, dtype=np.uint32) * _GOLDEN
+def pseudorandom_vector(n: int, dtype: DType, xp: Any, first: int = 0) -> Array:
+    """A column of numbers between -1/2 and 1/2 by multiplicative hashing, the same on every device.
+
+    Of a longer vector, the part from the row `first` on.
+    """
+    bits = xp.arange(first + 1, first + n + 1).astype(np.uint32) * _GOLDEN
     bits = (bits ^ (bits >> np.uint32(15))) * _GOLDEN
     return (bits.astype(np.float64) / 2.0**32 - 0.5).astype(dtype).reshape(n, 1)
 
@@ -36,14 +41,21 @@ def largest_eigenvalue(
     """
     xp = backend.xp
     r = pseudorandom_vector(n, dtype, xp)
+    return largest_eigenvalue_from(r, multiply, solve, definite, xp, lambda u, v: _dot(u, v, xp))
+
+
+def largest_eigenvalue_from(
+    r: Array, multiply: ApplyInto, solve: ApplyInto, definite: bool, xp: Any, dot: Dot
+) -> float:
+    """The same from a start vector r and with an inner product, for vectors that are distributed."""
     if definite:
-        found = _by_lanczos(r, multiply, solve, xp)
+        found = _by_lanczos(r, multiply, solve, xp, dot)
         if found is not None:
             return SAFETY * found
-    return SAFETY * _by_power_method(r, multiply, solve, xp)
+    return SAFETY * _by_power_method(r, multiply, solve, xp, dot)
 
 
-def _by_lanczos(r: Array, multiply: ApplyInto, solve: ApplyInto, xp: Any) -> float | None:
+def _by_lanczos(r: Array, multiply: ApplyInto, solve: ApplyInto, xp: Any, dot: Dot) -> float | None:
     """The largest Ritz value: the Lanczos matrix follows from the coefficients of conjugate gradients.
 
     As in section 6.7.3 of Saad, "Iterative methods for sparse linear systems" (2003). None where A or M turn
@@ -51,14 +63,14 @@ def _by_lanczos(r: Array, multiply: ApplyInto, solve: ApplyInto, xp: Any) -> flo
     """
     z, q = xp.empty_like(r), xp.empty_like(r)
     solve(r, z)
-    p, rhos, curvatures = z.copy(), [_dot(r, z, xp)], []
+    p, rhos, curvatures = z.copy(), [dot(r, z)], []
     with np.errstate(all="ignore"):  # coefficients after a breakdown are cut off below
         for _ in range(STEPS):
             multiply(p, q)
-            curvatures.append(_dot(p, q, xp))
+            curvatures.append(dot(p, q))
             r = r - (rhos[-1] / curvatures[-1]).astype(r.dtype) * q
             solve(r, z)
-            rhos.append(_dot(r, z, xp))
+            rhos.append(dot(r, z))
             p = z + (rhos[-1] / rhos[-2]).astype(r.dtype) * p
     numbers = xp.stack([*rhos, *curvatures]).tolist()  # stall: the coefficients of all steps at once
     rho, curvature = np.array(numbers[: STEPS + 1]), np.array(numbers[STEPS + 1 :])
@@ -74,18 +86,18 @@ def _by_lanczos(r: Array, multiply: ApplyInto, solve: ApplyInto, xp: Any) -> flo
     return float(values[-1]) if np.isfinite(values[-1]) else None
 
 
-def _by_power_method(r: Array, multiply: ApplyInto, solve: ApplyInto, xp: Any) -> float:
+def _by_power_method(r: Array, multiply: ApplyInto, solve: ApplyInto, xp: Any, dot: Dot) -> float:
     """The largest growth of the vector's norm in the last three steps; 1 where there is none."""
     z, q = r.copy(), xp.empty_like(r)
     growths = [0.0]
     for _ in range(STEPS):
-        norm = np.sqrt(float(_dot(z, z, xp)))  # stall: ends where the vector vanishes or overflows
+        norm = np.sqrt(float(dot(z, z)))  # stall: ends where the vector vanishes or overflows
         if not 0 < norm < np.inf:
             break
         z /= r.dtype.type(norm)
         multiply(z, q)
         solve(q, z)
-        growths.append(np.sqrt(float(_dot(z, z, xp))))
+        growths.append(np.sqrt(float(dot(z, z))))
     largest = max(growths[-3:])
     return float(largest) if 0 < largest < np.inf else 1.0
 

@@ -14,6 +14,7 @@ from linforest_precond.precond.multigrid.grid_transfer import (
     GridTransfer,
     transfer_from_state,
 )
+from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.smoothers import SMOOTHER_SCHEMA, Smoother, smoother_from_state
 from linforest_precond.precond.record_schemas import CSR as CSR_SCHEMA
 from linforest_precond.precond.schema import Complaint, Fields, Names, Optional, Record, Table
@@ -58,6 +59,20 @@ class Level:
         return backend_of(csr.data).multigrid.vector_ops.Matrix(
             csr.indptr, csr.indices, csr.data, csr.longest_row
         )
+
+    @property
+    def unknowns(self) -> int:
+        """Rows of the matrix."""
+        return self.csr.n
+
+    @property
+    def entries(self) -> int:
+        """Stored entries of the matrix."""
+        return self.csr.nnz
+
+    def vectors(self, columns: int, dtype: DType, *, transpose: bool, further: int) -> LevelVectors:
+        """The vectors of a cycle with this many columns."""
+        return LevelVectors(self.csr, self.matrix, columns, dtype, transpose=transpose, further=further)
 
     @property
     def held(self) -> list[Any]:

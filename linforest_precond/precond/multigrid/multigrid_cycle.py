@@ -13,7 +13,6 @@ from typing import Any
 from linforest_precond.annotations import Array, DType
 from linforest_precond.precond.multigrid.coarsest import SWEEPS, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
-from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 
 CYCLES = "V", "W", "F", "K"
 # The cycle of the second visit to the next level; None where there is one visit alone.
@@ -68,14 +67,7 @@ class MultigridCycle:
         self.last = len(levels) - 1
         self.twice = twice_visited(kind, self.last)
         self.vectors = [
-            LevelVectors(
-                level.csr,
-                level.matrix,
-                columns,
-                dtype,
-                transpose=transpose,
-                further=self._visiting_vectors(i),
-            )
+            level.vectors(columns, dtype, transpose=transpose, further=self._visiting_vectors(i))
             for i, level in enumerate(levels)
         ]
         # Right-hand sides and solutions of the visits to each level; Krylov steps, and A x for the second.

@@ -67,14 +67,17 @@ class MultilevelPart:
 
     def refreshed(self, csr: CSR) -> MultilevelPart:
         """The values of another matrix, for the same aggregates or weights and along the same lines."""
-        matrix = LevelMatrix(csr)
-        levels = []
+        return self.refreshed_from(LevelMatrix(csr))
+
+    def refreshed_from(self, matrix: LevelMatrix) -> MultilevelPart:
+        """The same; the matrix may be a coarse one of a larger hierarchy."""
+        levels, finest = [], matrix.csr
         for level in self.levels[:-1]:
             assert level.transfer is not None and level.smoother is not None
             transfer, smoother = level.transfer.refreshed(matrix), level.smoother.refreshed(matrix)
             levels.append(Level(matrix.csr, smoother, transfer).stored_in(self.stored))
             matrix = transfer.coarse_matrix(matrix)
-        return with_coarsest_level(levels, matrix, self.stored, self.options, self.stalled, csr)
+        return with_coarsest_level(levels, matrix, self.stored, self.options, self.stalled, finest)
 
     @cached_property
     def finest(self) -> Level:
@@ -159,8 +162,8 @@ class MultilevelPart:
         return f"multilevel: {self.cycle}-cycle on {len(self.levels)} levels"
 
     def described(self) -> list[tuple[str, str]]:
-        entries = [level.csr.nnz for level in self.levels]
-        unknowns = [level.csr.n for level in self.levels]
+        entries = [level.entries for level in self.levels]
+        unknowns = [level.unknowns for level in self.levels]
         lines = [
             (f"level {i}", f"{n:,} unknowns, {nnz:,} entries")
             for i, (n, nnz) in enumerate(zip(unknowns, entries))

@@ -1,0 +1,1 @@
+"""Algebraic multigrid by pairwise aggregation over ranks: the hierarchy of one rank."""

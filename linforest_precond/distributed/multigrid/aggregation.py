@@ -1,0 +1,61 @@
+"""Pairwise aggregation over ranks: strongly coupled unknowns are matched, and the pairs are matched again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linforest_precond.backends.cpu.multigrid.strength import find_strongest, weigh_entries
+from linforest_precond.backends.cpu.runtime.arrays import readonly
+from linforest_precond.distributed.aggregates import (
+    RankAggregates,
+    aggregates_of_mates,
+    compose,
+    number_pairs,
+)
+from linforest_precond.distributed.graph import RankGraph, graph_of, symmetrized
+from linforest_precond.distributed.matching import match_rank_graph
+from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
+from linforest_precond.graph.matching.matching import tie_key_of
+from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
+
+
+def aggregate_pairwise(
+    fine: RankLevelMatrix, matchings: int, weights: str, strength: float, seed: int
+) -> RankAggregates:
+    """Aggregates of about ``2**matchings`` unknowns, those of `precond.multigrid.pairwise_aggregation`."""
+
+    def pair_up(matrix: RankLevelMatrix, last: bool) -> tuple[RankAggregates, RankLevelMatrix | None]:
+        graph = strength_graph(matrix, weights, strength)
+        mate = match_rank_graph(graph, seed).mate
+        if last:
+            return aggregates_of_mates(graph, mate, tie_key_of(seed)), None
+        pairs = number_pairs(graph, mate)
+        return pairs, matrix.coarse(pairs)
+
+    return coarsen_repeatedly(
+        fine, matchings, pair_up, lambda first, second: compose(fine.comm, first, second)
+    )[0]
+
+
+def strength_graph(matrix: RankLevelMatrix, weights: str, strength: float) -> RankGraph:
+    """The graph whose weights are strengths of connection; weak connections have weight 0."""
+    if weights == "magnitude":
+        return graph_of(matrix.A)
+    A, csr = matrix.A, matrix.csr
+    diagonal = matrix.ops.with_ghosts(csr.diagonal)
+    strongest, found = np.empty(csr.n), np.empty(csr.nnz)
+    find_strongest(*map(readonly, (csr.indptr, csr.indices, csr.data, diagonal)), strongest)
+    with A.comm.checking():
+        if not np.isfinite(strongest).all():
+            raise ValueError("A's entries differ too much in size, scale its rows and columns")
+    # The rows of ghosts are empty here.
+    indptr = np.append(csr.indptr, np.full(A.ghosts.size, csr.nnz, csr.indptr.dtype))
+    arrays = map(readonly, (indptr, csr.indices, csr.data, diagonal, matrix.ops.with_ghosts(strongest)))
+    weigh_entries(*arrays, float(strength), found)
+    graph = RankGraph(
+        A.comm, A.offsets, csr.indptr.astype(np.int64), csr.indices.astype(np.int64), found, A.halo
+    )
+    # Of a Hermitian matrix, both unknowns see the same strength if their diagonals have one sign.
+    positive = np.count_nonzero(csr.diagonal.real > 0)
+    of_one_sign = int(A.comm.allreduce(np.array([positive]))[0]) in (0, matrix.n)
+    return graph if matrix.hermitian and of_one_sign else symmetrized(graph)

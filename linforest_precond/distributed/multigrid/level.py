@@ -1,0 +1,56 @@
+"""One level of a hierarchy over ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from linforest_precond.annotations import DType
+from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
+from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
+from linforest_precond.precond.multigrid.hierarchy_level import Level
+from linforest_precond.precond.multigrid.level_vectors import LevelVectors
+from linforest_precond.precond.multigrid.smoothers import DiagonalSmoother
+
+
+@dataclass(frozen=True, eq=False)
+class RankLevel(Level):
+    """The own rows of a level's matrix, their smoother, and the grid transfer to the next level.
+
+    Attributes
+    ----------
+    ops
+        The vector operations over ranks.
+    unknowns, entries
+        Those of all ranks.
+    """
+
+    ops: RankVectorOps | None = None
+    unknowns: int = 0
+    entries: int = 0
+
+    @classmethod
+    def of(cls, matrix: RankLevelMatrix, stored: DType, smoother: str, transfer: Any) -> RankLevel:
+        """All ranks call it together."""
+        made = smoother_with_ghosts(matrix, stored, smoother)
+        comm = matrix.comm
+        entries = int(comm.allreduce(np.array([matrix.csr.nnz]))[0])
+        level = cls(matrix.csr, made, transfer, matrix.ops, matrix.n, entries)
+        with comm.checking():  # numbers may overflow the stored type
+            return cast(RankLevel, level.stored_in(stored))
+
+    def vectors(self, columns: int, dtype: DType, *, transpose: bool, further: int) -> LevelVectors:
+        made = super().vectors(columns, dtype, transpose=transpose, further=further)
+        made.ops = cast(Any, self.ops)
+        return made
+
+    def transposed(self) -> Level:
+        raise NotImplementedError("a hierarchy over ranks has no transpose unless its matrix is symmetric")
+
+
+def smoother_with_ghosts(matrix: RankLevelMatrix, stored: DType, kind: str) -> DiagonalSmoother:
+    """The smoother of the own rows; its weights are those of the ghosts, too."""
+    smoother = DiagonalSmoother.of(matrix, stored, kind)
+    return replace(smoother, weights=matrix.ops.with_ghosts(smoother.weights))

@@ -1,0 +1,120 @@
+"""A level's matrix over ranks during the setup of a hierarchy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends.cpu.multigrid.strength import DOMINANCE
+from linforest_precond.backends.returns import RowFacts
+from linforest_precond.distributed.aggregates import RankAggregates
+from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.multigrid.galerkin import coarse_matrix, is_hermitian, mirror_upper
+from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
+from linforest_precond.own_matrix import described_csr, index_dtype
+from linforest_precond.precond.multigrid.eigenvalue_estimates import (
+    gershgorin_bound,
+    largest_eigenvalue_from,
+    pseudorandom_vector,
+)
+from linforest_precond.precond.multigrid.level_matrix import ZERO_SUM, LevelMatrix
+from linforest_precond.records import CSR, magnitudes_of
+
+
+class RankLevelMatrix(LevelMatrix):
+    """A partitioned matrix with what several steps of the setup need of it, each computed once.
+
+    All ranks make it together, and first read `largest_eigenvalue` together. `csr` has the own rows, with the
+    columns of `Matrix.rows`.
+    """
+
+    def __init__(self, A: Matrix, finest: LevelMatrix | None = None):
+        super().__init__(csr_of_rows(A), finest)
+        self.A, self.comm, self.ops = A, A.comm, RankVectorOps(A)
+        # No cached properties: they hold a lock of the class, which ranks that are threads would wait for.
+        self._facts = facts_of_ranks(self) if finest is None else finest.facts
+        self._largest_eigenvalue: float | None = None
+
+    @property
+    def n(self) -> int:
+        return int(self.A.shape[0])
+
+    @property
+    def facts(self) -> RowFacts:
+        return self._facts
+
+    @property
+    def largest_eigenvalue(self) -> float:
+        if self._largest_eigenvalue is None:
+            self._largest_eigenvalue = self._estimated_eigenvalue()
+        return self._largest_eigenvalue
+
+    def _estimated_eigenvalue(self) -> float:
+        csr, ops = self.csr, self.ops
+        matrix = self.backend.multigrid.vector_ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+        weights = self.inverse_diagonal
+        estimate = largest_eigenvalue_from(
+            pseudorandom_vector(csr.n, csr.data.dtype, np, self.A.first),
+            lambda x, y: ops.multiply(matrix, x, y),
+            lambda r, z: ops.scale(weights, 1.0, r, z),
+            self.definite,
+            np,
+            ops.dot,
+        )
+        bound = gershgorin_bound(csr, self.row_magnitudes) if csr.n else 0.0
+        bound = float(self.comm.allreduce(np.array([bound]), "max")[0])
+        return min(estimate, bound) or 1.0
+
+    def coarse(self, aggregates: RankAggregates) -> RankLevelMatrix:
+        """The matrix of the next level: the Galerkin product of aggregates."""
+        A = coarse_matrix(self.A, aggregates.numbers, aggregates.offsets)
+        if self.hermitian:
+            mirror_upper(A)
+        return RankLevelMatrix(A, self.finest)
+
+    def gathered(self) -> LevelMatrix:
+        """The whole matrix, on every rank."""
+        return LevelMatrix(described_csr(*gathered_rows(self.A)), self.finest)
+
+
+def csr_of_rows(A: Matrix) -> CSR:
+    """The record of the own rows; sums of weights, which one rank has for its graph, are not computed."""
+    lengths = np.diff(A.rows.indptr)
+    return CSR(
+        A.rows.indptr, A.rows.indices, A.rows.data, symmetric=False, total_weight=math.nan,
+        adjacent_weight=math.nan, diagonal=A.diagonal(), longest_row=int(lengths.max(initial=0)),
+    )  # fmt: skip
+
+
+def gathered_rows(A: Matrix) -> tuple[Array, Array, Array]:
+    """The CSR arrays of the whole matrix."""
+    parts = A.comm.allgather((np.diff(A.rows.indptr), A.columns[A.rows.indices], A.rows.data.copy()))
+    lengths, columns, data = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    index = index_dtype(max(columns.size, A.shape[0]))
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return indptr.astype(index), columns.astype(index), data
+
+
+def facts_of_ranks(matrix: RankLevelMatrix) -> RowFacts:
+    """What the rows of all ranks show, as `row_facts` on one rank; without what "matching" does not need."""
+    csr, comm = matrix.csr, matrix.comm
+    tolerance = ZERO_SUM * float(np.finfo(csr.data.dtype).eps)
+    sizes, sums = matrix.backend.multigrid.strength.row_sums(csr)
+    own = magnitudes_of(csr.diagonal).astype(np.float64)
+    dominant = np.count_nonzero(DOMINANCE * own >= sizes - own)
+    counts = comm.allreduce(
+        np.array([(csr.diagonal.real <= 0).sum(), (sums > tolerance * sizes).sum(), dominant])
+    )
+    smallest = comm.allreduce(np.array([own.min(initial=np.inf)]), "min")
+    largest = comm.allreduce(np.array([own.max(initial=0.0)]), "max")
+    return RowFacts(
+        hermitian=is_hermitian(matrix.A),
+        positive=not counts[0],
+        centered=not counts[1],
+        dominant_share=int(counts[2]) / max(matrix.n, 1),
+        mean_ratio=math.nan,
+        smallest_diagonal=float(smallest[0]),
+        largest_diagonal=float(largest[0]),
+    )

@@ -1,0 +1,131 @@
+"""The levels of a hierarchy over ranks from the finest matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.distributed.aggregates import RankAggregates
+from linforest_precond.distributed.multigrid.aggregation import aggregate_pairwise
+from linforest_precond.distributed.multigrid.level import RankLevel
+from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
+from linforest_precond.distributed.multigrid.transfers import GatheringTransfer, RankTransfer
+from linforest_precond.graph.matching.repeated_coarsening import is_stalled, stall_message
+from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE
+from linforest_precond.precond.multigrid.level_setup import part_of_levels
+from linforest_precond.precond.multigrid.multilevel import coarsen_level
+from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
+from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart
+
+
+@dataclass(frozen=True, eq=False)
+class RankPart:
+    """The levels of a hierarchy, and what they were made from.
+
+    Attributes
+    ----------
+    finest
+        The matrix.
+    part
+        All levels: those over ranks, then those that every rank has.
+    aggregates
+        Of each level over ranks that has a coarser one.
+    gathered
+        The levels that every rank has, if any.
+    """
+
+    finest: RankLevelMatrix
+    part: MultilevelPart
+    aggregates: list[RankAggregates]
+    gathered: MultilevelPart | None
+
+    def with_cycle(self, cycle: str) -> RankPart:
+        """The same hierarchy with another cycle."""
+        return self if cycle == self.part.cycle else replace(self, part=self.part.with_cycle(cycle))
+
+    @property
+    def is_gathered(self) -> bool:
+        """Whether every rank has all levels: the matrix is not coarsened over ranks."""
+        return self.gathered is not None and not self.aggregates
+
+    def solve_into(self, b: Array, x: Array) -> None:
+        """Apply one cycle to own parts of vectors, (own rows, k)."""
+        if not self.is_gathered:
+            self.part.solve_into(b, x, False)
+            return
+        whole = np.concatenate(self.finest.comm.allgather(np.array(b)))
+        solution = np.empty_like(whole)
+        self.part.solve_into(whole, solution, False)
+        first = self.finest.A.first
+        x[...] = solution[first : first + x.shape[0]]
+
+    def refreshed(self, finest: RankLevelMatrix) -> RankPart:
+        """The values of another matrix of the same pattern, for the same aggregates."""
+        matrices = [finest]
+        for each in self.aggregates:
+            matrices.append(matrices[-1].coarse(each))
+        gathered = None if self.gathered is None else self.gathered.refreshed_from(matrices[-1].gathered())
+        part = self.part
+        return assembled(matrices, self.aggregates, gathered, part.stored, part.options, part.stalled)
+
+
+def part_of_ranks(
+    finest: RankLevelMatrix, stored: DType, options: MultilevelOptions, gather_below: int
+) -> tuple[RankPart, str]:
+    """The part of a hierarchy, and the warning where coarsening stalled, else empty."""
+    matrices, aggregates, stall = coarsened(finest, options, gather_below)
+    last, gathered = matrices[-1], None
+    if last.n <= max(gather_below, LARGEST_DENSE):
+        left = replace(options, max_levels=options.max_levels - len(aggregates))
+        gathered, stall = part_of_levels(
+            last.gathered(), stored, left, lambda matrix: coarsen_level(matrix, left), options.stall_cause
+        )
+    return assembled(matrices, aggregates, gathered, stored, options, bool(stall)), stall
+
+
+def coarsened(
+    finest: RankLevelMatrix, options: MultilevelOptions, gather_below: int
+) -> tuple[list[RankLevelMatrix], list[RankAggregates], str]:
+    """The matrices of the levels over ranks, the aggregates of all but the last; the warning of a stall."""
+    matrices, aggregates = [finest], list[RankAggregates]()
+    while True:
+        matrix = matrices[-1]
+        if matrix.n <= options.max_coarse or len(matrices) == options.max_levels:
+            return matrices, aggregates, ""
+        if aggregates and matrix.n <= gather_below:
+            return matrices, aggregates, ""
+        found = aggregate_pairwise(matrix, options.matchings, options.weights, options.strength, options.seed)
+        if is_stalled(matrix.n, found.count):
+            message = stall_message(matrix.n, found.count, options.max_coarse, options.stall_cause)
+            return matrices, aggregates, message
+        aggregates.append(found)
+        matrices.append(matrix.coarse(found))
+
+
+def assembled(
+    matrices: list[RankLevelMatrix],
+    aggregates: list[RankAggregates],
+    gathered: MultilevelPart | None,
+    stored: DType,
+    options: MultilevelOptions,
+    stalled: bool,
+) -> RankPart:
+    """The levels over ranks with their smoothers and transfers, and those that every rank has."""
+    finest = matrices[0]
+    if gathered is not None and not aggregates:
+        return RankPart(finest, gathered, aggregates, gathered)
+    levels = []
+    for i, (matrix, each) in enumerate(zip(matrices, aggregates)):
+        to_all = gathered is not None and i == len(aggregates) - 1
+        transfer = (GatheringTransfer if to_all else RankTransfer)(matrix.comm, matrix.A.offsets, each)
+        levels.append(RankLevel.of(matrix, stored, options.smoother, transfer))
+    if gathered is None:
+        levels.append(RankLevel.of(matrices[-1], stored, options.smoother, None))
+    coarse, coarsest = ((), None) if gathered is None else (gathered.levels, gathered.coarsest)
+    part = MultilevelPart(
+        finest.csr.n, (*levels, *coarse), coarsest, options, own_data=None, hermitian=finest.hermitian,
+        definite=finest.definite, centered=finest.centered, stalled=stalled,
+    )  # fmt: skip
+    return RankPart(finest, part, aggregates, gathered)

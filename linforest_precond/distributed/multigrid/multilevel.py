@@ -1,0 +1,130 @@
+"""Algebraic multigrid by pairwise aggregation over ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linforest_precond.arguments import as_integer
+from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.multigrid.galerkin import require_host
+from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
+from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
+from linforest_precond.distributed.multigrid.level_setup import part_of_ranks
+from linforest_precond.distributed.multigrid.matrix_range import scaled_into_range
+from linforest_precond.distributed.options import agreed_options
+from linforest_precond.precond.multigrid.multilevel import precision_of
+from linforest_precond.precond.multigrid.multilevel_options import AUTO, STRENGTHS, MultilevelOptions
+from linforest_precond.precond.multigrid.smoothers import DIAGONAL
+from linforest_precond.user_warnings import warn_user, without_numpy_warnings
+
+
+@without_numpy_warnings
+def multilevel(
+    A: Matrix,
+    *,
+    coarsening: str = "matching",
+    matchings: int | None = None,
+    smoother: str = AUTO,
+    cycle: str = AUTO,
+    max_coarse: int = 1000,
+    max_levels: int = 20,
+    presmooth: int = 1,
+    postsmooth: int = 1,
+    weights: str = "coupling",
+    strength: float | None = None,
+    seed: int = 0,
+    dtype: npt.DTypeLike | None = AUTO,
+    gather_below: int = 10_000,
+) -> RankHierarchy:
+    """Set up an algebraic multigrid hierarchy of a matrix whose rows are partitioned among ranks.
+
+    It is the hierarchy of ``linforest_precond.multilevel(A, coarsening="matching", ...)`` for any number of
+    ranks: strongly coupled unknowns are matched over ranks (see `matching`), so that aggregates are the same.
+    Galerkin products are sums in the order of one rank, and so have its bits. An aggregate is owned by the
+    rank of its lowest unknown. A cycle adds up in the order of one rank, too: for real numbers, only the
+    estimates of largest eigenvalues (of the smoothers "jacobi", "chebyshev" and "chebyshev3") and the means
+    that are subtracted for matrices with constants in their null space agree with one rank's to rounding
+    alone. They, and so all products, have the same bits for any number of ranks.
+
+    A level with at most `gather_below` unknowns, and all coarser ones, are on every rank: one exchange of the
+    right-hand side instead of many short messages. The other levels have memory in proportion to a rank's own
+    unknowns and ghosts. Where pairs stall on a level that is too large for that, and for an inverse (4,000
+    unknowns), coarsening ends, and the level is smoothed; one rank would try aggregates around roots.
+
+    Parameters
+    ----------
+    A : Matrix
+        The partitioned matrix, on the host. All ranks call the function together, with the same options.
+    coarsening : {"matching"}
+        The only one over ranks.
+    matchings : int, optional
+        Matchings for each level, 2 by default: the coarsening ratio is about ``2**matchings``.
+    smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3"}
+        "auto" is "jacobi", as on one rank.
+    cycle : {"auto", "V", "W", "F", "K"}
+        "auto" is "K" for Hermitian matrices, else "V".
+    max_coarse, max_levels, presmooth, postsmooth, weights, strength, seed, dtype
+        As in `linforest_precond.multilevel`.
+    gather_below : int
+        Levels with at most this many unknowns are on every rank; the finest only where it is not coarsened
+        over ranks.
+
+    Returns
+    -------
+    RankHierarchy
+        With `solve`, `aspreconditioner` and `update`. Where coarsening stalls, `stalled` is True and a
+        RuntimeWarning is given on rank 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> from linforest_precond import distributed
+    >>> A = lf.matrices.poisson((80, 80))
+    >>> def history_of(comm):
+    ...     parts, history = distributed.scatter(A, comm), lf.solvers.History()
+    ...     M = distributed.multilevel(parts, gather_below=500).aspreconditioner()
+    ...     distributed.fcg(parts, np.ones(parts.n_local), M=M, history=history)
+    ...     return history.residuals.tobytes()
+    >>> len({distributed.simulate(size, history_of)[0] for size in (1, 2, 3)})
+    1
+    """
+    given = {
+        "coarsening": coarsening, "matchings": matchings, "smoother": smoother, "cycle": cycle,
+        "max_coarse": max_coarse, "max_levels": max_levels, "presmooth": presmooth,
+        "postsmooth": postsmooth, "weights": weights, "strength": strength, "seed": seed,
+    }  # fmt: skip
+    options, gather_below, dtype = agreed_options(A, lambda: _checked(A, given, gather_below, dtype))
+    with A.comm.together():
+        finest = RankLevelMatrix(A)
+        with A.comm.checking():
+            stored = precision_of(finest, dtype)
+        scaled, exponent = scaled_into_range(A, stored)
+        finest = finest if scaled is A else RankLevelMatrix(scaled)
+        part, stall = part_of_ranks(finest, stored, options.for_matrix(finest), gather_below)
+        if stall and A.comm.rank == 0:
+            warn_user(stall)
+        return RankHierarchy(A, part, exponent)
+
+
+def _checked(
+    A: Matrix, given: dict[str, Any], gather_below: Any, dtype: Any
+) -> tuple[MultilevelOptions, int, Any]:
+    """The options; what only one rank has is refused."""
+    require_host(A)
+    if given["coarsening"] != "matching":
+        raise ValueError(f'coarsening must be "matching" over ranks, got {given["coarsening"]!r}')
+    if given["smoother"] not in (AUTO, *DIAGONAL):
+        names = ", ".join(map(repr, (AUTO, *DIAGONAL)))
+        raise ValueError(f"smoother must be one of {names} over ranks, got {given['smoother']!r}")
+    # A NaN, which stands for the default otherwise, would differ between ranks.
+    strength = STRENGTHS["matching"] if given["strength"] is None else given["strength"]
+    options = MultilevelOptions.checked(**{**given, "strength": strength}, smooth_prolongation=False)
+    gather_below = as_integer("gather_below", gather_below)
+    if gather_below < 0:
+        raise ValueError(f"gather_below must not be negative, got {gather_below}")
+    named = dtype is None or (isinstance(dtype, str) and dtype == AUTO)
+    return options, gather_below, dtype if named else np.dtype(dtype).name

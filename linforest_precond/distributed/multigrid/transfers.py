@@ -1,0 +1,92 @@
+"""Grid transfer by aggregates between a level over ranks and the next one, over ranks or on every rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.distributed.aggregates import RankAggregates
+from linforest_precond.distributed.communicator import Communicator
+from linforest_precond.distributed.halo import Halo
+from linforest_precond.distributed.owners import owners_of, send_to
+from linforest_precond.own_matrix import index_dtype
+from linforest_precond.precond.multigrid.level_vectors import LevelVectors
+
+
+class AggregateTransfer:
+    """The tentative prolongator of aggregates: the restriction sums over own aggregates.
+
+    Attributes
+    ----------
+    aggregates
+        Of the own unknowns.
+    indptr, members
+        Where the members of each own aggregate begin, and the members: own unknowns, then distant ones.
+    distant
+        Exchanges values of the members that other ranks own.
+    """
+
+    values: tuple[Array, ...] = ()  # of a tentative prolongator all are 1
+    exponent = None
+
+    def __init__(self, comm: Communicator, offsets: Array, aggregates: RankAggregates) -> None:
+        """Rank r owns the unknowns ``offsets[r]:offsets[r + 1]``; all ranks call it together."""
+        self.comm, self.aggregates = comm, aggregates
+        first, last = offsets[comm.rank : comm.rank + 2]
+        begin, end = aggregates.offsets[comm.rank : comm.rank + 2]
+        owners = owners_of(aggregates.offsets, aggregates.numbers)
+        numbers, members = send_to(comm, owners, aggregates.numbers, np.arange(first, last))
+        members = members[np.argsort(numbers, kind="stable")]  # those of an aggregate arrive ascending
+        self.distant, places = placed(comm, offsets, members)
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(numbers - begin, minlength=end - begin))])
+        self.indptr, self.members = indptr.astype(places.dtype), places
+
+    @property
+    def held(self) -> list[Any]:
+        """What has arrays that last."""
+        return [self.aggregates.numbers, self.indptr, self.members]
+
+    def with_values(self, values: list[Array]) -> AggregateTransfer:
+        return self
+
+    def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
+        fine = np.concatenate([r, self.distant.fetch(r)])
+        vectors.transfers.restrict(self.indptr, self.members, fine, coarse)
+
+
+class RankTransfer(AggregateTransfer):
+    """To a level over ranks: aggregates of other ranks are fetched."""
+
+    def __init__(self, comm: Communicator, offsets: Array, aggregates: RankAggregates) -> None:
+        super().__init__(comm, offsets, aggregates)
+        self.lower, self.places = placed(comm, aggregates.offsets, aggregates.numbers)
+
+    def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
+        vectors.transfers.prolong_add(self.places, np.concatenate([coarse, self.lower.fetch(coarse)]), x)
+
+
+class GatheringTransfer(AggregateTransfer):
+    """To a level that every rank has."""
+
+    def __init__(self, comm: Communicator, offsets: Array, aggregates: RankAggregates) -> None:
+        super().__init__(comm, offsets, aggregates)
+        self.numbers = aggregates.numbers.astype(index_dtype(aggregates.count))
+
+    def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
+        own = np.empty((self.indptr.size - 1, coarse.shape[1]), coarse.dtype)
+        super().restrict(vectors, r, own)
+        np.concatenate(self.comm.allgather(own), out=coarse)
+
+    def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
+        vectors.transfers.prolong_add(self.numbers, coarse, x)
+
+
+def placed(comm: Communicator, offsets: Array, ids: Array) -> tuple[Halo, Array]:
+    """The halo of the ids that other ranks own, and each id's place: own ids, then those of the halo."""
+    first, last = offsets[comm.rank : comm.rank + 2]
+    own = (ids >= first) & (ids < last)
+    halo = Halo(comm, offsets, np.unique(ids[~own]))
+    places = np.where(own, ids - first, last - first + np.searchsorted(halo.ghosts, ids))
+    return halo, places.astype(index_dtype(max(ids.size, int(last - first) + halo.ghosts.size)))
