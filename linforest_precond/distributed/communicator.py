@@ -130,28 +130,40 @@ class Communicator(abc.ABC):
             return
         kind, message = raised[first]
         where = "" if all(found == raised[first] for found in raised) else f"rank {first}: "
-        raise kind(where + message) from error
+        raise _on_all_ranks(kind(where + message)) from error
 
     def same(self, name: str, value: Any) -> None:
         """Refuse, on all ranks with the same message, a value that differs between ranks."""
         found = self._allgather(value)
         other = next((r for r, seen in enumerate(found) if seen != found[0]), None)
         if other is not None:
-            raise ValueError(
-                f"{name} must be the same on all ranks, but is {found[0]!r} on rank 0 and {found[other]!r} on"
-                f" rank {other}"
+            raise _on_all_ranks(
+                ValueError(
+                    f"{name} must be the same on all ranks, but is {found[0]!r} on rank 0 and"
+                    f" {found[other]!r} on rank {other}"
+                )
             )
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """An unexpected error inside ends all ranks, which would otherwise wait for this one forever."""
+        """An unexpected error inside ends all ranks, which would otherwise wait for this one forever.
+
+        Errors of `checking` and `same`, which all ranks have, only pass through.
+        """
         try:
             yield
         except RankError:
             raise
         except BaseException as error:
-            self.abort(error)
+            if not getattr(error, "is_on_all_ranks", False):
+                self.abort(error)
             raise
+
+
+def _on_all_ranks(error: Exception) -> Exception:
+    """Mark an error that every rank raises: no rank is left waiting."""
+    error.is_on_all_ranks = True  # type: ignore[attr-defined]
+    return error
 
 
 def print_failure(rank: int, error: BaseException) -> None:
