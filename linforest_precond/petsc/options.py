@@ -29,6 +29,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 SCOPES = "local", "global"
 STEM = "pc_linforest_"
+# Options of the preconditioner itself; all others are arguments of the function.
+OWN = "kind", "scope", "update"
 # Annotations of arguments that take a word.
 WORDS = {"str", "npt.DTypeLike", "Any"}
 # As PETSc reads them.
@@ -56,7 +58,7 @@ class Settings:
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:
         """From keyword arguments of the user."""
-        own = {name: options[name] for name in ("kind", "scope", "update") if name in options}
+        own = {name: options[name] for name in OWN if name in options}
         arguments = {name: value for name, value in options.items() if name not in own}
         return cls(**own, arguments=arguments).checked()
 
@@ -72,7 +74,7 @@ class Settings:
     def refusal(self, prefix: str, unknown: Iterable[str]) -> str:
         """The message for options that there are not."""
         names = ", ".join(f"-{prefix}{STEM}{name}" for name in unknown)
-        known = ", ".join(["kind", "scope", "update", *self.parameters])
+        known = ", ".join([*OWN, *self.parameters])
         what = f"kind {self.kind} and scope {self.scope}"
         return f"{names}: no such option of {what}, which take -{prefix}{STEM} with {known}"
 
@@ -83,8 +85,8 @@ class Settings:
     @property
     def parameters(self) -> dict[str, str]:
         """The annotations of the function's arguments but the matrix."""
-        found = list(inspect.signature(self.function).parameters.values())
-        return {parameter.name: str(parameter.annotation) for parameter in found[1:]}
+        _, *found = inspect.signature(self.function).parameters.values()
+        return {parameter.name: str(parameter.annotation) for parameter in found if parameter.name not in OWN}
 
     def make(self, A: Any, **defaults: Any) -> Any:
         """Set up the preconditioner of A; defaults are what the PETSc matrix tells of itself."""
@@ -122,7 +124,7 @@ def from_database(prefix: str, given: Settings) -> Settings:
         for name, annotation in chosen.parameters.items()
         if (found := text(name)) is not None
     }
-    unknown = names_in_database(prefix) - {"kind", "scope", "update", *chosen.parameters}
+    unknown = names_in_database(prefix) - {*OWN, *chosen.parameters}
     if unknown:
         raise ValueError(chosen.refusal(prefix, sorted(unknown)))
     return replace(chosen, arguments={**given.arguments, **read}).checked(prefix)

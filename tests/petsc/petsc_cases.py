@@ -30,7 +30,7 @@ MATRICES = {
     "convection": lambda: convection(20),
     "small": lambda: lf.matrices.poisson(3),
 }
-SYMMETRIC = "aniso1", "aniso2", "7-point", "delaunay"
+SYMMETRIC = "aniso1", "aniso2", "7-point", "delaunay", "small"
 
 
 def as_petsc(A, PETSc, comm=None):  # noqa: N803

@@ -48,6 +48,11 @@ def solve_all(line, *names):
     return found
 
 
+def solve_kinds(*kinds):
+    """The same for all matrices, with one preconditioner for all ranks, by its kind."""
+    return {kind: solve_all(f"{GLOBAL} -pc_linforest_kind {kind}", *MATRICES) for kind in kinds}
+
+
 def real_matrices(kind, *names):
     """Iterations of GMRES and the product of the preconditioner, for matrices of the collection."""
     from conftest import load_real
@@ -72,6 +77,11 @@ def preconditioner(P, prefix=""):
     pc.setFromOptions()
     pc.setUp()
     return pc
+
+
+def products_of(name, *lines):
+    """The products for several lines of options."""
+    return [products(line, name) for line in lines]
 
 
 def products(line, name):
