@@ -1,6 +1,6 @@
 """Iterations of conjugate gradients inside PETSc on 1 to 4 ranks: the table of docs/guide/petsc.md.
 
-    python benchmarks/petsc_ranks.py
+python benchmarks/petsc_ranks.py
 """
 
 import json

@@ -33,7 +33,7 @@ MATRICES = {
 SYMMETRIC = "aniso1", "aniso2", "7-point", "delaunay", "small"
 
 
-def as_petsc(A, PETSc, comm=None):  # noqa: N803
+def as_petsc(A, PETSc, comm=None):
     """A SciPy matrix that all ranks hold as a matrix of PETSc, with PETSc's own partition of the rows."""
     A, comm = sp.csr_array(A), PETSc.COMM_WORLD if comm is None else comm
     n, index = A.shape[0], PETSc.IntType
@@ -46,7 +46,7 @@ def as_petsc(A, PETSc, comm=None):  # noqa: N803
     return P
 
 
-def right_hand_side(P, PETSc):  # noqa: N803
+def right_hand_side(P, PETSc):
     """Numbers that depend on the global row only."""
     first, last = P.getOwnershipRange()
     b = P.createVecLeft()
@@ -54,7 +54,7 @@ def right_hand_side(P, PETSc):  # noqa: N803
     return b
 
 
-def solved(P, PETSc, method="cg", prefix="", rtol=1e-8):  # noqa: N803
+def solved(P, PETSc, method="cg", prefix="", rtol=1e-8):
     """Iterations, PETSc's reason, and the solution as a vector, by the options in the database."""
     ksp = PETSc.KSP().create(P.getComm())
     ksp.setOptionsPrefix(prefix)

@@ -16,7 +16,7 @@ PATIENCE = 300  # seconds, compilation included
 
 
 @pytest.fixture(scope="session")
-def PETSc():  # noqa: N802
+def PETSc():
     try:
         from petsc4py import PETSc
     except ImportError as error:
@@ -25,7 +25,7 @@ def PETSc():  # noqa: N802
 
 
 @pytest.fixture
-def options(PETSc):  # noqa: N803
+def options(PETSc):
     """Set options of PETSc's database by a line as on the command line; they are removed after the test."""
     database = PETSc.Options()
     before = database.getAll()
@@ -57,7 +57,7 @@ def start(ranks, name, *arguments):
 
 
 @pytest.fixture(scope="session")
-def on_ranks(PETSc):  # noqa: N803
+def on_ranks(PETSc):
     """Run a program on several ranks, once for all tests; what its rank 0 printed as JSON."""
     known = {}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from petsc_cases import MATRICES, PYTHON, as_petsc, right_hand_side, solved
-from petsc_fixtures import PETSc, options  # noqa: F401
+from petsc_fixtures import PETSc, options
 
 import linforest_precond as lf
 
@@ -13,7 +13,7 @@ SLOW_KINDS = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("approxima
 
 
 @pytest.fixture
-def made(PETSc, options):  # noqa: N803
+def made(PETSc, options):
     """A PC for a matrix of SciPy or PETSc, with options of the database."""
     pcs = []
 
@@ -60,7 +60,7 @@ def test_a_product_is_that_of_the_function(made, kind, name):
 
 
 @pytest.mark.parametrize("kind", ["tridiagonal", "multilevel"])
-def test_many_columns_at_once(made, PETSc, kind):  # noqa: N803
+def test_many_columns_at_once(made, PETSc, kind):
     A = MATRICES["convection"]()
     pc, M, n = made(A, f"-pc_linforest_kind {kind}"), operator(kind, A), A.shape[0]
     columns = np.random.default_rng(2).standard_normal((n, 3))
@@ -99,7 +99,7 @@ def test_updates_can_be_turned_off(made, line, kept):
     assert (context._made is first) == kept
 
 
-def test_another_pattern_sets_up_anew(made, PETSc):  # noqa: N803
+def test_another_pattern_sets_up_anew(made, PETSc):
     A, B = MATRICES["aniso2"](), lf.matrices.poisson((24, 24))
     pc = made(A)
     pc.setOperators(as_petsc(B, PETSc))
@@ -115,7 +115,7 @@ def test_arguments_come_from_the_database_with_the_prefix(made):
     assert np.array_equal(x, lf.tridiagonal(A, seed=3, iterations=2, dtype="float32") @ b)
 
 
-def test_the_program_may_give_arguments_too(PETSc, options):  # noqa: N803
+def test_the_program_may_give_arguments_too(PETSc, options):
     A = MATRICES["aniso2"]()
     pc = PETSc.PC().create(PETSc.COMM_SELF)
     pc.setOperators(as_petsc(A, PETSc, PETSc.COMM_SELF))
@@ -135,7 +135,10 @@ def test_the_program_may_give_arguments_too(PETSc, options):  # noqa: N803
         ("-pc_linforest_kind sor", "pc_linforest_kind must be"),
         ("-pc_linforest_scope all", "pc_linforest_scope must be"),
         ("-pc_linforest_sead 1", "-pc_linforest_sead: no such option"),
-        ("-pc_linforest_kind jacobi -pc_linforest_seed 1", "-pc_linforest_seed: no such option of kind jacobi"),
+        (
+            "-pc_linforest_kind jacobi -pc_linforest_seed 1",
+            "-pc_linforest_seed: no such option of kind jacobi",
+        ),
         ("-pc_linforest_seed one", "-pc_linforest_seed must be int, got 'one'"),
         ("-pc_linforest_update maybe", "-pc_linforest_update must be bool"),
         ("-pc_linforest_charge x", "charge must be .* -pc_linforest_charge x"),
@@ -155,7 +158,7 @@ def test_after_an_error_the_preconditioner_can_be_used_again(made, options):
 
 
 @pytest.mark.parametrize("form", ["baij", "sbaij", "nest"])
-def test_matrices_of_other_types(made, PETSc, form):  # noqa: N803
+def test_matrices_of_other_types(made, PETSc, form):
     A = MATRICES["aniso2"]()
     P = as_petsc(A, PETSc)
     P.setOption(PETSc.Mat.Option.SYMMETRIC, True)
@@ -164,7 +167,7 @@ def test_matrices_of_other_types(made, PETSc, form):  # noqa: N803
     assert np.array_equal(x, lf.tridiagonal(A) @ b)
 
 
-def test_view_prints_the_operator(made, PETSc, tmp_path):  # noqa: N803
+def test_view_prints_the_operator(made, PETSc, tmp_path):
     pc = made(MATRICES["aniso2"]())
     viewer = PETSc.Viewer().createASCII(str(tmp_path / "view"), comm=PETSc.COMM_WORLD)
     pc.view(viewer)
@@ -175,7 +178,7 @@ def test_view_prints_the_operator(made, PETSc, tmp_path):  # noqa: N803
     ]
 
 
-def test_near_null_space_and_block_size_of_the_matrix(made, PETSc):  # noqa: N803
+def test_near_null_space_and_block_size_of_the_matrix(made, PETSc):
     A, coordinates = lf.matrices.elasticity((20, 6))
     modes = lf.rigid_body_modes(coordinates)
     P = as_petsc(A, PETSc)
@@ -205,7 +208,7 @@ COMPOSED = {
 
 
 @pytest.mark.parametrize("name", COMPOSED)
-def test_inside_preconditioners_of_petsc(PETSc, options, name):  # noqa: N803
+def test_inside_preconditioners_of_petsc(PETSc, options, name):
     P = as_petsc(MATRICES["aniso2"](), PETSc)
     options("-pc_type none")
     plain = solved(P, PETSc)[0]
@@ -216,7 +219,7 @@ def test_inside_preconditioners_of_petsc(PETSc, options, name):  # noqa: N803
     assert residual.norm() < 1e-5 * right_hand_side(P, PETSc).norm()
 
 
-def test_as_a_smoother_of_geometric_multigrid(PETSc, options):  # noqa: N803
+def test_as_a_smoother_of_geometric_multigrid(PETSc, options):
     options(
         "-mg_pc_type mg -mg_pc_mg_levels 3 -mg_pc_mg_galerkin -mg_mg_levels_ksp_type richardson"
         " -mg_mg_levels_pc_type python -mg_mg_levels_pc_python_type linforest_precond.petsc.PC"
@@ -242,7 +245,7 @@ def test_as_a_smoother_of_geometric_multigrid(PETSc, options):  # noqa: N803
     da.destroy()
 
 
-def test_in_fieldsplit(PETSc, options):  # noqa: N803
+def test_in_fieldsplit(PETSc, options):
     A = MATRICES["aniso2"]()
     n = A.shape[0]
     both = sp.csr_array(sp.block_array([[A, 0.1 * sp.eye_array(n)], [0.1 * sp.eye_array(n), 2 * A]]))
@@ -272,7 +275,7 @@ def test_in_fieldsplit(PETSc, options):  # noqa: N803
 
 
 @pytest.mark.parametrize("mode", ["r", "w"])
-def test_vectors_are_passed_by_dlpack_without_a_copy(PETSc, mode):  # noqa: N803
+def test_vectors_are_passed_by_dlpack_without_a_copy(PETSc, mode):
     """The path of vectors on a GPU, with NumPy in CuPy's place."""
     from linforest_precond.petsc.matrices import Shared
 
@@ -288,7 +291,7 @@ def test_an_empty_matrix(made):
     assert x.size == 0
 
 
-def test_a_solve_by_the_command_line_options_alone(PETSc, options):  # noqa: N803
+def test_a_solve_by_the_command_line_options_alone(PETSc, options):
     P = as_petsc(MATRICES["aniso2"](), PETSc)
     options("-pc_type none")
     plain = solved(P, PETSc)[0]

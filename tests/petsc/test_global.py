@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import load_real, real_matrices, skip_or_fail
 from petsc_cases import MATRICES, PYTHON, SYMMETRIC, as_petsc, solved
-from petsc_fixtures import PETSc, on_ranks, options  # noqa: F401
+from petsc_fixtures import PETSc, on_ranks, options
 
 import linforest_precond as lf
 
@@ -17,7 +17,7 @@ RANKS = [1, 2, 3, pytest.param(4, marks=pytest.mark.slow), 7]
 
 
 @pytest.fixture(scope="module")
-def on_one_rank(PETSc):  # noqa: F811
+def on_one_rank(PETSc):
     """Iterations and solution of a kind of preconditioner for one matrix, by the functions for one rank."""
     known = {}
 
@@ -39,7 +39,7 @@ def on_one_rank(PETSc):  # noqa: F811
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", MATRICES)
-def test_iterations_and_solutions_are_those_of_one_rank(on_ranks, on_one_rank, ranks, kind, name):  # noqa: F811
+def test_iterations_and_solutions_are_those_of_one_rank(on_ranks, on_one_rank, ranks, kind, name):
     found = on_ranks(ranks, "solve_kinds", *KINDS)[kind][name]
     iterations, x = on_one_rank(kind, name)
     assert found["iterations"] == iterations
@@ -47,7 +47,7 @@ def test_iterations_and_solutions_are_those_of_one_rank(on_ranks, on_one_rank, r
 
 
 @pytest.mark.parametrize("name", ["convection", "small"])
-def test_products_are_those_of_one_rank(on_ranks, name):  # noqa: F811
+def test_products_are_those_of_one_rank(on_ranks, name):
     """Transposed ones, of many columns, and after an update, too."""
     A = sp.csr_array(MATRICES[name]())
     b = np.random.default_rng(1).standard_normal(A.shape[0])
@@ -67,7 +67,7 @@ def assert_close(found, expected):
     assert np.allclose(found, expected, rtol=0, atol=1e-12 * abs(expected).max())
 
 
-def test_view_tells_of_all_ranks(on_ranks, tmp_path):  # noqa: F811
+def test_view_tells_of_all_ranks(on_ranks, tmp_path):
     on_ranks(2, "printed", GLOBAL, "aniso1", str(tmp_path / "view"))
     text = (tmp_path / "view").read_text()
     assert "one for all ranks" in text and "576" in text
@@ -80,7 +80,7 @@ def nonzero_diagonal():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tridiagonal", "block_tridiagonal"])
-def test_real_matrices(PETSc, on_ranks, kind):  # noqa: F811
+def test_real_matrices(PETSc, on_ranks, kind):
     names = nonzero_diagonal()
     if not names:
         skip_or_fail("matrices", "LINFOREST_MATRICES names no folder with a MANIFEST.tsv")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from petsc_cases import MATRICES, PYTHON
-from petsc_fixtures import PETSc, on_ranks, start  # noqa: F401
+from petsc_fixtures import PETSc, on_ranks, start
 
 import linforest_precond as lf
 
@@ -24,7 +24,7 @@ def right_hand_side(n):
 
 
 @pytest.mark.parametrize("ranks, name", [(2, "convection"), (4, "small")])
-def test_of_a_parallel_matrix_each_rank_takes_its_block(on_ranks, ranks, name):  # noqa: F811
+def test_of_a_parallel_matrix_each_rank_takes_its_block(on_ranks, ranks, name):
     A = sp.csr_array(MATRICES[name]())
     parts, n = blocks(A, ranks), A.shape[0]
     found = on_ranks(ranks, "products", PYTHON, name)
@@ -40,19 +40,19 @@ def test_of_a_parallel_matrix_each_rank_takes_its_block(on_ranks, ranks, name): 
     assert found["kept"]
 
 
-def test_under_block_jacobi_the_same_iterations(on_ranks):  # noqa: F811
+def test_under_block_jacobi_the_same_iterations(on_ranks):
     own, under = (on_ranks(2, "solve_all", line, "aniso2")["aniso2"] for line in (PYTHON, SUB))
     assert own["iterations"] == under["iterations"] and own["x"] == under["x"]
 
 
 @pytest.mark.parametrize("line", [PYTHON, GLOBAL])
-def test_options_that_differ_are_refused_by_all_ranks(on_ranks, line):  # noqa: F811
+def test_options_that_differ_are_refused_by_all_ranks(on_ranks, line):
     messages = on_ranks(3, "options_differ", line, "-pc_linforest_seed 5")
     assert len(set(messages)) == 1 and "must be the same on all ranks" in messages[0]
     assert "rank 1" in messages[0] and "'seed', 5" in messages[0]
 
 
-def test_scopes_that_differ_are_refused_by_all_ranks(on_ranks):  # noqa: F811
+def test_scopes_that_differ_are_refused_by_all_ranks(on_ranks):
     messages = on_ranks(3, "options_differ", PYTHON, "-pc_linforest_scope global")
     assert len(set(messages)) == 1 and "must be the same on all ranks" in messages[0]
 
@@ -67,22 +67,22 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_rank_that_raises_ends_the_job(PETSc, failure):  # noqa: F811
+def test_a_rank_that_raises_ends_the_job(PETSc, failure):
     *program, message = FAILURES[failure]
     process = start(3, *program)
     assert process.returncode != 0
     assert "Traceback" in process.stderr and message in process.stderr
 
 
-def test_a_killed_rank_ends_the_job(PETSc):  # noqa: F811
+def test_a_killed_rank_ends_the_job(PETSc):
     assert start(3, "rank_is_killed", PYTHON).returncode != 0
 
 
-def test_communicators_are_given_back(on_ranks):  # noqa: F811
+def test_communicators_are_given_back(on_ranks):
     assert on_ranks(2, "freed", PYTHON)
 
 
-def test_view_on_several_ranks(on_ranks, tmp_path):  # noqa: F811
+def test_view_on_several_ranks(on_ranks, tmp_path):
     on_ranks(2, "printed", PYTHON, "aniso1", str(tmp_path / "view"))
     text = (tmp_path / "view").read_text()
     assert "the block of each rank" in text and "AlgTriScalPrecond" in text and "288" in text
