@@ -198,12 +198,12 @@ def orthonormal(vectors):
     return vectors
 
 
-BLOCKS = "-pc_bjacobi_blocks 3 -sub_pc_type python -sub_pc_python_type linforest_precond.petsc.PC"
-LEVELS = "-mg_levels_pc_type python -mg_levels_pc_python_type linforest_precond.petsc.PC -pc_gamg_coarse_eq_limit 20"
+SUB = "-sub_pc_type python -sub_pc_python_type linforest_precond.petsc.PC"
+LEVELS = "-mg_levels_pc_type python -mg_levels_pc_python_type linforest_precond.petsc.PC"
 COMPOSED = {
-    "bjacobi": f"-pc_type bjacobi {BLOCKS} -sub_pc_linforest_kind block_tridiagonal",
-    "asm": f"-pc_type asm -pc_asm_blocks 3 -pc_asm_type basic {BLOCKS.partition('3 ')[2]}",
-    "gamg": f"-pc_type gamg {LEVELS} -mg_levels_pc_linforest_kind tridiagonal -mg_levels_1_pc_linforest_seed 2",
+    "bjacobi": f"-pc_type bjacobi -pc_bjacobi_blocks 3 {SUB} -sub_pc_linforest_kind block_tridiagonal",
+    "asm": f"-pc_type asm -pc_asm_blocks 3 -pc_asm_type basic {SUB}",
+    "gamg": f"-pc_type gamg -pc_gamg_coarse_eq_limit 20 {LEVELS} -mg_levels_1_pc_linforest_seed 2",
 }
 
 
