@@ -1,19 +1,47 @@
 """Several ranks: one matrix, one forest, one solve over MPI, with the answers of one rank."""
 
+from linforest_precond.distributed.bands import bands
+from linforest_precond.distributed.block_forest import block_forest
 from linforest_precond.distributed.communicator import Communicator, Counters, RankError
+from linforest_precond.distributed.factor import factor
 from linforest_precond.distributed.halo import Halo
+from linforest_precond.distributed.linear_forest import linear_forest
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
+from linforest_precond.distributed.operators import block_tridiagonal, jacobi, tridiagonal
+from linforest_precond.distributed.rank_operator import RankPreconditioner
+from linforest_precond.distributed.records import (
+    ForestOrder,
+    RankBlockForest,
+    RankFactor,
+    RankForest,
+    Redistribution,
+)
 from linforest_precond.distributed.scatter import scatter
 from linforest_precond.distributed.simulated import simulate
+from linforest_precond.distributed.tridiagonal_solve import RankTridiagonalSolver
 
 __all__ = [
     "Communicator",
     "Counters",
+    "ForestOrder",
     "Halo",
     "Matrix",
+    "RankBlockForest",
     "RankError",
+    "RankFactor",
+    "RankForest",
+    "RankPreconditioner",
+    "RankTridiagonalSolver",
+    "Redistribution",
+    "bands",
+    "block_forest",
+    "block_tridiagonal",
     "communicator_of",
+    "factor",
+    "jacobi",
+    "linear_forest",
     "scatter",
     "simulate",
+    "tridiagonal",
 ]

@@ -378,7 +378,7 @@ class Preconditioner(_Products, InPlaceOperator):
 
 
 @functools.cache
-def _class(kind: type, backend_name: str) -> type:
+def operator_class(kind: type, backend_name: str) -> type:
     """The kind as a LinearOperator of the backend's library, which is imported only here."""
     library = importlib.import_module(LIBRARIES[backend_name])
     name = f"{kind.__name__.strip('_')}_{backend_name}"
@@ -386,7 +386,7 @@ def _class(kind: type, backend_name: str) -> type:
 
 
 def _view_of(operator: Preconditioner, transpose: bool, conjugate: bool) -> Any:
-    return _class(_View, operator._backend.name)(operator, transpose, conjugate)
+    return operator_class(_View, operator._backend.name)(operator, transpose, conjugate)
 
 
 def operator_of(
@@ -400,7 +400,7 @@ def operator_of(
 ) -> Preconditioner:
     """Assemble an operator on the device of `array`, from the part of a matrix A 2**-exponent."""
     device = getattr(array, "device", None)
-    operator: Preconditioner = _class(Preconditioner, backend.name)(
+    operator: Preconditioner = operator_class(Preconditioner, backend.name)(
         part, pattern, dtype, setup, backend, device, exponent
     )
     return operator

@@ -21,12 +21,21 @@ def scaled_into_range(csr: CSR, stored: DType) -> tuple[CSR, int]:
     The largest entry is then between 1/2 and 1, like the pivot 1 of an empty row. A matrix is scaled down
     just into the safe range where its smallest entries would become subnormal otherwise.
     """
-    limit = int(SAFE_SHARE * np.finfo(stored).maxexp)
+    limit = safe_limit(stored)
     found = exponent_outside(csr, -limit, limit)
     if found is None:
         return csr, 0
     exponent = found
     if found > limit:
-        least = least_exponent_of(csr.data) - 1 - np.finfo(stored).minexp
-        exponent = max(found - limit, min(found, least))
+        exponent = exponent_down(found, least_exponent_of(csr.data), stored)
     return described_csr(csr.indptr, csr.indices, shifted(csr.data, -exponent)), exponent
+
+
+def safe_limit(stored: DType) -> int:
+    """The exponents of largest entries in the safe range are at most this, and at least minus this."""
+    return int(SAFE_SHARE * np.finfo(stored).maxexp)
+
+
+def exponent_down(largest: int, least: int, stored: DType) -> int:
+    """By which a matrix is scaled down, for the exponents of its largest and smallest entries."""
+    return int(max(largest - safe_limit(stored), min(largest, least - 1 - np.finfo(stored).minexp)))

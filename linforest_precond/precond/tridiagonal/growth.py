@@ -15,29 +15,37 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.precond.tridiagonal.segments import Triple, any_in_segments
+from linforest_precond.precond.tridiagonal.segments import Triple, any_in_segments, entries_of_rows
 
 
 def overflowing_rows(method: Any, bands: Triple) -> Array | None:
-    """A mask of the (block) rows of all segments whose solutions overflow; None where there are none.
+    """A mask of the (block) rows of all segments whose solutions overflow; None where there are none."""
+    if not bands[1].size:
+        return None
+    bad = overflows(method, bands)
+    return any_in_segments(bad, bands) if bool(bad.any()) else None  # stall: decides how the system is solved
+
+
+def overflows(method: Any, bands: Triple, first: int = 0) -> Array:
+    """A mask of the (block) rows where solutions overflow; the rows of `bands` are numbered from `first`.
 
     A right-hand side of the size of the rows is solved for. Its solution counts as an overflow beyond the
     square root of the largest number, which leaves as much room for larger ones.
     """
     xp, diagonal = backend_of(bands[1]).xp, bands[1]
-    if not diagonal.size:
-        return None
-    sizes = xp.repeat(row_sizes(bands), diagonal.shape[1] if diagonal.ndim == 3 else 1)
+    b = diagonal.shape[1] if diagonal.ndim == 3 else 1
+    sizes = xp.repeat(row_sizes(bands), b)
     # Different numbers between 1/2 and 3/2, by multiplicative hashing.
-    numbers = (xp.arange(1, sizes.size + 1, dtype=np.uint32) * np.uint32(2654435769)).astype(np.float64)
+    places = xp.arange(first + 1, first + sizes.size + 1).astype(np.uint32)
+    numbers = (places * np.uint32(2654435769)).astype(np.float64)
     right = (sizes * (numbers / 2.0**32 + 0.5)).astype(diagonal.dtype).reshape(-1, 1)
     largest, bad = 2.0 ** (np.finfo(diagonal.dtype).maxexp // 2), xp.zeros(diagonal.shape[0], bool)
     for transpose in (False, True):
         x = xp.empty_like(right)
         with np.errstate(all="ignore"):
             method.solve(right, x, None, transpose)
-            bad |= ~(abs(x) <= largest).reshape(diagonal.shape[0], -1).all(axis=1)
-    return any_in_segments(bad, bands) if bool(bad.any()) else None  # stall: decides how the system is solved
+            bad |= ~(abs(x) <= largest).reshape(-1, b).all(axis=1)
+    return bad
 
 
 def shift_diagonal(bands: Triple, rows: Array) -> Triple:
@@ -66,5 +74,5 @@ def row_sizes(bands: Triple) -> Array:
     """The largest magnitude of each (block) row."""
     xp = backend_of(bands[1]).xp
     with np.errstate(all="ignore"):
-        sizes = [abs(band).reshape(band.shape[0], -1).max(axis=1) for band in bands]
+        sizes = [abs(entries_of_rows(band)).max(axis=1) for band in bands]
     return xp.minimum(xp.maximum(xp.maximum(*sizes[:2]), sizes[2]), np.finfo(bands[1].dtype).max)

@@ -45,15 +45,22 @@ def rows_to_repair(bands: Triple, inverse: Array, magnitudes: Array) -> Array | 
 
     `magnitudes` are the sums of the magnitudes of A's rows, in the order of the system; 0 for ghost rows.
     """
+    segments, starts = segments_of(bands)
+    counts = counts_of_rows(bands, inverse, magnitudes)
+    repaired: Array = needs_repair(*(sums_of_segments(each, starts) for each in counts))[segments]
+    return repaired if bool(repaired.any()) else None  # stall: decides whether bands are factored again
+
+
+def counts_of_rows(bands: Triple, inverse: Array, magnitudes: Array) -> tuple[Array, Array, Array, Array]:
+    """What is summed over paths: weak pivots, negligible diagonals, coverages in `UNITS` and rows."""
     blocks = _as_blocks(bands[1])
     units, rows, negligible, neglected = _coverages(bands, magnitudes.reshape(blocks.shape[:2]))
-    weak = _weak_rows(blocks, _as_blocks(inverse), neglected)
-    segments, starts = segments_of(bands)
-    bad, excluded, units, rows = (
-        sums_of_segments(counts, starts) for counts in (weak, negligible, units, rows)
-    )
-    repaired: Array = ((bad > 0) & (excluded == 0) & (3 * units < 2 * UNITS * rows))[segments]
-    return repaired if bool(repaired.any()) else None  # stall: decides whether bands are factored again
+    return _weak_rows(blocks, _as_blocks(inverse), neglected), negligible, units, rows
+
+
+def needs_repair(weak: Array, negligible: Array, units: Array, rows: Array) -> Array:
+    """Whether paths are repaired, by the sums of `counts_of_rows`."""
+    return (weak > 0) & (negligible == 0) & (3 * units < 2 * UNITS * rows)
 
 
 def clipped_couplings(bands: Triple, rows: Array) -> tuple[Triple, int, int]:
@@ -62,6 +69,15 @@ def clipped_couplings(bands: Triple, rows: Array) -> tuple[Triple, int, int]:
     Of two blocks D and D' that are coupled by U and L, the product of the Frobenius norms of D^-1 U and
     D'^-1 L is bounded; both couplings are scaled by the same factor.
     """
+    clipped, clip = scaled_couplings(bands, rows)
+    xp = backend_of(clip).xp
+    paths = xp.count_nonzero(rows[segments_of(bands)[1]])
+    counts = [int(count) for count in (paths, xp.count_nonzero(clip))]  # stall: reported to the user
+    return clipped, counts[0], counts[1]
+
+
+def scaled_couplings(bands: Triple, rows: Array) -> tuple[Triple, Array]:
+    """The bands with the couplings of some paths clipped, and whether each row's to the next one is."""
     lower, diagonal, upper = bands
     backend = backend_of(diagonal)
     xp, inverse = backend.xp, backend.matrix.diagonal_blocks.invert(_as_blocks(diagonal))[0]
@@ -73,9 +89,7 @@ def clipped_couplings(bands: Triple, rows: Array) -> tuple[Triple, int, int]:
     lower, upper = lower.copy(), upper.copy()
     lower[1:] *= factors
     upper[:-1] *= factors
-    paths = xp.count_nonzero(rows[segments_of(bands)[1]])
-    counts = [int(count) for count in (paths, xp.count_nonzero(clip))]  # stall: reported to the user
-    return (lower, diagonal, upper), counts[0], counts[1]
+    return (lower, diagonal, upper), clip
 
 
 def _as_blocks(band: Array) -> Array:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 
 Triple = tuple[Array, Array, Array]
 
 
+def entries_of_rows(band: Array) -> Array:
+    """A band with one row for each (block) row, of which there may be none."""
+    rows: Array = band.reshape(band.shape[0], math.prod(band.shape[1:]))
+    return rows
+
+
 def segments_of(bands: Triple) -> tuple[Array, Array]:
     """The number of each (block) row's segment, and the first row of each segment; at least one row."""
     lower, _, upper = bands
     xp = backend_of(lower).xp
-    coupled = [(band != 0).reshape(band.shape[0], -1).any(axis=1) for band in (lower, upper)]
+    coupled = [(entries_of_rows(band) != 0).any(axis=1) for band in (lower, upper)]
     first = xp.ones(lower.shape[0], bool)
     first[1:] = ~(coupled[0][1:] | coupled[1][:-1])
     return xp.cumsum(first) - 1, xp.flatnonzero(first)  # stall: the number of segments

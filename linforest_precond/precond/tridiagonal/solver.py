@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,10 +10,9 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.gate import value_dtype
-from linforest_precond.precond.tridiagonal.growth import REPAIRS, overflowing_rows
-from linforest_precond.precond.tridiagonal.repair import Decision, clipped_couplings
-from linforest_precond.precond.tridiagonal.segments import Triple
-from linforest_precond.printing import as_table, numbers_of
+from linforest_precond.precond.tridiagonal.elimination import Elimination
+from linforest_precond.precond.tridiagonal.repair import Decision
+from linforest_precond.printing import as_table
 from linforest_precond.records import Bands
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
@@ -93,6 +91,7 @@ class TridiagonalSolver:
     hermitian: bool
     positive_definite: bool
     nbytes: int
+    _steps: Elimination = Elimination()
 
     def __init__(self, lower: Array, diagonal: Array, upper: Array, *, make_definite: bool = False) -> None:
         self._factor(*_checked_bands(lower, diagonal, upper, blocks=False), make_definite=make_definite)
@@ -112,39 +111,35 @@ class TridiagonalSolver:
         Without `perturb`, pivots are only perturbed where they vanish, and nothing is regularized. `decide`
         chooses the paths of a general matrix that are repaired.
         """
-        backend = backend_of(diagonal)
-        rooms = backend.tridiagonal
-        inverse, report = rooms.pivots.factor(lower, diagonal, upper, perturb)
-        found = numbers_of(report)  # stall: decides how the system is solved
+        steps, bands = self._steps, (lower, diagonal, upper)
+        inverse, found = steps.factor(bands, perturb)
         self.clipped = bool(make_definite) and _is_positive(found) and not _is_definite(found)
         self.repaired, self.repaired_paths, self.repaired_couplings = None, 0, 0
         if decide is not None and found[PivotFinding.WEAK] and not _is_positive(found):
-            self.repaired = decide((lower, diagonal, upper), inverse)
+            self.repaired = decide(bands, inverse)
         if self.clipped:
-            lower, diagonal, upper = rooms.clipping.clip(lower, diagonal, upper)
+            bands = steps.clip(bands)
         elif self.repaired is not None:
-            bands, *counts = clipped_couplings((lower, diagonal, upper), self.repaired)
-            (lower, diagonal, upper), (self.repaired_paths, self.repaired_couplings) = bands, counts
+            bands, self.repaired_paths, self.repaired_couplings = steps.clip_paths(bands, self.repaired)
         if self.clipped or self.repaired_couplings:
-            inverse, report = rooms.pivots.factor(lower, diagonal, upper, perturb)
-            found = numbers_of(report)  # stall: the same after clipping
+            inverse, found = steps.factor(bands, perturb)
         self.symmetric = found[PivotFinding.NOT_SYMMETRIC] == 0
         perturbed = found[PivotFinding.PERTURBED]
-        method: Any = rooms.sweeps.Sweeps(lower, inverse, upper, self.symmetric) if _is_safe(found) else None
-        self.pivoted = method is None or not method.keep_digits(diagonal)
+        method = steps.sweeps(bands, inverse, self.symmetric) if _is_safe(found) else None
+        self.pivoted = method is None
         self.regularized = 0
-        if self.pivoted:
-            method, self.regularized = _pivoted((lower, diagonal, upper), inverse, perturbed, perturb)
-        self._backend, self._solver = backend, method
+        if method is None:
+            method, self.regularized = steps.pivoted(bands, inverse, perturbed, perturb)
+        self._backend, self._solver = backend_of(diagonal), method
         self.block_size = diagonal.shape[1] if diagonal.ndim == 3 else 1
         self.n = diagonal.shape[0] * self.block_size
         self.dtype = diagonal.dtype
         self.lifted = int(method.perturbed if self.pivoted else perturbed)
         self.hermitian = found[PivotFinding.NOT_HERMITIAN] == 0
         self.positive_definite = _is_definite(found)
-        held = () if self.pivoted else (lower, inverse, upper)
+        held = () if self.pivoted else (bands[0], inverse, bands[2])
         self.nbytes = method.nbytes_extra + sum(array.nbytes for array in held)
-        if self.lifted or self.regularized:
+        if steps.warns and (self.lifted or self.regularized):
             repair = f"{self.lifted} of the tridiagonal system's pivots were tiny and have been perturbed"
             if self.regularized:
                 repair = f"{self.regularized} rows of the tridiagonal system have been regularized"
@@ -168,12 +163,12 @@ class TridiagonalSolver:
         """
         b = self._checked_right_side(b)
         xp = backend_of(b).xp
-        columns = b.reshape(b.shape[0], -1) if b.size else b.reshape(b.shape[0], 0)
+        columns = b.reshape(b.shape[0], 1 if b.ndim == 1 else b.shape[1])
         if b.dtype.kind == "c" and self.dtype.kind != "c":
             # Real and imaginary parts side by side.
             columns = xp.ascontiguousarray(columns).view(b.real.dtype)
         x: Array = xp.empty(columns.shape, columns.dtype)
-        if x.size:
+        if x.size or (self._steps.collective and x.shape[1]):
             self.solve_into(columns, x, transpose=bool(transpose))
         return x.view(b.dtype).reshape(b.shape)
 
@@ -253,79 +248,6 @@ def solver_of(
     solver = kind.__new__(kind)
     solver._factor(bands.lower, bands.diagonal, bands.upper, make_definite, perturb, decide)
     return solver
-
-
-def _pivoted(bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> tuple[Any, int]:
-    """The solver with pivoting, and the number of rows that had to be regularized."""
-    factor = backend_of(inverse).tridiagonal.pivots.factor
-    method = _pivoted_method(bands, inverse, perturbed, perturb)
-    regularized = 0
-    for repair in REPAIRS if perturb else ():
-        rows = overflowing_rows(method, bands) if method.perturbed else None
-        if rows is None:
-            break
-        regularized = int(rows.sum())  # stall: reported to the user
-        bands = repair(bands, rows)
-        inverse, report = factor(*bands)
-        perturbed = numbers_of(report)[PivotFinding.PERTURBED]  # stall: the same after the repair
-        method = _pivoted_method(bands, inverse, perturbed, perturb)
-    return method, regularized
-
-
-def _pivoted_method(bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> Any:
-    rooms, (lower, diagonal, upper) = backend_of(inverse).tridiagonal, bands
-    if diagonal.ndim == 3:
-        return rooms.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, perturbed)
-    perturbed = 0
-    if perturb:
-        diagonal, perturbed = _perturb_singular(lower, diagonal, upper, inverse)
-    return rooms.pivoting.Pivoted(lower, diagonal, upper, perturbed)
-
-
-def _perturb_singular(lower: Array, diagonal: Array, upper: Array, inverse: Array) -> tuple[Array, int]:
-    """Perturb the last diagonal entries of singular segments; the diagonal, and how many were perturbed.
-
-    A segment is singular where elimination without pivoting ends with a zero pivot. A segment of an odd
-    number of rows that are coupled both ways is structurally singular where the diagonal entries of its
-    first, third, fifth ... rows are zero.
-    """
-    xp = backend_of(diagonal).xp
-    sizes = xp.maximum(xp.maximum(abs(lower), abs(diagonal)), abs(upper))
-    pivots = diagonal.copy()
-    pivots[1:] -= lower[1:] * inverse[:-1] * upper[:-1]
-    epsilon = np.finfo(diagonal.dtype).eps
-    singular = (upper == 0) & (abs(pivots) <= epsilon * sizes)
-    singular[_ends_of_odd_segments(lower, diagonal, upper)] = True
-    singular[1:-1] &= ~_insides_of_chains(lower, diagonal, upper)
-    count = int(singular.sum())  # stall: reported to the user
-    small = xp.where(sizes > 0, np.sqrt(epsilon) * sizes, 1)
-    small = xp.where(diagonal.real < 0, -small, small)
-    return (diagonal + xp.where(singular, small, 0)).astype(diagonal.dtype) if count else diagonal, count
-
-
-def _insides_of_chains(lower: Array, diagonal: Array, upper: Array) -> Array:
-    """Whether each row but the first and the last, and both its neighbours, has only a lower entry.
-
-    Such a row is the only equation of the unknown before it. If all rows of such a chain were perturbed, the
-    solution would grow from each to the next.
-    """
-    single: Array = (lower != 0) & (diagonal == 0) & (upper == 0)
-    return single[:-2] & single[1:-1] & single[2:]
-
-
-def _ends_of_odd_segments(lower: Array, diagonal: Array, upper: Array) -> Array:
-    """Last rows of segments of odd length, coupled both ways, whose even positions have zero diagonals."""
-    xp = backend_of(diagonal).xp
-    n = diagonal.size
-    first = xp.ones(n, bool)
-    first[1:] = (lower[1:] == 0) | (upper[:-1] == 0)
-    starts = xp.flatnonzero(first)  # stall: the number of segments
-    ends = xp.append(starts[1:], n)[: starts.size] - 1
-    place = xp.arange(n) - starts[xp.cumsum(first) - 1]
-    useful = xp.cumsum((place % 2 == 0) & (diagonal != 0))
-    before = xp.where(starts > 0, useful[starts - 1], 0)
-    singular: Array = ends[(place[ends] % 2 == 0) & (useful[ends] == before)]
-    return singular
 
 
 def _is_positive(found: Sequence[int]) -> bool:

@@ -36,19 +36,27 @@ def factor(lower, diagonal, upper, perturb=True):
 
     Tiny pivots are perturbed; without `perturb`, only those that vanish.
     """
+    inverse = np.empty(diagonal.shape, diagonal.dtype)
+    return inverse, factor_rows(lower, diagonal, upper, inverse, 0, diagonal.shape[0], perturb)
+
+
+def factor_rows(lower, diagonal, upper, inverse, first, end, perturb=True):
+    """Write the inverses of the pivots of some rows, and count their `PivotFinding`s.
+
+    The elimination goes on from the inverse of the row before the first, where there is one.
+    """
     n, shape = diagonal.shape[0], diagonal.shape[1:] or (1, 1)
     bands = [readonly(band.reshape(n, *shape)) for band in (lower, diagonal, upper)]
-    inverse = np.empty((n, *shape), diagonal.dtype)
-    starts = find_starts(bands[0], bands[2], n)
+    starts = readonly(first + find_starts(bands[0][first:end], bands[2][first:end], end - first))
     counts = np.zeros((starts.size - 1, len(PivotFinding)), np.int64)
-    if n:
+    if end > first:
         info = np.finfo(diagonal.dtype)
         limits = VANISHING * info.eps, VANISHING * info.eps * perturb, np.sqrt(info.eps), info.tiny
-        find_pivots(*bands, *map(float, limits), starts, inverse, counts)
-    return inverse.reshape(diagonal.shape), counts.sum(axis=0)
+        find_pivots(*bands, *map(float, limits), starts, inverse.reshape(n, *shape), counts)
+    return counts.sum(axis=0)
 
 
-# Threads eliminate independent segments: at each start the couplings to the row before vanish.
+# Threads eliminate independent segments: at each start but the first the couplings to the row before vanish.
 @kernel(parallel=True)
 def find_pivots(lower, diagonal, upper, vanishing, perturbed, root_epsilon, tiny, starts, inverse, counts):
     n, b = diagonal.shape[:2]
@@ -57,7 +65,7 @@ def find_pivots(lower, diagonal, upper, vanishing, perturbed, root_epsilon, tiny
         pivot, other = np.empty((b, b), diagonal.dtype), np.empty((b, b), diagonal.dtype)
         for j in range(starts[part], starts[part + 1]):
             copy(diagonal[j], pivot)
-            if j > starts[part]:
+            if j > starts[part] or (part == 0 and j > 0):
                 subtract_coupled(lower[j], inverse[j - 1], upper[j - 1], other, pivot)
             row_size = max(max(largest_size(lower[j]), largest_size(diagonal[j])), largest_size(upper[j]))
             copy(pivot, other)

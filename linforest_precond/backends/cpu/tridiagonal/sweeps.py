@@ -26,10 +26,12 @@ class Sweeps:
 
     def keep_digits(self, diagonal):
         """Whether the solutions are about as accurate as those of elimination with pivoting."""
-        # Rounding errors that grow by more than this cost half the digits. (Blocks have no cheap bound.)
-        most = np.finfo(diagonal.dtype).eps ** -0.5
-        bands = (band.reshape(-1) for band in (self.lower, self.inverse, self.upper))
-        return self.block_size > 1 or largest_growth(*bands) <= most
+        if self.block_size > 1:
+            return True
+        n, most = diagonal.shape[0], most_growth(diagonal.dtype)
+        lower, inverse, upper = (band.reshape(-1) for band in (self.lower, self.inverse, self.upper))
+        forward = largest_growth(lower, inverse, upper, 1, n - 1, 1, np.ones(2))
+        return max(forward, largest_growth(upper, inverse, lower, n - 2, n - 1, -1, np.ones(2))) <= most
 
     def solve(self, b, x, order, transpose):
         """Solve for all columns of b into x; row i of the system is row order[i] of both."""
@@ -48,6 +50,11 @@ class Sweeps:
             sweep_column(*arguments)
         else:
             sweep_columns(*arguments)
+
+
+def most_growth(dtype):
+    """Rounding errors that grow by more than this cost half the digits. (Blocks have no cheap bound.)"""
+    return np.finfo(dtype).eps ** -0.5
 
 
 def find_starts(lower, upper, n):
@@ -84,20 +91,17 @@ def is_zero(band, i):
     return True
 
 
-# The largest growth factor of a rounding error in the sweeps of the matrix and of its transpose.
+# The largest growth factor of a rounding error in a sweep over some rows, forward (step 1) or backward (-1).
+# `state` holds the factors in the row before these, of the matrix and of its transpose, then in the last one.
 @kernel(parallel=False)
-def largest_growth(lower, inverse, upper):
-    n = inverse.size
-    plain = transposed = most = 1.0
-    for i in range(1, n):
-        plain = max(1.0, plain * product_size(inverse[i], lower[i]))
-        transposed = max(1.0, transposed * product_size(inverse[i], upper[i - 1]))
+def largest_growth(before, inverse, after, first, count, step, state):
+    plain, transposed, most = state[0], state[1], 1.0
+    for k in range(count):
+        i = first + k * step
+        plain = max(1.0, plain * product_size(inverse[i], before[i]))
+        transposed = max(1.0, transposed * product_size(inverse[i], after[i - step]))
         most = max(most, max(plain, transposed))
-    plain = transposed = 1.0
-    for i in range(n - 2, -1, -1):
-        plain = max(1.0, plain * product_size(inverse[i], upper[i]))
-        transposed = max(1.0, transposed * product_size(inverse[i], lower[i + 1]))
-        most = max(most, max(plain, transposed))
+    state[0], state[1] = plain, transposed
     return most
 
 

@@ -1,0 +1,73 @@
+"""The steps by which a (block) tridiagonal system is factored, where all of it is on one device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.returns import PivotFinding
+from linforest_precond.precond.tridiagonal.growth import REPAIRS, overflowing_rows
+from linforest_precond.precond.tridiagonal.repair import clipped_couplings
+from linforest_precond.precond.tridiagonal.segments import Triple
+from linforest_precond.precond.tridiagonal.singular import perturb_singular
+from linforest_precond.printing import numbers_of
+
+
+class Elimination:
+    """What `TridiagonalSolver` decides upon and calls; over several ranks, the same steps are collective."""
+
+    collective = False  # whether others take part in solves, also in those of no rows
+    warns = True  # whether repairs are reported to the user here
+
+    def factor(self, bands: Triple, perturb: bool) -> tuple[Array, list[int]]:
+        """The inverses of the pivots, and the counters of `PivotFinding`."""
+        inverse, report = backend_of(bands[1]).tridiagonal.pivots.factor(*bands, perturb)
+        return inverse, numbers_of(report)  # stall: decides how the system is solved
+
+    def clip(self, bands: Triple) -> Triple:
+        """Clip couplings until the matrix is definite."""
+        clipped: Triple = backend_of(bands[1]).tridiagonal.clipping.clip(*bands)
+        return clipped
+
+    def clip_paths(self, bands: Triple, rows: Array) -> tuple[Triple, int, int]:
+        """Clip couplings of some paths; the numbers of these and of clipped couplings."""
+        return clipped_couplings(bands, rows)
+
+    def sweeps(self, bands: Triple, inverse: Array, symmetric: bool) -> Any | None:
+        """The solver without pivoting; None where rounding errors would grow."""
+        lower, diagonal, upper = bands
+        method = backend_of(diagonal).tridiagonal.sweeps.Sweeps(lower, inverse, upper, symmetric)
+        return method if method.keep_digits(diagonal) else None
+
+    def pivoted(self, bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> tuple[Any, int]:
+        """The solver with pivoting, and the number of rows that had to be regularized."""
+        method = self.pivoted_method(bands, inverse, perturbed, perturb)
+        regularized = 0
+        for repair in REPAIRS if perturb else ():
+            rows = self.overflowing_rows(method, bands) if method.perturbed else None
+            if rows is None:
+                break
+            regularized = self.total(rows)
+            bands = repair(bands, rows)
+            inverse, found = self.factor(bands, True)
+            method = self.pivoted_method(bands, inverse, found[PivotFinding.PERTURBED], perturb)
+        return method, regularized
+
+    def pivoted_method(self, bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> Any:
+        """The LU factors with pivoting; of scalar systems, singular segments are perturbed before."""
+        rooms, (lower, diagonal, upper) = backend_of(inverse).tridiagonal, bands
+        if diagonal.ndim == 3:
+            return rooms.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, perturbed)
+        perturbed = 0
+        if perturb:
+            diagonal, perturbed = perturb_singular(lower, diagonal, upper, inverse)
+        return rooms.pivoting.Pivoted(lower, diagonal, upper, perturbed)
+
+    def overflowing_rows(self, method: Any, bands: Triple) -> Array | None:
+        """A mask of the (block) rows of all segments whose solutions overflow; None where there are none."""
+        return overflowing_rows(method, bands)
+
+    def total(self, rows: Array) -> int:
+        """How many rows are marked."""
+        return int(rows.sum())  # stall: reported to the user
