@@ -59,11 +59,11 @@ def require_finite(name: str, array: Array) -> None:
 
 def norms_of(columns: Array, inner: Callable[[Array, Array], Any] | None) -> Array:
     """The norms of the columns, on the host: Euclidean without overflow, or by a given inner product."""
-    if not columns.size:
-        return np.zeros(columns.shape[1])
-    if inner is not None:
+    if inner is not None:  # also without rows: other ranks may have some
         squares = (complex(inner(column, column)) for column in columns.T)
         return np.array([math.sqrt(math.hypot(square.real, square.imag)) for square in squares])
+    if not columns.size:
+        return np.zeros(columns.shape[1])
     return backend_of(columns).krylov.norms.column_norms(columns)
 
 

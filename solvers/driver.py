@@ -84,7 +84,7 @@ def solve(
     """The solution and the info of a checked problem."""
     if history is not None and not isinstance(history, History):
         raise TypeError(f"history must be None or a History, got a {type(history).__name__}")
-    if not problem.b.size:
+    if not problem.b.shape[1] or not (problem.b.size or problem.inner):
         return _solve_empty(method, problem, history)
     run = Run(method, problem, history)
     try:
@@ -141,7 +141,7 @@ class Run:
         self.ends = [0.0] * columns
         self.settled: dict[int, float] = {}
         if history is not None:
-            true_norm = None if x_true is None else norms_of(x_true, None)
+            true_norm = None if x_true is None else norms_of(x_true, problem.inner)
             history.begin(method.name, n, columns, problem.b.dtype, problem.norms, true_norm)
 
     def iterate(self, callback: Callback | None, most: int | None = None) -> None:
@@ -280,7 +280,7 @@ class Run:
         """The solution of the given system: finite, and verified again where it was scaled back."""
         scaling = self.problem.scaling
         x = scaling.solution(self.space["x"])
-        overflowed = ~self.problem.backend.krylov.norms.finite_columns(x)
+        overflowed = self._overflowed(x)
         if overflowed.any():
             x = self._last_finite(x, overflowed)
         unknown = self._without_true_residual()
@@ -291,6 +291,13 @@ class Run:
             for c in unknown:
                 self.history.add_true(self.ends[c], c, norms[c])  # type: ignore[union-attr]
         return x
+
+    def _overflowed(self, x: Array) -> npt.NDArray[np.bool_]:
+        """Which columns of a solution are not finite; on all ranks where some rank's part is not."""
+        backend, inner = self.problem.backend, self.problem.inner
+        if inner is None:
+            return np.asarray(~backend.krylov.norms.finite_columns(x))
+        return np.asarray(norms_of((~backend.xp.isfinite(x)).astype(x.dtype), inner) > 0)
 
     def _without_true_residual(self) -> list[int]:
         """Columns of a history that stopped without a verification: at the limit, or by a failure."""

@@ -39,7 +39,7 @@ class Gmres(Method):
         space.alias("z", "v")
 
     def prepare(self, space: VectorSpace, problem: Problem) -> None:
-        self.cycle = max(1, min(self.restart, problem.b.shape[0], problem.most_iterations))
+        self.cycle = max(1, min(self.restart, problem.unknowns, problem.most_iterations))
         self.keeps_z = self.flexible and not problem.preconditioning.is_identity
         self.arnoldi = problem.backend.krylov.arnoldi.Arnoldi(space, self.cycle, self.keeps_z)
         space["b"][...] = problem.b

@@ -57,6 +57,8 @@ class Problem:
         (n, k) arrays of the working type; x0 is None where it is zero.
     norms, targets
         Norms of b's columns, and of the residuals that count as converged: (k,) arrays on the host.
+    unknowns
+        n, or the sum of it over all ranks, which an operator on a rank's vectors has as ``global_rows``.
     one
         Whether b is one vector; x then has the shape (n,).
     """
@@ -69,6 +71,7 @@ class Problem:
     x0: Array | None
     norms: npt.NDArray[np.float64]
     targets: npt.NDArray[np.float64]
+    unknowns: int
     most_iterations: int
     inner: Inner | None
     one: bool
@@ -125,6 +128,7 @@ def checked(
         columns = scaling.scaled(columns)
         norms = norms_of(columns, inner)
     is_csr = matrix is not None
+    unknowns = int(getattr(A, "global_rows", n))  # of all ranks, which must stop together
     product = backend.krylov.spmv.Product(matrix if is_csr else A, dtype, is_csr=is_csr)
     return Problem(
         backend=backend,
@@ -135,7 +139,8 @@ def checked(
         x0=None if start is None else scaling.scaled_solution(start),
         norms=norms,
         targets=np.maximum(rtol * norms, np.ldexp(atol, -scaling.columns)),
-        most_iterations=_checked_maxiter(maxiter, n),
+        unknowns=unknowns,
+        most_iterations=_checked_maxiter(maxiter, unknowns),
         inner=inner,
         one=b.ndim == 1 or b.shape[1] == 1,
     )

@@ -621,6 +621,16 @@ class NormsModule(Protocol):
     def finite_columns(self, columns: Array) -> Array: ...
 
 
+class ExactDigitsModule(Protocol):
+    def add_products(
+        self, u: Array, v: Array, sign: int, digits: Array, leading: Array, nonfinite: Array
+    ) -> None: ...
+
+
+class OrderedRowsModule(Protocol):
+    def multiply(self, rows: Any, x: Array) -> Array: ...
+
+
 class ArnoldiModule(Protocol):
     def Arnoldi(self, space: Any, length: int, flexible: bool) -> Any: ...  # noqa: N802
 
@@ -632,8 +642,10 @@ class IdrModule(Protocol):
 
 class KrylovRoom(Protocol):
     arnoldi: ArnoldiModule
+    exact_digits: ExactDigitsModule
     idr: IdrModule
     norms: NormsModule
+    ordered_rows: OrderedRowsModule
     spmv: SpmvModule
     vector_space: VectorSpaceModule
 

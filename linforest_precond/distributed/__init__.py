@@ -3,6 +3,7 @@
 from linforest_precond.distributed.bands import bands
 from linforest_precond.distributed.block_forest import block_forest
 from linforest_precond.distributed.communicator import Communicator, Counters, RankError
+from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.factor import factor
 from linforest_precond.distributed.halo import Halo
 from linforest_precond.distributed.linear_forest import linear_forest
@@ -39,6 +40,7 @@ __all__ = [
     "block_tridiagonal",
     "communicator_of",
     "factor",
+    "inner",
     "jacobi",
     "linear_forest",
     "scatter",

@@ -20,6 +20,9 @@ from linforest_precond.precond.tridiagonal.segments import (
     sums_of_segments,
 )
 
+# Ranks that paths link exchange messages where they are at most so many; else all ranks make an allgather.
+MOST_LINKED = 8
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -55,6 +58,9 @@ class Stretch:
         This rank's stretch.
     pieces : list of Piece
         Those of all ranks that have rows.
+    linked : range
+        Which of them this rank has to exchange values with, itself included: paths link them. They are
+        those between the next stretches to both sides that no segment spans.
     lower, diagonal, upper : arrays
         The bands with ghost rows: copies of the neighbours' rows, at the ends rows of the identity.
     """
@@ -76,6 +82,7 @@ class Stretch:
         self.piece = next(
             (piece for piece in self.pieces if piece.rank == comm.rank), Piece(comm.rank, 0, 0, 0)
         )
+        self._link()
         before, after = self._neighbor(-1), self._neighbor(1)
         nobody = _decoupled_row(bands[1])
         ghosts = (
@@ -88,6 +95,36 @@ class Stretch:
             )
             for i, band in enumerate(bands)
         )
+
+    def _link(self) -> None:
+        """Find the pieces that are linked to this one, and whether all ranks have few of them."""
+        to_left = _runs([piece.left for piece in self.pieces], [piece.spanned for piece in self.pieces])
+        backward = self.pieces[::-1]
+        to_right = _runs([piece.right for piece in backward], [piece.spanned for piece in backward])[::-1]
+        self.own = next((i for i, piece in enumerate(self.pieces) if piece is self.piece), 0)
+        here = (to_left[self.own], to_right[self.own]) if self.piece.rows else (0, 0)
+        self.linked = range(self.own - here[0], self.own + here[1] + 1)
+        most = max((left + right + 1 for left, right in zip(to_left, to_right)), default=1)
+        self.by_messages = most <= MOST_LINKED
+
+    def gathered(self, values: Array, lengths: dict[int, int]) -> dict[int, Array]:
+        """The values of the linked ranks: of each an array of so many rows. All ranks call it."""
+        ranks = [self.pieces[i].rank for i in self.linked] if self.piece.rows else []
+        if not self.by_messages:
+            found = self.comm.allgather(values)
+            return {r: found[r] for r in ranks}
+        others = [r for r in ranks if r != self.comm.rank]
+        parts = {r: values for r in others}
+        return self.comm.exchange_known(parts, {r: lengths[r] for r in others}, values) | {
+            self.comm.rank: values
+        }
+
+    @property
+    def receivers(self) -> int:
+        """How many ranks get the values that this one gives to `gathered`."""
+        if not self.by_messages:
+            return self.comm.size - 1
+        return len(self.linked) - 1 if self.piece.rows else 0
 
     def _neighbor(self, step: int) -> int | None:
         """The rank whose stretch comes before (-1) or after (1) this one; None at the ends."""
@@ -167,6 +204,14 @@ class Stretch:
                 totals.append(sums[:, 1])
             labels.append((first, len(totals) - 1))
         return totals, labels
+
+
+def _runs(entered: list[bool], spanned: list[bool]) -> list[int]:
+    """How many pieces before each one are linked to it."""
+    runs: list[int] = []
+    for i, coupled in enumerate(entered):
+        runs.append(1 + (runs[i - 1] if spanned[i - 1] else 0) if coupled else 0)
+    return runs
 
 
 def _end_rows(bands: Triple) -> Array:

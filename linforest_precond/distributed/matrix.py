@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,13 @@ import numpy as np
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.distributed.communicator import Communicator
+from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.halo import Halo
 from linforest_precond.distributed.local_rows import LocalRows, checked_rows
 from linforest_precond.distributed.mpi import communicator_of
 from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.own_matrix import index_dtype
+from linforest_precond.vectors import shaped_vectors
 
 
 class Matrix:
@@ -99,9 +102,56 @@ class Matrix:
         """The global id of each column of `rows`: the own ones, then the ghosts."""
         return np.concatenate([np.arange(self.first, self.first + self.n_local), self.ghosts])
 
+    @property
+    def operator(self) -> Any:
+        """A LinearOperator on this rank's parts of vectors, for Krylov solvers: n_local x n_local.
+
+        Its attribute ``global_rows`` is the number of rows of the whole matrix.
+        """
+        linalg = sparse_linalg(self.rows)
+        shape = self.n_local, self.n_local
+        found = linalg.LinearOperator(
+            shape, self.matvec, self.rmatvec, self.matvec, dtype=self.dtype, rmatmat=self.rmatvec
+        )
+        found.global_rows = self.shape[0]
+        return found
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """The transpose, as a LinearOperator on this rank's parts of vectors."""
+        return self.operator.T
+
     def diagonal(self) -> Array:
         """The diagonal entries of the own rows."""
         return self.rows.diagonal()
+
+    def matvec(self, x: Array) -> Array:
+        """The own rows times a vector, or several, of which each rank has its part.
+
+        Each row is summed in the order of its global columns, so the bits do not depend on the partition.
+        """
+        backend = backend_of(self.rows.data)
+        with self.comm.together():
+            x = shaped_vectors("x", x, self.n_local, backend)
+            whole = backend.xp.concatenate([x, self.halo.fetch(x)])
+            return backend.krylov.ordered_rows.multiply(self.rows, whole)
+
+    __matmul__ = matvec
+
+    def rmatvec(self, x: Array) -> Array:
+        """The own part of the product of the conjugate transpose with a vector, or several."""
+        with self.comm.together():
+            x = shaped_vectors("x", x, self.n_local, backend_of(self.rows.data))
+            found = self.rows.conj().T @ x
+            return self.halo.send_back(found[self.n_local :], "sum", into=found[: self.n_local])
+
+    def inner(self, u: Array, v: Array) -> float | complex:
+        """The inner product of two vectors with u conjugated; the bits do not depend on the partition.
+
+        See `linforest_precond.distributed.inner`.
+        """
+        with self.comm.together():
+            return inner(self.comm, u, v)
 
     def _is_own(self, ids: Array) -> Array:
         return (ids >= self.first) & (ids < self.first + self.n_local)
@@ -116,6 +166,11 @@ class Matrix:
         )
         csr = getattr(sparse, "csr_array", None) or sparse.csr_matrix
         return csr((data, indices, indptr), shape=(self.n_local, self.n_local + self.ghosts.size))
+
+
+def sparse_linalg(matrix: Any) -> Any:
+    """The module of LinearOperators for a sparse matrix of SciPy or CuPy."""
+    return importlib.import_module(f"{array_modules(backend_of(matrix).name)[1].__name__}.linalg")
 
 
 def agreed_offsets(comm: Communicator, rows: LocalRows, offsets: Any = None) -> Array:

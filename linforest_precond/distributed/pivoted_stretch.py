@@ -9,7 +9,7 @@ another order: each rank eliminates its own ones, and one or two equations are l
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,18 @@ from linforest_precond.distributed.band_stretch import Stretch
 from linforest_precond.distributed.open_segment import OpenSegment
 from linforest_precond.distributed.reduced_system import BandedLU, entries_of_blocks, joined
 from linforest_precond.precond.tridiagonal.segments import Triple
+
+
+class Linked(NamedTuple):
+    """An open segment in the reduced system."""
+
+    rank: int
+    unknowns: slice  # its own ones, and its equations
+    columns: slice  # the unknowns in its equations: own ones, and those before and after it
+    rows: slice  # of its right-hand sides among those that its rank sends
+    places: slice  # the same for the transposed system
+    equations: Array
+    own: bool
 
 
 class PivotedStretch:
@@ -35,10 +47,13 @@ class PivotedStretch:
     ----------
     perturbed : int
         The same, with the pivots of all ranks that vanished.
+    unknowns : int
+        Rows of the reduced systems of all ranks.
     """
 
     def __init__(self, stretch: Stretch, perturbed: int) -> None:
-        self.comm, self.dtype, piece = stretch.comm, stretch.diagonal.dtype, stretch.piece
+        self.stretch, self.comm, piece = stretch, stretch.comm, stretch.piece
+        self.dtype = stretch.diagonal.dtype
         self.block_size = stretch.diagonal.shape[1] if stretch.diagonal.ndim == 3 else 1
         first = piece.head if piece.left else 0
         end = piece.rows - (piece.tail if piece.right else 0)
@@ -58,31 +73,55 @@ class PivotedStretch:
         return slice(start * self.block_size, max(start, stop) * self.block_size)
 
     def _reduce(self, perturbed: int) -> None:
-        """Set up the reduced system of the open segments of all ranks."""
-        left_over = [(segment.left, segment.equations) for _, segment in self.segments]
-        found, entries, position = self.comm.allgather(left_over), [], 0
-        self.places: list[slice] = []  # the unknowns of each open segment, those before and after included
-        self.equations: list[slice] = []  # its equations, and its own unknowns
-        self.first = sum(
-            len(part) for part in found[: self.comm.rank]
-        )  # own segments among those of all ranks
-        for left, equations in (segment for part in found for segment in part):
-            start = position - (self.block_size if left else 0)
-            entries.append(entries_of_blocks(np.array([position, start]), equations[None]))
-            self.places.append(slice(start, start + equations.shape[1]))
-            self.equations.append(slice(position, position + equations.shape[0]))
-            position += equations.shape[0]
-        width = 3 * self.block_size - 1
-        self.reduced = BandedLU(joined(entries), position, width, width, self.dtype) if position else None
-        own = sum(segment.lu.perturbed for _, segment in self.segments)
-        own += 0 if self.closed is None else int(self.closed.perturbed)
-        once = 0 if self.reduced is None else self.reduced.perturbed
-        self.perturbed = perturbed + once + int(self.comm.allreduce(np.array(own)))
+        """Set up the reduced system of the open segments that are linked to this rank's."""
+        left_over = [(segment.left, segment.right, segment.equations) for _, segment in self.segments]
+        self._take(self.comm.allgather(left_over))
+        width, size = 3 * self.block_size - 1, self.linked[-1].unknowns.stop if self.linked else 0
+        entries = [
+            entries_of_blocks(np.array([each.unknowns.start, each.columns.start]), each.equations[None])
+            for each in self.linked
+        ]
+        self.reduced = BandedLU(joined(entries), size, width, width, self.dtype) if size else None
+        counts = [int(segment.lu.vanished.sum()) for _, segment in self.segments]
+        counts += [] if self.closed is None else [int(self.closed.perturbed)]
+        if self.reduced is not None:
+            counts += [int(self.reduced.vanished[each.unknowns].sum()) for each in self._own()]
+        rows = sum(equations.shape[0] for _, _, equations in left_over)
+        total = self.comm.allreduce(np.array([sum(counts), rows]))
+        self.perturbed, self.unknowns = perturbed + int(total[0]), int(total[1])
+
+    def _take(self, found: list[list[tuple[bool, bool, Array]]]) -> None:
+        """Number the unknowns of the linked segments, in their order."""
+        self.linked: list[Linked] = []
+        self.lengths = [{}, {}]  # type: list[dict[int, int]]
+        pieces, linked, position = self.stretch.pieces, self.stretch.linked, 0
+        for i in linked if self.stretch.piece.rows else ():
+            rank, starts = pieces[i].rank, [0, 0]
+            for left, right, equations in found[rank]:
+                rows, columns = equations.shape
+                # Not those that cross the cut before the first linked piece, or after the last one.
+                if (i > linked[0] or not left) and (i < linked[-1] or not right):
+                    first = position - (self.block_size if left else 0)
+                    self.linked.append(
+                        Linked(
+                            rank,
+                            slice(position, position + rows),
+                            slice(first, first + columns),
+                            slice(starts[0], starts[0] + rows),
+                            slice(starts[1], starts[1] + columns),
+                            equations,
+                            rank == self.comm.rank,
+                        )
+                    )
+                    position += rows
+                starts = [starts[0] + rows, starts[1] + columns]
+            for way in range(2):
+                self.lengths[way][rank] = starts[way]
 
     @property
-    def unknowns(self) -> int:
-        """Rows of the reduced system."""
-        return 0 if self.reduced is None else int(self.reduced.exchanges.size)
+    def numbers_sent(self) -> int:
+        """Numbers that this rank sends for one right-hand side."""
+        return sum(s.equations.shape[0] for _, s in self.segments) * self.stretch.receivers
 
     @property
     def nbytes_extra(self) -> int:
@@ -95,7 +134,7 @@ class PivotedStretch:
         """Solve for the columns of b into x, of this rank's rows; `order` is None."""
         if self.closed is not None:
             self.closed.solve(b[self.inside], x[self.inside], None, transpose)
-        if self.reduced is None:
+        if not self.stretch.cuts:
             return
         right = [b[rows].astype(self.dtype, copy=False) for rows, _ in self.segments]
         one_way = self._transposed if transpose else self._plain
@@ -104,30 +143,39 @@ class PivotedStretch:
 
     def _plain(self, right: list[Array], columns: int) -> list[Array]:
         partial = [segment.lu.solve(part) for (_, segment), part in zip(self.segments, right)]
-        left_over = [
-            part[part.shape[0] - s.equations.shape[0] :] for part, (_, s) in zip(partial, self.segments)
-        ]
-        gathered = [part for parts in self.comm.allgather(left_over) for part in parts]
-        assert self.reduced is not None
-        unknowns = self.reduced.solve(np.concatenate(gathered))
+        sides = [part[segment.columns.shape[0] :] for part, (_, segment) in zip(partial, self.segments)]
+        gathered = self._gathered(sides, columns, 0)
+        if self.reduced is None:
+            return []
+        total = np.concatenate([gathered[each.rank][each.rows] for each in self.linked])
+        unknowns = self.reduced.solve(total)
         return [
-            segment.completed(part, unknowns[self.places[self.first + i]])
-            for i, (part, (_, segment)) in enumerate(zip(partial, self.segments))
+            segment.completed(part, unknowns[each.columns])
+            for part, each, (_, segment) in zip(partial, self._own(), self.segments)
         ]
 
     def _transposed(self, right: list[Array], columns: int) -> list[Array]:
         """A = diag(M) [I W; 0 R] in the order of elimination, so A^T x = b is solved from the right."""
         sides = [segment.reduced_transposed(part) for (_, segment), part in zip(self.segments, right)]
-        gathered = [part for parts in self.comm.allgather(sides) for part in parts]
-        assert self.reduced is not None
+        gathered = self._gathered(sides, columns, 1)
+        if self.reduced is None:
+            return []
         total = np.zeros((self.reduced.exchanges.size, columns), self.dtype)
-        for place, part in zip(self.places, gathered):
-            total[place] += part
+        for each in self.linked:
+            total[each.columns] += gathered[each.rank][each.places]
         found = self.reduced.solve(total, transpose=True)
         return [
-            segment.completed_transposed(part, found[self.equations[self.first + i]])
-            for i, (part, (_, segment)) in enumerate(zip(right, self.segments))
+            segment.completed_transposed(part, found[each.unknowns])
+            for part, each, (_, segment) in zip(right, self._own(), self.segments)
         ]
+
+    def _gathered(self, sides: list[Array], columns: int, way: int) -> dict[int, Array]:
+        """The right-hand sides of all linked ranks."""
+        own = np.concatenate([np.empty((0, columns), self.dtype), *sides])
+        return self.stretch.gathered(own, self.lengths[way])
+
+    def _own(self) -> list[Linked]:
+        return [each for each in self.linked if each.own]
 
 
 def _cut(bands: Triple, start: int, stop: int) -> Triple:

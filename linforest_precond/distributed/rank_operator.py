@@ -115,10 +115,14 @@ class RankPreconditioner(Preconditioner):
             ("rows", f"{self.global_rows:,}"),
             ("numbers", stored),
             *part.described(),
-            ("setup", f"{self._setup} on {self.comm.size} ranks, {self._backend.name}"),
+            ("setup", f"{self._setup} on {self._backend.name}"),
         )
 
     __repr__ = __str__
+
+
+# Kinds and types that this process has set up before: the first setup of each compiles.
+_seen: set[tuple[str, ...]] = set()
 
 
 class RankSetup:
@@ -132,7 +136,9 @@ class RankSetup:
         """The operator that applies the part of A 2**-exponent; stops the stopwatch."""
         A = self.matrix
         self._watch.stop()
-        time, device = SetupTime(self._watch, first=False), getattr(A.rows.data, "device", None)
+        types = part.name, self.backend.name, str(part.stored), str(A.dtype), str(A.rows.indices.dtype)
+        time, device = SetupTime(self._watch, types not in _seen), getattr(A.rows.data, "device", None)
+        _seen.add(types)
         operator: Any = operator_class(RankPreconditioner, self.backend.name)(
             part, RankPattern.of(A), A.dtype, time, self.backend, device, exponent
         )

@@ -24,6 +24,7 @@ from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.tridiagonal_part import repairs_of
 from linforest_precond.records import Bands, magnitudes_of
+from linforest_precond.user_warnings import warn_user
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,16 @@ class Traffic:
 
     held: int
     messages: int
-    gathered: int  # by the allgather of the reduced system
+    coupling: int  # for the reduced system
     ranks: int
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""
-        sent = f"{self.messages:,} bytes in messages, {self.gathered:,} in an allgather"
+        sent = f"{self.messages:,} bytes exchanged, and {self.coupling:,} at the cuts"
+        ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
         return [
-            ("bytes held", f"{self.held:,} on {self.ranks} ranks"),
-            ("each product", sent if self.messages or self.gathered else "no exchange"),
+            ("bytes held", f"{self.held:,} on {ranks}"),
+            ("each product", sent if self.messages or self.coupling else "no exchange"),
         ]
 
 
@@ -110,7 +112,8 @@ class RankTridiagonalPart:
             ("paths", f"{self.forest.n_paths:,}"),
             ("longest path", f"{self.forest.longest_path:,} {unit}"),
             ("coverage", covered),
-            ("solved", f"{method}, {solver.cuts} cuts coupled by {solver.unknowns} unknowns"),
+            ("solved", method),
+            ("cuts", f"{solver.cuts} between ranks, {solver.unknowns} unknowns"),
             ("repairs", repairs_of(solver)),
             *self.traffic.described(),
         ]
@@ -135,6 +138,8 @@ class RankJacobiPart:
         diagonal = shifted(on_host(A.diagonal()), -exponent).reshape(-1, 1, 1)
         inverse, report = backend_of(diagonal).matrix.diagonal_blocks.invert(stored_array(diagonal, stored))
         lifted, wrong = (int(count) for count in A.comm.allreduce(np.asarray(report, np.int64)))
+        if lifted and A.comm.rank == 0:
+            warn_user(f"{lifted} diagonal entries of A were tiny and have been perturbed")
         total, adjacent, _ = weights_of(A)
         shares = (1.0, 1.0) if total == 0.0 else (0.0, min(1.0, adjacent / total))
         own = JacobiPart("jacobi", A.n_local, inverse, lifted, wrong == 0, *shares)
@@ -279,7 +284,6 @@ def _coverages(A: Matrix, bands: Bands, exponent: int) -> tuple[float, float]:
 def _traffic(part: RankTridiagonalPart, comm: Communicator) -> Traffic:
     move, number = part.forest.order.redistribution, part.stored.itemsize
     sent = [rows.size for way in (move.sent, move.received) for r, rows in way.items() if r != comm.rank]
-    ends = number * part.solver.unknowns // max(1, comm.size)  # on average: two ends of each stretch
-    counts = np.array([part.nbytes, number * sum(sent), ends])
-    held, messages, gathered = (int(count) for count in comm.allreduce(counts))
-    return Traffic(held, messages, gathered, comm.size)
+    counts = np.array([part.nbytes, number * sum(sent), number * part.solver.numbers_sent])
+    held, messages, coupling = (int(count) for count in comm.allreduce(counts))
+    return Traffic(held, messages, coupling, comm.size)

@@ -40,8 +40,8 @@ class BandedLU:
 
     Attributes
     ----------
-    perturbed : int
-        Number of pivots that vanished, and have been perturbed.
+    vanished : array of bool
+        The pivots that vanished, and have been perturbed.
     """
 
     def __init__(
@@ -61,7 +61,8 @@ class BandedLU:
         factorize, self._solve = get_lapack_funcs(("gbtrf", "gbtrs"), (matrix,))
         self.factors, self.exchanges, _ = factorize(matrix, below, above, overwrite_ab=True)
         pivots = self.factors[diagonal]
-        self.perturbed = int(perturb_tiny(pivots[: n - free], sizes[: n - free]))
+        self.vanished: Array = size(pivots[: n - free]) < np.finfo(dtype).tiny
+        perturb_tiny(pivots[: n - free], sizes[: n - free])
         pivots[n - free :] = 1
 
     @property

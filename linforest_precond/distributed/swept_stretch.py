@@ -45,18 +45,21 @@ class SweptStretch:
         self.block_size = inverse.shape[1] if inverse.ndim == 3 else 1
         lower, _, upper = stretch.bands
         self.rows = Sweeps(lower, inverse, upper, symmetric)
-        crossed = [i for i, piece in enumerate(stretch.pieces) if piece.left]
-        # The cut to the left of each piece that a path crosses, numbered.
-        self.cuts = {i: cut for cut, i in enumerate(crossed)}
-        self.own = next((i for i, piece in enumerate(stretch.pieces) if piece is stretch.piece), -1)
+        # Of each linked piece but the first: the number of the cut before it.
+        self.cuts = {i: cut for cut, i in enumerate(stretch.linked[1:])}
         self.spikes = {False: self._spikes(False)}
         if symmetric:
             self.spikes[True] = self.spikes[False]
 
     @property
     def unknowns(self) -> int:
-        """Rows of the reduced system."""
-        return 2 * len(self.cuts) * self.block_size
+        """Rows of the reduced systems of all ranks."""
+        return 2 * self.stretch.cuts * self.block_size
+
+    @property
+    def numbers_sent(self) -> int:
+        """Numbers that this rank sends for one right-hand side."""
+        return 2 * self.block_size * self.stretch.receivers
 
     @property
     def nbytes_extra(self) -> int:
@@ -68,20 +71,23 @@ class SweptStretch:
         """Solve for the columns of b into x, of this rank's rows; `order` is None."""
         if b.shape[0]:
             self.rows.solve(b, x, order, transpose)
-        if not self.cuts:
+        if not self.stretch.cuts:
             return
         if transpose not in self.spikes:
             self.spikes[transpose] = self._spikes(transpose)
-        spikes, size = self.spikes[transpose], self.block_size
+        spikes, size, own = self.spikes[transpose], self.block_size, self.stretch.own
         ends = np.concatenate([x[:size], x[x.shape[0] - size :]]).astype(self.inverse.dtype, copy=False)
-        found = spikes.reduced.solve(self._right_sides(self.comm.allgather(ends)))
-        left, right = self.cuts.get(self.own), self.cuts.get(self.own + 1)
-        if left is not None:
-            x[: spikes.left.shape[0]] += spikes.left @ _block(found, 2 * left, size)
-        if right is not None:
-            x[x.shape[0] - spikes.right.shape[0] :] += spikes.right @ _block(found, 2 * right + 1, size)
+        gathered = self.stretch.gathered(ends, dict.fromkeys(range(self.comm.size), 2 * size))
+        if not self.cuts:
+            return
+        found = spikes.reduced.solve(self._right_sides(gathered))
+        if own in self.cuts:
+            x[: spikes.left.shape[0]] += spikes.left @ _block(found, 2 * self.cuts[own], size)
+        if own + 1 in self.cuts:
+            after = _block(found, 2 * self.cuts[own + 1] + 1, size)
+            x[x.shape[0] - spikes.right.shape[0] :] += spikes.right @ after
 
-    def _right_sides(self, ends: list[Array]) -> Array:
+    def _right_sides(self, ends: dict[int, Array]) -> Array:
         """At each cut: the last value of the piece before it, the first value of the piece after it."""
         pieces, size = self.stretch.pieces, self.block_size
         sides = [

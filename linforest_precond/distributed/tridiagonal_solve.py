@@ -44,6 +44,8 @@ class RankTridiagonalSolver(TridiagonalSolver):
         The cuts between ranks that a path crosses.
     unknowns : int
         The rows of the reduced system.
+    numbers_sent : int
+        Numbers that this rank sends to others for each right-hand side.
     n, nbytes : int
         Rows and bytes of this rank; all other attributes of `TridiagonalSolver` are of the whole system.
 
@@ -81,6 +83,7 @@ class RankTridiagonalSolver(TridiagonalSolver):
         )
         self._factor(lower, diagonal, upper, make_definite, perturb, None if magnitudes is None else decide)
         self.cuts, self.unknowns = steps.cuts, self._solver.unknowns
+        self.numbers_sent = self._solver.numbers_sent
 
     def solve_into(self, b: Array, x: Array, order: Array | None = None, transpose: bool = False) -> None:
         """Solve for the columns of b into x, unchecked; `order` is None, and there may be no rows."""

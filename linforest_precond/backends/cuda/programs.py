@@ -124,6 +124,7 @@ PROGRAMS = {
         BLOCK=(1,),
     ),
     "krylov/norms": [{"VALUE": value, "WIDE": np.float64, "BLOCK": 1} for value in _WEIGHTS],
+    "krylov/ordered_rows": _every(VALUE=_VALUES, BLOCK=(1,), INDEX=_INDICES),
     "krylov/updates": _SCALAR,
     "krylov/arnoldi": _SCALAR,
     "krylov/idr": _SCALAR,

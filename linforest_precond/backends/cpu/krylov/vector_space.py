@@ -69,7 +69,7 @@ class KrylovSpace(MinresSteps):
         if x_true is not None:
             self._allocate("error")
 
-        chunks = -(-self.rows // ROWS_AT_ONCE)
+        chunks = max(1, -(-self.rows // ROWS_AT_ONCE))
         self.kernels = kernels_for(chunks)
         wide = np.result_type(self.dtype, np.float64)
         self.partials, self.sums = np.empty((chunks, 2, self.width), wide), np.zeros((columns, 2), wide)

@@ -1,0 +1,193 @@
+"""Preconditioners over ranks: the operator of one rank up to rounding, and its iterations."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from parallel_cases import random_matrix, random_offsets
+from strategies import matrices
+from tridiagonal_cases import dense
+
+import linforest_precond as lf
+from linforest_precond import distributed
+from linforest_precond.distributed import scatter, simulate
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+KINDS = "tridiagonal", "block_tridiagonal", "jacobi"
+
+
+def products(A, kind, offsets, right, other=None, **options):
+    """The joined products of M, of M.T and of M.H, and what `print(M)` shows, after an update if `other`."""
+
+    def multiply(comm):
+        own = scatter(A, comm, offsets)
+        M = getattr(distributed, kind)(own, **options)
+        if other is not None:
+            M.update(scatter(other, comm, offsets))
+        r = right[own.first : own.first + own.n_local]
+        return M @ r, M.T @ r, M.H @ r, [str(M)] * own.n_local
+
+    return [np.concatenate(parts) for parts in zip(*simulate(len(offsets) - 1, multiply))]
+
+
+def wanted_products(A, kind, right, **options):
+    M = getattr(lf, kind)(A, **options)
+    return M, [M @ right, M.T @ right, M.H @ right]
+
+
+def assert_like_one_rank(A, kind, offsets, tolerance=1e-9, **options):
+    right = np.random.default_rng(0).standard_normal((A.shape[0], 2))
+    M, wanted = wanted_products(A, kind, right, **options)
+    *found, text = products(A, kind, offsets, right, **options)
+    scale = max((abs(each).max() for each in wanted if each.size), default=1)
+    for x, y in zip(found, wanted):
+        assert x.dtype == y.dtype
+        np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * scale)
+    return M, text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_operator_and_printed_findings_are_those_of_one_rank(kind):
+    A = lf.matrices.aniso(2, 12)
+    for size in (1, 3, 7):
+        M, text = assert_like_one_rank(A, kind, random_offsets(144, size, size), tolerance=1e-13)
+        seen = str(text[0]).splitlines()
+        shared = ("rows", "numbers", "paths", "longest", "coverage", "solved", "repairs")
+        for line in str(M).splitlines():
+            assert line.strip().split(" ")[0] not in shared or line.split() in [each.split() for each in seen]
+
+
+@given(A=matrices(max_size=24), size=st.integers(1, 5), seed=st.integers(0, 2**32 - 1))
+def test_any_matrix(A, size, seed):
+    offsets = random_offsets(A.shape[0], size, seed)
+    M = lf.tridiagonal(A)
+    if M._part.solver.lifted or not A.shape[0]:  # singular or empty: it must end
+        products(A, "tridiagonal", offsets, np.ones((A.shape[0], 1)))
+    else:
+        condition = np.linalg.cond(dense((M.bands.lower, M.bands.diagonal, M.bands.upper)))
+        assert_like_one_rank(A, "tridiagonal", offsets, 1e-12 * condition)
+
+
+def test_update_takes_new_values_and_refuses_other_patterns():
+    A, rng = lf.matrices.aniso(1, 9), np.random.default_rng(2)
+    other = sp.csr_array((A.data * rng.uniform(0.9, 1.1, A.nnz), A.indices, A.indptr), shape=A.shape)
+    right, offsets = rng.standard_normal((81, 1)), np.array([0, 30, 30, 81])
+    M = lf.tridiagonal(A)
+    M.update(other)
+    found = products(A, "tridiagonal", offsets, right, other)[0]
+    np.testing.assert_allclose(found, M @ right, rtol=1e-12)
+    for wrong, message in (
+        (A + sp.diags_array([1.0], offsets=[40], shape=A.shape), "pattern"),
+        (A.astype(np.float32), "dtype"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            products(A, "tridiagonal", offsets, right, sp.csr_array(wrong))
+
+
+def test_options_are_checked_on_all_ranks():
+    A = lf.matrices.poisson((4, 4))
+
+    def seeds(comm):
+        return distributed.tridiagonal(scatter(A, comm), seed=comm.rank)
+
+    def scopes(comm):
+        return distributed.tridiagonal(scatter(A, comm), scope="all")
+
+    with pytest.raises(ValueError, match="must be the same on all ranks"):
+        simulate(2, seeds)
+    with pytest.raises(ValueError, match='scope must be "global" or "local"'):
+        simulate(2, scopes)
+    with pytest.raises(TypeError, match=r"distributed\.Matrix"):
+        distributed.tridiagonal(A)
+
+
+def test_local_scope_solves_with_each_ranks_own_block():
+    A = lf.matrices.aniso(2, 8)
+    right = np.random.default_rng(0).standard_normal((64, 1))
+    found = products(A, "tridiagonal", np.array([0, 20, 20, 64]), right, scope="local")[0]
+    wanted = [
+        lf.tridiagonal(sp.csr_array(A[part, part])) @ right[part] for part in (slice(20), slice(20, 64))
+    ]
+    assert np.array_equal(found, np.concatenate(wanted))
+
+
+def iterations(A, size, kind, method="cg", rtol=1e-8, **options):
+    """Iterations of a solver over ranks, and the joined solution."""
+
+    def solve(comm):
+        own, history = scatter(A, comm), lf.solvers.History()
+        b = np.ones(own.n_local, A.dtype)
+        M = getattr(distributed, kind)(own, **options)
+        solver = getattr(lf.solvers, method)
+        x, info = solver(own.operator, b, M=M, inner=own.inner, history=history, rtol=rtol, maxiter=2000)
+        return len(history.residuals), info, x
+
+    counts, infos, parts = zip(*simulate(size, solve))
+    assert len(set(counts)) == 1 and len(set(infos)) == 1
+    return counts[0], np.concatenate(parts)
+
+
+def test_iterations_do_not_depend_on_the_number_of_ranks():
+    A = lf.matrices.aniso(2, 14)
+    counts = [iterations(A, size, "tridiagonal")[0] for size in (1, 2, 4, 7)]
+    local = [iterations(A, size, "tridiagonal", scope="local")[0] for size in (1, 4)]
+    assert len(set(counts)) == 1 and local[0] == counts[0] < local[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["tridiagonal", "block_tridiagonal"])
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("aniso1", "cg"), ("aniso2", "cg"), ("poisson3d", "cg"), ("delaunay", "cg"), ("convection", "bicgstab")],
+)
+def test_iterations_of_larger_matrices(name, method, kind):
+    A = named(name)
+    counts = [iterations(A, size, kind, method, 1e-6)[0] for size in (1, 2, 3, 4, 7)]
+    assert max(counts) - min(counts) <= (0 if method == "cg" else 3)
+
+
+def named(name):
+    if name == "poisson3d":
+        return lf.matrices.poisson((12, 12, 12))
+    if name == "delaunay":
+        return laplacian(lf.matrices.delaunay(3000))
+    if name == "convection":
+        A = lf.matrices.aniso(2, 50)
+        return sp.csr_array(A + sp.diags_array([0.3 * np.ones(2499), -0.3 * np.ones(2499)], offsets=[1, -1]))
+    return lf.matrices.aniso(int(name[-1]), 60)
+
+
+def laplacian(G):
+    weights = abs(sp.csr_array(G))
+    weights.setdiag(0)
+    return sp.csr_array(sp.diags_array(weights.sum(axis=1) + 0.01) - weights)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.complex64])
+@pytest.mark.parametrize("repair", ["auto", "none"])
+def test_types_and_repairs(kind, dtype, repair):
+    options = {} if kind == "jacobi" else {"repair": repair}
+    for seed in range(6):
+        A = random_matrix(40, 0.1, seed, dtype)
+        A = sp.csr_array(A + sp.diags_array(np.full(40, 3 + seed)).astype(dtype))
+        tolerance = 1e-9 if np.finfo(dtype).eps < 1e-10 else 1e-3
+        assert_like_one_rank(A, kind, random_offsets(40, 4, seed), tolerance, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exponent", [600, -600, 900])
+def test_matrices_at_the_edge_of_the_number_range(exponent):
+    A = lf.matrices.aniso(2, 10)
+    A = sp.csr_array((np.ldexp(A.data, exponent), A.indices, A.indptr), shape=A.shape)
+    for kind in KINDS:
+        assert_like_one_rank(A, kind, np.array([0, 33, 66, 100]), 1e-12)
+
+
+@pytest.mark.slow
+def test_stored_in_single_precision_and_applied_to_double():
+    A = lf.matrices.aniso(1, 12)
+    for kind in KINDS:
+        assert_like_one_rank(A, kind, np.array([0, 50, 100, 144]), 1e-6, dtype=np.float32)
