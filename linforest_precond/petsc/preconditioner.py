@@ -164,7 +164,7 @@ class PC:
         if pc.getComm().size > 1 and self._settings.scope == "local":
             where = "one for the block of each rank; that of rank 0:"
         gpu = ["  vectors stay on the GPU; the matrix is copied through the host in each setup"] * self._gpu
-        return [f"  linforest: {where}", *gpu, *(f"  {line}" for line in str(self._operator).splitlines())]
+        return [f"  linforest: {where}", *gpu, *(f"  {line}" for line in str(self._made).splitlines())]
 
     def reset(self, pc: Any) -> None:
         """Free what belongs to the matrix."""
