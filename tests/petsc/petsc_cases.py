@@ -6,6 +6,14 @@ import scipy.sparse as sp
 import linforest_precond as lf
 
 PYTHON = "-pc_type python -pc_python_type linforest_precond.petsc.PC"
+# What a kind needs to be the same on one rank and on several, and to be a fixed operator.
+ARGUMENTS = {"multilevel": {"coarsening": "matching", "cycle": "V"}}
+
+
+def options_of(kind, prefix=""):
+    """The options of a kind of preconditioner, after a prefix."""
+    given = {"kind": kind, **ARGUMENTS.get(kind, {})}
+    return " ".join(f"-{prefix}pc_linforest_{name} {value}" for name, value in given.items())
 
 
 def delaunay(n):

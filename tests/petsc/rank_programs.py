@@ -12,7 +12,15 @@ petsc4py.init(sys.argv[:1])
 
 import numpy as np  # noqa: E402
 from petsc4py import PETSc  # noqa: E402
-from petsc_cases import MATRICES, PYTHON, SYMMETRIC, as_petsc, right_hand_side, solved  # noqa: E402
+from petsc_cases import (  # noqa: E402
+    MATRICES,
+    PYTHON,
+    SYMMETRIC,
+    as_petsc,
+    options_of,
+    right_hand_side,
+    solved,
+)
 
 import linforest_precond as lf  # noqa: E402
 import linforest_precond.petsc  # noqa: E402
@@ -50,7 +58,7 @@ def solve_all(line, *names):
 
 def solve_kinds(*kinds):
     """The same for all matrices, with one preconditioner for all ranks, by its kind."""
-    return {kind: solve_all(f"{GLOBAL} -pc_linforest_kind {kind}", *MATRICES) for kind in kinds}
+    return {kind: solve_all(f"{GLOBAL} {options_of(kind)}", *MATRICES) for kind in kinds}
 
 
 def real_matrices(kind, *names):

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import load_real, real_matrices, skip_or_fail
-from petsc_cases import MATRICES, PYTHON, SYMMETRIC, as_petsc, solved
+from petsc_cases import MATRICES, PYTHON, SYMMETRIC, as_petsc, options_of, solved
 from petsc_fixtures import PETSc, on_ranks, options
 
 import linforest_precond as lf
+from linforest_precond import distributed
 
 GLOBAL = f"{PYTHON} -pc_linforest_scope global"
-KINDS = "tridiagonal", "block_tridiagonal", "jacobi"
+FORESTS = "tridiagonal", "block_tridiagonal", "jacobi"
+KINDS = *FORESTS, *(["multilevel"] if hasattr(distributed, "multilevel") else [])
 # Real matrices up to these many nonzeros, solved on several ranks of few cores.
 MOST_NONZEROS = 60_000
 RANKS = [1, 2, 3, pytest.param(4, marks=pytest.mark.slow), 7]
@@ -24,16 +26,16 @@ def on_one_rank(PETSc):
     def result(kind, name):
         if (kind, name) not in known:
             PETSc.Options().insertString(f"-one_{PYTHON[1:]}".replace(" -pc", " -one_pc"))
-            PETSc.Options().setValue("one_pc_linforest_kind", kind)
+            PETSc.Options().insertString(options_of(kind, "one_"))
             P = as_petsc(MATRICES[name](), PETSc)
             iterations, reason, x = solved(P, PETSc, "cg" if name in SYMMETRIC else "bcgs", prefix="one_")
             assert reason > 0
             known[kind, name] = iterations, x.getArray().copy()
+            for option in [option for option in PETSc.Options().getAll() if option.startswith("one_")]:
+                PETSc.Options().delValue(option)
         return known[kind, name]
 
-    yield result
-    for option in [option for option in PETSc.Options().getAll() if option.startswith("one_")]:
-        PETSc.Options().delValue(option)
+    return result
 
 
 @pytest.mark.parametrize("ranks", RANKS)
@@ -52,8 +54,8 @@ def test_products_are_those_of_one_rank(on_ranks, name):
     A = sp.csr_array(MATRICES[name]())
     b = np.random.default_rng(1).standard_normal(A.shape[0])
     shifted = sp.csr_array(A + sp.eye_array(A.shape[0]))
-    lines = [f"{GLOBAL} -pc_linforest_kind {kind} -pc_linforest_dtype none" for kind in KINDS]
-    for kind, found in zip(KINDS, on_ranks(4, "products_of", name, *lines)):
+    lines = [f"{GLOBAL} -pc_linforest_kind {kind}" for kind in FORESTS]
+    for kind, found in zip(FORESTS, on_ranks(4, "products_of", name, *lines)):
         M = getattr(lf, kind)(A)
         assert_close(found["product"], M @ b)
         assert_close(found["transpose"], M.T @ b)
