@@ -62,13 +62,13 @@ def right_hand_side(P, PETSc):
     return b
 
 
-def solved(P, PETSc, method="cg", prefix="", rtol=1e-8):
+def solved(P, PETSc, method="cg", prefix="", rtol=1e-8, max_it=3000):
     """Iterations, PETSc's reason, and the solution as a vector, by the options in the database."""
     ksp = PETSc.KSP().create(P.getComm())
     ksp.setOptionsPrefix(prefix)
     ksp.setOperators(P)
     ksp.setType(method)
-    ksp.setTolerances(rtol=rtol, max_it=3000)
+    ksp.setTolerances(rtol=rtol, max_it=max_it)
     ksp.setFromOptions()
     x = P.createVecRight()
     ksp.solve(right_hand_side(P, PETSc), x)

@@ -12,7 +12,7 @@ from conftest import skip_or_fail
 
 PROGRAMS = Path(__file__).with_name("rank_programs.py")
 ROOT = PROGRAMS.parents[2]
-PATIENCE = 300  # seconds, compilation included
+PATIENCE = 600  # seconds, compilation included
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +46,7 @@ def start(ranks, name, *arguments):
         skip_or_fail("petsc", "there is no mpiexec")
     environment = {
         **os.environ,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "NUMBA_NUM_THREADS": "1",

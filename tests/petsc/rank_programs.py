@@ -73,7 +73,8 @@ def real_matrices(kind, *names):
         b, x = right_hand_side(P, PETSc), P.createVecRight()
         pc.apply(b, x)
         pc.destroy()
-        found[name] = {"product": whole(x).tolist(), "iterations": solved(P, PETSc, "gmres", rtol=1e-6)[0]}
+        iterations, reason, _ = solved(P, PETSc, "gmres", rtol=1e-6, max_it=400)
+        found[name] = {"product": whole(x).tolist(), "iterations": iterations, "reason": reason}
     return found
 
 
