@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from types import TracebackType
 from typing import Any
@@ -36,4 +38,6 @@ def _print_and_abort(
 ) -> None:
     sys.__excepthook__(kind, error, traceback)
     sys.stderr.flush()
-    mpi4py_module().COMM_WORLD.Abort(1)
+    with contextlib.suppress(ImportError):
+        mpi4py_module().COMM_WORLD.Abort(1)
+    os._exit(1)  # without mpi4py: mpiexec ends the job of a process that exits without finalizing MPI

@@ -18,23 +18,22 @@ ON_GPU = "cusparse", "kokkos"
 
 
 def with_rows(P: Any) -> Any:
-    """P, or its conversion to AIJ where its rows cannot be read: symmetric storage, nests, products."""
+    """P, or its conversion to AIJ where its rows cannot be read (symmetric storage, nests): collective."""
     kind = P.getType()
     is_readable = "aij" in kind and "sbaij" not in kind
     return P if is_readable else P.convert("aij", type(P)())
 
 
 def rows_of(P: Any) -> sp.csr_array:
-    """This rank's rows of a matrix, with global columns."""
-    rows = with_rows(P)
-    indptr, indices, data = rows.getValuesCSR()
+    """This rank's rows of a matrix of `with_rows`, with global columns."""
+    indptr, indices, data = P.getValuesCSR()
     (n, _), (_, width) = P.getSizes()
     return sp.csr_array((data, indices, indptr), shape=(n, width))
 
 
 def diagonal_block(P: Any) -> sp.csr_array:
-    """The square block of a matrix that couples this rank's unknowns with each other."""
-    return rows_of(P if P.getComm().size == 1 else with_rows(P).getDiagonalBlock())
+    """The square block of a matrix of `with_rows` that couples this rank's unknowns with each other."""
+    return rows_of(P if P.getComm().size == 1 else P.getDiagonalBlock())
 
 
 def distributed_matrix(P: Any, comm: Any = None) -> Any:
@@ -52,7 +51,7 @@ def distributed_matrix(P: Any, comm: Any = None) -> Any:
     Matrix
         With P's rows on the ranks that own them.
     """
-    return as_distributed(rows_of(P), P, communicator_of(P.getComm() if comm is None else comm))
+    return as_distributed(rows_of(with_rows(P)), P, communicator_of(P.getComm() if comm is None else comm))
 
 
 def as_distributed(rows: sp.csr_array, P: Any, comm: Communicator) -> Any:

@@ -97,7 +97,8 @@ class Settings:
             if not self.arguments:
                 raise
             given = " ".join(f"-{STEM}{name} {value}" for name, value in self.arguments.items())
-            raise type(error)(f"{error} (with {given})") from error
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{error} (with {given})") from error
 
     @property
     def agreed(self) -> str:

@@ -20,8 +20,9 @@ from linforest_precond.petsc.matrices import (
     near_null_space,
     on_gpu,
     rows_of,
+    with_rows,
 )
-from linforest_precond.petsc.options import Settings, from_database
+from linforest_precond.petsc.options import STEM, Settings, from_database
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 
 
@@ -64,6 +65,7 @@ class PC:
 
     def _forget(self) -> None:
         self._made: Any = None
+        self._operator: Any = None
         self._pattern: PatternDigest | None = None
         self._gpu = False
 
@@ -78,27 +80,31 @@ class PC:
         """Set up for the matrix, or update where only its values are new."""
         P = pc.getOperators()[1]
         if pc.getComm().size > 1 or self._settings.scope == "global":
-            if self._comm is None:
-                self._comm = MPICommunicator.of(pc.getComm())
-            self._comm.same(
-                f"options of the preconditioner {pc.getOptionsPrefix() or ''}", self._settings.agreed
-            )
+            self._agree(pc)
+        readable = with_rows(P)
         if self._settings.scope == "global":
-            self._set_up_all(P, self._comm)
+            self._set_up_all(P, readable, self._comm)
         else:
             with contextlib.nullcontext() if self._comm is None else self._comm.checking():
-                self._set_up_block(P)
+                self._set_up_block(P, readable)
 
-    def _set_up_block(self, P: Any) -> None:
-        A = diagonal_block(P)
+    def _agree(self, pc: Any) -> None:
+        """All ranks must do the same."""
+        if self._comm is None:
+            self._comm = MPICommunicator.of(pc.getComm())
+        name = f"-{pc.getOptionsPrefix() or ''}{STEM}..."
+        self._comm.same(name, self._settings.agreed)
+
+    def _set_up_block(self, P: Any, readable: Any) -> None:
+        A = diagonal_block(readable)
         pattern = pattern_digest(A)
         self._gpu = on_gpu(P)
         matrix = copied_to_gpu(A) if self._gpu else A
         self._make_or_update(P, matrix, pattern, self._is_known(pattern))
 
-    def _set_up_all(self, P: Any, comm: Any) -> None:
+    def _set_up_all(self, P: Any, readable: Any, comm: Any) -> None:
         with comm.together():
-            rows = rows_of(P)
+            rows = rows_of(readable)
             pattern = pattern_digest(rows)
             known = bool(comm.allreduce(np.int64(self._is_known(pattern)), "min"))
         self._make_or_update(P, as_distributed(rows, P, comm), pattern, known)

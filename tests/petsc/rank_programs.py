@@ -113,6 +113,21 @@ def products(line, name):
     return found
 
 
+def products_by_type(line, *forms):
+    """The product with the preconditioner of a symmetric matrix that is stored in several types."""
+    P = as_petsc(MATRICES["aniso2"](), PETSc)
+    P.setOption(PETSc.Mat.Option.SYMMETRIC, True)
+    found = []
+    for form in forms:
+        put(line)
+        pc = preconditioner(PETSc.Mat().createNest([[P]]) if form == "nest" else P.convert(form, PETSc.Mat()))
+        b, x = right_hand_side(P, PETSc), P.createVecRight()
+        pc.apply(b, x)
+        pc.destroy()
+        found.append(whole(x).tolist())
+    return found
+
+
 def columns(pc, P, b):
     (own, n), _ = P.getSizes()
     X = PETSc.Mat().createDense(((own, n), (None, 3)), comm=COMM)

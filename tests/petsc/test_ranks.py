@@ -40,6 +40,12 @@ def test_of_a_parallel_matrix_each_rank_takes_its_block(on_ranks, ranks, name):
     assert found["kept"]
 
 
+@pytest.mark.parametrize("line", [PYTHON, GLOBAL])
+def test_matrices_of_other_types(on_ranks, line):
+    plain, *others = on_ranks(2, "products_by_type", line, "aij", "baij", "sbaij", "nest")
+    assert others == [plain] * 3
+
+
 def test_under_block_jacobi_the_same_iterations(on_ranks):
     own, under = (on_ranks(2, "solve_all", line, "aniso2")["aniso2"] for line in (PYTHON, SUB))
     assert own["iterations"] == under["iterations"] and own["x"] == under["x"]
