@@ -7,6 +7,7 @@ from petsc_cases import MATRICES, PYTHON, as_petsc, right_hand_side, solved
 from petsc_fixtures import PETSc, options
 
 import linforest_precond as lf
+import linforest_precond.petsc
 
 KINDS = ["tridiagonal", "block_tridiagonal", "jacobi", "block_jacobi", "multilevel"]
 SLOW_KINDS = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("approximate_inverse", "ilu")]
