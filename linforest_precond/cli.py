@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import io
 import os
 import sys
@@ -13,11 +14,15 @@ from typing import NoReturn
 
 import linforest_precond
 from linforest_precond import interrupts, printing
-from linforest_precond.commands import config, info, solve, study
 from linforest_precond.commands.outcome import EXIT_CODES, Exit
-from linforest_precond.matrices.errors import MatrixNotAvailable
 
-COMMANDS = {"study": study, "info": info, "solve": solve, "config": config}
+# Each is a module of `commands`, imported when it is called.
+COMMANDS = {
+    "study": "repeat the measurements of a paper and write a report (HTML, tables, pictures)",
+    "info": "show properties of a matrix, and coverage and cost of each preconditioner",
+    "solve": "solve A x = b with a preconditioner, show the convergence history, and write x",
+    "config": "show versions, threads, and whether a GPU is usable (and why not)",
+}
 EXAMPLES = """\
 examples:
   linforest info aniso2:300           properties of a matrix, coverage and cost of each preconditioner
@@ -64,9 +69,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in argv
     try:
+        parser = _parser(argv)
         interrupts.end_of_imports()
         _encode_everything()
-        arguments = _parser().parse_args(argv)
+        arguments = parser.parse_args(argv)
         with _short_warnings():
             code = arguments.run(arguments)
         _flush()  # raises BrokenPipeError here, not while Python shuts down
@@ -76,13 +82,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Exit.BROKEN_PIPE
     except KeyboardInterrupt:
         return _failed("interrupted", Exit.INTERRUPTED, debug)
-    except (MatrixNotAvailable, FileNotFoundError) as error:
-        return _failed(f"error: {_one_line(error)}", Exit.NOT_AVAILABLE, debug)
     except Exception as error:
-        return _failed(f"error: {_one_line(error)}", Exit.ERROR, debug)
+        return _failed(f"error: {_one_line(error)}", _exit_code(error), debug)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _exit_code(error: Exception) -> Exit:
+    errors = sys.modules.get("linforest_precond.matrices.errors")  # where nothing raised it, it is not needed
+    missing = FileNotFoundError if errors is None else (FileNotFoundError, errors.MatrixNotAvailable)
+    return Exit.NOT_AVAILABLE if isinstance(error, missing) else Exit.ERROR
+
+
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser, with the options of the command that the arguments name."""
     parser = _Parser(
         prog="linforest",
         description="Preconditioners from linear forests of sparse matrices: inspect a matrix, solve a "
@@ -94,18 +105,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"linforest {version}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, command in COMMANDS.items():
-        one = commands.add_parser(
-            name,
-            help=command.HELP,
-            description=command.HELP[0].upper() + command.HELP[1:] + ".",
-            epilog=command.EPILOG + "\n\n" + EXIT_CODES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        command.add_arguments(one)
-        one.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
-        one.set_defaults(run=command.run)
+    named = next((word for word in argv if not word.startswith("-")), None)
+    for name, text in COMMANDS.items():
+        one = commands.add_parser(name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if name == named:
+            _add_command(one, name)
     return parser
+
+
+def _add_command(parser: argparse.ArgumentParser, name: str) -> None:
+    """Import a command, and add its options."""
+    command = importlib.import_module(f"linforest_precond.commands.{name}")
+    text = COMMANDS[name]
+    parser.description = text[0].upper() + text[1:] + "."
+    parser.epilog = command.EPILOG + "\n\n" + EXIT_CODES
+    command.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+    parser.set_defaults(run=command.run)
 
 
 @contextlib.contextmanager

@@ -74,8 +74,10 @@ def shifted(values: Array, exponent: Any) -> Array:
     >>> shifted(np.array([5e-324, -1e-323]), 1074).tolist()
     [1.0, -2.0]
     """
+    if not values.size:
+        return values.copy()
     xp = backend_of(values).xp
-    columns = values.reshape(len(values), -1 if values.size else 0)
+    columns = values.reshape(len(values), -1)
     parts, power = _real_parts(columns), xp.asarray(exponent, dtype=np.int32).reshape(-1, 1)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         shift_parts = _shifted_single if parts.dtype == np.float32 else xp.ldexp

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from linforest_precond.annotations import Array
 from linforest_precond.host_arrays import on_host
+
+if TYPE_CHECKING:  # the command line prints without NumPy
+    from linforest_precond.annotations import Array
 
 
 def as_table(title: str, *rows: tuple[str, str]) -> str:

@@ -60,11 +60,26 @@ def require_finite(name: str, array: Array) -> None:
 def norms_of(columns: Array, inner: Callable[[Array, Array], Any] | None) -> Array:
     """The norms of the columns, on the host: Euclidean without overflow, or by a given inner product."""
     if inner is not None:  # also without rows: other ranks may have some
-        squares = (complex(inner(column, column)) for column in columns.T)
-        return np.array([math.sqrt(math.hypot(square.real, square.imag)) for square in squares])
+        return np.array([_norm_by(inner, column) for column in columns.T])
     if not columns.size:
         return np.zeros(columns.shape[1])
     return backend_of(columns).krylov.norms.column_norms(columns)
+
+
+def _norm_by(inner: Callable[[Array, Array], Any], column: Array) -> float:
+    """The norm by a given inner product; again with a scaled vector where its square left the number range.
+
+    Decided by the inner product alone, which is the same on all ranks.
+    """
+    limits = np.finfo(column.dtype)
+    shift = 5 * int(limits.maxexp) // 8
+    for exponent in (0, -shift, shift):
+        scaled = column * column.dtype.type(2.0**exponent) if exponent else column
+        square = complex(inner(scaled, scaled))
+        size = math.hypot(square.real, square.imag)
+        if limits.tiny / limits.eps < size < math.inf:
+            return math.ldexp(math.sqrt(size), -exponent)
+    return math.sqrt(size)
 
 
 def residual_norms(b: Array, product: Array, inner: Callable[[Array, Array], Any] | None) -> Array:

@@ -53,6 +53,14 @@ def require_pyamg():
 
 
 @pytest.fixture
+def mpiexec(tmp_path):
+    """``mpiexec(ranks, program, *arguments)`` runs the text of a program on ranks of MPI."""
+    from mpi_jobs import runner
+
+    return runner(tmp_path)
+
+
+@pytest.fixture
 def pyamg_gallery():
     return require_pyamg()
 

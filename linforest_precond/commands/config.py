@@ -6,7 +6,6 @@ from argparse import ArgumentParser, Namespace
 
 from linforest_precond.config import show_config
 
-HELP = "show versions, threads, and whether a GPU is usable (and why not)"
 EPILOG = "The same from Python: linforest_precond.show_config()"
 
 

@@ -29,7 +29,6 @@ WIDTH = 108
 LONGEST_TEXT = 300
 ORIGIN = ("title", "kind", "group", "author", "date", "licence", "citation")
 
-HELP = "show properties of a matrix, and coverage and cost of each preconditioner"
 EPILOG = f"""\
 {inputs.MATRIX_HELP}
 

@@ -27,7 +27,6 @@ SOLVERS = {
 }
 PICTURES = (".svg", ".png", ".pdf")
 
-HELP = "solve A x = b with a preconditioner, show the convergence history, and write x"
 EPILOG = f"""\
 {inputs.MATRIX_HELP}
 

@@ -17,7 +17,6 @@ from linforest_precond.study import run_paper
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.papers import PAPERS
 
-HELP = "repeat the measurements of a paper and write a report (HTML, tables, pictures)"
 DEFAULT = "forests"
 SEE = "(see linforest study --help)"
 

@@ -1,11 +1,13 @@
 """Several ranks: one matrix, one forest, one solve over MPI, with the answers of one rank."""
 
+from linforest_precond.distributed import grid2d
 from linforest_precond.distributed.bands import bands
 from linforest_precond.distributed.block_forest import block_forest
 from linforest_precond.distributed.communicator import Communicator, Counters, RankError
 from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.factor import factor
 from linforest_precond.distributed.halo import Halo
+from linforest_precond.distributed.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
 from linforest_precond.distributed.linear_forest import linear_forest
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
@@ -36,13 +38,20 @@ __all__ = [
     "RankTridiagonalSolver",
     "Redistribution",
     "bands",
+    "bicgstab",
     "block_forest",
     "block_tridiagonal",
+    "cg",
     "communicator_of",
     "factor",
+    "fcg",
+    "fgmres",
+    "gmres",
+    "grid2d",
     "inner",
     "jacobi",
     "linear_forest",
+    "minres",
     "scatter",
     "simulate",
     "tridiagonal",

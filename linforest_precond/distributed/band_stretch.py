@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from linforest_precond.precond.tridiagonal.segments import (
     sums_of_segments,
 )
 
-# Ranks that paths link exchange messages where they are at most so many; else all ranks make an allgather.
+# Where paths link at most so many ranks, these exchange messages, and values have the bits of one rank; else
+# all ranks make an allgather, and solve a reduced system.
 MOST_LINKED = 8
 
 
@@ -39,6 +41,15 @@ class Piece:
     def spanned(self) -> bool:
         """Whether one segment has all its rows."""
         return self.head == self.rows
+
+
+class Crossing(NamedTuple):
+    """A rank's rows of a path that crosses the cut before them (`left`), the one after them, or both."""
+
+    start: int
+    stop: int
+    left: bool
+    right: bool
 
 
 class Stretch:
@@ -61,6 +72,8 @@ class Stretch:
     linked : range
         Which of them this rank has to exchange values with, itself included: paths link them. They are
         those between the next stretches to both sides that no segment spans.
+    crossing : list of Crossing
+        The rows of paths that cross cuts: the first segment, the last one, both, or one that is both.
     lower, diagonal, upper : arrays
         The bands with ghost rows: copies of the neighbours' rows, at the ends rows of the identity.
     """
@@ -83,6 +96,7 @@ class Stretch:
             (piece for piece in self.pieces if piece.rank == comm.rank), Piece(comm.rank, 0, 0, 0)
         )
         self._link()
+        self.crossing = _crossing(self.piece)
         before, after = self._neighbor(-1), self._neighbor(1)
         nobody = _decoupled_row(bands[1])
         ghosts = (
@@ -204,6 +218,15 @@ class Stretch:
                 totals.append(sums[:, 1])
             labels.append((first, len(totals) - 1))
         return totals, labels
+
+
+def _crossing(piece: Piece) -> list[Crossing]:
+    found = []
+    if piece.left:
+        found.append(Crossing(0, piece.head, True, piece.right and piece.spanned))
+    if piece.right and not (piece.left and piece.spanned):
+        found.append(Crossing(piece.rows - piece.tail, piece.rows, False, True))
+    return found
 
 
 def _runs(entered: list[bool], spanned: list[bool]) -> list[int]:

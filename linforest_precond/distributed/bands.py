@@ -6,6 +6,7 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.options import check_matrix
 from linforest_precond.distributed.records import ForestOrder, RankBlockForest, RankForest
 from linforest_precond.host_arrays import on_host
 from linforest_precond.records import Bands
@@ -41,11 +42,12 @@ def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
     >>> sum(distributed.simulate(2, upper), []) == whole.upper.tolist()
     True
     """
-    if not isinstance(A, Matrix):
-        raise TypeError(f"A must be a distributed.Matrix, got {type(A).__name__}; distributed.scatter makes one")
+    check_matrix(A)
     with A.comm.checking():
         if not isinstance(forest, RankForest | RankBlockForest):
-            raise TypeError(f"forest must come from linear_forest or block_forest, got {type(forest).__name__}")
+            raise TypeError(
+                f"forest must come from linear_forest or block_forest, got {type(forest).__name__}"
+            )
         if not np.array_equal(A.offsets, forest.order.offsets):
             raise ValueError("A must have the partition of the forest's matrix, got other offsets")
     with A.comm.together():

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from linforest_precond.annotations import Array
-from linforest_precond.distributed.factor import agreed_options, covered_share, propose_factor
+from linforest_precond.distributed.factor import covered_share, propose_factor
 from linforest_precond.distributed.graph import RankGraph, graph_of
 from linforest_precond.distributed.linear_forest import Paths, break_cycles, place_paths
 from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.ordering import forest_order
 from linforest_precond.distributed.owners import lookup
 from linforest_precond.distributed.pairs import RankPairs, graph_of_pairs, pair_up
@@ -76,7 +77,7 @@ def best_block_forest(graph: RankGraph, candidates: list[Options]) -> RankBlockF
 
 
 def edge_forest(graph: RankGraph, options: Options) -> RankBlockForest:
-    """Pair vertices by [0,1]-factors, once for each option but the last; that one is for the paths of blocks."""
+    """Pair vertices by [0,1]-factors, one for each option but the last, which is for the paths of blocks."""
     coarse, pairings, kept = graph, [], []
     for pairing in options[:-1]:
         factor = propose_factor(coarse, **pairing)
@@ -116,12 +117,10 @@ def _block_forest_of(
         positions, numbers = _of_members(graph, pairs, positions, numbers)
     order = forest_order(graph.comm, graph.offsets, positions, numbers, coarse.n, 2 ** len(pairings))
     m = tuple(each["m"] for each in options)
-    return RankBlockForest(order, places.count, places.longest, coverage, m, pairing)
+    return RankBlockForest(order, places.n_paths, places.longest, coverage, m, pairing)
 
 
-def _of_members(
-    graph: RankGraph, pairs: RankPairs, positions: Array, numbers: Array
-) -> tuple[Array, Array]:
+def _of_members(graph: RankGraph, pairs: RankPairs, positions: Array, numbers: Array) -> tuple[Array, Array]:
     """Places and paths of the members of pairs, from those of the pairs."""
     own = pairs.places >> 1
     found = [lookup(graph.comm, pairs.offsets, values, own) for values in (positions, numbers)]

@@ -1,9 +1,9 @@
 """Chains of stretches across ranks: list ranking by pointer jumping, on contracted paths.
 
-A stretch is a maximal piece of a path, or of a cycle, on one rank. Stretches that continue on another rank are
-the vertices of chains, which are short compared with the paths. A chain is followed in both directions: the
-state (stretch, side) is left through that side of the stretch, 0 for its first vertex and 1 for its last. A
-state is numbered ``2 * stretch + side``, stretches over all ranks.
+A stretch is a maximal piece of a path, or of a cycle, on one rank. Stretches that continue on another rank
+are the vertices of chains, which are short compared with the paths. A chain is followed in both directions:
+the state (stretch, side) is left through that side of the stretch, 0 for its first vertex and 1 for its last.
+A state is numbered ``2 * stretch + side``, stretches over all ranks.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ class Chains:
         return int(self.offsets[-1]).bit_length()
 
     def rank_paths(self) -> Array:
-        """Follow every chain: returns (counts, ends) up to the ends of the paths, and END or a state on a cycle.
+        """Follow every chain to its end by pointer jumping: each step doubles the strides of all states.
 
-        Each step doubles the strides of all states (pointer jumping).
+        Returns rows (following, count, end) as at the beginning, but up to the ends of the paths; states on
+        cycles are still followed by others.
         """
         records = np.stack([self.following, self.counts, self.ends], axis=1)
         for _ in range(self.rounds):

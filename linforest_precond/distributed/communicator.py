@@ -45,6 +45,8 @@ class Communicator(abc.ABC):
     rank: int
     size: int
     counters: Counters = field(default_factory=Counters)
+    # Groups of these ranks that are kept for the next use: there are not many communicators to be had.
+    groups: dict[Any, tuple[Communicator, ...]] = field(default_factory=dict, repr=False)
 
     def allgather(self, value: Any) -> list[Any]:
         """One value (a number, a tuple, a small array) of every rank, in the order of the ranks."""
@@ -58,6 +60,23 @@ class Communicator(abc.ABC):
         self.counters.collectives += 1
         self.counters.collective_bytes += array.nbytes
         return self._allreduce(array, operation)
+
+    def allgather_arrays(self, array: np.ndarray) -> np.ndarray:
+        """The arrays of all ranks, one after another; their lengths may differ, dtype and width may not.
+
+        Counted with the length of the result: a ring passes all of it through every rank.
+        """
+        lengths = self.allgather(len(array))
+        result = self._allgather_arrays(np.ascontiguousarray(array), lengths)
+        self.counters.collectives += 1
+        self.counters.collective_bytes += result.nbytes
+        return result
+
+    def broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
+        """The array of rank `root`, on all; the others give one of the same shape and dtype."""
+        self.counters.collectives += 1
+        self.counters.collective_bytes += array.nbytes
+        return self._broadcast(np.ascontiguousarray(array), root)
 
     def exchange(self, parts: Mapping[int, np.ndarray], like: np.ndarray) -> dict[int, np.ndarray]:
         """Send `parts[r]` to rank r, and receive what others send here; empty parts are not sent.
@@ -104,6 +123,12 @@ class Communicator(abc.ABC):
 
     @abc.abstractmethod
     def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int]) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray: ...
 
     @abc.abstractmethod
     def _alltoall(self, values: np.ndarray) -> np.ndarray: ...

@@ -13,7 +13,9 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.tridiagonal import clipping, pivots, sweeps
 from linforest_precond.distributed.band_stretch import Stretch
+from linforest_precond.distributed.carried_sweeps import CarriedSweeps
 from linforest_precond.distributed.communicator import Communicator
+from linforest_precond.distributed.moved_paths import MovedPaths
 from linforest_precond.distributed.pivoted_stretch import PivotedStretch
 from linforest_precond.distributed.swept_stretch import SweptStretch
 from linforest_precond.precond.tridiagonal.elimination import Elimination
@@ -87,7 +89,8 @@ class RankElimination(Elimination):
         stretch = self.stretch(bands)
         if inverse.ndim == 1 and self._largest_growth(stretch, inverse) > sweeps.most_growth(inverse.dtype):
             return None
-        return SweptStretch(stretch, inverse, symmetric)
+        method = CarriedSweeps if stretch.by_messages else SweptStretch
+        return method(stretch, inverse, symmetric)
 
     def _largest_growth(self, stretch: Stretch, inverse: Array) -> float:
         """The largest growth factor of a rounding error in the sweeps, of all ranks."""
@@ -117,7 +120,7 @@ class RankElimination(Elimination):
             diagonal = self._perturbed(stretch, inverse)
             count = self.total(diagonal != bands[1])
             stretch = self.stretch((bands[0], diagonal, bands[2])) if count else stretch
-        return PivotedStretch(stretch, count)
+        return MovedPaths(stretch, count) if stretch.by_messages else PivotedStretch(stretch, count)
 
     def _perturbed(self, stretch: Stretch, inverse: Array) -> Array:
         """This rank's diagonal, with the last entries of singular segments perturbed."""

@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from linforest_precond.annotations import Array
-from linforest_precond.backends.cpu.runtime.id_hashes import symmetry_balance
+from linforest_precond.backends.cpu.matrix.symmetry import symmetry_balance
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.halo import Halo
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.owners import owners_of, send_to
 from linforest_precond.distributed.tree_sums import tree_sum
 from linforest_precond.host_arrays import on_host
-from linforest_precond.own_matrix import OVERFLOW_SCALE
+from linforest_precond.own_matrix import OVERFLOW_SCALE, index_dtype
 from linforest_precond.records import magnitudes_of
 from linforest_precond.subnormals import magnitude_bits
 
@@ -93,7 +93,7 @@ def directed_graph_of(A: Matrix) -> RankGraph:
     values = on_host(A.rows.data)  # stall: graphs are on the host
     if values.dtype.kind == "c":
         values = magnitudes_of(values)
-    indptr, columns = (on_host(array).astype(np.int64) for array in (A.rows.indptr, A.rows.indices))
+    indptr, columns = on_host(A.rows.indptr), on_host(A.rows.indices)
     return weighed(RankGraph(A.comm, A.offsets, indptr, columns, values, A.halo))
 
 
@@ -160,4 +160,6 @@ def graph_of_rows(
     ghosts = np.unique(columns[~own])
     local = np.where(own, columns - begin, end - begin + np.searchsorted(ghosts, columns))
     indptr = np.searchsorted(rows, np.arange(begin, end + 1))
-    return RankGraph(comm, offsets, indptr, local, weights, Halo(comm, offsets, ghosts))
+    index = index_dtype(max(columns.size, end - begin + ghosts.size))
+    halo = Halo(comm, offsets, ghosts)
+    return RankGraph(comm, offsets, indptr.astype(index), local.astype(index), weights, halo)

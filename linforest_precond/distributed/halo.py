@@ -9,6 +9,7 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.distributed.communicator import COMBINE, Communicator, Operation, parts_by_rank
+from linforest_precond.distributed.nccl import nccl_exchange
 from linforest_precond.host_arrays import on_host
 
 
@@ -56,15 +57,11 @@ class Halo:
         self.sent = {r: ids - offsets[comm.rank] for r, ids in asked.items()}
 
     def fetch(self, values: Array) -> Array:
-        """The ghosts' values, from an array with one row (of any shape) for each own row.
-
-        Arrays of CuPy are staged through the host: MPI need not be aware of CUDA.
-        """
+        """The ghosts' values, from an array with one row (of any shape) for each own row."""
         xp = backend_of(values).xp
-        # stall: MPI sends from the host
-        parts = {r: on_host(values[xp.asarray(rows)]) for r, rows in self.sent.items()}
-        found = self.comm.exchange_known(parts, self.received, _host_like(values))
-        return xp.asarray(self._joined(found, values))
+        parts = {r: values[xp.asarray(rows)] for r, rows in self.sent.items()}
+        found = self._exchange(parts, self.received, values)
+        return xp.concatenate([values[:0], *(found[r] for r in sorted(found))])
 
     def send_back(self, values: Array, combine: Operation = "sum", into: Array | None = None) -> Array:
         """Send the ghosts' values to their owners, who combine what they get in the order of the ranks.
@@ -84,21 +81,37 @@ class Halo:
         array
             `into`.
         """
-        xp, host = backend_of(values).xp, on_host(values)  # stall: MPI sends from the host
-        (parts,) = parts_by_rank(self.owners, [host])
-        found = self.comm.exchange_known(parts, {r: rows.size for r, rows in self.sent.items()}, host)
+        xp = backend_of(values).xp
+        found = self._exchange(
+            self._by_owner(values), {r: len(rows) for r, rows in self.sent.items()}, values
+        )
         if into is None:
-            into = xp.full((self.n_local, *host.shape[1:]), neutral(combine, host.dtype))
+            into = xp.full((self.n_local, *values.shape[1:]), neutral(combine, values.dtype))
         for r in sorted(found):  # the rows of one rank are distinct
             rows = xp.asarray(self.sent[r])
-            into[rows] = getattr(xp, COMBINE[combine].__name__)(into[rows], xp.asarray(found[r]))
+            into[rows] = getattr(xp, COMBINE[combine].__name__)(into[rows], found[r])
         return into
 
-    def _joined(self, found: dict[int, Array], like: Array) -> Array:
-        """Parts in the order of the ranks, which is that of the ghosts."""
-        out = np.empty((self.ghosts.size, *like.shape[1:]), like.dtype)
-        np.concatenate([out[:0], *(found[r] for r in sorted(found))], out=out)
-        return out
+    def _by_owner(self, values: Array) -> dict[int, Array]:
+        """The ghosts' values by their owners; ghosts of one owner are consecutive."""
+        ranks = sorted(self.received)
+        ends = np.cumsum([self.received[r] for r in ranks], dtype=int).tolist()
+        return {r: values[end - self.received[r] : end] for r, end in zip(ranks, ends)}
+
+    def _exchange(self, parts: dict[int, Array], expected: dict[int, int], like: Array) -> dict[int, Array]:
+        """Messages of arrays, on the device of `like`: by NCCL between GPUs, through the host otherwise.
+
+        An array on the device is never handed to MPI, which need not be aware of CUDA.
+        """
+        backend = backend_of(like)
+        between_gpus = nccl_exchange(self.comm) if backend.name == "cuda" else None
+        if between_gpus is not None:
+            return between_gpus.exchange_known(parts, expected, like)
+        # stall: MPI sends from the host
+        host = {r: np.ascontiguousarray(on_host(part)) for r, part in parts.items()}
+        empty = np.empty((0, *like.shape[1:]), like.dtype)
+        found = self.comm.exchange_known(host, expected, empty)
+        return {r: backend.xp.asarray(part) for r, part in found.items()}
 
 
 def neutral(combine: Operation, dtype: Any) -> Any:
@@ -111,8 +124,3 @@ def neutral(combine: Operation, dtype: Any) -> Any:
     if dtype.kind in "iu":
         return np.iinfo(dtype).max if combine == "min" else np.iinfo(dtype).min
     return dtype.type(np.inf if combine == "min" else -np.inf)
-
-
-def _host_like(values: Array) -> Array:
-    """An empty host array of the same type and trailing shape."""
-    return np.empty((0, *values.shape[1:]), values.dtype)

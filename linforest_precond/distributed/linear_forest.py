@@ -12,9 +12,10 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.distributed.chains import END
-from linforest_precond.distributed.factor import FactorArrays, agreed_options, covered_share, propose_factor
+from linforest_precond.distributed.factor import FactorArrays, covered_share, propose_factor
 from linforest_precond.distributed.graph import RankGraph, graph_of
 from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.ordering import forest_order
 from linforest_precond.distributed.owners import lookup, owners_of
 from linforest_precond.distributed.records import RankForest
@@ -84,7 +85,7 @@ def forest_of(graph: RankGraph, factor: FactorArrays) -> RankForest:
         path_id=paths.path_id,
         position=paths.position,
         order=order,
-        n_paths=places.count,
+        n_paths=places.n_paths,
         longest_path=places.longest,
         n_cycles_broken=paths.cycles,
         iterations=factor.iterations,
@@ -108,13 +109,13 @@ class Paths(NamedTuple):
 class Places(NamedTuple):
     """Own vertices in the order of the paths: first place and number of the path, and the own place.
 
-    `count` and `longest` are the number of all paths and the length of the longest one.
+    `n_paths` and `longest` are the number of all paths and the length of the longest one.
     """
 
     starts: Array
     numbers: Array
     positions: Array
-    count: int
+    n_paths: int
     longest: int
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
@@ -87,6 +88,13 @@ class Matrix:
         self.halo = Halo(self.comm, self.offsets, self.ghosts)
         self.rows = self._renumbered(rows, device)
 
+    def __repr__(self) -> str:
+        rows = f"rows {self.first}:{self.first + self.n_local}"
+        return (
+            f"<distributed.Matrix {self.shape[0]} x {self.shape[1]}, {self.dtype}; rank {self.comm.rank} of "
+            f"{self.comm.size}: {rows}, {self.rows.nnz} entries, {self.ghosts.size} ghosts>"
+        )
+
     @property
     def first(self) -> int:
         """The global id of the first own row."""
@@ -142,8 +150,13 @@ class Matrix:
         """The own part of the product of the conjugate transpose with a vector, or several."""
         with self.comm.together():
             x = shaped_vectors("x", x, self.n_local, backend_of(self.rows.data))
-            found = self.rows.conj().T @ x
+            found = self._adjoint_rows @ x
             return self.halo.send_back(found[self.n_local :], "sum", into=found[: self.n_local])
+
+    @functools.cached_property
+    def _adjoint_rows(self) -> Any:
+        """The conjugate transpose of the own rows; of a copy, because CuPy sorts entries in place."""
+        return self.rows.copy().conj().T.tocsr()
 
     def inner(self, u: Array, v: Array) -> float | complex:
         """The inner product of two vectors with u conjugated; the bits do not depend on the partition.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,9 +59,20 @@ class MPICommunicator(Communicator):
 
     def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray:
         MPI = mpi4py_module()
-        out = np.empty_like(array)
+        out = np.empty(array.shape, array.dtype)  # in C order, whatever that of `array`
         operations = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
         self.comm.Allreduce(np.ascontiguousarray(array), out, operations[operation])
+        return out
+
+    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+        out = np.empty((sum(lengths), *array.shape[1:]), array.dtype)
+        counts = np.array(lengths) * math.prod(array.shape[1:])
+        self.comm.Allgatherv(array.ravel(), [out, counts])
+        return out
+
+    def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
+        out = array.copy()
+        self.comm.Bcast(out, root)
         return out
 
     def _alltoall(self, values: np.ndarray) -> np.ndarray:
@@ -81,8 +94,25 @@ class MPICommunicator(Communicator):
 
 
 def communicator_of(comm: Any = None) -> Communicator:
-    """A communicator of an mpi4py or petsc4py one, or itself; without an argument that of all ranks."""
-    return comm if isinstance(comm, Communicator) else MPICommunicator.of(comm)
+    """A communicator of an mpi4py or petsc4py one, or itself; without an argument that of all ranks.
+
+    The duplicate is kept with the communicator, as an attribute of MPI: there are not many to be had.
+    """
+    if isinstance(comm, Communicator):
+        return comm
+    given = mpi4py_module().COMM_WORLD if comm is None else comm
+    given = given.tompi4py() if hasattr(given, "tompi4py") else given
+    kept = given.Get_attr(_keyval()) if hasattr(given, "Get_attr") else None
+    if kept is None:
+        kept = MPICommunicator.of(given)
+        given.Set_attr(_keyval(), kept)
+    return kept
+
+
+@functools.cache
+def _keyval() -> int:
+    """The key of the attribute; a duplicate of a communicator does not inherit it."""
+    return int(mpi4py_module().Comm.Create_keyval())
 
 
 def mpi4py_module() -> Any:

@@ -8,10 +8,11 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import DType
 from linforest_precond.distributed.block_forest import best_block_forest
-from linforest_precond.distributed.factor import agreed_options, propose_factor
+from linforest_precond.distributed.factor import propose_factor
 from linforest_precond.distributed.graph import graph_of
 from linforest_precond.distributed.linear_forest import forest_of
 from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.rank_operator import RankPreconditioner, RankSetup
 from linforest_precond.distributed.rank_parts import LocalPart, RankJacobiPart, RankTridiagonalPart
 from linforest_precond.graph.forest.factor import check_options

@@ -8,18 +8,14 @@ from linforest_precond.annotations import Array
 from linforest_precond.distributed.communicator import Communicator, parts_by_rank
 from linforest_precond.distributed.owners import owners_of
 from linforest_precond.distributed.records import ForestOrder, Redistribution
-
-
-def even_cuts(n: int, size: int, block_size: int = 1) -> Array:
-    """Offsets of the stretches of n blocks: equal up to one block."""
-    return np.arange(size + 1, dtype=np.int64) * n // size * block_size
+from linforest_precond.distributed.scatter import equal_shares
 
 
 def forest_order(
     comm: Communicator, offsets: Array, positions: Array, paths: Array, n_blocks: int, block_size: int = 1
 ) -> ForestOrder:
     """The order with own rows at these places of these paths, a collective call."""
-    cuts = even_cuts(n_blocks, comm.size, block_size)
+    cuts = equal_shares(n_blocks, comm.size) * block_size
     plan = redistribution(comm, cuts, positions)
     rows = offsets[comm.rank] + np.arange(positions.size)
     # One more, so that places without a vertex get -1; the first place of a block always has one.

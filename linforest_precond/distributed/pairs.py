@@ -37,8 +37,8 @@ def pair_up(graph: RankGraph, partners: Array) -> RankPairs:
 def graph_of_pairs(graph: RankGraph, pairs: RankPairs) -> RankGraph:
     """The coarse graph whose vertices are the pairs; the weight of an edge is the sum over the four members.
 
-    The rank of a pair gets the row of its higher member. With w_rc between the r-th member of one pair and the
-    c-th of the other, the sum is (w_00 + w_11) + (w_01 + w_10), as on one rank.
+    The rank of a pair gets the row of its higher member. With w_rc between the r-th member of one pair and
+    the c-th of the other, the sum is (w_00 + w_11) + (w_01 + w_10), as on one rank.
     """
     places, weights = graph.with_ghosts(pairs.places), np.abs(graph.values)
     rows, columns = places[graph.rows], places[graph.columns]
@@ -48,10 +48,12 @@ def graph_of_pairs(graph: RankGraph, pairs: RankPairs) -> RankGraph:
     keys = 2 * columns + (rows & 1)
     owners = owners_of(pairs.offsets, rows >> 1)
     rows, keys, weights = send_to(graph.comm, owners, rows >> 1, keys, weights)
-    order = np.lexsort((keys, rows))
-    coarse = graph_of_rows(
-        graph.comm, pairs.offsets, *_merged(rows[order], keys[order], weights[order])
-    )
+    # One word for row and key, if it fits: such words are sorted several times as fast.
+    own = rows - pairs.offsets[graph.comm.rank]
+    width = 4 * int(pairs.offsets[-1])
+    order = np.argsort(own * width + keys) if width**2 < 2**64 else np.lexsort((keys, rows))
+    merged = _merged(rows[order], keys[order], weights[order])
+    coarse = graph_of_rows(graph.comm, pairs.offsets, *merged)
     return replace(coarse, total_weight=graph.total_weight, scale=graph.scale)
 
 

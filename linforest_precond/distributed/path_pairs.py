@@ -1,8 +1,8 @@
 """Pairs across paths over ranks, as `graph.forest.path_pairs` finds them on one rank.
 
-The paths of a forest are the vertices of a graph in turn, whose forest pairs neighbouring paths: mates. Two rows
-from the middle of a path, which are sent to the rank of its smaller end, determine the offset and the direction
-of its mate.
+The paths of a forest are the vertices of a graph in turn, whose forest pairs neighbouring paths: mates. Two
+rows from the middle of a path, which are sent to the rank of its smaller end, determine the offset and the
+direction of its mate.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linforest_precond.annotations import Array
-from linforest_precond.distributed.factor import NO_VERTEX, FactorArrays, propose_factor
+from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
+from linforest_precond.distributed.factor import FactorArrays, propose_factor
 from linforest_precond.distributed.graph import RankGraph, graph_of_entries, symmetrized
 from linforest_precond.distributed.linear_forest import Paths, Places, break_cycles, place_paths
 from linforest_precond.distributed.ordering import forest_order
@@ -88,7 +89,7 @@ def own_paths(graph: RankGraph, paths: Paths, places: Places) -> OwnPaths:
 
 
 def sampled_rows(graph: RankGraph, paths: Paths, places: Places, own: OwnPaths) -> Samples:
-    """Two neighbouring rows of the graph from the middle of each path, sent to the rank that owns the path."""
+    """Two neighbouring rows from the middle of each path, sent to the rank that owns the path."""
     ends = places.starts + paths.lengths
     middles = (places.starts + ends - 1) // 2
     followers = np.minimum(middles + 1, ends - 1)
@@ -112,7 +113,7 @@ def graph_of_paths(graph: RankGraph, own: OwnPaths, samples: Samples) -> RankGra
 
 
 def mates_of(graph: RankGraph, options: dict[str, Any]) -> Array:
-    """The vertex that each one of a forest is paired with along its path, the first with the second; or -1."""
+    """The vertex that each one of a forest is paired with along its path, the first with the second."""
     paths = break_cycles(graph, propose_factor(graph, **options))
     there = paths.neighbors >= 0
     theirs = graph.with_ghosts(paths.position)[graph.local(np.where(there, paths.neighbors, graph.first))]
@@ -148,7 +149,7 @@ def alignments(graph: RankGraph, own: OwnPaths, samples: Samples, mates: Array) 
 
 
 def _entries_in_mates(own: OwnPaths, samples: Samples, mates: Array) -> tuple[Array, Array]:
-    """Number of entries of the first and the second row in the mate's columns, and the mean of their places."""
+    """Entries of the first and the second row in the mate's columns: their number, and their mean place."""
     paths = samples.paths - own.first
     inside = np.flatnonzero((samples.target_paths == mates[paths]) & is_nonzero(samples.weights))
     where = samples.second[inside], paths[inside]

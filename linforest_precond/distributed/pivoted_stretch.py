@@ -9,13 +9,13 @@ another order: each rank eliminates its own ones, and one or two equations are l
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from linforest_precond.annotations import Array
-from linforest_precond.backends.cpu.tridiagonal.pivoting import Pivoted, PivotedBlocks
 from linforest_precond.distributed.band_stretch import Stretch
+from linforest_precond.distributed.moved_paths import lu_with_pivoting
 from linforest_precond.distributed.open_segment import OpenSegment
 from linforest_precond.distributed.reduced_system import BandedLU, entries_of_blocks, joined
 from linforest_precond.precond.tridiagonal.segments import Triple
@@ -57,15 +57,11 @@ class PivotedStretch:
         self.block_size = stretch.diagonal.shape[1] if stretch.diagonal.ndim == 3 else 1
         first = piece.head if piece.left else 0
         end = piece.rows - (piece.tail if piece.right else 0)
-        # Of each open segment: its rows, and whether it is coupled to the left and to the right.
-        places = [(0, first, True, piece.right and piece.spanned)] if piece.left else []
-        if piece.right and not (piece.left and piece.spanned):
-            places.append((end, piece.rows, False, True))
         self.segments = [
             (self._rows(start, stop), OpenSegment(_cut(stretch.bands, start, stop), left, right))
-            for start, stop, left, right in places
+            for start, stop, left, right in stretch.crossing
         ]
-        self.inside, self.closed = self._rows(first, end), _closed(_cut(stretch.bands, first, end))
+        self.inside, self.closed = self._rows(first, end), lu_with_pivoting(_cut(stretch.bands, first, end))
         self._reduce(perturbed)
 
     def _rows(self, start: int, stop: int) -> slice:
@@ -117,6 +113,11 @@ class PivotedStretch:
                 starts = [starts[0] + rows, starts[1] + columns]
             for way in range(2):
                 self.lengths[way][rank] = starts[way]
+
+    @property
+    def coupling(self) -> str:
+        """How crossing paths are solved, for print."""
+        return f"{self.unknowns} unknowns in a reduced system"
 
     @property
     def numbers_sent(self) -> int:
@@ -181,13 +182,3 @@ class PivotedStretch:
 def _cut(bands: Triple, start: int, stop: int) -> Triple:
     lower, diagonal, upper = bands
     return lower[start:stop], diagonal[start:stop], upper[start:stop]
-
-
-def _closed(bands: Triple) -> Any | None:
-    """The LU factors of the rows of paths that cross no cut."""
-    lower, diagonal, upper = bands
-    if not diagonal.shape[0]:
-        return None
-    if diagonal.ndim == 3:
-        return PivotedBlocks(lower, diagonal, upper, None, 0)
-    return Pivoted(lower, diagonal, upper, 0)

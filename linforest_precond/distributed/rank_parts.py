@@ -113,7 +113,7 @@ class RankTridiagonalPart:
             ("longest path", f"{self.forest.longest_path:,} {unit}"),
             ("coverage", covered),
             ("solved", method),
-            ("cuts", f"{solver.cuts} between ranks, {solver.unknowns} unknowns"),
+            ("cuts", f"{solver.cuts}: {solver.coupling}" if solver.cuts else "none crossed by a path"),
             ("repairs", repairs_of(solver)),
             *self.traffic.described(),
         ]

@@ -57,7 +57,7 @@ class Redistribution:
         out = xp.zeros((count, *values.shape[1:]), values.dtype)
         for r, places in put.items():
             out[xp.asarray(places)] = xp.asarray(found[r])
-        return out  # type: ignore[no-any-return]
+        return out
 
 
 @dataclass(frozen=True, eq=False)

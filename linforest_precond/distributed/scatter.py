@@ -8,10 +8,12 @@ import numpy as np
 import scipy.sparse
 
 from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.local_rows import LocalRows, checked_rows
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
+from linforest_precond.matrices.arrays import on_device
 
 
 def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
@@ -21,9 +23,9 @@ def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
 
     Parameters
     ----------
-    A : sparse matrix of SciPy, or None
+    A : sparse matrix of SciPy or CuPy, or None
         The whole matrix on rank 0, which sends the rows of the others; they pass None. Or on all ranks, each
-        of which takes its rows.
+        of which takes its rows. Rows of a matrix of CuPy are copied to each rank's current device.
     comm : communicator, optional
         Of mpi4py, petsc4py or `simulate`; all ranks by default.
     offsets : (size + 1,) array of int, optional
@@ -48,7 +50,8 @@ def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
         if comm.rank == 0 and whole is None:
             raise ValueError("A must be the matrix on rank 0, got None")
     with comm.together():
-        n, dtype = comm.allgather(None if whole is None else (whole.width, whole.data.dtype))[0]
+        described = None if whole is None else (whole.width, whole.data.dtype, backend_of(A).name)
+        n, dtype, device = comm.allgather(described)[0]
         offsets = checked_offsets(comm, n, offsets)
         if not all(comm.allgather(whole is not None)):
             whole = received_rows(comm, whole if comm.rank == 0 else None, n, dtype, offsets)
@@ -56,7 +59,7 @@ def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
         else:
             assert whole is not None
             first, end = offsets[comm.rank], offsets[comm.rank + 1]
-        return Matrix(_csr(*row_slice(whole, first, end)), comm, offsets)
+        return Matrix(on_device(_csr(*row_slice(whole, first, end)), device), comm, offsets)
 
 
 def equal_shares(n: int, size: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +63,12 @@ class SimulatedCommunicator(Communicator):
             return np.asarray(out)
 
         return self._read(array.copy(), combined)
+
+    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+        return self._read(array, lambda posted: np.concatenate(posted))
+
+    def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
+        return self._read(array, lambda posted: np.array(posted[root]))
 
     def _alltoall(self, values: np.ndarray) -> np.ndarray:
         return self._read(values, lambda posted: np.array([row[self.rank] for row in posted]))

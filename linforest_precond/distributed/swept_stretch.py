@@ -57,6 +57,11 @@ class SweptStretch:
         return 2 * self.stretch.cuts * self.block_size
 
     @property
+    def coupling(self) -> str:
+        """How crossing paths are solved, for print."""
+        return f"{self.unknowns} unknowns in a reduced system"
+
+    @property
     def numbers_sent(self) -> int:
         """Numbers that this rank sends for one right-hand side."""
         return 2 * self.block_size * self.stretch.receivers

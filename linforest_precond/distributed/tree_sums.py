@@ -1,7 +1,7 @@
 """Sums by the tree of fixed shape that one rank has: the same bits for any number of ranks.
 
-The rule is that of `backends/cpu/matrix/sums.py`: lanes of a chunk, then the lanes in halves, then the sums of
-the chunks by the same rule. A chunk that lies on several ranks is summed by the rank of its first value.
+The rule is that of `backends/cpu/matrix/sums.py`: lanes of a chunk, then the lanes in halves, then the sums
+of the chunks by the same rule. A chunk that lies on several ranks is summed by the rank of its first value.
 """
 
 from __future__ import annotations

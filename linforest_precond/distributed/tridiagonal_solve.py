@@ -20,9 +20,11 @@ Magnitudes = Callable[[], Array]
 class RankTridiagonalSolver(TridiagonalSolver):
     """A (block) tridiagonal system whose rows are partitioned among ranks; all methods are collective.
 
-    Each rank factors and solves its own rows; a reduced system of two unknowns for each cut that a path
-    crosses couples them, which every rank solves after one allgather. The pivots, and what is decided by
-    them, are those of one rank (`RankElimination`); solutions are those of one rank up to rounding.
+    Each rank factors and solves its own rows. The pivots, and what is decided by them, are those of one rank
+    (`RankElimination`). Where paths link at most 8 ranks, values are carried along crossing paths from rank
+    to rank, or the rows of crossing paths are moved to one rank if pivoting is needed: solutions have the
+    bits of one rank. Else a reduced system of two unknowns for each cut couples the ranks, which every rank
+    solves after one allgather: solutions are those of one rank up to rounding.
 
     Parameters
     ----------
@@ -42,8 +44,10 @@ class RankTridiagonalSolver(TridiagonalSolver):
     ----------
     cuts : int
         The cuts between ranks that a path crosses.
+    coupling : str
+        How the ranks are coupled, in words.
     unknowns : int
-        The rows of the reduced system.
+        The rows of the reduced system, 0 without one.
     numbers_sent : int
         Numbers that this rank sends to others for each right-hand side.
     n, nbytes : int
@@ -83,7 +87,7 @@ class RankTridiagonalSolver(TridiagonalSolver):
         )
         self._factor(lower, diagonal, upper, make_definite, perturb, None if magnitudes is None else decide)
         self.cuts, self.unknowns = steps.cuts, self._solver.unknowns
-        self.numbers_sent = self._solver.numbers_sent
+        self.numbers_sent, self.coupling = self._solver.numbers_sent, self._solver.coupling
 
     def solve_into(self, b: Array, x: Array, order: Array | None = None, transpose: bool = False) -> None:
         """Solve for the columns of b into x, unchecked; `order` is None, and there may be no rows."""

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
 from linforest_precond.study import machine
 from linforest_precond.study.cases import Case, Missing, Source
 from linforest_precond.study.json_types import JsonObject
@@ -19,7 +20,7 @@ from linforest_precond.study.progress import Progress, showing
 from linforest_precond.study.report.document import write_document
 from linforest_precond.study.report.page import write_pictures, write_report
 from linforest_precond.study.settings import Settings
-from linforest_precond.study.signals import Terminated, termination
+from linforest_precond.study.signals import Terminated, Termination, termination
 from linforest_precond.study.store import SCHEMA, Store, plain, write_json
 
 # The fields of a case before it is measured; the parts of the study follow.
@@ -100,8 +101,8 @@ def run_paper(
     _require_matplotlib()
     study = _opened(chosen, settings)
     stamp = {name: study[name] for name in ("study", "mode", "settings", "machine")}
-    session = Session(chosen, settings, Source(device, offline), Store(folder, stamp, resume))
     with termination() as signals:
+        session = Session(chosen, settings, Source(device, offline), Store(folder, stamp, resume), signals)
         with showing(len(selected), progress) as shown:
             study["ended_by"] = session.run(selected, study["cases"], shown)
         with signals.deferred():
@@ -150,8 +151,11 @@ def _require_matplotlib() -> None:
 class Session:
     """Runs the cases of a study."""
 
-    def __init__(self, paper: Paper, settings: Any, source: Source, store: Store):
+    def __init__(
+        self, paper: Paper, settings: Any, source: Source, store: Store, signals: Termination
+    ) -> None:
         self.paper, self.settings, self.source, self.store = paper, settings, source, store
+        self.signals = signals
         self.warm = False
 
     def run(self, cases: list[Case], records: list[JsonObject], shown: Progress) -> str | None:
@@ -189,6 +193,7 @@ class Session:
             record |= {"status": "missing", "error": str(error)}
         except Exception as error:
             record["error"] = f"{type(error).__name__}: {error}"
+        self.signals.check()
         record["seconds"] = time.perf_counter() - start
         self.store.keep(case, record)
         saved: JsonObject = plain(record)
@@ -197,7 +202,8 @@ class Session:
     def _prepare(self, shown: Progress) -> None:
         if not self.warm:
             shown.working_on("compiling")
-            self.paper.warm_up(self.settings)
+            with threads_for_small_arrays():  # as for the cases
+                self.paper.warm_up(self.settings)
             self.warm = True
 
     def _measured(self, A: Any, case: Case, shown: Progress) -> Iterator[JsonObject]:

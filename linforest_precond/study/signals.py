@@ -24,6 +24,11 @@ class Termination:
         if not self.waits:
             raise Terminated
 
+    def check(self) -> None:
+        """Raise where the signal has arrived: callbacks of a compiler swallow exceptions."""
+        if self.received:
+            raise Terminated
+
     @contextlib.contextmanager
     def deferred(self) -> Iterator[None]:
         """Do not end inside: files are being written."""

@@ -55,6 +55,12 @@ def test_duplicates_are_summed_and_columns_sorted():
     assert parts.diagonal().tolist() == [2.0, 0.0, 0.0]
 
 
+def test_a_matrix_prints_itself():
+    A = lf.matrices.poisson((4, 3))
+    printed = simulate(2, lambda comm: repr(scatter(A, comm)))[1]
+    assert printed == "<distributed.Matrix 12 x 12, float64; rank 1 of 2: rows 6:12, 23 entries, 3 ghosts>"
+
+
 def test_offsets_follow_from_the_rows():
     A = lf.matrices.poisson((4, 4))
     cuts = [0, 5, 5, 16]

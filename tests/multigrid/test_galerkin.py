@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.cpu.runtime import jit
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.matching.matching import tie_key_of
 
@@ -211,7 +212,8 @@ class TestCoarseMatrix:
             B.data = (B.data / abs(B.data).max() * factor).astype(dtype)
             self.assert_coarse(backend, B, random_groups(300, 90))
 
-    def test_any_number_of_threads(self):
+    def test_any_number_of_threads(self, monkeypatch):
+        monkeypatch.setattr(jit, "FEW_ELEMENTS", 0)  # threads for small arrays, too
         A = graphs.random_graph(5000, "unique")
         groups = random_groups(5000, 1700)
         csr, aggregates = as_csr(A), groups.astype(np.int32)

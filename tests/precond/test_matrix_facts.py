@@ -38,6 +38,15 @@ def test_a_laplacian_is_centered(backend):
     assert found.centered and found.is_elliptic and found.may_be_definite
 
 
+def test_finite_elements_keep_constants_with_couplings_of_both_signs(backend):
+    A = lf.matrices.anisotropic_diffusion(12, np.pi / 6)
+    found = facts(backend, A)
+    rows = abs(A.toarray().sum(axis=1)) <= 1e-6 * abs(A.toarray()).sum(axis=1)
+    assert found.constant_share == rows.mean() and 0.5 < rows.mean() < 1
+    assert found.keeps_constants and not found.is_elliptic
+    assert not facts(backend, A + sp.eye_array(A.shape[0])).keeps_constants
+
+
 def test_rows_without_entries_do_not_count(backend):
     A = sp.block_diag([lf.matrices.poisson(5), sp.csr_array((3, 3))], format="csr")
     found = facts(backend, A)

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "linforest_precond"
 # From the lowest to the highest; modules that are not listed belong to the highest layer.
 LAYERS = (
-    "annotations", "arguments", "atomic_files", "host_arrays", "npy_arrays",
+    "lazy_names", "annotations", "arguments", "atomic_files", "host_arrays", "npy_arrays",
     "backends.batch_options", "backends.krylov_codes", "backends.returns", "backends.protocol",
     "backends.workspaces",
     "backends.cpu", "backends.cuda", "backends",

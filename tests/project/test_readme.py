@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import linforest_precond as lf
-
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]
@@ -117,29 +115,3 @@ def test_extras_exist():
     for document in DOCUMENTS:
         for extra in re.findall(r"linforest-precond\[(\w+)\]", text_of(document)):
             assert f"\n{extra} = " in pyproject, extra
-
-
-COVERAGES = {
-    "ANISO1": lambda side: lf.matrices.aniso(1, side),
-    "ANISO2": lambda side: lf.matrices.aniso(2, side),
-    "ANISO3": lambda side: lf.matrices.aniso(3, side),
-    "uniform five-point grid": lambda side: lf.matrices.poisson((side, side)),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COVERAGES)
-def test_coverages_are_measured(name):
-    """The table with c_id, the [0,n]-factors of n = 1 to 4 and the linear forest, in whichever document."""
-    lines = [line for document in DOCUMENTS for line in coverage_lines(text_of(document), name)]
-    if not lines:
-        pytest.skip("no document shows these coverages")
-    A = COVERAGES[name](1000)
-    factors = [lf.graph.factor(A, n).coverage for n in (1, 2, 3, 4)]
-    measured = [lf.graph.identity_coverage(A), *factors, lf.linear_forest(A).coverage]
-    assert lines == [[f"{value:.3f}" for value in measured]] * len(lines)
-
-
-def coverage_lines(text, name):
-    lines = re.findall(rf"^\| {re.escape(name)} \| (.*) \|$", text, re.MULTILINE)
-    return [line.split(" | ") for line in lines]

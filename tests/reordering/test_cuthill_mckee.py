@@ -14,6 +14,7 @@ from scipy.sparse import csgraph
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of, cpu
+from linforest_precond.gate import as_pattern
 
 DTYPES = (np.float64, np.float32, np.complex128)
 
@@ -160,7 +161,7 @@ class TestPatterns:
     def test_index_types(self, backend):
         """64-bit pointers run as such; vertices are 32-bit."""
         A = graphs.with_types(shape("grid"), index_dtype=np.int64)
-        pattern = lf.gate.as_pattern(backend.csr(A))
+        pattern = as_pattern(backend.csr(A))
         assert pattern.indptr.dtype == np.int64 and pattern.indices.dtype == np.int32
         assert_all_equal(backend, A, serial(shape("grid")))
 

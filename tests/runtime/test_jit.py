@@ -53,6 +53,8 @@ def stepped(count):
     x, out = np.arange(count, dtype=np.float64), np.empty(count)
     parallel(x, out)
     return out.tolist()
+
+jit.FEW_ELEMENTS = 0  # threads for small arrays, too
 """
 
 
@@ -331,13 +333,36 @@ def test_kernels_show_their_python_function_and_signatures():
 
 
 def test_options_keep_the_answer_exact():
-    @jit.helper
+    @jit.kernel
     def ratio(x, y):
         return x / y
 
     assert ratio(1.0, 0.0) == np.inf
     assert not ratio.targetoptions["fastmath"]
     assert not ratio.targetoptions["nogil"]
+
+
+def test_helpers_are_for_compiled_code_alone():
+    """They have no wrapper for Python: a call would end the process."""
+
+    @jit.helper
+    def ratio(x, y):
+        return x / y
+
+    with pytest.raises(TypeError, match="ratio is a helper"):
+        ratio(1.0, 0.0)
+    assert ratio.py_func(6.0, 3.0) == 2.0
+
+
+def test_small_arrays_are_processed_by_one_thread(tiny):
+    """Half the compilation; once threads are compiled, they serve small arrays, too."""
+    script = """
+        jit.FEW_ELEMENTS = 10
+        small = stepped(5)
+        print(small == [1.0, 2.0, 3.0, 4.0, 5.0], len(parallel.signatures), len(parallel.serial.signatures))
+        print(stepped(6)[-1], len(parallel.signatures), stepped(5) == small, len(parallel.serial.signatures))
+    """
+    assert output(tiny, script).split() == "True 0 1 6.0 1 True 1".split()
 
 
 def test_cache_key_has_a_stable_number():

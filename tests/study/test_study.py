@@ -1,11 +1,13 @@
 """The study: its measurements, its behaviour after failures, and its files."""
 
+import contextlib
 import importlib
 import json
 import math
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -469,6 +471,20 @@ class TestRun:
         assert found["interrupted"] and found["ended_by"] == "SIGTERM"
         assert [case["name"] for case in found["cases"]] == ["aniso1:10"]
         assert signal.getsignal(signal.SIGTERM) is before
+
+    def test_sigterm_that_a_library_swallows_ends_the_run_all_the_same(self, study, monkeypatch):
+        def swallowed(A, **_):
+            if A.shape[0] == 144:
+                with contextlib.suppress(KeyboardInterrupt):  # as in a callback of a compiler
+                    os.kill(os.getpid(), signal.SIGTERM)
+                    time.sleep(1)
+                raise RuntimeError("half-done")
+            return coverages(A)
+
+        monkeypatch.setattr(paper, "coverages", swallowed)
+        found = study(["aniso1:10", "aniso1:12", "aniso1:14"])
+        assert found["ended_by"] == "SIGTERM"
+        assert [case["name"] for case in found["cases"]] == ["aniso1:10"]
 
     def test_sigterm_while_the_report_is_written_waits(self, study, monkeypatch):
         def written(*arguments):

@@ -56,11 +56,11 @@ def reverse_cuthill_mckee(
     Notes
     -----
     The choice of "auto" rests on measurements; ``linforest study rcm`` repeats them. On the GPU it is
-    "leveled": on an H200 it took 0.3 to 0.45 times as long as "batch" on a cube and a triangulation of 10⁶
-    vertices, and 1.07 times as long on a 1000 x 1000 grid. On the CPU it is "batch" if there are at least 4
-    threads, 2¹⁵ vertices, and 32 vertices for each thread in the first frontiers, "serial" otherwise: on 16
-    cores "batch" was as fast as "serial" on the cube, and took 1.5 and 3 times as long on the others, whose
-    frontiers are narrower.
+    "leveled": on an H200 it took 0.45 to 0.77 times as long as "batch" and 0.78 to 0.88 times as long as
+    "unordered" on five graphs. On the CPU it is "batch" if there are at least 4 threads, 2¹⁹ vertices, and 32
+    vertices for each thread in the first frontiers, "serial" otherwise: on 16 cores "batch" took 0.73 times
+    as long as "serial" on a 1000 x 1000 grid, but 0.74 to 4.4 times as long on graphs of 64,000 to 152,000
+    vertices.
 
     References
     ----------

@@ -46,6 +46,8 @@ class Candidate:
         Whether rows are permuted to get large entries onto the diagonal.
     is_trusted
         Whether the facts make success likely, so that it is tried without a budget.
+    is_likely
+        Whether the facts speak for it, so that more may be spent on a trial.
     applies
         Whether it makes sense for a matrix.
     """
@@ -61,6 +63,7 @@ class Candidate:
     is_multigrid: bool = False
     is_matched: bool = False
     is_trusted: Callable[[Facts], bool] = lambda facts: False
+    is_likely: Callable[[Facts], bool] = lambda facts: False
     applies: Callable[[Facts], bool] = lambda facts: True
 
 
@@ -79,6 +82,7 @@ def _cycle(name: str, most_rows: int, setup: float, application: float, **option
         is_definite=False,
         is_multigrid=True,
         is_trusted=lambda facts: name == "multilevel" and facts.is_elliptic and facts.hermitian,
+        is_likely=lambda facts: name == "multilevel" and facts.keeps_constants,
     )
 
 

@@ -18,7 +18,8 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    iterations either, matched rows, and only these until they stall.
 5. Exploration. Any other candidate is tried when it is expected to need less than the predicted rest, and its
    setup and `TRIAL` iterations, with all work before that was lost to a comparison, cost at most `RISK` of
-   what the present run has done and, by a cautious prediction, still has to do. It takes over when its
+   what the present run has done and, by a cautious prediction, still has to do (`LIKELY` for multigrid
+   where A maps constants to 0). It takes over when its
    predicted rest is below `TAKE` times that of the present one.
 6. Regret. A paused run is resumed when its rest, as compared at the same residuals, is below `TAKE` times
    that of the present one.
@@ -58,10 +59,10 @@ MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.2, 2.0
 TURN = 1.5
 # The work of a run that has won nothing, in units of the work for another one.
 ROTATE = 3.0
-# The share of the predicted work that may be spent on candidates that are not taken in the end, and the share
-# of the present rest that makes a run the better one: less where residuals are not those of CG, which are
-# smoother.
-RISK, TAKE, TAKE_WITHOUT_CG = 0.03, 0.75, 0.5
+# The share of the predicted work that may be spent on candidates that are not taken in the end, more on those
+# that the facts speak for, and the share of the present rest that makes a run the better one: less where
+# residuals are not those of CG, which are smoother.
+RISK, LIKELY, TAKE, TAKE_WITHOUT_CG = 0.03, 0.15, 0.75, 0.5
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
 # Weight on two couplings of each row from which on a forest comes first, and iterations that make it pay.
@@ -299,12 +300,12 @@ class Chooser:
 
     def _explore(self, present: Trial, rest: float) -> bool:
         """Whether a new trial has been made."""
-        budget = self._budget(present)
-        worth = [each for each in self.untried if self._is_worth(each, rest, budget)]
+        total = present.work + self._outlook.cautious_rest(present)
+        worth = [each for each in self.untried if self._is_worth(each, rest, self._budget(each, total))]
         candidate = min(worth, key=lambda each: each.setup_products, default=None)
         if candidate is None:
             return False
-        trial = self._begin(candidate)
+        budget, trial = self._budget(candidate, total), self._begin(candidate)
         if trial is None:
             return True
         while not self._is_decided(trial, present) and trial.work + trial.iteration <= budget:
@@ -313,9 +314,9 @@ class Chooser:
         self._judge(trial, present)
         return True
 
-    def _budget(self, present: Trial) -> float:
-        """Bytes that may be spent on other candidates now."""
-        return RISK * (present.work + self._outlook.cautious_rest(present)) - self._explored
+    def _budget(self, candidate: Candidate, total: float) -> float:
+        """Bytes that may be spent on a candidate now, where the present run takes so many in all."""
+        return (LIKELY if candidate.is_likely(self.facts) else RISK) * total - self._explored
 
     def _is_worth(self, candidate: Candidate, rest: float, budget: float) -> bool:
         setup = self._outlook.setup(candidate)
@@ -339,8 +340,9 @@ class Chooser:
         the prediction came true."""
         if present.iterations < SETTLED * (present.iterations + present.remaining()):
             return False
-        budget = RISK * (present.work + self._rest(present)) - self._explored
-        return not any(self._is_worth(each, self._rest(present), budget) for each in self.untried)
+        rest = self._rest(present)
+        total = present.work + rest
+        return not any(self._is_worth(each, rest, self._budget(each, total)) for each in self.untried)
 
     def _replace_stalled(self, present: Trial) -> bool:
         """Try the next candidate; after the last, go on with whichever trial has done least."""

@@ -51,6 +51,8 @@ class Facts:
         The mean over all rows of 1 - sum |a_ij| / |a_ii|, where that is positive.
     zero_sum_share
         The share of rows where it vanishes.
+    constant_share
+        The share of rows whose entries, with their signs, add up to 0: such rows map constants to 0.
     longest_row
         Entries of the longest row.
     """
@@ -68,6 +70,7 @@ class Facts:
     centered: bool
     surplus: float = 0.0
     zero_sum_share: float = 0.0
+    constant_share: float = 0.0
     longest_row: int = 0
 
     @property
@@ -117,6 +120,12 @@ class Facts:
         return dominant and self.m_matrix_share >= 0.9
 
     @property
+    def keeps_constants(self) -> bool:
+        """Whether A may be definite and maps constants to 0 in most rows, as a stiffness matrix of finite
+        elements does, whatever the signs of its couplings: multigrid often pays."""
+        return self.has_definite_diagonal and self.constant_share >= 0.5
+
+    @property
     def needs_matching(self) -> bool:
         """Whether rows have to be permuted to get large entries onto the diagonal.
 
@@ -161,6 +170,7 @@ def facts_of(csr: CSR) -> Facts:
         m_matrix_share=_m_matrix_share(diagonal, magnitudes, sums),
         row_ratio=_row_ratio(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
         heavy_share=_heavy_share(csr, backend),
+        constant_share=float((sums <= ROUNDING**0.5 * magnitudes).mean()),  # stall: as the line above
         longest_row=csr.longest_row,
         centered=matrix.centered,
         **_surplus(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),

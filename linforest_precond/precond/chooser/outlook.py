@@ -18,8 +18,8 @@ from linforest_precond.precond.chooser.trials import Trial
 
 # Iterations with Jacobi to expect where nothing is known of them.
 MANY = 500
-# Iterations that multigrid is expected to need on elliptic systems, for 8 digits.
-MULTIGRID_ITERATIONS = 20
+# Iterations that multigrid is expected to need for 8 digits: where it is trusted, and where it is likely.
+MULTIGRID_ITERATIONS, LIKELY_ITERATIONS = 20, 45
 # What the boundary of an elliptic problem tells, or else what is usual for its size, counts as much as this
 # many iterations that were seen.
 KNOWN, USUAL = 16, 2
@@ -91,9 +91,12 @@ class Outlook:
     def total(self, candidate: Candidate, method: str, left: float | None = None) -> float:
         """Bytes of the setup of a candidate and of all its iterations, for so many digits."""
         iterations = self.jacobi_iterations * candidate.reduction(self._facts)
-        if candidate.is_multigrid and candidate.is_trusted(self._facts):
+        trusted = candidate.is_trusted(self._facts)
+        if candidate.is_multigrid and (trusted or candidate.is_likely(self._facts)):
             digits = self._digits if left is None else min(max(left, 1.0), self._digits)
-            iterations = min(iterations, MULTIGRID_ITERATIONS * digits / 8)
+            iterations = min(
+                iterations, (MULTIGRID_ITERATIONS if trusted else LIKELY_ITERATIONS) * digits / 8
+            )
         return self.setup(candidate) + iterations * self.iteration(candidate, method)
 
     def setup(self, candidate: Candidate) -> float:

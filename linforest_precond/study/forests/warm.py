@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import matrices
-from linforest_precond.backends.cpu.runtime.jit import cache_folder
+from linforest_precond.backends.cpu.runtime.jit import cache_folder, threads_for_small_arrays
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.tridiagonal.operators import tridiagonal
 from linforest_precond.precond.tridiagonal.solver import BlockTridiagonalSolver
@@ -70,10 +70,11 @@ def _second_process() -> Iterator[subprocess.Popen[bytes]]:
 
 def compile_bands() -> None:
     """Compile the solves with tridiagonal and block tridiagonal systems, which need no forest."""
-    for A in _systems("cpu"):
-        tridiagonal(A, ordering="original") @ np.ones(A.shape[0])
-    blocks = np.tile(np.eye(2), (SIDE, 1, 1))
-    BlockTridiagonalSolver(0.1 * blocks, blocks, 0.1 * blocks).solve(np.ones(2 * SIDE))
+    with threads_for_small_arrays():
+        for A in _systems("cpu"):
+            tridiagonal(A, ordering="original") @ np.ones(A.shape[0])
+        blocks = np.tile(np.eye(2), (SIDE, 1, 1))
+        BlockTridiagonalSolver(0.1 * blocks, blocks, 0.1 * blocks).solve(np.ones(2 * SIDE))
 
 
 def _compile_all_but_bands() -> None:

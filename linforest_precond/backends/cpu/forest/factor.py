@@ -17,6 +17,9 @@ MAX_DEGREE = 4
 # The first proposal of a vertex that has no free edge left.
 EXHAUSTED = -2
 
+# No ids: vertices are hashed by their own numbers. Ranks, which number theirs from 0, give global ids.
+OWN_NUMBERS = np.empty(0, np.int64)
+
 # The state of a vertex: its charge in this iteration, or that it has n edges.
 NEGATIVE, POSITIVE, SATURATED = np.uint8(0), np.uint8(1), np.uint8(2)
 
@@ -56,17 +59,17 @@ def _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charg
     vertices, index = graph.indptr.size - 1, graph.indices.dtype
     neighbors, slots, *proposals = (np.full((vertices, n), NO_VERTEX, index) for _ in range(4))
     degrees, states = np.zeros(vertices, np.uint8), np.zeros(vertices, np.uint8)
-    active = np.arange(vertices, dtype=index)
+    active, ids = np.arange(vertices, dtype=index), readonly(OWN_NUMBERS)
     edges = k = 0
     maximal = False
     while not maximal and (limit is None or k < limit):
         charged = k % m != k_m
         if charged:
-            _draw_charges(active, states, charge, threshold, seed, k)
-        tie_rule = _tie_rule(ties, charged, seed, k)
+            draw_charges(active, ids, states, charge, threshold, seed, k)
+        tie_rule = tie_rule_of(ties, charged, seed, k)
         k += 1
-        made, left = _per_block(active), _per_block(active)
-        propose(*graph_arrays, neighbors, degrees, states, active, charged, *tie_rule, *proposals, made)
+        made, left = per_block(active), per_block(active)
+        propose(*graph_arrays, neighbors, degrees, states, active, ids, charged, *tie_rule, *proposals, made)
         maximal = not charged and made.sum() == 0
         confirm(*proposals, neighbors, slots, degrees, states, active, made, left)
         new = int(made.sum()) // 2
@@ -88,38 +91,46 @@ def gather_values(values, slots):
     return out
 
 
-def _draw_charges(active, states, charge, threshold, seed, k):
+def draw_charges(active, ids, states, charge, threshold, seed, k):
+    """Draw the charges of the active vertices in iteration k."""
     if charge == "md5":
-        charge_md5(active, states, np.uint64(seed), np.uint64(k), np.uint64(threshold))
+        charge_md5(active, ids, states, np.uint64(seed), np.uint64(k), np.uint64(threshold))
     else:
-        charge_splitmix64(active, states, iteration_keys(seed, k)[0], np.uint64(threshold))
+        charge_splitmix64(active, ids, states, iteration_keys(seed, k)[0], np.uint64(threshold))
 
 
-def _tie_rule(ties, charged, seed, k):
+def tie_rule_of(ties, charged, seed, k):
     """Whether equal weights are ordered by a hash in iteration k, and the key of that hash."""
     if ties == "random":
         return True, edge_order_key(seed)
     return charged and ties == "auto", iteration_keys(seed, k)[1]
 
 
-def _per_block(active):
+def per_block(active):
+    """One number for each block of active vertices."""
     return np.empty(-(-active.size // BLOCK), np.int64)
 
 
 # Each active vertex draws its charge.
 @kernel(parallel=True)
-def charge_splitmix64(active, states, charge_key, threshold):
+def charge_splitmix64(active, ids, states, charge_key, threshold):
     for i in prange(active.size):
         v = active[i]
-        states[v] = POSITIVE if is_positive(v, charge_key, threshold) else NEGATIVE
+        states[v] = POSITIVE if is_positive(id_of(ids, v), charge_key, threshold) else NEGATIVE
 
 
 # The same by the MD5 digest of vertex, iteration and seed.
 @kernel(parallel=True)
-def charge_md5(active, states, seed, k, threshold):
+def charge_md5(active, ids, states, seed, k, threshold):
     for i in prange(active.size):
         v = active[i]
-        states[v] = POSITIVE if is_positive_md5(v, k, seed, threshold) else NEGATIVE
+        states[v] = POSITIVE if is_positive_md5(id_of(ids, v), k, seed, threshold) else NEGATIVE
+
+
+# The id that is hashed for a vertex: its own number, if there are no others.
+@helper
+def id_of(ids, v):
+    return np.int64(v) if ids.size == 0 else ids[v]
 
 
 # Each active vertex proposes along its heaviest free edges, as many as it lacks to n. Equal weights are
@@ -127,7 +138,7 @@ def charge_md5(active, states, seed, k, threshold):
 # (One long function: a helper that takes these arrays, called for every vertex, costs several times as much.)
 @kernel(parallel=True)
 def propose(
-    indptr, indices, values, neighbors, degrees, states, active, charged, hashed, tie_key, proposed,
+    indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key, proposed,
     proposed_slots, made,
 ):  # fmt: skip
     n = neighbors.shape[1]
@@ -149,7 +160,7 @@ def propose(
                 available = True
                 if weight < last_weight or (charged and states[w] == own_state):
                     continue
-                tie = edge_hash(v, w, tie_key) if hashed else np.uint32(0)
+                tie = edge_hash(id_of(ids, v), id_of(ids, w), tie_key) if hashed else np.uint32(0)
                 if weight == last_weight and tie >= last_tie:
                     continue
                 place = min(count, room - 1)

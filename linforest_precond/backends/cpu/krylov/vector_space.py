@@ -65,7 +65,7 @@ class KrylovSpace(MinresSteps):
         self.lanes, self.flat, self.vectors = {}, {}, {}
         for name in ("x", "r", *names):
             self._allocate(name)
-        self.x_true = None if x_true is None else np.asarray(x_true).reshape(n, -1)
+        self.x_true = None if x_true is None else np.asarray(x_true).reshape(n, columns)
         if x_true is not None:
             self._allocate("error")
 

@@ -20,7 +20,7 @@ from .rcm_unordered import unordered
 METHODS = "serial", "leveled", "batch", "unordered"
 PARALLEL = {"leveled": leveled, "batch": rcm_batch.batch, "unordered": unordered}
 # The batch method pays off from these numbers of threads, of vertices, and of vertices per depth and thread.
-MIN_THREADS, MIN_VERTICES, MIN_WIDTH = 4, 2**15, 32
+MIN_THREADS, MIN_VERTICES, MIN_WIDTH = 4, 2**19, 32
 
 
 def order(pattern, start, method, options=None):

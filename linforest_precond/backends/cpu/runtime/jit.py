@@ -13,8 +13,11 @@ Every compiled function of the backend is made by one of the two. They differ fr
   terminate the process.
 - Parallel functions run one at a time. Numba's workqueue layer terminates the process when two Python threads
   are inside parallel functions at once, and holding the GIL does not prevent it: parallel loops release it.
-- A parallel function is called through its `ParallelKernel` alone. For inputs that one thread is faster on,
-  `serial_version` gives the same function compiled without threads, which needs no guards.
+- A parallel function is called through its `ParallelKernel` alone. For small inputs that calls the same
+  function compiled without threads, which gives the same bits, compiles in half the time and needs no guards;
+  `serial_version` gives it for other inputs that one thread is faster on.
+- Entry points that only Python calls, and helpers that it never calls, are compiled without the wrappers of
+  the other kind.
 
 Fast math is off, because sums have a specified order.
 
@@ -34,17 +37,24 @@ from pathlib import Path
 
 import numba
 from numba.core import caching
+from numba.core.registry import CPUDispatcher
 
 # The folder of the backend: its sources are hashed into the stamp of the cache.
 SOURCES = Path(__file__).resolve().parents[1]
+
+# Arrays with at most so many elements together are small: threads gain less than they cost.
+FEW_ELEMENTS = 2**16
 
 # Division by zero gives inf or nan as in NumPy, without a branch, which would prevent vectorization.
 _OPTIONS = {"error_model": "numpy", "fastmath": False, "nogil": False}
 
 
 def helper(function):
-    """Compile a function that is called by kernels."""
-    return _compile(function)
+    """Compile a function that is called by kernels, never from Python."""
+    compiled = _compile(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    if compiled is not function:
+        compiled.__class__ = _Helper
+    return compiled
 
 
 def kernel(function=None, *, parallel=False, nogil=False):
@@ -54,7 +64,7 @@ def kernel(function=None, *, parallel=False, nogil=False):
     """
     if function is None:
         return functools.partial(kernel, parallel=parallel, nogil=nogil)
-    compiled = _compile(function, parallel=parallel, nogil=nogil)
+    compiled = _compile(function, parallel=parallel, nogil=nogil, no_cfunc_wrapper=True)
     return ParallelKernel(compiled) if parallel and compiled is not function else compiled
 
 
@@ -67,6 +77,13 @@ def _compile(function, variant="", **options):
     if numba.config.DISABLE_JIT:  # NUMBA_DISABLE_JIT=1 is for debugging the Python code
         return function
     return _cached(numba.njit(function, **{**_OPTIONS, **options}), variant)
+
+
+class _Helper(CPUDispatcher):
+    """A function that compiled code calls. Without a wrapper for Python, a call from there would crash."""
+
+    def __call__(self, *arguments):
+        raise TypeError(f"{self.py_func.__name__} is a helper: call it from a kernel, or its py_func")
 
 
 class ParallelKernel:
@@ -88,13 +105,31 @@ class ParallelKernel:
     @functools.cached_property
     def serial(self):
         """The same function compiled without threads: it needs no guards."""
-        return _compile(self.py_func, variant="serial")
+        return _compile(self.py_func, variant="serial", no_cfunc_wrapper=True)
 
     def __call__(self, *arguments):
+        # What has been compiled with threads already is not compiled once more.
+        if not self._dispatcher.overloads and _are_small(arguments):
+            return self.serial(*arguments)
         if _threads_lost:
             raise RuntimeError(_FORK_ADVICE)
         with _one_at_a_time:
             return self._dispatcher(*arguments)
+
+
+@contextlib.contextmanager
+def threads_for_small_arrays():
+    """Inside, small arrays are processed by threads, too, whose code is compiled where it is missing."""
+    global FEW_ELEMENTS
+    few, FEW_ELEMENTS = FEW_ELEMENTS, 0
+    try:
+        yield
+    finally:
+        FEW_ELEMENTS = few
+
+
+def _are_small(arguments):
+    return sum(getattr(argument, "size", 1) for argument in arguments) <= FEW_ELEMENTS
 
 
 _FORK_ADVICE = (

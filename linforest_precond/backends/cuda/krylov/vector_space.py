@@ -204,8 +204,21 @@ class KrylovSpace:
         """Add norm(x - x_true) to the last record; x includes the half step where `half`."""
         if self._x_true is None:
             return
+        if self.inner is not None:
+            self._record_error_by_inner(half, name)
+            return
         phat = self["phat"] if half else 0
         self.launch(self._program.measure_error, self[name], phat, self._x_true)
+
+    def _record_error_by_inner(self, half, name):
+        """The same with the user's inner product."""
+        if not self._report[ReportHead.UNMEASURED].get():  # stall: for users' inner products
+            return
+        error = self[name] - self._x_true
+        if half:
+            error += self._scalars[ScalarSlot.ALPHA].astype(error.dtype) * self["phat"]
+        self._vectors["error"] = error
+        self._sum_by_inner(ScalarStep.ERROR, (("error", "error"),))
 
     def launch(self, kernel, *arguments):
         """Launch a kernel over the entries of vectors."""

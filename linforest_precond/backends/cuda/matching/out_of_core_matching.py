@@ -98,9 +98,7 @@ class StreamedGraph:
 
     def match_rest(self, rounds, entries):
         """Match the remaining vertices on the device, after copying their rows; returns the rounds in all."""
-        left = (self.mates < 0) & (self.pointers >= 0)
-        indptr = cupy.zeros(self.graph.n + 1, self.indptr.dtype)
-        indptr[1:] = cupy.cumsum(cupy.where(left, self.indptr[1:] - self.indptr[:-1], 0))
+        indptr = self._rest_indptr()
         indices = cupy.empty(entries, self.graph.indices.dtype)
         values = cupy.empty(entries, self.graph.values.dtype)
         ends = indptr[self.device_ends].get()  # stall: which batches contain these rows
@@ -112,6 +110,15 @@ class StreamedGraph:
         graph = dataclasses.replace(self.graph, indptr=indptr, indices=indices, values=values)
         progress = match_rest(graph, self.tie_key, self.mates, self.pointers, rounds)
         return int(progress[0])  # stall: the mates are copied to the host next
+
+    def _rest_indptr(self):
+        """Row pointers of the rows that may still be matched; few temporaries, for memory is short."""
+        lengths = self.indptr[1:] - self.indptr[:-1]
+        lengths *= self.mates < 0
+        lengths *= self.pointers >= 0
+        indptr = cupy.zeros(self.graph.n + 1, self.indptr.dtype)
+        cupy.cumsum(lengths, dtype=indptr.dtype, out=indptr[1:])
+        return indptr
 
     def _stream_batches(self, batches, work):
         """Copy batches into the alternating buffers and call `work(buffer, batch)` in their streams."""

@@ -1,0 +1,132 @@
+"""Breadth-first search on a grid of ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.arguments import as_choice
+from linforest_precond.backends.cpu.csgraph.breadth_first import ALPHA, BETA, NO_PREDECESSOR, NOT_VISITED
+from linforest_precond.distributed.grid2d.exchange import EXCHANGES, combine_minima, is_dense
+from linforest_precond.distributed.grid2d.graph import Graph2D
+from linforest_precond.distributed.grid2d.vectors import own_results, vertex_dtype
+from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
+
+NOT_FOUND = np.iinfo(np.int64).max
+
+
+def bfs(graph: Graph2D, source: int, directed: bool = True, *, exchange: str = "auto") -> tuple[Array, Array]:
+    """Breadth-first search, direction-optimizing [1]_ where the graph is symmetric.
+
+    Parameters
+    ----------
+    graph : Graph2D
+    source : int
+        The vertex to start from.
+    directed : bool
+        Whether edges lead one way only.
+    exchange : {"auto", "dense", "sparse"}
+        Whether a round passes the states of all vertices or of the visited ones; by default all if the last
+        round visited n / max(R, C) or more.
+
+    Returns
+    -------
+    depths : array of int32
+        Of this rank's vertices (``graph.offsets``): as `graph.bfs_levels` of the whole matrix, -1 where a
+        vertex is not reachable.
+    predecessors : array of int32
+        The lowest neighbour one step closer to the source, as of `graph.breadth_first_order`; -9999 for the
+        source and for vertices that are not reachable.
+
+    References
+    ----------
+    .. [1] S. Beamer, K. Asanović, D. Patterson, "Direction-Optimizing Breadth-First Search", SC 2012,
+       https://doi.org/10.1109/SC.2012.50
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.distributed import grid2d, scatter, simulate
+    >>> A = lf.matrices.poisson((3, 2))
+    >>> simulate(4, lambda comm: grid2d.bfs(grid2d.Graph2D.from_matrix(scatter(A, comm)), 0)[0].tolist())
+    [[0], [1, 1], [2], [2, 3]]
+    """
+    comm = graph.grid.comm
+    with comm.checking():
+        source = checked_vertex("source", source, graph.n)
+        as_choice("exchange", exchange, EXCHANGES)
+    comm.same("source, directed and exchange", (source, bool(directed), exchange))
+    with comm.together():
+        search = Search(graph if directed else graph.undirected(), source)
+        search.run(exchange)
+        dtype = vertex_dtype(graph.n)
+        predecessors = np.where(search.parents == NOT_FOUND, NO_PREDECESSOR, search.parents)
+        return own_results(graph, search.depths, np.int32), own_results(graph, predecessors, dtype)
+
+
+@dataclass(eq=False)
+class Search:
+    """The state of a breadth-first search: depths and the lowest predecessors of row and column vertices."""
+
+    graph: Graph2D
+    source: int
+    depths: Array = field(init=False)
+    parents: Array = field(init=False)
+    frontier: Array = field(init=False)  # rows of the block
+    pulls: int = 0
+    depth: int = 0
+
+    def __post_init__(self) -> None:
+        self.depths = np.full(self.graph.n_states, NOT_VISITED, np.int32)
+        self.parents = np.full(self.graph.n_states, NOT_FOUND)
+        position = self.graph.where.positions(np.array([self.source]))
+        for window in (self.graph.rows, self.graph.columns):
+            inside = window.local(position[(position >= window.begin) & (position < window.end)])
+            self.depths[inside], self.parents[inside] = 0, NO_PREDECESSOR
+        self.frontier = self.graph.rows_among(np.flatnonzero(self.depths == 0))
+
+    def run(self, exchange: str) -> None:
+        """Visit all vertices that are reachable."""
+        graph, unexplored = self.graph, self.graph.n_edges
+        visited, entries = self._totals()
+        while visited:
+            dense = is_dense(exchange, visited, graph.n, graph.grid.shape)
+            wide = entries * ALPHA > unexplored and visited * BETA > graph.n
+            unexplored -= entries
+            self._visit(graph.symmetric and wide, dense)
+            visited, entries = self._totals()
+
+    def _totals(self) -> list[int]:
+        """The vertices of the frontier and their edges; a row group's ranks have the same rows."""
+        graph, rows = self.graph, self.frontier
+        entries = int((graph.indptr[rows + 1] - graph.indptr[rows]).sum())
+        return graph.grid.total(rows.size if graph.grid.j == 0 else 0, entries)
+
+    def _visit(self, pull: bool, dense: bool) -> None:
+        graph = self.graph
+        visited, parents = self._pulled() if pull else self._pushed()
+        changed = combine_minima(graph.pull if pull else graph.push, self.parents, visited, parents, dense)
+        self.depth, self.pulls = self.depth + 1, self.pulls + pull
+        self.depths[changed] = self.depth
+        self.frontier = graph.rows_among(changed)
+
+    def _pushed(self) -> tuple[Array, Array]:
+        """Unvisited targets of the frontier's edges, and the sources."""
+        _, sources, targets = self.graph.expand(self.frontier)
+        unvisited = self.depths[targets] == NOT_VISITED
+        return targets[unvisited], self._vertices(sources[unvisited])
+
+    def _pulled(self) -> tuple[Array, Array]:
+        """Unvisited rows with an edge to the frontier, and its ends there."""
+        graph = self.graph
+        unvisited = np.flatnonzero(self.depths[graph.rows.ids] == NOT_VISITED)
+        _, rows, neighbours = graph.expand(unvisited)
+        found = self.depths[neighbours] == self.depth
+        positions = graph.columns.positions(neighbours[found])
+        return rows[found], graph.where.vertices(positions)
+
+    def _vertices(self, rows: Array) -> Array:
+        vertices: Array = self.graph.row_vertices[rows - self.graph.rows.start]
+        return vertices

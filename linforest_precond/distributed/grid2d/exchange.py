@@ -1,0 +1,98 @@
+"""Consistent vertex states on all ranks that hold a vertex: dense and sparse exchanges, push and pull.
+
+A push changes states of column vertices: they are combined in the column group, and spread in the row groups
+by the ranks that hold them as row vertices too. A pull is the same with rows and columns swapped. A dense
+exchange passes the states of all vertices, a sparse one pairs (position, state) of those that were changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.distributed.communicator import Communicator
+from linforest_precond.distributed.grid2d.vertex_map import Window
+
+EXCHANGES = "auto", "dense", "sparse"
+# Ids are sorted where they are fewer than one in FEW of all; else flags are faster.
+FEW = 16
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Push or pull: the window that is combined and the one it is spread to, and the groups of ranks."""
+
+    combined: Window
+    combining: Communicator
+    spread: Window
+    spreading: Communicator
+    pieces: Sequence[Window]  # the part of `spread` that each rank of `spreading` broadcasts
+
+
+def is_dense(exchange: str, updates: int, n: int, shape: tuple[int, int]) -> bool:
+    """Whether all states are passed: by default if at least n / max(R, C) were changed in the last round."""
+    return exchange == "dense" or (exchange == "auto" and updates * max(shape) >= n)
+
+
+def combine_minima(direction: Direction, state: Array, ids: Array, values: Array, dense: bool) -> Array:
+    """Lower the states of local ids of the combined window, on all ranks that hold these vertices.
+
+    Returns the local ids, ascending, of all states that have changed here.
+    """
+    if dense:
+        return _dense_minima(direction, state, ids, values)
+    return _sparse_minima(direction, state, ids, values)
+
+
+def _dense_minima(direction: Direction, state: Array, ids: Array, values: Array) -> Array:
+    before = state.copy()
+    np.minimum.at(state, ids, values)
+    combined = direction.combined.ids
+    state[combined] = direction.combining.allreduce(state[combined], "min")
+    spread_all(direction, state)
+    return np.flatnonzero(state != before)
+
+
+def spread_all(direction: Direction, state: Array) -> None:
+    """Broadcast every piece of the spread window from the rank that has it combined."""
+    for root, piece in enumerate(direction.pieces):
+        if piece.size:
+            state[piece.ids] = direction.spreading.broadcast(state[piece.ids], root)
+
+
+def _sparse_minima(direction: Direction, state: Array, ids: Array, values: Array) -> Array:
+    np.minimum.at(state, ids, values)
+    queue = distinct(ids, state.size)
+    found = gathered_pairs(direction.combining, direction.combined, state, queue)
+    np.minimum.at(state, found[:, 0], found[:, 1])
+    changed = distinct(found[:, 0], state.size)
+    received = spread_some(direction, state, changed)
+    return distinct(np.concatenate([changed, received]), state.size)
+
+
+def distinct(ids: Array, count: int) -> Array:
+    """The different ones of ids below `count`, ascending: by flags, or sorted where there are few."""
+    if ids.size * FEW < count:
+        return np.unique(ids)
+    flags = np.zeros(count, bool)
+    flags[ids] = True
+    return np.flatnonzero(flags)
+
+
+def spread_some(direction: Direction, state: Array, changed: Array) -> Array:
+    """Spread the states of the local ids that this rank has to broadcast; returns the ids received."""
+    piece = direction.pieces[direction.spreading.rank]
+    found = gathered_pairs(direction.spreading, direction.spread, state, piece.among(changed))
+    state[found[:, 0]] = found[:, 1]
+    ids: Array = found[:, 0]
+    return ids
+
+
+def gathered_pairs(ranks: Communicator, window: Window, state: Array, ids: Array) -> Array:
+    """The pairs (local id, state) of all ranks of a group; they travel with positions."""
+    found = ranks.allgather_arrays(np.column_stack([window.positions(ids), state[ids]]))
+    found[:, 0] = window.local(found[:, 0])
+    return found

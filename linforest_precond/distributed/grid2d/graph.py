@@ -1,0 +1,246 @@
+"""A graph whose adjacency matrix is distributed in blocks."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linforest_precond.annotations import Array
+from linforest_precond.arguments import as_choice, as_integer
+from linforest_precond.distributed.grid2d.blocks import is_symmetric, route_edges, row_pointers
+from linforest_precond.distributed.grid2d.exchange import Direction
+from linforest_precond.distributed.grid2d.grid import Grid
+from linforest_precond.distributed.grid2d.vertex_map import VertexMap, windows
+from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.distributed.scatter import checked_offsets
+from linforest_precond.host_arrays import on_host
+
+DISTRIBUTIONS = {"striped": VertexMap.striped, "blocks": VertexMap.in_blocks}
+# Pairs (vertex, label) are sorted as one 64-bit number.
+MOST_VERTICES = math.isqrt(2**63 - 1)
+
+
+class Graph2D:
+    """A graph on a grid of R x C ranks: rank (i, j) has the edges from row group i to column group j.
+
+    Collective. A rank keeps its block of the adjacency matrix, and states of about n / R row vertices and
+    n / C column vertices. What functions return, and vectors that they take, is partitioned by `offsets`.
+
+    Parameters
+    ----------
+    grid : Grid
+        The ranks.
+    n : int
+        The number of vertices, the same on all ranks.
+    sources, targets : arrays of integers
+        Edges that this rank has, in any order; each leads from a source to a target. Any rank may have any
+        edges; duplicates become one, with the sum of their weights.
+    weights : array, optional
+        The weights of the edges, for `pagerank` and `matching`; for `pagerank` 1 by default.
+    offsets : (size + 1,) array of int, optional
+        Rank r has the results of vertices ``offsets[r]:offsets[r + 1]``; equal shares by default.
+    distribution : {"striped", "blocks"}
+        Whether vertices are dealt to the groups in turn, which balances the edges, or in equal ranges.
+
+    Attributes
+    ----------
+    grid, n, offsets
+        As above.
+    dtype
+        float32 if the weights are of that type, else float64; they are stored as float64.
+    symmetric : bool
+        Whether every edge has its reverse.
+    n_edges : int
+        The number of edges of all ranks, each direction by itself.
+    block_edges : int
+        The number of this rank's edges.
+
+    Examples
+    --------
+    >>> from linforest_precond.distributed import grid2d, simulate
+    >>> def path(comm):
+    ...     edge = ([comm.rank], [comm.rank + 1]) if comm.rank < 3 else ([], [])
+    ...     graph = grid2d.Graph2D(grid2d.Grid(comm), 4, *edge)
+    ...     return grid2d.bfs(graph, 1)[0].tolist()
+    >>> simulate(4, path)
+    [[-1], [0], [1], [2]]
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        n: int,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        *,
+        offsets: Any = None,
+        distribution: str = "striped",
+    ) -> None:
+        with grid.comm.checking():
+            n = checked_count(n)
+            tails, heads = checked_vertices("sources", sources, n), checked_vertices("targets", targets, n)
+            self.dtype = np.dtype(np.float32 if getattr(weights, "dtype", None) == np.float32 else np.float64)
+            values = None if weights is None else checked_weights(weights)
+            check_lengths(tails, heads, values)
+            make = DISTRIBUTIONS[as_choice("distribution", distribution, DISTRIBUTIONS)]
+        kind = "no" if values is None else self.dtype.name
+        for name, value in (("n", n), ("distribution", distribution), ("the dtype of weights", kind)):
+            grid.comm.same(name, value)
+        with grid.comm.together():
+            offsets = checked_offsets(grid.comm, n, offsets)
+            where = make(n, grid.shape)
+            self._build(grid, where, offsets, where.positions(tails), where.positions(heads), values)
+
+    @classmethod
+    def from_matrix(cls, A: Matrix, grid: Grid | None = None, *, distribution: str = "striped") -> Graph2D:
+        """The graph of a matrix that is partitioned by rows: stored entries are edges from row to column.
+
+        Parameters
+        ----------
+        A : Matrix
+            Its values are the weights; complex ones are left out.
+        grid : Grid, optional
+            Of the same ranks in the same order; by default as square as possible.
+        distribution : {"striped", "blocks"}
+            As for `Graph2D`.
+        """
+        grid = Grid(A.comm) if grid is None else grid
+        with grid.comm.checking():
+            if (grid.comm.rank, grid.comm.size) != (A.comm.rank, A.comm.size):
+                raise ValueError("grid must have the ranks of A, in the same order")
+        # stall: graphs on a grid are on the host
+        indptr, indices, data = (on_host(array) for array in (A.rows.indptr, A.rows.indices, A.rows.data))
+        sources = A.first + np.repeat(np.arange(A.n_local), np.diff(indptr))
+        weights = None if A.dtype.kind == "c" else data
+        return cls(
+            grid,
+            A.shape[0],
+            sources,
+            A.columns[indices],
+            weights,
+            offsets=A.offsets,
+            distribution=distribution,
+        )
+
+    def _build(
+        self, grid: Grid, where: VertexMap, offsets: Array, tails: Array, heads: Array, weights: Array | None
+    ) -> None:
+        self.grid, self.n, self.offsets, self.where = grid, where.n, offsets, where
+        rows, columns = where.row_offsets, where.column_offsets
+        self.rows, self.columns, self.n_states = windows(
+            (int(rows[grid.i]), int(rows[grid.i + 1])), (int(columns[grid.j]), int(columns[grid.j + 1]))
+        )
+        sources, targets, self.weights = route_edges(grid, where, tails, heads, weights)
+        self.indptr = row_pointers(sources - self.rows.begin, self.rows.size)
+        self.indices = self.columns.local(targets)
+        self.symmetric = is_symmetric(grid, sources, targets)
+        (self.n_edges,) = grid.total(self.block_edges)
+        self.row_vertices = where.vertices(np.arange(self.rows.begin, self.rows.end))
+        self._undirected = self if self.symmetric else None
+        self._set_directions()
+
+    def _set_directions(self) -> None:
+        grid, rows, columns = self.grid, self.where.row_offsets, self.where.column_offsets
+        spread_in_row = [self.rows.intersected(*ends) for ends in zip(columns, columns[1:])]
+        spread_in_column = [self.columns.intersected(*ends) for ends in zip(rows, rows[1:])]
+        self.push = Direction(self.columns, grid.column, self.rows, grid.row, spread_in_row)
+        self.pull = Direction(self.rows, grid.row, self.columns, grid.column, spread_in_column)
+
+    @property
+    def block_edges(self) -> int:
+        """The number of this rank's edges."""
+        return int(self.indices.size)
+
+    def undirected(self) -> Graph2D:
+        """The graph with the reverse of every edge, without weights; itself if it is symmetric."""
+        if self._undirected is None:
+            self._undirected = self._with_reverses(None)
+        return self._undirected
+
+    def with_magnitudes(self) -> Graph2D:
+        """The symmetric graph of magnitudes of weights: those of both directions added where they differ."""
+        assert self.weights is not None
+        magnitudes = np.abs(self.weights)
+        if not is_symmetric(self.grid, *self._edges(), magnitudes):
+            graph = self._with_reverses(magnitudes)
+            assert graph.weights is not None
+            graph.weights = graph.weights.astype(self.dtype).astype(np.float64)
+            return graph
+        graph = copy.copy(self)
+        graph.weights = magnitudes
+        return graph
+
+    def _edges(self) -> tuple[Array, Array]:
+        """The positions of the sources and the targets of this rank's edges."""
+        tails = np.repeat(np.arange(self.rows.begin, self.rows.end), np.diff(self.indptr))
+        return tails, self.columns.positions(self.indices)
+
+    def _with_reverses(self, weights: Array | None) -> Graph2D:
+        tails, heads = self._edges()
+        both = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+        graph = copy.copy(self)
+        twice = None if weights is None else np.concatenate([weights, weights])
+        graph._build(self.grid, self.where, self.offsets, *both, twice)
+        return graph
+
+    def expand(self, rows: Array) -> tuple[Array, Array, Array]:
+        """The edges of some rows of the block: slots, local ids of sources, local ids of targets.
+
+        The loops over rows and over their edges are collapsed by a prefix sum of the degrees.
+        """
+        degrees = self.indptr[rows + 1] - self.indptr[rows]
+        ends = np.cumsum(degrees)
+        total = int(ends[-1]) if ends.size else 0
+        slots = np.arange(total) + np.repeat(self.indptr[rows] - (ends - degrees), degrees)
+        return slots, np.repeat(rows + self.rows.start, degrees), self.indices[slots]
+
+    def rows_among(self, ids: Array) -> Array:
+        """The rows of the block whose vertices have some of the local ids."""
+        return self.rows.among(ids) - self.rows.start
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.grid.shape))
+        return (
+            f"Graph2D of {self.n} vertices and {self.n_edges} edges on {shape} ranks, {self.block_edges} here"
+        )
+
+
+def checked_count(n: Any) -> int:
+    """The number of vertices."""
+    n = as_integer("n", n)
+    if not 0 <= n <= MOST_VERTICES:
+        raise ValueError(f"n must lie in [0, {MOST_VERTICES}], got {n}")
+    return n
+
+
+def checked_vertices(name: str, vertices: npt.ArrayLike, n: int) -> Array:
+    """The ends of edges as int64."""
+    found = np.asarray(on_host(vertices))
+    if found.size and (found.dtype.kind not in "iu" or found.ndim != 1):
+        raise TypeError(f"{name} must be a 1-D array of integers, got {found.dtype} of shape {found.shape}")
+    if found.size and not (0 <= found.min() and found.max() < n):
+        raise ValueError(f"{name} must be vertices in [0, {n}), got {found.min()} to {found.max()}")
+    return found.astype(np.int64).ravel()
+
+
+def checked_weights(weights: npt.ArrayLike) -> Array:
+    """Real finite weights as float64."""
+    found = np.asarray(on_host(weights))
+    if found.size and found.dtype.kind not in "biuf":
+        raise TypeError(f"weights must be real numbers, got {found.dtype}")
+    found = np.ascontiguousarray(found, np.float64).ravel()
+    if not np.isfinite(found).all():
+        raise ValueError("weights must be finite")
+    return found
+
+
+def check_lengths(sources: Array, targets: Array, weights: Array | None) -> None:
+    """The arrays of a list of edges have one length."""
+    lengths = sources.size, targets.size, sources.size if weights is None else weights.size
+    if len(set(lengths)) > 1:
+        raise ValueError(f"sources, targets and weights must have one length, got {lengths}")

@@ -1,0 +1,112 @@
+"""Communities by label propagation on a grid of ranks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.arguments import as_integer
+from linforest_precond.backends.cpu.csgraph.label_propagation import HALF
+from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
+from linforest_precond.distributed.grid2d.activation import neighbouring_rows
+from linforest_precond.distributed.grid2d.exchange import spread_some
+from linforest_precond.distributed.grid2d.graph import Graph2D
+from linforest_precond.distributed.grid2d.hashing import are_positive
+from linforest_precond.distributed.grid2d.numbering import numbered_by_first
+from linforest_precond.distributed.grid2d.packets import hop, share_owner
+from linforest_precond.distributed.grid2d.vectors import own_results, vertex_dtype
+
+
+def label_propagation(graph: Graph2D, max_iter: int = 20, seed: int = 0) -> Array:
+    """Find communities: vertices repeatedly take the most frequent label of their neighbours.
+
+    In each round, a rank counts the labels along its edges. Of a row group, each rank has the final counts of
+    a share of its vertices ("2.5D"), where the label of each vertex is chosen.
+
+    Parameters
+    ----------
+    graph : Graph2D
+        Directions of edges do not matter.
+    max_iter, seed : int
+        As for `graph.label_propagation`.
+
+    Returns
+    -------
+    array of int32
+        The community of each of this rank's vertices (``graph.offsets``): the same as
+        `graph.label_propagation` of the whole matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse
+    >>> from linforest_precond.distributed import grid2d, scatter, simulate
+    >>> triangles = np.kron(np.eye(2), np.ones((3, 3)))
+    >>> triangles[2, 3] = 1
+    >>> A = scipy.sparse.csr_array(triangles)
+    >>> def labels(comm):
+    ...     return grid2d.label_propagation(grid2d.Graph2D.from_matrix(scatter(A, comm))).tolist()
+    >>> simulate(2, labels)
+    [[0, 0, 0], [1, 1, 1]]
+    """
+    comm = graph.grid.comm
+    with comm.checking():
+        max_iter, seed = as_integer("max_iter", max_iter), as_integer("seed", seed) % 2**64
+        if not 0 <= max_iter < 2**31:
+            raise ValueError(f"max_iter must lie in [0, 2**31), got {max_iter}")
+    comm.same("max_iter and seed", (max_iter, seed))
+    with comm.together():
+        state = propagate_labels(graph.undirected(), max_iter, seed)
+        return numbered_by_first(graph, own_results(graph, state))[1].astype(vertex_dtype(graph.n))
+
+
+def propagate_labels(graph: Graph2D, max_iter: int, seed: int) -> Array:
+    """The labels of row and column vertices of a symmetric graph: vertices, in the original numbering."""
+    labels = np.empty(graph.n_states, np.int64)
+    for window in (graph.rows, graph.columns):
+        labels[window.ids] = graph.where.vertices(np.arange(window.begin, window.end))
+    # A vertex is active if a neighbour's label has changed since its last update.
+    active = np.ones(graph.rows.size, bool)
+    for number in range(max_iter):
+        if not any(graph.grid.total(int(active.sum()))):
+            break
+        selected = active & are_positive(graph.row_vertices, iteration_keys(seed, number)[0], HALF)
+        changed = update(graph, labels, np.flatnonzero(selected))
+        active[selected] = False
+        active[neighbouring_rows(graph, changed)] = True
+    return labels
+
+
+def update(graph: Graph2D, labels: Array, rows: Array) -> Array:
+    """Give rows their modal labels, on all ranks that hold these vertices; returns the rows that changed."""
+    counts = count_labels(graph, labels, rows)
+    owners = share_owner(graph.grid, counts[:, 0], graph.rows.size)
+    found, new = modal_labels(graph, labels, hop(graph.grid.row, owners, counts))
+    changed = new != labels[found + graph.rows.start]
+    pairs = graph.grid.row.allgather_arrays(np.column_stack([found[changed], new[changed]]))
+    ids = pairs[:, 0] + graph.rows.start
+    labels[ids] = pairs[:, 1]
+    spread_some(graph.pull, labels, ids)
+    changed_rows: Array = pairs[:, 0]
+    return changed_rows
+
+
+def count_labels(graph: Graph2D, labels: Array, rows: Array) -> Array:
+    """Triples (row, label, count): the labels of neighbours along this rank's edges, without loops."""
+    _, sources, targets = graph.expand(rows)
+    edges = graph.rows.positions(sources) != graph.columns.positions(targets)
+    pairs = (sources[edges] - graph.rows.start) * graph.n + labels[targets[edges]]
+    pairs, counts = np.unique(pairs, return_counts=True)
+    return np.column_stack([*np.divmod(pairs, max(graph.n, 1)), counts])
+
+
+def modal_labels(graph: Graph2D, labels: Array, triples: Array) -> tuple[Array, Array]:
+    """Rows and their most frequent labels; ties: the own label if it is among them, else the lowest."""
+    pairs, places = np.unique(triples[:, 0] * graph.n + triples[:, 1], return_inverse=True)
+    counts = np.zeros(pairs.size, np.int64)
+    np.add.at(counts, places, triples[:, 2])
+    rows, found = np.divmod(pairs, max(graph.n, 1))
+    is_other = found != labels[rows + graph.rows.start]
+    order = np.lexsort((found, is_other, -counts, rows))
+    rows, first = np.unique(rows[order], return_index=True)
+    return rows, found[order[first]]

@@ -1,0 +1,139 @@
+"""Matching of locally dominant edges on a grid of ranks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.arguments import as_integer
+from linforest_precond.backends.cpu.forest.greedy import hash_edges
+from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
+from linforest_precond.distributed.grid2d.exchange import combine_minima, is_dense, spread_some
+from linforest_precond.distributed.grid2d.graph import Graph2D
+from linforest_precond.distributed.grid2d.packets import hop, share_owner
+from linforest_precond.distributed.grid2d.vectors import own_results, vertex_dtype
+from linforest_precond.graph.matching.matching import tie_key_of
+
+FREE = np.iinfo(np.int64).max
+
+
+def matching(graph: Graph2D, seed: int = 0) -> Array:
+    """Find a matching of heavy edges: each is the best at both of its ends among the edges that are left.
+
+    A vertex points along its best edge to a free vertex, mutual pointers are matched, and vertices that have
+    lost their target point anew. The best edge of a row is found by a custom reduction in the row group.
+
+    Parameters
+    ----------
+    graph : Graph2D
+        With real weights, of which magnitudes count, added for both directions where these differ.
+    seed : int
+        Of the order among equal weights.
+
+    Returns
+    -------
+    array of int32
+        The mate of each of this rank's vertices (``graph.offsets``), -1 for a single one: that of
+        `graph.matching` of the whole matrix.
+
+    References
+    ----------
+    F. Manne, R. H. Bisseling, "A Parallel Approximation Algorithm for the Weighted Maximum Matching Problem",
+    PPAM 2007, https://doi.org/10.1007/978-3-540-68111-3_74
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from linforest_precond.distributed import grid2d, scatter, simulate
+    >>> A = scipy.sparse.csr_array([[0, 2, 0, 0], [2, 0, 3, 0], [0, 3, 0, 2], [0, 0, 2, 0]])
+    >>> simulate(2, lambda comm: grid2d.matching(grid2d.Graph2D.from_matrix(scatter(A, comm))).tolist())
+    [[-1, 2], [1, -1]]
+    """
+    comm = graph.grid.comm
+    with comm.checking():
+        seed = as_integer("seed", seed) % 2**64
+        if graph.weights is None:
+            raise TypeError("the graph must have real weights; pass magnitudes")
+    comm.same("seed", seed)
+    with comm.together():
+        mates = match(graph.with_magnitudes(), tie_key_of(seed))
+        return own_results(graph, np.where(mates == FREE, NO_VERTEX, mates), vertex_dtype(graph.n))
+
+
+def match(graph: Graph2D, tie_key: np.uint32) -> Array:
+    """The mates of row and column vertices of a graph with symmetric weights."""
+    mates, pointers = np.full(graph.n_states, FREE), np.full(graph.n_states, NO_VERTEX, np.int64)
+    free = lost = np.arange(graph.rows.size)
+    matched = graph.n
+    while any(graph.grid.total(lost.size)):
+        point(graph, tie_key, mates, pointers, lost)
+        free = free[pointers[free + graph.rows.start] != NO_VERTEX]
+        dense = is_dense("auto", matched, graph.n, graph.grid.shape)
+        changed = combine_minima(graph.pull, mates, *mutual_pointers(graph, pointers, free), dense)
+        free = free[mates[free + graph.rows.start] == FREE]
+        lost = graph.grid.row.allgather_arrays(with_matched_targets(graph, mates, pointers, free))
+        (matched,) = graph.grid.total(graph.rows_among(changed).size if graph.grid.j == 0 else 0)
+    return mates
+
+
+def point(graph: Graph2D, tie_key: np.uint32, mates: Array, pointers: Array, rows: Array) -> None:
+    """Point from rows along their best edges to free vertices, on all ranks that hold these vertices."""
+    found = best_edges(graph, tie_key, mates, rows)
+    found = _first_of_rows(hop(graph.grid.row, share_owner(graph.grid, found[:, 0], graph.rows.size), found))
+    pointers[rows + graph.rows.start] = NO_VERTEX
+    pairs = graph.grid.row.allgather_arrays(found[:, [0, 3]])
+    ids = pairs[:, 0] + graph.rows.start
+    pointers[ids] = pairs[:, 1]
+    spread_some(graph.pull, pointers, ids)
+
+
+def best_edges(graph: Graph2D, tie_key: np.uint32, mates: Array, rows: Array) -> Array:
+    """Of each row the best of this rank's edges: row, weight (its bits), hash, and the other end."""
+    assert graph.weights is not None
+    slots, sources, targets = graph.expand(rows)
+    usable = (mates[targets] == FREE) & (graph.weights[slots] > 0)
+    usable &= graph.rows.positions(sources) != graph.columns.positions(targets)
+    usable[usable] = _are_heaviest(sources[usable], graph.weights[slots[usable]], graph.n_states)
+    row, weights = sources[usable] - graph.rows.start, graph.weights[slots[usable]]
+    heads = graph.where.vertices(graph.columns.positions(targets[usable]))
+    ties = np.empty(row.size, np.uint32)
+    hash_edges(graph.row_vertices[row], heads, tie_key, ties)
+    return _first_of_rows(np.column_stack([row, weights.view(np.int64), ties.astype(np.int64), heads]))
+
+
+def _are_heaviest(rows: Array, weights: Array, count: int) -> Array:
+    """Whether no other edge of the row is heavier: the others need not be hashed and sorted."""
+    heaviest = np.zeros(count)
+    np.maximum.at(heaviest, rows, weights)
+    are_heaviest: Array = weights == heaviest[rows]
+    return are_heaviest
+
+
+def _first_of_rows(edges: Array) -> Array:
+    """The first edge of each row in the order (-weight, hash, other end); bits of weights order as these."""
+    row, weights, ties, heads = edges.T
+    edges = edges[np.lexsort((heads, ties, -weights, row))]
+    first: Array = edges[np.unique(edges[:, 0], return_index=True)[1]]
+    return first
+
+
+def mutual_pointers(graph: Graph2D, pointers: Array, free: Array) -> tuple[Array, Array]:
+    """The local ids of rows whose target is a column here that points back, and the targets."""
+    ids, columns = _targets_here(graph, pointers, free)
+    mutual = pointers[columns] == graph.row_vertices[ids - graph.rows.start]
+    return ids[mutual], pointers[ids[mutual]]
+
+
+def with_matched_targets(graph: Graph2D, mates: Array, pointers: Array, free: Array) -> Array:
+    """The free rows whose target is a column here that is matched."""
+    ids, columns = _targets_here(graph, pointers, free)
+    lost: Array = ids[mates[columns] != FREE] - graph.rows.start
+    return lost
+
+
+def _targets_here(graph: Graph2D, pointers: Array, free: Array) -> tuple[Array, Array]:
+    """Local ids of free rows that point to a column of this rank, and of these columns."""
+    ids = free + graph.rows.start
+    positions = graph.where.positions(pointers[ids])
+    here = (positions >= graph.columns.begin) & (positions < graph.columns.end)
+    return ids[here], graph.columns.local(positions[here])

@@ -1,0 +1,206 @@
+"""PageRank on a grid of ranks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linforest_precond.annotations import Array
+from linforest_precond.arguments import as_integer
+from linforest_precond.distributed.grid2d.exchange import spread_all
+from linforest_precond.distributed.grid2d.fixed_point import (
+    BITS_OF_MANY,
+    BITS_OF_PROBABILITIES,
+    decoded,
+    encoded,
+    sums_by_index,
+    total,
+)
+from linforest_precond.distributed.grid2d.graph import Graph2D
+from linforest_precond.distributed.grid2d.vectors import own_results, own_vertices, states_of
+
+
+def pagerank(
+    graph: Graph2D,
+    alpha: float = 0.85,
+    personalization: npt.ArrayLike | None = None,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    nstart: npt.ArrayLike | None = None,
+    dangling: npt.ArrayLike | None = None,
+) -> Array:
+    """PageRank by power iteration with dense exchanges, as `graph.pagerank` of the whole matrix to rounding.
+
+    Sums are exact: the same graph gives the same bits for every number of ranks and every shape of the grid.
+
+    Parameters
+    ----------
+    graph : Graph2D
+        Its weights must not be negative.
+    alpha, max_iter, tol
+        As for `graph.pagerank`.
+    personalization, nstart, dangling : arrays, optional
+        As for `graph.pagerank`: the numbers of this rank's vertices (``graph.offsets``).
+
+    Returns
+    -------
+    array of float64
+        The ranks of this rank's vertices; their sum over all is 1.
+
+    Raises
+    ------
+    ValueError
+        For negative weights, and for a row sum that is too small to be inverted.
+    RuntimeError
+        If the iteration does not converge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse
+    >>> from linforest_precond.distributed import grid2d, scatter, simulate
+    >>> A = scipy.sparse.csr_array([[0, 1, 1], [0, 0, 1], [1, 0, 0]])
+    >>> def ranks(comm):
+    ...     return grid2d.pagerank(grid2d.Graph2D.from_matrix(scatter(A, comm)))
+    >>> np.concatenate(simulate(4, ranks)).round(3).tolist()
+    [0.388, 0.215, 0.397]
+    """
+    comm = graph.grid.comm
+    with comm.checking():
+        max_iter = as_integer("max_iter", max_iter)
+        if max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, got {max_iter}")
+        alpha, tol = checked_number("alpha", alpha, 1.0), checked_number("tol", tol, math.inf)
+        check_weights(graph)
+    comm.same("alpha, max_iter and tol", (alpha, max_iter, tol))
+    with comm.together():
+        if not graph.n:
+            return np.empty(0)
+        restarts = distribution(graph, "personalization", personalization)
+        start = distribution(graph, "nstart", nstart)
+        leaving = restarts if dangling is None else distribution(graph, "dangling", dangling)
+        threshold = graph.n * tol
+        ranks, iterations, change = power_iteration(
+            graph, alpha, restarts, leaving, start, max_iter, threshold
+        )
+        with comm.checking():
+            if change >= threshold:
+                raise RuntimeError(
+                    f"the ranks still changed by {change:.3g} in iteration {iterations}, where the number of "
+                    f"vertices times tol is {threshold:.3g}; raise max_iter or tol"
+                )
+        return own_results(graph, ranks)
+
+
+def checked_number(name: str, value: float, largest: float) -> float:
+    """A number in [0, largest]."""
+    if not 0.0 <= float(value) <= largest:
+        raise ValueError(f"{name} must lie in [0, {largest:g}], got {value}")
+    return float(value)
+
+
+def check_weights(graph: Graph2D) -> None:
+    """Weights are probabilities up to a factor."""
+    lowest = 0.0 if graph.weights is None else float(graph.weights.min(initial=0.0))
+    if lowest < 0:
+        raise ValueError(f"the graph must have no negative weights, got {lowest}; pass magnitudes")
+
+
+def power_iteration(
+    graph: Graph2D,
+    alpha: float,
+    restarts: Array,
+    leaving: Array,
+    start: Array,
+    max_iter: int,
+    threshold: float,
+) -> tuple[Array, int, float]:
+    """The ranks, the number of iterations, and the 1-norm of the last change."""
+    inverses = inverse_row_sums(graph)
+    is_dangling, piece = np.zeros(graph.n_states, bool), graph.push.pieces[graph.grid.j].ids
+    is_dangling[graph.rows.ids] = inverses == 0
+    ranks, change, iterations = start.copy(), math.inf, 0
+    _, mass = _totals(graph, np.zeros(0), ranks[piece][is_dangling[piece]])
+    columns = graph.columns.ids
+    while iterations < max_iter and change >= threshold:
+        last = ranks.copy()
+        sums = _followed(graph, last[graph.rows.ids] * inverses)
+        arrived = sums + mass * leaving[columns]
+        ranks[columns] = alpha * arrived + (1.0 - alpha) * restarts[columns]
+        spread_all(graph.push, ranks)
+        changes = np.abs(ranks[piece] - last[piece])
+        change, mass = _totals(graph, changes, ranks[piece][is_dangling[piece]])
+        iterations += 1
+    return ranks, iterations, change
+
+
+def _followed(graph: Graph2D, shares: Array) -> Array:
+    """What arrives along edges at each column vertex."""
+    values = np.repeat(shares, np.diff(graph.indptr))
+    values = values if graph.weights is None else graph.weights * values
+    local = graph.indices - graph.columns.start
+    sums = sums_by_index(values, local, graph.columns.size, BITS_OF_PROBABILITIES)
+    return decoded(graph.grid.column.allreduce(sums), BITS_OF_PROBABILITIES)
+
+
+def _totals(graph: Graph2D, changes: Array, dangling_ranks: Array) -> tuple[float, float]:
+    """Sums over all vertices, of which a rank has those that are both its rows and its columns."""
+    parts = [
+        [int(part.sum()) for part in encoded(values, BITS_OF_PROBABILITIES)]
+        for values in (changes, dangling_ranks)
+    ]
+    sums = graph.grid.comm.allreduce(np.array(parts, np.int64).T)
+    change, mass = decoded(sums, BITS_OF_PROBABILITIES)
+    return float(change), float(mass)
+
+
+def inverse_row_sums(graph: Graph2D) -> Array:
+    """One over the sum of the weights of each row vertex's edges; 0 where that is 0."""
+    weights = np.ones(graph.block_edges) if graph.weights is None else graph.weights
+    rows = np.repeat(np.arange(graph.rows.size), np.diff(graph.indptr))
+    largest = np.zeros(graph.rows.size)
+    np.maximum.at(largest, rows, weights)
+    exponents = np.frexp(graph.grid.row.allreduce(largest, "max"))[1]
+    scaled = np.ldexp(weights, -exponents[rows])
+    found = graph.grid.row.allreduce(sums_by_index(scaled, rows, graph.rows.size, BITS_OF_MANY))
+    with np.errstate(over="ignore"):
+        sums = np.ldexp(decoded(found, BITS_OF_MANY), exponents)
+        inverses = np.divide(1.0, sums, out=np.zeros(sums.size), where=sums != 0)
+    with graph.grid.comm.checking():
+        if np.isinf(inverses).any():
+            raise ValueError(
+                "rows must have sums that can be inverted, got one below 1e-308; scale the weights"
+            )
+    return inverses
+
+
+def distribution(graph: Graph2D, name: str, weights: Any) -> Array:
+    """States from weights of the own vertices, scaled to the sum 1; uniform where none are given."""
+    comm = graph.grid.comm
+    comm.same(f"whether {name} is given", weights is not None)
+    if weights is None:
+        return np.full(graph.n_states, 1.0 / graph.n)
+    with comm.checking():
+        values = _checked_values(name, weights, own_vertices(graph).size)
+    whole = total(comm, values)
+    with comm.checking():
+        if not 0.0 < whole < math.inf:
+            raise ValueError(f"{name} must have a finite sum above 0, got {whole}")
+    return states_of(graph, values / whole)
+
+
+def _checked_values(name: str, weights: Any, count: int) -> Array:
+    values = np.asarray(weights)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got {values.dtype}")
+    if values.shape != (count,):
+        raise ValueError(
+            f"{name} must have shape ({count},), one number a vertex of this rank, got {values.shape}"
+        )
+    values = values.astype(np.float64)
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(f"{name} must hold finite weights that are not negative")
+    return values
