@@ -3,11 +3,22 @@
 from linforest_precond.distributed import grid2d
 from linforest_precond.distributed.bands import bands
 from linforest_precond.distributed.block_forest import block_forest
-from linforest_precond.distributed.communicator import Communicator, Counters, RankError
+from linforest_precond.distributed.communicator import (
+    Communicator,
+    Counters,
+    RankError,
+)
 from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.factor import factor
 from linforest_precond.distributed.halo import Halo
-from linforest_precond.distributed.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
+from linforest_precond.distributed.krylov import (
+    bicgstab,
+    cg,
+    fcg,
+    fgmres,
+    gmres,
+    minres,
+)
 from linforest_precond.distributed.linear_forest import linear_forest
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
@@ -25,11 +36,26 @@ from linforest_precond.distributed.simulated import simulate
 from linforest_precond.distributed.tridiagonal_solve import RankTridiagonalSolver
 
 __all__ = [
+    "bands",
+    "bicgstab",
+    "block_forest",
+    "block_tridiagonal",
+    "cg",
     "Communicator",
+    "communicator_of",
     "Counters",
+    "factor",
+    "fcg",
+    "fgmres",
     "ForestOrder",
+    "gmres",
+    "grid2d",
     "Halo",
+    "inner",
+    "jacobi",
+    "linear_forest",
     "Matrix",
+    "minres",
     "RankBlockForest",
     "RankError",
     "RankFactor",
@@ -37,21 +63,6 @@ __all__ = [
     "RankPreconditioner",
     "RankTridiagonalSolver",
     "Redistribution",
-    "bands",
-    "bicgstab",
-    "block_forest",
-    "block_tridiagonal",
-    "cg",
-    "communicator_of",
-    "factor",
-    "fcg",
-    "fgmres",
-    "gmres",
-    "grid2d",
-    "inner",
-    "jacobi",
-    "linear_forest",
-    "minres",
     "scatter",
     "simulate",
     "tridiagonal",

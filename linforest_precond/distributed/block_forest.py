@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import numpy as np
+
 from linforest_precond.annotations import Array
 from linforest_precond.distributed.factor import covered_share, propose_factor
 from linforest_precond.distributed.graph import RankGraph, graph_of
@@ -122,6 +124,6 @@ def _block_forest_of(
 
 def _of_members(graph: RankGraph, pairs: RankPairs, positions: Array, numbers: Array) -> tuple[Array, Array]:
     """Places and paths of the members of pairs, from those of the pairs."""
-    own = pairs.places >> 1
-    found = [lookup(graph.comm, pairs.offsets, values, own) for values in (positions, numbers)]
-    return 2 * found[0] + (pairs.places & 1), found[1]
+    table = np.stack([positions, numbers], axis=1)
+    positions, numbers = lookup(graph.comm, pairs.offsets, table, pairs.places >> 1).T
+    return 2 * positions + (pairs.places & 1), numbers

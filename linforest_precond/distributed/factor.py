@@ -152,17 +152,18 @@ class Proposals:
     active
         Own vertices that have a free edge, as far as is known.
     proposed, proposed_slots
-        The edges that own vertices and ghosts propose.
+        The other ends that own vertices and ghosts propose, and the entries of the own ones in the graph.
     """
 
     def __init__(self, graph: RankGraph, n: int) -> None:
         index, size = graph.columns.dtype, graph.ids.size
         self.graph, self.ids = graph, readonly(graph.ids)
-        self.neighbors, self.slots = (np.full((graph.n_local, n), NO_VERTEX, index) for _ in range(2))
+        tables = (np.full((rows, n), NO_VERTEX, index) for rows in (*(graph.n_local,) * 3, size))
+        self.neighbors, self.slots, self.proposed_slots, self.proposed = tables
         self.degrees, self.states = np.zeros(graph.n_local, np.uint8), np.zeros(size, np.uint8)
         self.active = np.arange(graph.n_local, dtype=index)
-        self.proposed, self.proposed_slots = (np.full((size, n), NO_VERTEX, index) for _ in range(2))
         self._sent = np.full((graph.n_local, n), NO_VERTEX, np.int64)
+        self._made = per_block(self.active)
         self._boundary = np.unique(np.concatenate([self.active[:0], *graph.halo.sent.values()]))
 
     def draw_charges(self, charge: str, threshold: int, seed: int, k: int) -> None:
