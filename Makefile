@@ -3,6 +3,7 @@
 # make test-all    the slow ones too
 # make test-gpu    the whole suite; a missing GPU, matrix folder or PyAMG is a failure
 # make test-oldest the quick tests with the oldest supported NumPy, SciPy and Numba, in .venv-oldest
+# make test-petsc  the tests of the PETSc preconditioner, with Debian's petsc4py and Open MPI, in .venv-petsc
 # make coverage    the quick tests, and the lines of the package that none of them reaches
 # make fuzz        the fuzzers at full length (20 minutes to an hour), by seeds; ARGS are passed to tests/fuzz/run_fuzzers.py
 # make lint        ruff, clang-format, codespell and mypy; make format applies the formatters
@@ -37,7 +38,7 @@ sources := $(shell git ls-files "*.cu" "*.cuh" 2>/dev/null)
 texts := $(shell git ls-files "*.py" "*.cu" "*.cuh" "*.md" "*.toml" "*.cff" Makefile 2>/dev/null)
 pages := $(wildcard README.md CONTRIBUTING.md CHANGELOG.md)
 
-.PHONY: demo test test-all test-gpu test-oldest coverage fuzz lint format docs bench clean
+.PHONY: demo test test-all test-gpu test-oldest petsc test-petsc coverage fuzz lint format docs bench clean
 
 demo: $(ready)
 	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
@@ -63,6 +64,17 @@ coverage: $(ready)
 
 test-oldest: .venv-oldest/.ready
 	.venv-oldest/bin/python -m pytest tests --doctest-modules linforest_precond -m "not slow" $(workers)
+
+# Ranks share the cores, so each has one thread; Open MPI refuses root without being told twice.
+test-petsc: export OMPI_ALLOW_RUN_AS_ROOT := 1
+test-petsc: export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+test-petsc: export OMP_NUM_THREADS := 1
+test-petsc: export OPENBLAS_NUM_THREADS := 1
+test-petsc: export NUMBA_NUM_THREADS := 1
+test-petsc: export LINFOREST_REQUIRE := petsc
+test-petsc: export PYTHONPATH := $(CURDIR)
+test-petsc: petsc
+	PETSC_DIR=$${PETSC_DIR:-$$($(petsc-dir))} .venv-petsc/bin/python -m pytest tests/petsc -m "not slow" $(ARGS)
 
 fuzz: export OPENBLAS_NUM_THREADS := 1
 fuzz: export OMP_WAIT_POLICY := passive
@@ -114,6 +126,24 @@ bench: $(ready)
 	.venv-oldest/bin/python -c "import tomllib; print(*[need.replace('>=', '==') + '.*' for need in \
 		tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']], sep='\n')" > .venv-oldest/constraints
 	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints --editable ".[test]"
+	touch $@
+
+# Debian's petsc4py is compiled for NumPy 1; the newer packages of the environment come before Debian's.
+debian := python3-petsc4py openmpi-bin python3-venv
+sudo := $(if $(filter 0,$(shell id -u)),,sudo)
+# The folder of the real-valued build: the usual link to it is part of petsc-dev only.
+petsc-dir = dpkg-query -L $$(dpkg-query -W -f '$${Package}\n' 'python3-petsc4py-real3*') | \
+	sed -n 's|/lib/python3/dist-packages/petsc4py/__init__.py$$||p' | head -n 1
+
+petsc: .venv-petsc/.ready
+
+.venv-petsc/.ready: pyproject.toml
+	test "$$(dpkg-query -W -f '$${db:Status-Abbrev}' $(debian) 2>/dev/null)" = "ii ii ii " || \
+		{ $(sudo) apt-get update --quiet && \
+		DEBIAN_FRONTEND=noninteractive $(sudo) apt-get install --quiet --yes --no-install-recommends $(debian); }
+	test -x .venv-petsc/bin/python || /usr/bin/python3 -m venv --system-site-packages .venv-petsc
+	.venv-petsc/bin/python -m pip install --quiet "numpy>=1.26,<2" "scipy>=1.15" "numba>=0.60" \
+		"mpi4py>=4.0" "hypothesis>=6.80" "pytest>=8"
 	touch $@
 
 clean:

@@ -3,19 +3,40 @@
 from linforest_precond.distributed import grid2d
 from linforest_precond.distributed.bands import bands
 from linforest_precond.distributed.block_forest import block_forest
-from linforest_precond.distributed.coarsening import RankCoarsening, coarsen
-from linforest_precond.distributed.communicator import Communicator, Counters, RankError
+from linforest_precond.distributed.coarsening import (
+    RankCoarsening,
+    coarsen,
+)
+from linforest_precond.distributed.communicator import (
+    Communicator,
+    Counters,
+    RankError,
+)
 from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.factor import factor
 from linforest_precond.distributed.halo import Halo
-from linforest_precond.distributed.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
+from linforest_precond.distributed.krylov import (
+    bicgstab,
+    cg,
+    fcg,
+    fgmres,
+    gmres,
+    minres,
+)
 from linforest_precond.distributed.linear_forest import linear_forest
-from linforest_precond.distributed.matching import RankMatching, matching
+from linforest_precond.distributed.matching import (
+    RankMatching,
+    matching,
+)
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mpi import communicator_of
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
 from linforest_precond.distributed.multigrid.multilevel import multilevel
-from linforest_precond.distributed.operators import block_tridiagonal, jacobi, tridiagonal
+from linforest_precond.distributed.operators import (
+    block_tridiagonal,
+    jacobi,
+    tridiagonal,
+)
 from linforest_precond.distributed.rank_operator import RankPreconditioner
 from linforest_precond.distributed.records import (
     ForestOrder,
@@ -29,11 +50,29 @@ from linforest_precond.distributed.simulated import simulate
 from linforest_precond.distributed.tridiagonal_solve import RankTridiagonalSolver
 
 __all__ = [
+    "bands",
+    "bicgstab",
+    "block_forest",
+    "block_tridiagonal",
+    "cg",
+    "coarsen",
     "Communicator",
+    "communicator_of",
     "Counters",
+    "factor",
+    "fcg",
+    "fgmres",
     "ForestOrder",
+    "gmres",
+    "grid2d",
     "Halo",
+    "inner",
+    "jacobi",
+    "linear_forest",
+    "matching",
     "Matrix",
+    "minres",
+    "multilevel",
     "RankBlockForest",
     "RankCoarsening",
     "RankError",
@@ -44,24 +83,6 @@ __all__ = [
     "RankPreconditioner",
     "RankTridiagonalSolver",
     "Redistribution",
-    "bands",
-    "bicgstab",
-    "block_forest",
-    "block_tridiagonal",
-    "cg",
-    "coarsen",
-    "communicator_of",
-    "factor",
-    "fcg",
-    "fgmres",
-    "gmres",
-    "grid2d",
-    "inner",
-    "jacobi",
-    "linear_forest",
-    "matching",
-    "minres",
-    "multilevel",
     "scatter",
     "simulate",
     "tridiagonal",

@@ -160,8 +160,10 @@ class Communicator(abc.ABC):
     def same(self, name: str, value: Any) -> None:
         """Refuse, on all ranks with the same message, a value that differs between ranks."""
         found = self._allgather(value)
-        other = next((r for r, seen in enumerate(found) if seen != found[0]), None)
-        if other is not None:
+        # By repr as well: a NaN that came in a message is not equal to any other.
+        differs = [seen != found[0] and repr(seen) != repr(found[0]) for seen in found]
+        if any(differs):
+            other = differs.index(True)
             raise _on_all_ranks(
                 ValueError(
                     f"{name} must be the same on all ranks, but is {found[0]!r} on rank 0 and"

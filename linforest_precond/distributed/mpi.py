@@ -44,6 +44,11 @@ class MPICommunicator(Communicator):
     def barrier(self) -> None:
         self.comm.Barrier()
 
+    def free(self) -> None:
+        """Give the duplicate back to MPI; a call of all ranks, after which the communicator is not used."""
+        if not mpi4py_module().Is_finalized():
+            self.comm.Free()
+
     def abort(self, error: BaseException) -> None:
         if self.size > 1:
             print_failure(self.rank, error)
