@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.backends.cpu.runtime.hashing import is_positive, iteration_keys
+from linforest_precond.backends.cpu.runtime.jit import kernel
 from linforest_precond.distributed import grid2d, scatter, simulate
 from linforest_precond.distributed.grid2d.components import propagate_minima
 from linforest_precond.distributed.grid2d.exchange import is_dense
@@ -109,10 +110,15 @@ def test_sums_do_not_depend_on_the_order(values, seed):
     assert sums[0][0] == pytest.approx(math.fsum(values), rel=1e-15, abs=0)
 
 
+@kernel
+def one_charge(v, key, threshold):
+    return is_positive(v, key, threshold)
+
+
 def test_charges_are_those_of_the_kernels():
     vertices, key = np.array([0, 1, 5, 2**31 + 3, 2**40]), iteration_keys(7, 3)[0]
     half = np.uint64(2**52)
-    assert are_positive(vertices, key, half).tolist() == [is_positive.py_func(v, key, half) for v in vertices]
+    assert are_positive(vertices, key, half).tolist() == [one_charge(v, key, half) for v in vertices]
 
 
 def test_the_switch_is_at_n_over_the_longer_side():
