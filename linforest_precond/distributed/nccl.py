@@ -68,6 +68,8 @@ def _own_gpu() -> Any:
         return None
     import cupy
 
-    if not getattr(cupy.cuda.nccl, "available", False):
+    try:
+        from cupy.cuda import nccl
+    except ImportError:
         return None
-    return platform.node(), cupy.cuda.Device().pci_bus_id
+    return (platform.node(), cupy.cuda.Device().pci_bus_id) if nccl.available else None

@@ -253,10 +253,12 @@ def _inverse_rows(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
 
 
 def _levels(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
-    """The matrices of all levels, the inverse of the coarsest one, and the aggregates."""
+    """The matrices of all levels, prolongators with half as many entries, restrictions where A is not
+    symmetric, the inverse of the coarsest matrix, and the aggregates."""
+    copies = 1.5 if sizes.symmetric else 2.0
 
     def held(value: int) -> int:
-        matrices = (sizes.index + value) * sizes.entries + (sizes.index + value) * sizes.rows
+        matrices = (sizes.index + value) * (copies * sizes.entries + sizes.rows)
         vectors = (3 * sizes.index + value) * sizes.rows
         return int(COMPLEXITY * (matrices + vectors)) + value * min(sizes.rows, MAX_COARSE) ** 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
@@ -67,6 +68,18 @@ class Part(Protocol):
 # `part_of_kind`.
 RESTORERS: dict[str, Callable[..., Part]] = {}
 SCHEMAS: dict[str, Table] = {}
+# The modules that call it, below this package: a process that only restores has not imported them.
+REGISTERING = (
+    "jacobi", "approximate_inverse.operators", "ilu.ilu_part", "multigrid.multilevel_part",
+    "tridiagonal.several_forests", "tridiagonal.tridiagonal_part",
+)  # fmt: skip
+
+
+def register_all_kinds() -> None:
+    """Fill `RESTORERS` and `SCHEMAS`."""
+    for name in REGISTERING:
+        importlib.import_module(f"{__package__}.{name}")
+
 
 PartClass = TypeVar("PartClass", bound=type[Part])
 

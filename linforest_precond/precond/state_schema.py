@@ -8,7 +8,7 @@ import numpy as np
 
 from linforest_precond.gate import VALUE_DTYPES, value_dtype
 from linforest_precond.precond.packing import HostArrays
-from linforest_precond.precond.part import SCHEMAS
+from linforest_precond.precond.part import SCHEMAS, register_all_kinds
 from linforest_precond.precond.pattern_digest import SCHEMA as PATTERN
 from linforest_precond.precond.scaling.matrix_scaling import SCHEMA as SCALING
 from linforest_precond.precond.schema import (
@@ -44,6 +44,7 @@ def numbers_are_of_one_kind(fields: Fields, names: Names) -> Complaint:
 def checked_state(kind: Any, state: Any, source: str) -> tuple[dict[str, Any], HostArrays]:
     """Header and arrays that passed the schema of the kind; no array is left over."""
     scope = Scope(source, {})
+    register_all_kinds()
     Choice(*SCHEMAS).check(kind, scope.inside("kind"))
     if not isinstance(state, tuple) or [type(part) for part in state] != [dict, dict]:
         scope.fail("be a table, with a table of arrays", type(state).__name__)

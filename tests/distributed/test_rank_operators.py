@@ -7,8 +7,8 @@ from conftest import load_real
 from hypothesis import given
 from hypothesis import strategies as st
 from parallel_cases import random_matrix, random_offsets
+from rank_tridiagonal_cases import dense
 from strategies import matrices
-from tridiagonal_cases import dense
 
 import linforest_precond as lf
 from linforest_precond import distributed

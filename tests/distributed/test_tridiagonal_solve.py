@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from parallel_cases import random_offsets
-from strategies import slow
-from tridiagonal_cases import (
+from rank_tridiagonal_cases import (
     FINDINGS,
     KINDS,
     dense,
@@ -15,6 +14,7 @@ from tridiagonal_cases import (
     solved_by_ranks,
     system,
 )
+from strategies import slow
 
 from linforest_precond.distributed import band_stretch
 from linforest_precond.distributed.scatter import equal_shares

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.sparse.linalg import cg
 from conftest import load_real, matrices_folder, require_pyamg, skip_or_fail
 from multilevel_oracles import cycle, dense_levels, smoothing_matrices
 from operator_cases import assert_close
@@ -435,11 +436,11 @@ def test_iterations_beside_pyamg(backend, shape):
     require_pyamg()
     from pyamg import smoothed_aggregation_solver
 
-    (A, B), residuals = beam(shape), []
+    (A, B), steps = beam(shape), []
     ml = smoothed_aggregation_solver(sp.bsr_matrix(A, blocksize=(len(shape),) * 2), B=B)
     b = np.random.default_rng(1).standard_normal(A.shape[0])
-    ml.solve(b, tol=1e-8, accel="cg", residuals=residuals)
-    assert beam_iterations(backend, shape) <= 1.2 * (len(residuals) - 1)
+    cg(A, b, rtol=1e-8, M=ml.aspreconditioner(), callback=steps.append)  # PyAMG's own fails with new SciPys
+    assert beam_iterations(backend, shape) <= 1.2 * len(steps)
 
 
 @pytest.mark.slow
