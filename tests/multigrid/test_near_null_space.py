@@ -6,10 +6,10 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.sparse.linalg import cg
 from conftest import load_real, matrices_folder, require_pyamg, skip_or_fail
 from multilevel_oracles import cycle, dense_levels, smoothing_matrices
 from operator_cases import assert_close
+from scipy.sparse.linalg import cg
 from strategies import make_csr
 
 import linforest_precond as lf
