@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import functools
+import importlib.util
 import os
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from strategies import make_csr
 from linforest_precond.backends import cuda_status
 from linforest_precond.matrices.matrix_market import read_entries
 
+# A program of its own, that needs PETSc to be imported.
+collect_ignore = [] if importlib.util.find_spec("petsc4py") else ["petsc/rank_programs.py"]
 UNCHECKED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 COMMON = {"deadline": None, "suppress_health_check": UNCHECKED}
 settings.register_profile("default", max_examples=60, **COMMON)

@@ -198,13 +198,14 @@ class TestInterrupt:
         yield start
         for process in processes:
             process.kill()
+            process.communicate()
 
     @pytest.mark.parametrize("command", [["-m", "linforest_precond"], ["-mlinforest_precond"], ["SCRIPT"]])
     def test_ctrl_c_during_the_imports_is_one_line(self, importing, command):
         assert importing(*command, "config") == (b"linforest: interrupted\n", 130)
 
     def test_a_users_own_script_gets_the_exception(self, importing):
-        err, _ = importing("-c", "import linforest_precond")
+        err, _ = importing("-c", "import linforest_precond as lf; lf.tridiagonal")
         assert b"KeyboardInterrupt" in err
 
     def test_afterwards_python_handles_it(self, monkeypatch):

@@ -55,6 +55,7 @@ def document(quick):
     return copy.deepcopy(quick[1])
 
 
+@pytest.mark.slow
 def test_the_program_measures_the_cpu(quick, document, module):
     module("results").check(document)
     assert "whole chain on the CPU" in quick[0] and "whole chain, " in quick[0]
@@ -121,6 +122,7 @@ def test_a_failure_does_not_stop_the_other_measurements(module, monkeypatch, cap
     assert "out of luck" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -143,6 +145,7 @@ def test_the_schema_rejects_damaged_documents(document, damage, module):
         module("results").check(document)
 
 
+@pytest.mark.slow
 def test_medians_are_those_of_the_rounded_samples(document, module):
     results = module("results")
     samples = [-0.123456749, 0.123456851]  # differences of times: the median cancels
@@ -150,6 +153,7 @@ def test_medians_are_those_of_the_rounded_samples(document, module):
     results.check({**document, "rows": [row]})
 
 
+@pytest.mark.slow
 def test_results_are_written_atomically(document, module, tmp_path):
     results = module("results")
     path = tmp_path / "kept.json"
@@ -167,6 +171,7 @@ def test_a_broken_file_is_named(module, tmp_path):
         module("results").read_all(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_table_marks_older_code(document, module):
     table, hashes = module("table"), module("machine").code_hashes()
     assert table.OLDER not in table.markdown([document], hashes)
@@ -178,6 +183,7 @@ def test_the_table_marks_older_code(document, module):
     )
 
 
+@pytest.mark.slow
 def test_the_table_shows_targets(document, module):
     table, Row = module("table"), module("results").Row  # noqa: N806
     peer = {"peer": "SpMV", "peer_samples": [1.0, 2.0, 3.0]}
@@ -196,6 +202,7 @@ def test_the_table_shows_targets(document, module):
     assert "NOT MET" in table.plain(document)
 
 
+@pytest.mark.slow
 def test_a_target_bounds_the_speedup_from_below(document, module):
     table, results = module("table"), module("results")
     row = partial(results.Row, "solves", case="a path", peer="copy", peer_samples=[3.0], judged="speedup")
@@ -227,6 +234,7 @@ def test_every_measurement_has_its_own_cell(module):
     assert set(module("table").BY_TYPE) | set(module("table").BY_MATRIX) <= set(module("table").SECTIONS)
 
 
+@pytest.mark.slow
 def test_the_table_shows_the_notes_of_solutions(document, module):
     table, results = module("table"), module("results")
     row = results.Row("solution", "AlgTriScal", "a grid", [934.0], note="setup 3.2 ms, 812 iterations")
