@@ -29,7 +29,7 @@ KINDS = {
     "candidates": lambda A: one_cycle(A, B="adaptive"),
 }
 # That compile for long.
-SLOW = "candidates", "smoothed", "multilevel tridiagonal", "multilevel block_tridiagonal"
+SLOW = "candidates", "multilevel jacobi", "smoothed", "multilevel tridiagonal", "multilevel block_tridiagonal"
 SOLVERS = {solver.__name__: solver for solver in (lf.solvers.cg, lf.solvers.bicgstab, lf.solvers.fcg)}
 NARROW = np.dtype(np.float64), np.dtype(np.float32)
 
