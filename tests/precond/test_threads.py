@@ -4,10 +4,10 @@ import contextlib
 import sys
 import threading
 
-import graphs
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import strategies as graphs
 
 import linforest_precond as lf
 from linforest_precond.backends.workspaces import MOST_IDLE, Lease, Workspaces
