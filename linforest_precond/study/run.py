@@ -190,7 +190,9 @@ class Session:
                 record |= fields
             record["status"] = "done"
         except Missing as error:
-            record |= {"status": "missing", "error": str(error)}
+            # Reports are passed on: they do not name the user's home.
+            text = str(error).replace(str(Path.home()), "~")
+            record |= {"status": "missing", "error": text}
         except Exception as error:
             record["error"] = f"{type(error).__name__}: {error}"
         self.signals.check()
