@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.runtime.hashing import (
-    FIRST_MULTIPLIER,
     GOLDEN,
     HIGH_STRIDE,
-    SECOND_MULTIPLIER,
     SHIFT_11,
-    SHIFT_27,
-    SHIFT_30,
-    SHIFT_31,
     VERTEX_STRIDE,
+    mix64,
 )
 
-
-def mixed(z: Array) -> Array:
-    """The finalizer of splitmix64."""
-    z = (z ^ (z >> SHIFT_30)) * FIRST_MULTIPLIER
-    z = (z ^ (z >> SHIFT_27)) * SECOND_MULTIPLIER
-    words: Array = z ^ (z >> SHIFT_31)
-    return words
+# The finalizer of splitmix64, not compiled: it takes arrays as well. (NUMBA_DISABLE_JIT leaves the function.)
+mixed: Callable[[Array], Array] = getattr(mix64, "py_func", mix64)
 
 
 def are_positive(vertices: Array, charge_key: np.uint64, threshold: np.uint64) -> Array:
