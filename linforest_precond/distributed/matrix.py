@@ -131,7 +131,10 @@ class Matrix:
 
     def diagonal(self) -> Array:
         """The diagonal entries of the own rows."""
-        return self.rows.diagonal()
+        rows = (
+            self.rows if backend_of(self.rows.data).name == "cpu" else self.rows.copy()
+        )  # CuPy sorts in place
+        return rows.diagonal()
 
     def matvec(self, x: Array) -> Array:
         """The own rows times a vector, or several, of which each rank has its part.

@@ -225,8 +225,10 @@ class TestInner:
         def inner(u, v):
             return sum(float(backend.xp.vdot(u[rows], v[rows])) for rows in halves)
 
-        x, info = SOLVERS[solver](backend.csr(A), backend.array(b), rtol=1e-9, inner=inner)
-        assert info == 0
+        history = History(x_true=wanted)
+        options = {"rtol": 1e-9, "inner": inner, "history": history}
+        x, info = SOLVERS[solver](backend.csr(A), backend.array(b), **options)
+        assert info == 0 and np.isfinite([history.residuals, history.errors]).all()
         assert_close(backend.host(x), backend.host(wanted), 1e-8)
 
     @each_solver

@@ -25,8 +25,9 @@ BATCHES = (1, 2, 4, 8)
 REPEATS = 5
 # Of the entries' bytes, what a graph larger than the memory is given beside its arrays of vertices.
 GIVEN_SHARE = 1 / 8
-# Batches in memory at the same time: on the GPU one is being copied; on the host, the rest at the end.
-BUFFERS = 2
+# Batches in memory at the same time: on the host one, and as much for the rest at the end; on the GPU another is
+# being copied, and the rest at the end takes as much as both.
+BUFFERS = {"cpu": 2, "cuda": 4}
 
 
 def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
@@ -105,7 +106,7 @@ def memory(W: Any, case: Case, settings: Settings) -> JsonObject:
     the graph is on the host, and the peak is that of CuPy's pool.
     """
     given = vertex_bytes(W) + int(GIVEN_SHARE * entry_bytes(W))
-    count = fitting_batches(W, int(GIVEN_SHARE * entry_bytes(W)), BUFFERS)
+    count = fitting_batches(W, int(GIVEN_SHARE * entry_bytes(W)), BUFFERS[settings.device])
     peak, mates = (_peak_on_gpu if settings.device == "cuda" else _peak_on_host)(W, count)
     return {
         "graph": vertex_bytes(W) + entry_bytes(W),
@@ -151,5 +152,5 @@ def _peak_on_gpu(W: Any, count: int) -> tuple[int, Any]:
     pool = cupy.get_default_memory_pool()
     pool.free_all_blocks()
     before = pool.total_bytes()
-    mates = _batched_call(W, count, "cuda", room=int(GIVEN_SHARE * entry_bytes(W)))()[0]
+    mates = _batched_call(W, count, "cuda", room=2 * largest_batch(W, count))()[0]
     return int(pool.total_bytes() - before), mates

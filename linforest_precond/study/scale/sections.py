@@ -141,8 +141,9 @@ def _memory(study: JsonObject) -> Html:
     text = paragraph(
         "Each graph is given the memory of its arrays of vertices (five indices each, and the values of the "
         "result) and an eighth of that of its entries. Resident are these arrays and two batches of entries: "
-        "on the GPU one is being copied; on the CPU the rows that remain at the end are gathered. There the "
-        "entries are in memory-mapped files; the pages that the operating system caches of them do not count."
+        "on the GPU one is being copied, and the rows that remain at the end take as much again; on the CPU "
+        "these rows are the second batch. There the entries are in memory-mapped files; the pages that the "
+        "operating system caches of them do not count."
     )
     rows = [(case_name(case), _memory_cells(case["memory"])) for case in cases]
     names = ("Graph", "Size", "Given", "Batches", "Peak", "Same matching")

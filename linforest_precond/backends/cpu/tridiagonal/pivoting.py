@@ -5,15 +5,16 @@ from scipy.linalg import get_lapack_funcs
 
 from ..runtime.arithmetic import lifted, limits_of, size
 
-FEWEST_ROWS = 3  # that SciPy's wrappers of gttrf and gttrs accept
+# Rows of the identity before and after a system. LAPACK's gttrs writes the first and last two rows out, and compilers
+# round these statements otherwise than its loop: a path's solution would depend on the paths beside it.
+PADDING = 2
 
 
 class Pivoted:
     """The LU factors of a tridiagonal matrix with partial pivoting (LAPACK's gttrf)."""
 
     def __init__(self, lower, diagonal, upper, perturbed):
-        self.n = diagonal.size
-        bands = self._padded(lower, 0)[1:], self._padded(diagonal, 1), self._padded(upper, 0)[:-1]
+        bands = _padded(lower, 0)[1:], _padded(diagonal, 1), _padded(upper, 0)[:-1]
         factorize, self._solve = get_lapack_funcs(("gttrf", "gttrs"), bands)
         multipliers, pivots, first_upper, second_upper, exchanges, _ = factorize(*bands)
         sizes = size(bands[1])
@@ -26,17 +27,15 @@ class Pivoted:
     def nbytes_extra(self):
         return sum(array.nbytes for array in self.factors)
 
-    def _padded(self, rows, value):
-        """The rows, padded with one value to at least `FEWEST_ROWS`."""
-        missing = max(0, FEWEST_ROWS - self.n)
-        widths = [(0, missing)] + [(0, 0)] * (rows.ndim - 1)
-        return np.pad(rows, widths, constant_values=value) if missing else rows
-
     def solve(self, b, x, order, transpose):
         """Solve for all columns of b into x; row i of the system is row order[i] of both."""
-        right = self._padded(gather(b, order, self.factors[1].dtype), 0)
+        right = gather(b, order, self.factors[1].dtype, PADDING)
         solution = self._solve(*self.factors, right, trans="T" if transpose else "N", overwrite_b=True)[0]
-        scatter(solution[: self.n], x, order)
+        scatter(solution[PADDING:-PADDING], x, order)
+
+
+def _padded(band, value):
+    return np.pad(band, PADDING, constant_values=value)
 
 
 class PivotedBlocks:
@@ -79,13 +78,16 @@ def perturb_tiny(pivots, sizes):
     return np.count_nonzero(tiny)
 
 
-def gather(b, order, dtype):
-    """The rows of b in the system's order, Fortran-contiguous; ghost rows are 0."""
+def gather(b, order, dtype, padding=0):
+    """The rows of b in the system's order, Fortran-contiguous; ghost rows, and so many at each end, are 0."""
+    rows = b.shape[0] if order is None else order.size
+    right = np.zeros((rows + 2 * padding, b.shape[1]), dtype, order="F")
+    inside = right[padding : padding + rows]
     if order is None:
-        return np.array(b, dtype, order="F")
-    right = np.empty((order.size, b.shape[1]), dtype, order="F")
-    right[...] = b.take(order, axis=0, mode="clip")
-    right[order < 0] = 0
+        inside[...] = b
+    else:
+        inside[...] = b.take(order, axis=0, mode="clip")
+        inside[order < 0] = 0
     return right
 
 

@@ -113,11 +113,12 @@ class StreamedGraph:
 
     def _rest_indptr(self):
         """Row pointers of the rows that may still be matched; few temporaries, for memory is short."""
-        lengths = self.indptr[1:] - self.indptr[:-1]
+        indptr = self.indptr.copy()
+        lengths = indptr[1:]
+        lengths -= self.indptr[:-1]
         lengths *= self.mates < 0
         lengths *= self.pointers >= 0
-        indptr = cupy.zeros(self.graph.n + 1, self.indptr.dtype)
-        cupy.cumsum(lengths, dtype=indptr.dtype, out=indptr[1:])
+        cupy.cumsum(lengths, dtype=lengths.dtype, out=lengths)
         return indptr
 
     def _stream_batches(self, batches, work):

@@ -29,6 +29,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The scalar step from inner products that the user's function computed, LARGEST_SUMS for each column.
 extern "C" __global__ void __launch_bounds__(THREADS) take_sums(KrylovSpace space, int step, const Scalar* sums) {
+    if (!space.is_active() && step != STEP_START && step != STEP_ERROR) return;  // the error of the last record
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     for (int i = threadIdx.x; i < LARGEST_SUMS * space.columns; i += THREADS) totals[i] = sums[i];
     __syncthreads();
