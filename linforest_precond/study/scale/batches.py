@@ -25,8 +25,8 @@ BATCHES = (1, 2, 4, 8)
 REPEATS = 5
 # Of the entries' bytes, what a graph larger than the memory is given beside its arrays of vertices.
 GIVEN_SHARE = 1 / 8
-# Batches in memory at the same time: on the host one, and as much for the rest at the end; on the GPU another is
-# being copied, and the rest at the end takes as much as both.
+# Batches in memory at the same time: on the host one, and as much for the rest at the end; on the GPU another
+# is being copied, and the rest at the end takes as much as both.
 BUFFERS = {"cpu": 2, "cuda": 4}
 
 

@@ -5,8 +5,8 @@ from scipy.linalg import get_lapack_funcs
 
 from ..runtime.arithmetic import lifted, limits_of, size
 
-# Rows of the identity before and after a system. LAPACK's gttrs writes the first and last two rows out, and compilers
-# round these statements otherwise than its loop: a path's solution would depend on the paths beside it.
+# Rows of the identity before and after a system. LAPACK's gttrs writes the first and last two rows out, and
+# compilers round these statements otherwise than its loop: a path's solution would depend on its neighbours.
 PADDING = 2
 
 
