@@ -1,0 +1,103 @@
+"""Traffic matrices: packets merged to links, addresses numbered, and one pass that sums up the links."""
+
+import numpy as np
+
+from linforest_precond.backends.returns import TrafficScan
+
+from ..runtime.jit import kernel
+
+# The words that a pass writes. Slots are stored as their complement by a maximum: 0 means none, and the first wins.
+OUTSIDE, INVALID, LARGEST, TOTAL_LOW, TOTAL_HIGH, UNSORTED, WORDS = range(7)
+LOW_32_BITS = np.uint64(2**32 - 1)
+BITS_32 = np.uint64(32)
+
+
+def scan_links(indptr, indices, values, width, pieces):
+    """Sum up the links of a CSR matrix with `width` columns; `pieces` are bounds of its entries."""
+    sources, destinations = np.zeros((indptr.size - 1, 2), np.int64), np.zeros((width, 2), np.int64)
+    words = np.zeros(WORDS, np.uint64)
+    for begin, end in pieces:
+        row = np.searchsorted(indptr, begin, side="right") - 1
+        before = int(indices[begin - 1]) if begin > indptr[row] else -1
+        packets = whole_packets(np.asarray(values[begin:end]))
+        columns = np.ascontiguousarray(indices[begin:end])
+        add_entries(indptr, row, begin, before, columns, packets, sources, destinations, words)
+    return TrafficScan(
+        *(int(~words[kind]) if words[kind] else -1 for kind in (OUTSIDE, INVALID)),
+        not words[UNSORTED],
+        int(words[TOTAL_LOW]) + (int(words[TOTAL_HIGH]) << 32),
+        int(words[LARGEST]),
+        tuple(summed(sources)),
+        tuple(summed(destinations)),
+        int(sources[:, 1].sum()),
+    )
+
+
+def whole_packets(values):
+    """The numbers of packets as int64, -1 for those that are negative, fractions, or no int64."""
+    if values.dtype == np.int64:
+        return np.ascontiguousarray(values)
+    valid = (values >= 0) & (values < 2.0**63) & (np.floor(values) == values)
+    return np.where(valid, values, -1).astype(np.int64)
+
+
+def summed(ends):
+    """How many ends have packets, and the most packets and links of one."""
+    return (int(np.count_nonzero(ends[:, 1])), *(int(most) for most in ends.max(axis=0, initial=0)))
+
+
+@kernel
+def add_entries(indptr, row, first, before, columns, packets, sources, destinations, words):
+    """Add the links of one piece, which begins at entry `first` in `row`, to the sums of both ends."""
+    for entry in range(columns.size):
+        slot, column, count = first + entry, columns[entry], packets[entry]
+        while indptr[row + 1] <= slot:
+            row += 1
+            before = -1
+        if column < 0 or column >= destinations.shape[0]:
+            words[OUTSIDE] = max(words[OUTSIDE], ~np.uint64(slot))
+            continue
+        words[UNSORTED] |= np.uint64(column <= before)
+        before = column
+        if count < 0:
+            words[INVALID] = max(words[INVALID], ~np.uint64(slot))
+        elif count > 0:
+            words[LARGEST] = max(words[LARGEST], np.uint64(count))
+            words[TOTAL_LOW] += np.uint64(count) & LOW_32_BITS
+            words[TOTAL_HIGH] += np.uint64(count) >> BITS_32
+            sources[row, 0] += count
+            sources[row, 1] += 1
+            destinations[column, 0] += count
+            destinations[column, 1] += 1
+
+
+def pack_addresses(sources, destinations):
+    """Links as 64-bit words: the source above, the destination below."""
+    return (sources.astype(np.uint64) << BITS_32) | destinations
+
+
+def merge_links(keys, packets):
+    """The different links, sorted, and the packets of each; None as `packets` means one for each key."""
+    if packets is None:
+        keys = np.sort(keys)
+        starts = run_starts(keys)
+        return keys[starts[:-1]], np.diff(starts)
+    order = np.argsort(keys)
+    keys = keys[order]
+    starts = run_starts(keys)
+    sums = np.add.reduceat(packets[order], starts[:-1]) if keys.size else packets.copy()
+    return keys[starts[:-1]], sums
+
+
+def number_addresses(keys):
+    """The sources, row pointers, destinations and columns of sorted links."""
+    starts = run_starts(keys >> BITS_32)
+    destinations, indices = np.unique(keys.astype(np.uint32), return_inverse=True)
+    index = np.int32 if destinations.size < 2**31 else np.int64
+    return (keys[starts[:-1]] >> BITS_32).astype(np.uint32), starts, destinations, indices.astype(index)
+
+
+def run_starts(keys):
+    """Where runs of equal keys begin, and the number of keys at the end; int64."""
+    heads = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+    return np.concatenate([np.zeros(min(keys.size, 1), np.int64), heads, [keys.size]])
