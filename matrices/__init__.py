@@ -14,7 +14,7 @@ from .grids import aniso as aniso
 from .grids import poisson as poisson
 from .grids import stencil as stencil
 from .load import load as load
-from .packets import packets as packets
+from .network_packets import packets as packets
 from .random_graphs import delaunay as delaunay
 from .random_graphs import random_geometric as random_geometric
 from .random_graphs import rmat as rmat

@@ -62,8 +62,8 @@ def _as_vector(name: str, values: Any, xp: Any) -> Array:
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     if array.size == 0:
-        return xp.zeros(0, np.int64)  # type: ignore[no-any-return]
-    return array if array.dtype.kind in "USO" else xp.asarray(array)  # type: ignore[no-any-return]
+        return xp.zeros(0, np.int64)
+    return array if array.dtype.kind in "USO" else xp.asarray(array)
 
 
 def _check_numbers(name: str, array: Array, largest: int, xp: Any) -> None:

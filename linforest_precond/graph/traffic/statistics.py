@@ -116,7 +116,7 @@ def _statistics_of(A: TrafficMatrix, batches: int | None, device: Device) -> Tra
 
 
 def _of_compressed(A: Any, batches: int | None, device: Device) -> TrafficStatistics | None:
-    """The statistics of a CSR or CSC matrix; None if its rows or columns are not sorted, or have duplicates."""
+    """The statistics of a CSR or CSC matrix; None if its indices are not sorted, or have duplicates."""
     check_shape(A)
     backend = backend_of(A)
     indptr, values = compressed(A, backend), _as_values(A.data)
@@ -173,7 +173,10 @@ def _transposed(scan: TrafficScan) -> TrafficScan:
 
 def _backend(array: Any, device: Device) -> Backend:
     """The backend of a device, by default of an array."""
-    return backend_of(array if device is None else array_modules(device)[0].zeros(0))
+    own = backend_of(array)
+    if device == "cpu" and own.name == "cuda":
+        raise TypeError('A is on the GPU, and device="cpu" asks for the CPU; pass arrays of NumPy')
+    return own if device in (None, own.name) else backend_of(array_modules(device)[0].zeros(0))
 
 
 def _chained(first: Any, others: Iterable[Any]) -> Iterable[Any]:

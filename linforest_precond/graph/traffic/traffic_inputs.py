@@ -54,8 +54,8 @@ def pieces_of(A: Any, batches: int | None) -> Iterator[Piece]:
             yield from pieces_of(each, batches)
     else:
         raise TypeError(
-            "A must be a matrix, a tuple (sources, destinations, packets), the path of a file, or an iterable "
-            f"of these, got {type(A).__name__}"
+            "A must be a matrix, a tuple (sources, destinations, packets), the path of a file, or an "
+            f"iterable of these, got {type(A).__name__}"
         )
 
 
@@ -91,10 +91,10 @@ def compressed(A: Any, backend: Backend) -> Array:
     # stall: one number
     if not ascends or not bool((indptr[0] == 0) & (indptr[-1] == count) & (indptr[1:] >= indptr[:-1]).all()):
         raise ValueError(
-            f"A.indptr must have {majors + 1} numbers that rise from 0 to the number of stored entries, which "
-            "A.indices and A.data have one of each for"
+            f"A.indptr must have {majors + 1} numbers that rise from 0 to the number of stored entries, "
+            "the length of A.indices and A.data"
         )
-    return indptr  # type: ignore[no-any-return]
+    return indptr
 
 
 def check_shape(A: Any) -> None:

@@ -4,9 +4,11 @@ import numpy as np
 
 from linforest_precond.backends.returns import TrafficScan
 
+from ..runtime.arrays import readonly
 from ..runtime.jit import kernel
 
-# The words that a pass writes. Slots are stored as their complement by a maximum: 0 means none, and the first wins.
+# The words that a pass writes. Slots are stored as their complement by a maximum: 0 means none, and the first
+# slot wins.
 OUTSIDE, INVALID, LARGEST, TOTAL_LOW, TOTAL_HIGH, UNSORTED, WORDS = range(7)
 LOW_32_BITS = np.uint64(2**32 - 1)
 BITS_32 = np.uint64(32)
@@ -20,8 +22,9 @@ def scan_links(indptr, indices, values, width, pieces):
         row = np.searchsorted(indptr, begin, side="right") - 1
         before = int(indices[begin - 1]) if begin > indptr[row] else -1
         packets = whole_packets(np.asarray(values[begin:end]))
-        columns = np.ascontiguousarray(indices[begin:end])
-        add_entries(indptr, row, begin, before, columns, packets, sources, destinations, words)
+        # One type of columns: the kernel is compiled once.
+        piece = (readonly(indices[begin:end].astype(np.int64)), readonly(packets))
+        add_entries(readonly(indptr), row, begin, before, *piece, sources, destinations, words)
     return TrafficScan(
         *(int(~words[kind]) if words[kind] else -1 for kind in (OUTSIDE, INVALID)),
         not words[UNSORTED],

@@ -21,7 +21,7 @@ ENTRY_TILE = KEY_TILE = 8 * THREADS
 def scan_links(indptr, indices, values, width, pieces):
     """Sum up the links of a CSR matrix with `width` columns.
 
-    Indices and values may be arrays on the host. `pieces` are bounds of the entries that are copied at a time.
+    Indices and values may be arrays on the host; `pieces` are bounds of the entries copied at a time.
     """
     rows, indptr = indptr.size - 1, cupy.asarray(indptr)
     sources, destinations = cupy.zeros((rows, 2), np.uint64), cupy.zeros((width, 2), np.uint64)

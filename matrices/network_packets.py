@@ -118,14 +118,14 @@ def _ranks(xp: Any, numbers: Array, key: Any, bounds: Array, firsts: Array, coun
     step = xp.searchsorted(bounds, words, side="right")
     # The high half of a product of two 32-bit numbers: uniform in the step.
     within = ((_hashed(words, key) >> np.uint64(32)) * counts[step]) >> np.uint64(32)
-    return firsts[step] + within  # type: ignore[no-any-return]
+    return firsts[step] + within
 
 
 def _hashed(numbers: Array, key: Any) -> Array:
     from linforest_precond.backends.cpu.runtime.hashing import VERTEX_STRIDE, mix64
 
     mixed = getattr(mix64, "py_func", mix64)  # not compiled: it takes arrays
-    return mixed(numbers * VERTEX_STRIDE + key)  # type: ignore[no-any-return]
+    return mixed(numbers * VERTEX_STRIDE + key)
 
 
 def _scrambled(ranks: Array, key: Any, bits: int) -> Array:
