@@ -19,6 +19,9 @@ from linforest_precond.graph.traffic.packet_checks import (
 )
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix
 
+# Backends sort words of an address and the place of a link, 32 bits each.
+MOST_LINKS = 2**32
+
 
 def traffic_matrix(
     sources: npt.ArrayLike, destinations: npt.ArrayLike, packets: npt.ArrayLike | None = None
@@ -105,6 +108,8 @@ class MergedLinks:
         while len(self._runs) > 1:
             self._merge_last()
         keys, packets = self._runs[0]
+        if keys.size > MOST_LINKS:
+            raise ValueError(f"traffic must have at most 2**32 different links, got {keys.size}; split it")
         sources, indptr, destinations, indices = self._backend.csgraph.traffic.number_addresses(keys)
         return TrafficMatrix(sources, destinations, indptr, indices, packets)
 

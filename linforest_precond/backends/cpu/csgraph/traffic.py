@@ -10,7 +10,7 @@ from ..runtime.jit import kernel
 # The words that a pass writes. Slots are stored as their complement by a maximum: 0 means none, and the first
 # slot wins.
 OUTSIDE, INVALID, LARGEST, TOTAL_LOW, TOTAL_HIGH, UNSORTED, WORDS = range(7)
-LOW_32_BITS = np.uint64(2**32 - 1)
+LOW_32_BITS = 2**32 - 1
 BITS_32 = np.uint64(32)
 
 
@@ -52,26 +52,38 @@ def summed(ends):
 @kernel
 def add_entries(indptr, row, first, before, columns, packets, sources, destinations, words):
     """Add the links of one piece, which begins at entry `first` in `row`, to the sums of both ends."""
-    for entry in range(columns.size):
-        slot, column, count = first + entry, columns[entry], packets[entry]
-        while indptr[row + 1] <= slot:
+    largest, low, high, unsorted = np.int64(0), np.int64(0), np.int64(0), False
+    begin = 0
+    while begin < columns.size:
+        while indptr[row + 1] <= first + begin:
             row += 1
             before = -1
-        if column < 0 or column >= destinations.shape[0]:
-            words[OUTSIDE] = max(words[OUTSIDE], ~np.uint64(slot))
-            continue
-        words[UNSORTED] |= np.uint64(column <= before)
-        before = column
-        if count < 0:
-            words[INVALID] = max(words[INVALID], ~np.uint64(slot))
-        elif count > 0:
-            words[LARGEST] = max(words[LARGEST], np.uint64(count))
-            words[TOTAL_LOW] += np.uint64(count) & LOW_32_BITS
-            words[TOTAL_HIGH] += np.uint64(count) >> BITS_32
-            sources[row, 0] += count
-            sources[row, 1] += 1
-            destinations[column, 0] += count
-            destinations[column, 1] += 1
+        sent = fan_out = 0
+        end = min(columns.size, indptr[row + 1] - first)
+        for entry in range(begin, end):
+            column, count = columns[entry], packets[entry]
+            if column < 0 or column >= destinations.shape[0]:
+                words[OUTSIDE] = max(words[OUTSIDE], ~np.uint64(first + entry))
+                continue
+            unsorted |= column <= before
+            before = column
+            if count < 0:
+                words[INVALID] = max(words[INVALID], ~np.uint64(first + entry))
+            elif count > 0:
+                largest = max(largest, count)
+                low += count & LOW_32_BITS
+                high += count >> 32
+                sent += count
+                fan_out += 1
+                destinations[column, 0] += count
+                destinations[column, 1] += 1
+        begin = end
+        sources[row, 0] += sent
+        sources[row, 1] += fan_out
+    words[LARGEST] = max(words[LARGEST], np.uint64(largest))
+    words[TOTAL_LOW] += np.uint64(low)
+    words[TOTAL_HIGH] += np.uint64(high)
+    words[UNSORTED] |= np.uint64(unsorted)
 
 
 def pack_addresses(sources, destinations):
@@ -93,11 +105,19 @@ def merge_links(keys, packets):
 
 
 def number_addresses(keys):
-    """The sources, row pointers, destinations and columns of sorted links."""
+    """The sources, row pointers, destinations and columns of sorted links, at most 2**32."""
     starts = run_starts(keys >> BITS_32)
-    destinations, indices = np.unique(keys.astype(np.uint32), return_inverse=True)
+    sources = (keys[starts[:-1]] >> BITS_32).astype(np.uint32)
+    # Words of destination and place: one sort of words, whose low halves are the places in the new order.
+    places = np.sort((keys << BITS_32) | np.arange(keys.size, dtype=np.uint64))
+    runs = run_starts(places >> BITS_32)
+    destinations = (places[runs[:-1]] >> BITS_32).astype(np.uint32)
     index = np.int32 if destinations.size < 2**31 else np.int64
-    return (keys[starts[:-1]] >> BITS_32).astype(np.uint32), starts, destinations, indices.astype(index)
+    indices = np.empty(keys.size, index)
+    indices[places & np.uint64(LOW_32_BITS)] = np.repeat(
+        np.arange(destinations.size, dtype=index), np.diff(runs)
+    )
+    return sources, starts, destinations, indices
 
 
 def run_starts(keys):

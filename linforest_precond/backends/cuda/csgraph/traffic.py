@@ -86,10 +86,6 @@ def merge_links(keys, packets):
 
 def number_addresses(keys):
     """The sources, row pointers, destinations and columns of sorted links."""
-    if keys.size > 2**32:
-        raise ValueError(
-            f"at most 2**32 different links fit into one traffic matrix on cuda, got {keys.size}"
-        )
     starts, _ = _runs(keys, 32)
     sources = (keys[starts[:-1]] >> np.uint64(32)).astype(np.uint32)
     # Words of destination and place: one sort of words, whose low halves are the places in the new order.
