@@ -192,4 +192,4 @@ def _shown(pieces: Iterable[Any], wanted: bool) -> Iterable[Any]:
         from tqdm import tqdm
     except ImportError:
         return pieces
-    return tqdm(pieces, unit="piece", desc="traffic", leave=False)
+    return tqdm(pieces, unit="piece", desc="traffic", leave=False, disable=None)  # on terminals only
