@@ -21,6 +21,7 @@ COMMANDS = {
     "study": "repeat the measurements of a paper and write a report (HTML, tables, pictures)",
     "info": "show properties of a matrix, and coverage and cost of each preconditioner",
     "solve": "solve A x = b with a preconditioner, show the convergence history, and write x",
+    "traffic": "show the aggregate properties of network traffic: packets, links, sources and destinations",
     "config": "show versions, threads, and whether a GPU is usable (and why not)",
 }
 EXAMPLES = """\

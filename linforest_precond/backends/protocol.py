@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends.batch_options import BatchOptions
-from linforest_precond.backends.returns import EntryScan, ForestArrays, PatternScan, RowFacts
+from linforest_precond.backends.returns import EntryScan, ForestArrays, PatternScan, RowFacts, TrafficScan
 
 CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
 
@@ -357,6 +357,15 @@ class PageRankModule(Protocol):
     ) -> Any: ...
 
 
+class TrafficModule(Protocol):
+    def scan_links(
+        self, indptr: Array, indices: Array, values: Array, width: int, pieces: Sequence[tuple[int, int]]
+    ) -> TrafficScan: ...
+    def pack_addresses(self, sources: Array, destinations: Array) -> Array: ...
+    def merge_links(self, keys: Array, packets: Array | None) -> tuple[Array, Array]: ...
+    def number_addresses(self, keys: Array) -> tuple[Array, Array, Array, Array]: ...
+
+
 class TreeRootsModule(Protocol):
     def tree_roots(self, parents: Array) -> tuple[Array, int, int]: ...
 
@@ -374,6 +383,7 @@ class CsgraphRoom(Protocol):
     degrees: DegreesModule
     label_propagation: LabelPropagationModule
     pagerank: PageRankModule
+    traffic: TrafficModule
     tree_roots: TreeRootsModule
 
 

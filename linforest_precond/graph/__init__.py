@@ -35,3 +35,7 @@ from linforest_precond.graph.reordering.envelope import Wavefront as Wavefront
 from linforest_precond.graph.reordering.envelope import bandwidth as bandwidth
 from linforest_precond.graph.reordering.envelope import profile as profile
 from linforest_precond.graph.reordering.envelope import wavefront as wavefront
+from linforest_precond.graph.traffic.statistics import traffic_statistics as traffic_statistics
+from linforest_precond.graph.traffic.traffic_matrix import traffic_matrix as traffic_matrix
+from linforest_precond.graph.traffic.traffic_records import TrafficMatrix as TrafficMatrix
+from linforest_precond.graph.traffic.traffic_records import TrafficStatistics as TrafficStatistics

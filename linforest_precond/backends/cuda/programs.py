@@ -88,6 +88,8 @@ PROGRAMS = {
     "csgraph/forward_backward": _every(INDEX=_INDICES),
     "csgraph/luby": _every(INDEX=_INDICES),
     "csgraph/degrees": _every(INDEX=_INDICES),
+    "csgraph/traffic": _every(VALUE=(np.int64, np.float32, np.float64), INDEX=_INDICES),
+    "csgraph/traffic_links": _every(INDEX=_INDICES),
     "csgraph/tree_roots": _every(INDEX=_INDICES),
     "csgraph/spanning_forest": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "csgraph/awerbuch_shiloach": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
