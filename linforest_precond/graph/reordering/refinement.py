@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -127,7 +126,7 @@ def _lowest_degrees(degrees: Array, fraction: float, max_degree: int, seed: int,
 
 
 def _as_fraction(fraction: Any) -> float:
-    if isinstance(fraction, bool) or not isinstance(fraction, Real):
+    if isinstance(fraction, bool) or not isinstance(fraction, float | int | np.floating | np.integer):
         raise TypeError(f"fraction must be a number in (0, 1], got {fraction!r}")
     if not 0 < fraction <= 1:
         raise ValueError(f"fraction must lie in (0, 1], got {fraction}")
