@@ -398,8 +398,30 @@ class CuthillMcKeeModule(Protocol):
     ) -> tuple[Array, dict[str, int]]: ...
 
 
+class GapMetricsModule(Protocol):
+    UNIT: int
+
+    def sorted_positions(self, indptr: Array, neighbours: Array, order: Array) -> Array: ...
+    def log_sum(self, numbers: Array) -> int: ...
+
+
+class RefinementModule(Protocol):
+    def refine(
+        self,
+        indptr: Array,
+        neighbours: Array,
+        order: Array,
+        candidates: Array,
+        logarithmic: bool,
+        max_degree: int,
+        max_rounds: int,
+    ) -> tuple[Array, int]: ...
+
+
 class ReorderingRoom(Protocol):
     cuthill_mckee: CuthillMcKeeModule
+    gap_metrics: GapMetricsModule
+    refinement: RefinementModule
 
 
 class TridiagonalMethod(Protocol):

@@ -95,6 +95,8 @@ PROGRAMS = {
     "csgraph/awerbuch_shiloach": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "csgraph/sorted_neighbors": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "csgraph/breadth_first": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
+    "reordering/gap_metrics": _every(INDEX=(np.int32,)),
+    "reordering/refinement": _every(LOGARITHMIC=(0, 1)),
     "reordering/rcm_leveled": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "reordering/rcm_batch": _every(INDEX=_INDICES, WIDTH=_WIDTHS, BATCH_BYTES=(BATCH_BYTES,)),
     "reordering/rcm_unordered": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
