@@ -12,6 +12,8 @@ from linforest_precond.annotations import Array
 
 # Longer elements could have similarities that differ and are equal in float64 (element_weights.py).
 LONGEST_ELEMENT = 2**24
+# The places of the weights between two sets are counted in 32 bits.
+LARGEST_SET = 2**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,9 @@ def _as_set(name: str, given: Iterable[str]) -> frozenset[str]:
             raise ValueError(f"{name} must have elements of at most {LONGEST_ELEMENT} characters")
     if not elements:
         raise ValueError(f"{name} must not be empty: leave it out, it is similar to no set")
-    return frozenset(elements)
+    if len(found := frozenset(elements)) > LARGEST_SET:
+        raise ValueError(f"{name} must have at most {LARGEST_SET} elements, got {len(found)}")
+    return found
 
 
 def encode(sets: Sequence[frozenset[str]]) -> tuple[Sets, Strings]:

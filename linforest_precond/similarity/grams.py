@@ -42,7 +42,7 @@ def distinct_grams(strings: Strings, q: int) -> Symbols:
 
 
 def counted_grams(strings: Strings, q: int) -> Symbols:
-    """The multiset of q-grams of each element: equal ones are numbered, so the second "an" is another token."""
+    """The multiset of q-grams of each element: equal ones are numbered, and so different tokens."""
     owners, grams = _grams(strings, q)
     order = np.lexsort((grams, owners))
     owners, grams = owners[order], grams[order]
@@ -67,7 +67,9 @@ def _grams(strings: Strings, q: int) -> tuple[Array, Array]:
     padded = np.maximum(lengths, q)
     ends = np.cumsum(padded)
     codes = np.full(int(padded.sum()), PADDING)
-    codes[np.arange(strings.codes.size) + np.repeat(ends - padded - strings.indptr[:-1], lengths)] = strings.codes
+    codes[np.arange(strings.codes.size) + np.repeat(ends - padded - strings.indptr[:-1], lengths)] = (
+        strings.codes
+    )
     windows = padded - q + 1
     places = np.arange(windows.sum()) + np.repeat(ends - padded - (np.cumsum(windows) - windows), windows)
     names, grams = np.unique(_packed(codes, q)[places], return_inverse=True)

@@ -39,8 +39,8 @@ def noisy_sets(
     copies : int
         Sets in a group, at least 1.
     noise : float
-        The probability that a copy changes a word, in [0, 1]: a quarter of the changes is another word or none,
-        the others are misspellings.
+        The probability that a copy changes a word, in [0, 1]: a quarter of the changes is another word or
+        none, the others are misspellings.
     words : int, optional
         The size of the vocabulary, by default 1,000 and ``10 * size`` more.
     seed : int
@@ -119,6 +119,9 @@ def _changed(word: str, vocabulary: list[str], ends: Array, random: np.random.Ge
 def _misspelled(word: str, random: np.random.Generator) -> str:
     place, letter = int(random.integers(len(word))), LETTERS[int(random.integers(len(LETTERS)))]
     before, at, after = word[:place], word[place], word[place + 1 :]
-    return (before + letter + at + after, before + after, before + letter + after, before + after[:1] + at + after[1:])[
-        int(random.integers(4))
-    ]
+    return (
+        before + letter + at + after,
+        before + after,
+        before + letter + after,
+        before + after[:1] + at + after[1:],
+    )[int(random.integers(4))]

@@ -41,7 +41,9 @@ def as_matching(value: Any, device: Any) -> str:
     """One of the matchings that the device has."""
     matching = as_choice("matching", value, MATCHINGS)
     if matching == "exact" and device == "cuda":
-        raise ValueError('matching="exact" runs on the CPU: use device="cpu", or bound="upper" to lose no pair')
+        raise ValueError(
+            'matching="exact" runs on the CPU: use device="cpu", or bound="upper" to lose no pair'
+        )
     return matching
 
 

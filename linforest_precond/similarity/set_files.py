@@ -47,7 +47,9 @@ def read_sets(path: str | os.PathLike[str], separator: str | None = None) -> lis
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} must be a text file in UTF-8: byte {error.start} is not") from None
     lines = lines[:-1] if lines[-1] == "" else lines
-    return [_elements(line, separator, f"{name}, line {number}") for number, line in enumerate(lines, start=1)]
+    return [
+        _elements(line, separator, f"{name}, line {number}") for number, line in enumerate(lines, start=1)
+    ]
 
 
 def _elements(line: str, separator: str | None, name: str) -> frozenset[str]:

@@ -7,24 +7,24 @@ element of S. If r has g tokens, c of them in s, then
 - Jaccard: phi(r, s) = c / |r u s| <= c / g.
 - Edit, with counted k-grams and r at least k long: let L be the longer length of the two strings. An edit
   changes at most k of the L - k + 1 grams of the longer string, and the others are common, so
-  c >= L - k + 1 - k * distance, and phi = 1 - distance / L <= 1 - 1 / k + (k - 1 + c) / (k L). This falls with
-  L, which is at least |r|: phi <= 1 - g / (k |r|) + c / (k |r|).
+  c >= L - k + 1 - k * distance, and phi = 1 - distance / L <= 1 - 1 / k + (k - 1 + c) / (k L). This decreases
+  with L, which is at least |r|: phi <= 1 - g / (k |r|) + c / (k |r|).
 - Edit, r shorter than k, with itself as its only token: if s differs from r and is not longer, then
   phi <= 1 - 1 / |r|; if s is longer, phi <= |r| / |s| <= 1 - 1 / (|r| + 1). So phi <= 1 - 1 / (|r| + 1), plus
   1 / (|r| + 1) if the token is common.
 
-In all cases phi(r, s) <= 1 - g / d + c / d with a number d that depends on r alone, and c is at most the number
-of r's tokens that occur anywhere in S. So O <= base(R) + (the weight of the tokens of R that S has), where a
-token weighs 1 / d for each element of R that has it.
+In all cases phi(r, s) <= 1 - g / d + c / d with a number d that depends on r alone, and c is at most the
+number of r's tokens that occur anywhere in S. So O <= base(R) + (the weight of the tokens of R that S has),
+where a token weighs 1 / d for each element of R that has it.
 
 A similar pair has O >= t / (1 + t) (|R| + |S|) for the threshold t; since O <= min(|R|, |S|) this implies
 |S| >= t |R|, and O >= t |R|. Order all tokens, rarest first. The prefix of R ends where the weight of the
-tokens behind it, with base(R), falls below t |R|. The common tokens of a similar pair weigh more than that, so
-the first of them is in the prefix of R, and for the same reason in the prefix of S: pairs whose prefixes have no
-common token are not similar. (A set whose base alone reaches t |R| is paired with all sets.)
+tokens behind it, with base(R), falls below t |R|. The common tokens of a similar pair weigh more than that,
+so the first of them is in the prefix of R, and for the same reason in the prefix of S: pairs whose prefixes
+have no common token are not similar. (A set whose base alone reaches t |R| is paired with all sets.)
 
-Weights are counted in units of 2**-32 and rounded up, required overlaps are rounded down, so sums are exact and
-rounding loses nothing.
+Weights are counted in units of 2**-32 and rounded up, required overlaps are rounded down, so sums are exact
+and rounding loses nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TokenSets:
     count: int
 
     def prefixes(self, least: Array) -> sp.csr_array:
-        """The prefix of each set whose required overlap is at least `least`, as a matrix of sets and tokens."""
+        """The prefix of each set, whose overlap must reach `least`, as a matrix of sets and tokens."""
         ends = np.concatenate(([0], np.cumsum(self.weights)))
         behind = np.repeat(ends[self.indptr[1:]], np.diff(self.indptr)) - ends[:-1]
         inside = behind >= np.repeat(least - self.bases, np.diff(self.indptr))

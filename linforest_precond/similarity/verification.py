@@ -95,7 +95,9 @@ class Verifier:
         backend, there = self.weigher.backend, pairs.on(self.weigher.backend)
         certificates = backend.similarity.certificates
         mates, *duals = matched(backend, self.matching, weights, there, self.epsilon)
-        overlaps = on_host(certificates.overlaps(weights, there, mates))  # stall: decides which pairs are similar
+        overlaps = on_host(
+            certificates.overlaps(weights, there, mates)
+        )  # stall: decides which pairs are similar
         similar = overlaps >= self._required(pairs) * (1.0 - TOLERANCE)
         asked = np.ones_like(similar) if self.bound == "upper" else similar
         pairs, overlaps, bounds = pairs[asked], overlaps[asked], bounds[asked]

@@ -66,9 +66,7 @@ def sum_matched_weights(weights, starts, rows, columns, row_starts, mates, sums)
 
 
 @kernel(parallel=True)
-def reduce_duals(
-    weights, starts, rows, columns, row_starts, column_starts, row_duals, column_duals, bounds
-):
+def reduce_duals(weights, starts, rows, columns, row_starts, column_starts, row_duals, column_duals, bounds):
     for pair in prange(starts.size):
         bounds[pair] = reduce_duals_of_pair(
             weights[starts[pair] : starts[pair] + rows[pair] * columns[pair]],

@@ -1,8 +1,8 @@
 """Matchings of complete bipartite graphs with nonnegative weights, one for each pair of sets.
 
 The total order of the edges is (-weight, row, column). Each function returns the column that each row is
-matched with (or NO_VERTEX), and feasible duals: every edge weighs at most the sum of the duals of its ends, so
-the sum of all duals bounds the weight of every matching.
+matched with (or NO_VERTEX), and feasible duals: every edge weighs at most the sum of the duals of its ends,
+so the sum of all duals bounds the weight of every matching.
 """
 
 import numpy as np
@@ -42,9 +42,7 @@ def _match(matching_kernel, weights, pairs, *options):
 
 
 @kernel(parallel=True)
-def match_greedily(
-    weights, starts, rows, columns, row_starts, column_starts, mates, row_duals, column_duals
-):
+def match_greedily(weights, starts, rows, columns, row_starts, column_starts, mates, row_duals, column_duals):
     for pair in prange(starts.size):
         take_heaviest(
             weights[starts[pair] : starts[pair] + rows[pair] * columns[pair]],
@@ -79,9 +77,7 @@ def match(row, column, weight, mates, owners, row_duals, column_duals):
 
 
 @kernel(parallel=True)
-def match_pointers(
-    weights, starts, rows, columns, row_starts, column_starts, mates, row_duals, column_duals
-):
+def match_pointers(weights, starts, rows, columns, row_starts, column_starts, mates, row_duals, column_duals):
     for pair in prange(starts.size):
         chase_pointers(
             weights[starts[pair] : starts[pair] + rows[pair] * columns[pair]],
@@ -141,7 +137,7 @@ def match_stream(
 
 @helper
 def stream_edges(block, factor, mates, row_duals, column_duals):
-    """Edges heavier than the duals of their ends are pushed, and the duals gain what is left of the weight."""
+    """Edges heavier than the duals of their ends are pushed; both duals gain what is left of the weight."""
     width = column_duals.size
     stack = np.empty(block.size, np.int32)
     top = 0
