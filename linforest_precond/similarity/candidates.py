@@ -34,8 +34,11 @@ class Sides:
         """The sides of a join of the first `lefts` sets with the others, or of all with themselves."""
         ends = (0, sizes.size) if lefts is None else (lefts, lefts)
         left, right = np.arange(ends[1]), np.arange(ends[0], sizes.size)
-        by_size = (side[np.argsort(sizes[side], kind="stable")] for side in (left, right))
-        return cls(*by_size, lefts is None)
+        return cls(_by_size(left, sizes), _by_size(right, sizes), lefts is None)
+
+
+def _by_size(side: Array, sizes: Array) -> Array:
+    return side[np.argsort(sizes[side], kind="stable")]
 
 
 def required_overlap(threshold: float, sizes: Array) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.arguments import as_choice
 from linforest_precond.backends import Backend
+from linforest_precond.host_arrays import on_host
 from linforest_precond.similarity.candidates import Index, Sides, in_units, required_overlap
 from linforest_precond.similarity.encoding import Sets, Strings, as_sets, encode
 from linforest_precond.similarity.grams import Symbols, characters
@@ -166,8 +167,7 @@ class _Join:
         arrays = lefts, rights, self.totals[lefts] - needed, self.totals[rights] - needed
         there = (self.backend.xp.asarray(array) for array in arrays)
         kept = self.backend.similarity.token_filter.shares_enough(self.token_sets, *there)
-        kept = self.backend.xp.flatnonzero(kept)
-        kept = kept.get() if hasattr(kept, "get") else kept  # stall: chooses the pairs that are verified
+        kept = on_host(self.backend.xp.flatnonzero(kept))  # stall: chooses the pairs that are verified
         self.candidates += lefts.size
         self.kept += kept.size
         return lefts[kept], rights[kept]
@@ -186,10 +186,19 @@ class _Join:
         order = np.lexsort((rights, lefts))
         lefts, rights, overlaps, bounds = (each[order] for each in (lefts, rights, overlaps, bounds))
         sizes = self.index.sizes[lefts] + self.index.sizes[rights]
-        similarities = (overlap / (sizes - overlap) for overlap in (overlaps, bounds))
-        counts = self._compared(), self.candidates, self.kept
-        seconds = self.filter_seconds, self.verify_seconds
-        return JoinResult(lefts, rights - shift, overlaps, bounds, *similarities, *counts, *seconds)
+        return JoinResult(
+            lefts,
+            rights - shift,
+            overlaps,
+            bounds,
+            overlaps / (sizes - overlaps),
+            bounds / (sizes - bounds),
+            self._compared(),
+            self.candidates,
+            self.kept,
+            self.filter_seconds,
+            self.verify_seconds,
+        )
 
     def _compared(self) -> int:
         lefts, rights = self.index.sides.lefts.size, self.index.sides.rights.size

@@ -63,7 +63,7 @@ def noisy_sets(
         for name, value, least in (("count", count, 0), ("size", size, 1), ("copies", copies, 1))
     )
     words = _at_least("words", 1000 + 10 * size if words is None else words, 1)
-    if not (isinstance(noise, float | int) and 0.0 <= noise <= 1.0):
+    if not 0.0 <= noise <= 1.0:
         raise ValueError(f"noise must be a probability in [0, 1], got {noise!r}")
     random = np.random.default_rng(as_integer("seed", seed))
     vocabulary = _vocabulary(words, random)

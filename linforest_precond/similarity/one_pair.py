@@ -77,8 +77,8 @@ def match_sets(
     certificates = backend.similarity.certificates
     overlap = float(certificates.overlaps(weights, there, mates)[0])  # stall: returned
     limit = float(certificates.dual_bounds(weights, there, *duals)[0])  # stall: returned
-    arrays = (on_host(array) for array in (mates, *duals))  # stall: returned
-    return _record(names, block, *arrays, overlap, max(overlap, limit))
+    mates, left, right = (on_host(array) for array in (mates, *duals))  # stall: returned
+    return _record(names, block, mates, left, right, overlap, max(overlap, limit))
 
 
 def _exact_mates(block: Array) -> Array:
@@ -98,5 +98,5 @@ def _record(
     limit: float,
 ) -> SetMatching:
     total = sum(block.shape)
-    similarities = (weight / (total - weight) for weight in (overlap, limit))
-    return SetMatching(*names, block, mates, left_duals, right_duals, overlap, limit, *similarities)
+    found, most = (weight / (total - weight) for weight in (overlap, limit))
+    return SetMatching(*names, block, mates, left_duals, right_duals, overlap, limit, found, most)

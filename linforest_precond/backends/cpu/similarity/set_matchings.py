@@ -54,20 +54,46 @@ def match_greedily(weights, starts, rows, columns, row_starts, column_starts, ma
 
 @helper
 def take_heaviest(block, mates, row_duals, column_duals):
-    """Each row holds its first edge; the first of these is taken. No sort: most edges are never compared."""
+    """Edges leave a heap, which costs less than a sort: often few of them are needed."""
     width = column_duals.size
     owners = np.full(width, NO_VERTEX, np.int32)
-    pointers = np.full(mates.size, STALE, np.int32)
-    while True:
-        point(block, width, 1, pointers, mates, owners)
-        first, weight = NO_VERTEX, 0.0
-        for row in range(mates.size):
-            if mates[row] == NO_VERTEX and pointers[row] >= 0:
-                if block[row * width + pointers[row]] > weight:
-                    first, weight = row, block[row * width + pointers[row]]
-        if first == NO_VERTEX:
-            return
-        match(first, pointers[first], weight, mates, owners, row_duals, column_duals)
+    heap = np.empty(block.size, np.int32)
+    size = 0
+    for edge in range(block.size):
+        if block[edge] > 0.0:
+            heap[size] = edge
+            size += 1
+    for place in range(size // 2 - 1, -1, -1):
+        sift_down(heap, place, size, block)
+    free = min(mates.size, width)
+    while size > 0 and free > 0:
+        row, column = heap[0] // width, heap[0] % width
+        if mates[row] == NO_VERTEX and owners[column] == NO_VERTEX:
+            match(row, column, block[heap[0]], mates, owners, row_duals, column_duals)
+            free -= 1
+        size -= 1
+        heap[0] = heap[size]
+        sift_down(heap, 0, size, block)
+
+
+@helper
+def sift_down(heap, place, size, block):
+    """Restore the order of a heap below a place: heavier edges first, then lower ones."""
+    edge = heap[place]
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and precedes(heap[child + 1], heap[child], block):
+            child += 1
+        if precedes(edge, heap[child], block):
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = edge
+
+
+@helper
+def precedes(edge, other, block):
+    return block[edge] > block[other] or (block[edge] == block[other] and edge < other)
 
 
 @helper
