@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
 from dataclasses import dataclass
-from typing import TextIO
 
 from linforest_precond.annotations import Array
 from linforest_precond.printing import as_table
@@ -56,12 +56,13 @@ class JoinResult(ReadOnlyArrays):
         """The similar pairs as tuples."""
         return list(zip(self.left.tolist(), self.right.tolist()))
 
-    def write_csv(self, file: TextIO) -> None:
-        """Write the pairs with their similarities as csv, with a header."""
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(("left", "right", "similarity", "similarity_bound"))
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the pairs: left, right, similarity and similarity_bound."""
         columns = self.left, self.right, self.similarity, self.similarity_bound
-        lines.writerows(zip(*(column.tolist() for column in columns)))
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            lines = csv.writer(file, lineterminator="\n")
+            lines.writerow(("left", "right", "similarity", "similarity_bound"))
+            lines.writerows(zip(*(column.tolist() for column in columns)))
 
     def __str__(self) -> str:
         return as_table(

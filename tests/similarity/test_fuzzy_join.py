@@ -1,7 +1,5 @@
 """Joins against all pairs by the definition; certificates, recall, batches, bad input."""
 
-import io
-
 import join_oracles as oracles
 import numpy as np
 import pytest
@@ -124,11 +122,10 @@ def test_tokens_longer_than_every_element():
     assert fuzzy_join(sets, q=10**9).pairs == [(0, 1)]
 
 
-def test_csv_and_tables():
+def test_csv_and_tables(tmp_path):
     found = fuzzy_join([["abcd"], ["abcd"]])
-    file = io.StringIO()
-    found.write_csv(file)
-    assert file.getvalue() == "left,right,similarity,similarity_bound\n0,1,1.0,1.0\n"
+    found.to_csv(tmp_path / "pairs.csv")
+    assert (tmp_path / "pairs.csv").read_text() == "left,right,similarity,similarity_bound\n0,1,1.0,1.0\n"
     assert "1 similar pairs" in str(found) and len(found) == 1
     with pytest.raises(ValueError, match="read-only"):
         found.left[0] = 3
