@@ -3,8 +3,8 @@
     python benchmarks/joins.py [--device cpu|cuda] [--sets N] [--only NAME ...] [--out FILE]
     python benchmarks/joins.py --write
 
-The first form measures, and adds to benchmarks/results/joins.jsonl; the second writes docs/papers/joins.md from what
-is stored there. Sets are generated, with as many elements on average as those of the thesis.
+The first form measures, and adds to benchmarks/results/joins.jsonl; the second writes docs/papers/joins.md
+from what is stored there. Sets are generated, with as many elements on average as those of the thesis.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ VOCABULARY = 20_000
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 # Data sets whose joins are repeated with shares of the sets, as in figure 5.4.
 SCALED = ("FLICKR", "KOSARAK", "GDELT", "MIND", "LIVEJ")
-REPEATS = 2
+REPEATS = 3
 
 
 def measure(name, sets, device):

@@ -46,8 +46,9 @@ def sum_largest(weights, start, rows, columns):
         most = 0.0
         for column in range(columns):
             weight = weights[start + row * columns + column]
-            most = max(most, weight)
-            largest[column] = max(largest[column], weight)
+            if weight > 0.0:  # few are
+                most = max(most, weight)
+                largest[column] = max(largest[column], weight)
         of_rows += most
     for column in range(columns):
         of_columns += largest[column]

@@ -1,4 +1,4 @@
-"""Matchings of complete bipartite graphs with nonnegative weights, one for each pair of sets.
+"""Matchings of complete bipartite graphs with weights in [0, 1], one for each pair of sets.
 
 The total order of the edges is (-weight, row, column). Each function returns the column that each row is
 matched with (or NO_VERTEX), and feasible duals: every edge weighs at most the sum of the duals of its ends,
@@ -58,22 +58,32 @@ def take_heaviest(block, mates, row_duals, column_duals):
     width = column_duals.size
     owners = np.full(width, NO_VERTEX, np.int32)
     heap = np.empty(block.size, np.int32)
-    size = 0
-    for edge in range(block.size):
-        if block[edge] > 0.0:
-            heap[size] = edge
-            size += 1
+    size = take_full_weights(block, mates, owners, row_duals, column_duals, heap)
     for place in range(size // 2 - 1, -1, -1):
         sift_down(heap, place, size, block)
-    free = min(mates.size, width)
-    while size > 0 and free > 0:
+    while size > 0:
         row, column = heap[0] // width, heap[0] % width
         if mates[row] == NO_VERTEX and owners[column] == NO_VERTEX:
             match(row, column, block[heap[0]], mates, owners, row_duals, column_duals)
-            free -= 1
         size -= 1
         heap[0] = heap[size]
         sift_down(heap, 0, size, block)
+
+
+@helper
+def take_full_weights(block, mates, owners, row_duals, column_duals, heap):
+    """Edges of weight 1, equal elements, come first in the total order; the others go to the heap."""
+    width, size = owners.size, 0
+    for row in range(mates.size):
+        for column in range(width):
+            weight = block[row * width + column]
+            if weight > 0.0 and owners[column] == NO_VERTEX:
+                if weight == 1.0:
+                    match(row, column, weight, mates, owners, row_duals, column_duals)
+                    break
+                heap[size] = row * width + column
+                size += 1
+    return size
 
 
 @helper

@@ -1,4 +1,4 @@
-"""Matchings of complete bipartite graphs with nonnegative weights, one for each pair of sets.
+"""Matchings of complete bipartite graphs with weights in [0, 1], one for each pair of sets.
 
 As in the CPU's module of the same name; greedy's matching is found by locally dominant edges.
 """
