@@ -143,4 +143,8 @@ PROGRAMS = {
         {**types, "INDEX": index, "TEAMS": teams}
         for types, index, teams in itertools.product(_SCALAR, _INDICES, (0, 1))
     ],
+    "similarity/token_filter": _every(INDEX=(np.int32,)),
+    "similarity/element_weights": _every(INDEX=(np.int32,)),
+    "similarity/set_matchings": _every(INDEX=(np.int32,)),
+    "similarity/certificates": _every(INDEX=(np.int32,)),
 }
