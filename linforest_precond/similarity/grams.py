@@ -25,7 +25,8 @@ class Symbols:
 
     @property
     def longest(self) -> int:
-        return int(np.diff(self.indptr).max(initial=0))
+        lengths = np.diff(self.indptr)
+        return int(lengths.max()) if lengths.size else 0
 
 
 def characters(strings: Strings) -> Symbols:
