@@ -40,20 +40,6 @@ def pytest_configure(config):
         settings.load_profile("quick")
 
 
-def pytest_report_header():
-    return None if GPU_USABLE else f"tests marked gpu are left out: no usable GPU: {GPU_REASON}"
-
-
-def pytest_collection_modifyitems(config, items):
-    """Leave out what needs a missing GPU: to skip thousands of tests one by one takes a while."""
-    if GPU_USABLE or "gpu" in REQUIRED:
-        return
-    left_out = [item for item in items if item.get_closest_marker("gpu")]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("gpu")]
-
-
 def skip_or_fail(need, reason):
     """A missing requirement skips the test, or fails it where LINFOREST_REQUIRE lists it."""
     if need in REQUIRED:
