@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.graph.traffic.traffic_records import LARGEST_EXACT_FLOAT
 from linforest_precond.matrices.files import read_matrix
 from linforest_precond.matrices.npz_files import read_arrays, read_npz
 
@@ -47,7 +48,14 @@ def is_text(path: str | os.PathLike[str]) -> bool:
 
 
 def _matrix(path: Path) -> Iterator[Any]:
-    yield read_matrix(path)
+    """A matrix in a file, whose numbers are read as float64: larger ones may have been rounded."""
+    A = read_matrix(path)
+    if A.nnz and A.dtype.kind == "f" and A.data.max() >= LARGEST_EXACT_FLOAT:
+        raise ValueError(
+            f"{path} holds numbers of 2**53 or more, which are not read exactly; save integers with "
+            "scipy.sparse.save_npz"
+        )
+    yield A
 
 
 def _packets_or_matrix(path: Path) -> Iterator[Any]:
