@@ -27,7 +27,7 @@ from iterations import load
 import linforest_precond as lf
 from linforest_precond.backends.cpu.reordering.cache_model import missed_gathers
 from linforest_precond.graph.reordering.vertex_orders import METHODS
-from linforest_precond.matrices.arrays import on_device
+from linforest_precond.matrices.arrays import array_modules, on_device
 from linforest_precond.study import timing
 
 SEED = 0
@@ -49,7 +49,7 @@ FIELDS = (
 
 def cases(quick):
     """{name: function that makes the matrix}."""
-    side, cube, points, scale = (60, 15, 3000, 10) if quick else (1000, 80, 2**18, 16)
+    side, cube, points, scale = (60, 15, 3000, 10) if quick else (1000, 80, 2**18, 18)
     synthetic = {
         "grid": partial(lf.matrices.poisson, (side, side)),
         "shuffled grid": lambda: shuffled(lf.matrices.poisson((side, side))),
@@ -95,7 +95,7 @@ def lines_of(name, A, device):
 
 def line(name, A, ordering, order, milliseconds, hub, device):
     B = lf.permute(A, order)
-    x = on_device(np.random.default_rng(SEED).standard_normal(A.shape[0]), device)
+    x = array_modules(device)[0].asarray(np.random.default_rng(SEED).standard_normal(A.shape[0]))
     place = int((order == hub).argmax())
     iterate = partial(lf.solvers.cg, B, x, rtol=0.0, maxiter=ITERATIONS)
     times = {

@@ -91,9 +91,8 @@ def _by_degree(pattern: Pattern, seed: int) -> Array:
 
 
 def _hubs_first(pattern: Pattern, seed: int) -> Array:
-    # Degree > mean, in integers: sums of floats could depend on the device.
-    total = pattern.degrees.sum(dtype=np.int64)
-    return _stable_order(pattern.degrees * np.int64(max(pattern.n, 1)) <= total)
+    degrees = pattern.degrees.astype(np.int64)
+    return _stable_order((degrees * pattern.n <= degrees.sum()).astype(np.int32))
 
 
 def _stable_order(keys: Array) -> Array:
