@@ -44,6 +44,7 @@ def test_sentences(misses, words):
     assert words in order_advice(misses)
 
 
+@pytest.mark.slow
 def test_grids():
     A = lf.matrices.poisson((600, 600))
     assert list(gather_misses(A)) == ["natural"]
