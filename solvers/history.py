@@ -50,6 +50,8 @@ class History:
         Where the true residual replaced the recursive one, which had drifted away from it.
     status : Status, or list of Status for k systems
         None before the end of the solve.
+    interrupted : bool
+        Whether Ctrl-C ended the solve.
     info : int, or integer array for k systems
         As returned.
     solver, n, dtype
@@ -97,6 +99,7 @@ class History:
         self.info: int | npt.NDArray[np.int64] | None = None
         self.true_residuals: list[tuple[float, int, float]] = []
         self.replacements: list[tuple[float, int]] = []
+        self.interrupted = False
         self._columns, self._squeeze = columns, columns == 1
         self._b_norms = _divisors(b_norms)
         self._true_norm = None if true_norm is None else _divisors(true_norm)
@@ -119,6 +122,12 @@ class History:
     def add_replacement(self, iteration: float, column: int) -> None:
         """Record that the recursive residual was replaced by the true one."""
         self.replacements.append((float(iteration), int(column)))
+
+    def interrupt(self, ends: Sequence[float], norms: Floats) -> None:
+        """Record the absolute norms of the true residuals when Ctrl-C ended the solve."""
+        self.interrupted = True
+        for column, (end, norm) in enumerate(zip(ends, norms, strict=True)):
+            self.add_true(end, column, norm)
 
     def finish(self, info: npt.NDArray[np.int64], squeeze: bool) -> None:
         """Record how the systems ended; with `squeeze`, b was one vector and nothing has columns."""
@@ -221,7 +230,7 @@ class History:
 
     def _status_text(self) -> str:
         if self.status is None:
-            return "not ended"
+            return "interrupted" if self.interrupted else "not ended"
         if isinstance(self.status, Status):
             return str(self.status)
         return ", ".join(f"{self.status.count(status)} {status}" for status in dict.fromkeys(self.status))
