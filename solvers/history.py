@@ -19,6 +19,8 @@ from .status import Status
 
 # Host arrays of numbers.
 Floats: TypeAlias = npt.NDArray[np.float64]
+# An iteration that takes so many times the median has compiled kernels.
+LONG = 10.0
 
 
 class History:
@@ -54,6 +56,8 @@ class History:
         Whether Ctrl-C ended the solve.
     info : int, or integer array for k systems
         As returned.
+    seconds_per_iteration : float or None
+        The mean time of an iteration, without compilation.
     solver, n, dtype
         The solver's name, the number of rows, the type of the vectors.
 
@@ -156,6 +160,18 @@ class History:
         values = np.concatenate(batches)
         return values[:, 0] if self._squeeze else values
 
+    @property
+    def seconds_per_iteration(self) -> float | None:
+        """The mean time of an iteration without compilation; None before the second one.
+
+        The first iteration is left out, and so are others that took ten times as long as their median.
+        """
+        later = self.iterations >= 1
+        widths, gaps = np.diff(self.iterations[later]), np.diff(self.times[later])
+        paces = gaps[widths > 0] / widths[widths > 0]
+        usual = paces <= LONG * np.median(paces) if paces.size else []
+        return float(np.average(paces[usual], weights=widths[widths > 0][usual])) if paces.size else None
+
     def __len__(self) -> int:
         return sum(batch.size for batch in self._steps)
 
@@ -207,7 +223,7 @@ class History:
         curves = [_known(self.iterations, self._residuals, column) for column in range(self._columns)]
         counts = [int(np.ceil(steps[-1])) for steps, _ in curves if steps.size]
         verified = {column: norm for _, column, norm in self.true_residuals}  # the last one of each column
-        seconds, most = self.times[-1], max(counts, default=0)
+        seconds = self.times[-1]
         systems = "" if self._squeeze else f", {self._columns} systems"
         rows = [
             ("rows", f"{self.n:,}{systems}, {np.dtype(self.dtype)}"),
@@ -222,8 +238,8 @@ class History:
             errors = [_known(self.iterations, self._errors, column)[1] for column in range(self._columns)]
             rows.append(("error", _span([values[-1] for values in errors if values.size])))
         rows.append(("seconds", f"{seconds:.3g}"))
-        if most:
-            rows.append(("ms per iteration", f"{1e3 * seconds / most:.3g}"))
+        if self.seconds_per_iteration is not None:
+            rows.append(("ms per iteration", f"{1e3 * self.seconds_per_iteration:.3g}"))
         return as_table(f"history of {self.solver}", *rows)
 
     __repr__ = __str__
