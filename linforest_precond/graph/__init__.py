@@ -35,3 +35,13 @@ from linforest_precond.graph.reordering.envelope import Wavefront as Wavefront
 from linforest_precond.graph.reordering.envelope import bandwidth as bandwidth
 from linforest_precond.graph.reordering.envelope import profile as profile
 from linforest_precond.graph.reordering.envelope import wavefront as wavefront
+from linforest_precond.graph.reordering.gap_metrics import linear_arrangement as linear_arrangement
+from linforest_precond.graph.reordering.gap_metrics import linear_gap as linear_gap
+from linforest_precond.graph.reordering.gap_metrics import log_arrangement as log_arrangement
+from linforest_precond.graph.reordering.gap_metrics import log_gap as log_gap
+from linforest_precond.graph.reordering.refinement import refine_ordering as refine_ordering
+from linforest_precond.graph.reordering.vertex_orders import order as order
+from linforest_precond.graph.traffic.statistics import traffic_statistics as traffic_statistics
+from linforest_precond.graph.traffic.traffic_matrix import traffic_matrix as traffic_matrix
+from linforest_precond.graph.traffic.traffic_records import TrafficMatrix as TrafficMatrix
+from linforest_precond.graph.traffic.traffic_records import TrafficStatistics as TrafficStatistics

@@ -17,12 +17,12 @@ LAYERS = (
     "printing", "matrices",
     "subnormals", "read_only", "records", "number_range", "sparse_output", "matching_records", "own_matrix",
     "matrix_checks", "stored_entries", "formats",
-    "gate", "vectors", "graph", "pipeline", "solvers", "precond", "distributed", "petsc",
+    "gate", "vectors", "graph", "similarity", "pipeline", "solvers", "precond", "distributed", "petsc",
 )  # fmt: skip
 # In each backend, from the lowest to the highest.
 ROOMS = (
     "runtime", "matrix", "forest", "matching", "csgraph", "reordering", "tridiagonal", "ilu",
-    "approximate_inverse", "multigrid", "krylov",
+    "approximate_inverse", "multigrid", "krylov", "similarity",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not (ROOT / PACKAGE).exists(), reason="tests run outside a source tree")

@@ -1,0 +1,130 @@
+"""Files of packets and of traffic matrices, read piece by piece."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import os
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.matrices.files import read_matrix
+from linforest_precond.matrices.npz_files import read_arrays, read_npz
+
+# Packets that are read, sorted, or copied to the GPU at a time.
+AT_ONCE = 2**26
+# Lines of text that are parsed at a time.
+LINES = 2**20
+NAMES = "sources", "destinations", "packets"
+
+
+def read_pieces(path: str | os.PathLike[str], batches: int | None) -> Iterator[Any]:
+    """The content of a file, as matrices or as tuples of sources, destinations and packets.
+
+    Parameters
+    ----------
+    path : str or path-like
+        .csv, .tsv or .txt: lines of a source, a destination and optionally a number of packets, after an
+        optional header; addresses are integers or IPv4. .npy: an array with these two or three columns. .npz:
+        arrays `sources`, `destinations` and optionally `packets`, or a matrix of `scipy.sparse.save_npz`. All
+        else that `linforest_precond.matrices.load` reads: .mtx, .mat, .rb ...
+    batches : int or None
+        Pieces of a .npy file, of which only one is in memory.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file")
+    suffix = path.suffix.lower()
+    return _READERS.get(suffix, _matrix)(path, batches)
+
+
+def _matrix(path: Path, batches: int | None) -> Iterator[Any]:
+    yield read_matrix(path)
+
+
+def _packets_or_matrix(path: Path, batches: int | None) -> Iterator[Any]:
+    """Arrays of packets in an .npz file, else a matrix."""
+    try:
+        found = read_arrays(path, NAMES)
+        packets = {"sources", "destinations"} <= set(found)
+        # Not `read_matrix`: integers stay as they are.
+        content = tuple(map(found.get, NAMES)) if packets else read_npz(path)
+    except (ValueError, OSError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    yield content
+
+
+def _columns(path: Path, batches: int | None) -> Iterator[Any]:
+    """The columns of an .npy file, which stays on disk except for one piece."""
+    try:
+        table = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    if table.ndim != 2 or table.shape[1] not in (2, 3):
+        raise ValueError(
+            f"{path} must hold an array with a column of sources, one of destinations and optionally one of "
+            f"packets, got shape {table.shape}"
+        )
+    size = -(-table.shape[0] // batches) if batches else AT_ONCE
+    for begin in range(0, table.shape[0], max(size, 1)):
+        yield tuple(np.array(table[begin : begin + size].T))
+
+
+def _lines(path: Path, batches: int | None) -> Iterator[Any]:
+    """The lines of a text file, LINES at a time."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = csv.reader(file, delimiter=_delimiter(path))
+        number = 0
+        while lines := list(itertools.islice(rows, LINES)):
+            first, number = number, number + len(lines)
+            yield _parsed(path, lines, first)
+
+
+def _delimiter(path: Path) -> str:
+    """The character between two columns in the first line: a comma, a tabulator, a semicolon or a space."""
+    with path.open(encoding="utf-8") as file:
+        try:
+            start = file.readline()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} must be a text file in UTF-8: {error}") from error
+    return next((mark for mark in ",\t;" if mark in start), " ")
+
+
+def _parsed(path: Path, lines: list[list[str]], first: int) -> tuple[Any, ...]:
+    """Columns of lines; the first line of a file may be a header, and empty lines are skipped."""
+    if first == 0 and lines[0] and lines[0][0].strip()[:1].isalpha():
+        lines = lines[1:]
+    rows = [line for line in lines if any(line)]
+    widths = {len(line) for line in rows}
+    if not rows:
+        return (np.zeros(0, np.uint32),) * 2
+    if len(widths) > 1 or not widths <= {2, 3}:
+        raise ValueError(
+            f"every line of {path} must have a source, a destination and optionally a number of packets, "
+            f"got lines of {', '.join(map(str, sorted(widths)))} columns"
+        )
+    sources, destinations, *packets = zip(*rows, strict=True)
+    try:
+        return (
+            *map(_addresses, (sources, destinations)),
+            *(np.array(each).astype(np.int64) for each in packets),
+        )
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+def _addresses(texts: tuple[str, ...]) -> Any:
+    """Integers where all are, else text."""
+    array = np.array(texts)
+    return array if any("." in text for text in texts) else array.astype(np.int64)
+
+
+_READERS: dict[str, Callable[[Path, int | None], Iterator[Any]]] = {
+    ".npz": _packets_or_matrix,
+    ".npy": _columns,
+    **dict.fromkeys((".csv", ".tsv", ".txt"), _lines),
+}
