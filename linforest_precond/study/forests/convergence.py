@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from linforest_precond.annotations import Array, SparseMatrix
+from linforest_precond.annotations import Array, Repair, SparseMatrix
 from linforest_precond.backends import backend_of
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
@@ -40,7 +40,7 @@ def preconditioners(charge: str, ties: str, repair: str) -> dict[str, Callable[[
     paper: JsonObject = {"iterations": ITERATIONS, "charge": charge, "ties": ties, "repair": repair}
     return {
         "Jacobi": jacobi,
-        "TriScal": partial(tridiagonal, ordering="original", repair=repair),
+        "TriScal": partial(tridiagonal, ordering="original", repair=cast(Repair, repair)),
         "AlgTriScal": partial(tridiagonal, **paper),
         **{f"AlgTriBlock m = {m}": partial(block_tridiagonal, m=m, **paper) for m in BLOCK_PERIODS},
         "AlgTriScal+": tridiagonal,
