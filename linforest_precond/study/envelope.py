@@ -80,11 +80,12 @@ def envelope(x: npt.ArrayLike, values: npt.ArrayLike, stretches: int = STRETCHES
     return np.array([x[part].mean() for part in parts]), low, high, np.sqrt(low) * np.sqrt(high)
 
 
-def draw_curve(ax: Axes, x: list[float], values: list[float], **look: Any) -> None:
+def draw_curve(ax: Axes, x: npt.ArrayLike, values: npt.ArrayLike, **look: Any) -> None:
     """Draw a curve; one that oscillates as a band, and its middle to the curve's own ends as a line."""
     if not oscillates(values):
         ax.plot(x, values, **look)
         return
     places, low, high, middle = envelope(x, values)
     ax.fill_between(places, low, high, color=look["color"], alpha=0.25, linewidth=0)
-    ax.plot([x[0], *places, x[-1]], [values[0], *middle, values[-1]], **look)
+    ends, curve = np.asarray(x)[[0, -1]], np.asarray(values)[[0, -1]]
+    ax.plot([ends[0], *places, ends[1]], [curve[0], *middle, curve[1]], **look)

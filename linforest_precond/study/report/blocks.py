@@ -11,7 +11,6 @@ from linforest_precond.study.dark_theme import in_both_themes
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.markup import Html, join, tag
 
-
 # The meaning of badges.
 STANDIN_MEANS = "generated to resemble the paper’s matrix"
 REDUCED_MEANS = "smaller than the paper’s matrix"
