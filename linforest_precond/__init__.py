@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-import linforest_precond.interrupts  # noqa: F401  first, because it handles Ctrl-C during later imports
+import linforest_precond.interrupts  # first, because it handles Ctrl-C during later imports
+import linforest_precond.unlinked_folders  # noqa: F401
 from linforest_precond.lazy_names import lazy_names
 
 # Imported when they are first used.

@@ -19,6 +19,8 @@ from .status import Status
 
 # Host arrays of numbers.
 Floats: TypeAlias = npt.NDArray[np.float64]
+# An iteration that takes so many times the median has compiled kernels.
+LONG = 10.0
 
 
 class History(Printed):
@@ -50,8 +52,12 @@ class History(Printed):
         Where the true residual replaced the recursive one, which had drifted away from it.
     status : Status, or list of Status for k systems
         None before the end of the solve.
+    interrupted : bool
+        Whether Ctrl-C ended the solve.
     info : int, or integer array for k systems
         As returned.
+    seconds_per_iteration : float or None
+        The mean time of an iteration, without compilation.
     solver, n, dtype
         The solver's name, the number of rows, the type of the vectors.
 
@@ -97,6 +103,7 @@ class History(Printed):
         self.info: int | npt.NDArray[np.int64] | None = None
         self.true_residuals: list[tuple[float, int, float]] = []
         self.replacements: list[tuple[float, int]] = []
+        self.interrupted = False
         self._columns, self._squeeze = columns, columns == 1
         self._b_norms = _divisors(b_norms)
         self._true_norm = None if true_norm is None else _divisors(true_norm)
@@ -119,6 +126,12 @@ class History(Printed):
     def add_replacement(self, iteration: float, column: int) -> None:
         """Record that the recursive residual was replaced by the true one."""
         self.replacements.append((float(iteration), int(column)))
+
+    def interrupt(self, ends: Sequence[float], norms: Floats) -> None:
+        """Record the absolute norms of the true residuals when Ctrl-C ended the solve."""
+        self.interrupted = True
+        for column, (end, norm) in enumerate(zip(ends, norms, strict=True)):
+            self.add_true(end, column, norm)
 
     def finish(self, info: npt.NDArray[np.int64], squeeze: bool) -> None:
         """Record how the systems ended; with `squeeze`, b was one vector and nothing has columns."""
@@ -146,6 +159,18 @@ class History(Printed):
     def _joined(self, batches: list[Floats]) -> Floats:
         values = np.concatenate(batches)
         return values[:, 0] if self._squeeze else values
+
+    @property
+    def seconds_per_iteration(self) -> float | None:
+        """The mean time of an iteration without compilation; None before the second one.
+
+        The first iteration is left out, and so are others that took ten times as long as their median.
+        """
+        later = self.iterations >= 1
+        widths, gaps = np.diff(self.iterations[later]), np.diff(self.times[later])
+        paces = gaps[widths > 0] / widths[widths > 0]
+        usual = paces <= LONG * np.median(paces) if paces.size else []
+        return float(np.average(paces[usual], weights=widths[widths > 0][usual])) if paces.size else None
 
     def __len__(self) -> int:
         return sum(batch.size for batch in self._steps)
@@ -225,7 +250,7 @@ class History(Printed):
         curves = [_known(self.iterations, self._residuals, column) for column in range(self._columns)]
         counts = [int(np.ceil(steps[-1])) for steps, _ in curves if steps.size]
         verified = {column: norm for _, column, norm in self.true_residuals}  # the last one of each column
-        seconds, most = self.times[-1], max(counts, default=0)
+        seconds = self.times[-1]
         systems = "" if self._squeeze else f", {self._columns} systems"
         rows = [
             ("rows", f"{self.n:,}{systems}, {np.dtype(self.dtype)}"),
@@ -240,13 +265,13 @@ class History(Printed):
             errors = [_known(self.iterations, self._errors, column)[1] for column in range(self._columns)]
             rows.append(("error", _span([values[-1] for values in errors if values.size])))
         rows.append(("seconds", f"{seconds:.3g}"))
-        if most:
-            rows.append(("ms per iteration", f"{1e3 * seconds / most:.3g}"))
+        if self.seconds_per_iteration is not None:
+            rows.append(("ms per iteration", f"{1e3 * self.seconds_per_iteration:.3g}"))
         return Printout.of(f"history of {self.solver}", *rows)
 
     def _status_text(self) -> str:
         if self.status is None:
-            return "not ended"
+            return "interrupted" if self.interrupted else "not ended"
         if isinstance(self.status, Status):
             return str(self.status)
         return ", ".join(f"{self.status.count(status)} {status}" for status in dict.fromkeys(self.status))

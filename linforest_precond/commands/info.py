@@ -16,7 +16,7 @@ from linforest_precond.annotations import Array, SparseMatrix
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.commands import inputs
 from linforest_precond.commands.advice import advice
-from linforest_precond.commands.order_advice import log_gaps, order_advice
+from linforest_precond.commands.order_advice import gather_misses, order_advice
 from linforest_precond.commands.outcome import Exit
 from linforest_precond.commands.preconditioners import CHOICES, Choice
 from linforest_precond.commands.properties import Properties, properties
@@ -35,9 +35,7 @@ EPILOG = f"""\
 
 coverage: the share of the off-diagonal weight (the sum of magnitudes) that lies in the preconditioner's
 bands. memory: of the preconditioner, and the peak during its setup, both estimated. setup and apply: measured
-on this machine, in milliseconds and in units of one sparse matrix-vector product A @ x (SpMV). log gap: the
-mean logarithm of the gaps between the sorted neighbours of a vertex, per stored entry; orders with a smaller
-one use the cache better.
+on this machine, in milliseconds and in units of one sparse matrix-vector product A @ x (SpMV).
 
 examples:
   linforest info A.mtx
@@ -57,13 +55,12 @@ def run(arguments: Namespace) -> int:
     found = properties(A)
     spmv: float | None = None
     measured: dict[str, dict[str, Any]] = {}
-    gaps: dict[str, float] = {}
+    misses: dict[str, float] = {}
     sentences: list[str] = []
     if found.square and found.rows:
-        matrix = on_device(A, arguments.device)
-        spmv, measured = _measure(matrix, found.pattern_symmetric)
-        gaps = log_gaps(matrix)
-        sentences = [order_advice(found.rows, gaps)]
+        spmv, measured = _measure(on_device(A, arguments.device), found.pattern_symmetric)
+        misses = gather_misses(A)
+        sentences = [order_advice(misses)]
     report = {
         "name": arguments.matrix,
         "device": arguments.device,
@@ -71,7 +68,7 @@ def run(arguments: Namespace) -> int:
         "properties": dataclasses.asdict(found),
         "spmv_milliseconds": spmv,
         "preconditioners": measured,
-        "log_gaps": gaps,
+        "gather_misses": misses,
         "advice": advice(found, measured) + sentences,
     }
     print(json.dumps(plain(report), indent=2) if arguments.json else _text(report, found))

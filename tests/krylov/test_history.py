@@ -197,7 +197,7 @@ def test_print_one_system():
         "replacements": "1",
         "error": "1.00e-01",
         "seconds": "0.3",
-        "ms per iteration": "150",
+        "ms per iteration": "200",
     }
 
 
@@ -262,3 +262,20 @@ def test_no_status_of_other_info(info):
 def test_every_status_has_advice():
     assert len({status.advice for status in Status}) == len(Status) == len(CODES) + 1
     assert all(status.advice.endswith(".") for status in Status)
+
+
+def test_time_per_iteration_leaves_compilation_out():
+    history = History()
+    history.begin("cg", 10, 1, np.dtype(float), np.ones(1), None)
+    seconds = np.array([0.0, 7.0, 7.1, 7.2, 7.3, 12.0, 12.1, 12.2])  # compiling in the first and the fifth
+    history.add(np.arange(8.0), seconds, np.ones((8, 1)), None)
+    assert history.seconds_per_iteration == pytest.approx(0.1)
+    assert "ms per iteration  100" in str(history)
+
+
+def test_time_per_iteration_counts_half_steps_with_their_iteration():
+    history = History()
+    assert history.seconds_per_iteration is None
+    history.begin("bicgstab", 10, 1, np.dtype(float), np.ones(1), None)
+    history.add(np.array([0, 0.5, 1, 1.5, 2, 2.5]), np.arange(6.0), np.ones((6, 1)), None)
+    assert history.seconds_per_iteration == pytest.approx(2.0)
