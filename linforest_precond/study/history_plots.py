@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linforest_precond.annotations import Array
+from linforest_precond.envelope import draw_curve
 from linforest_precond.solvers.history import History
 from linforest_precond.study.drawing import GREY, PALETTE, decades, new_figure, styled
-from linforest_precond.study.envelope import draw_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

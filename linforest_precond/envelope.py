@@ -11,6 +11,7 @@ from linforest_precond.annotations import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 # A curve oscillates if, of its stretches, most turn this often and spread over such a factor.
 STRETCHES = 60
@@ -24,7 +25,7 @@ def extremes(values: npt.ArrayLike, stretches: int) -> Array:
 
     Examples
     --------
-    >>> from linforest_precond.study.envelope import extremes
+    >>> from linforest_precond.envelope import extremes
     >>> extremes([5, 1, 9, 2, 7, 7, 8, 3], 2).tolist()
     [0, 1, 2, 6, 7]
     """
@@ -43,7 +44,7 @@ def oscillates(values: npt.ArrayLike, stretches: int = STRETCHES) -> bool:
     Examples
     --------
     >>> import numpy as np
-    >>> from linforest_precond.study.envelope import oscillates
+    >>> from linforest_precond.envelope import oscillates
     >>> k = np.arange(600)
     >>> oscillates(0.98**k), oscillates(0.98**k * (1 + 9 * (k % 3 == 0)))
     (False, True)
@@ -69,7 +70,7 @@ def envelope(x: npt.ArrayLike, values: npt.ArrayLike, stretches: int = STRETCHES
 
     Examples
     --------
-    >>> from linforest_precond.study.envelope import envelope
+    >>> from linforest_precond.envelope import envelope
     >>> [each.tolist() for each in envelope([0, 1, 2, 3], [4.0, 1.0, 9.0, 1.0], 2)]
     [[0.5, 2.5], [1.0, 1.0], [4.0, 9.0], [2.0, 3.0]]
     """
@@ -80,12 +81,12 @@ def envelope(x: npt.ArrayLike, values: npt.ArrayLike, stretches: int = STRETCHES
     return np.array([x[part].mean() for part in parts]), low, high, np.sqrt(low) * np.sqrt(high)
 
 
-def draw_curve(ax: Axes, x: npt.ArrayLike, values: npt.ArrayLike, **look: Any) -> None:
+def draw_curve(ax: Axes, x: npt.ArrayLike, values: npt.ArrayLike, **look: Any) -> Line2D:
     """Draw a curve; one that oscillates as a band, and its middle to the curve's own ends as a line."""
     if not oscillates(values):
-        ax.plot(x, values, **look)
-        return
+        return ax.plot(x, values, **look)[0]
     places, low, high, middle = envelope(x, values)
-    ax.fill_between(places, low, high, color=look["color"], alpha=0.25, linewidth=0)
     ends, curve = np.asarray(x)[[0, -1]], np.asarray(values)[[0, -1]]
-    ax.plot([ends[0], *places, ends[1]], [curve[0], *middle, curve[1]], **look)
+    (line,) = ax.plot([ends[0], *places, ends[1]], [curve[0], *middle, curve[1]], **look)
+    ax.fill_between(places, low, high, color=line.get_color(), alpha=0.25, linewidth=0)
+    return line
