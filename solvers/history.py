@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.envelope import draw_curve
 from linforest_precond.printing import Printed, Printout
 from linforest_precond.vectors import checked_vectors
 
@@ -19,6 +20,7 @@ from .status import Status
 
 # Host arrays of numbers.
 Floats: TypeAlias = npt.NDArray[np.float64]
+MOST_MARKERS = 100  # of a curve: more would hide it
 # An iteration that takes so many times the median has compiled kernels.
 LONG = 10.0
 
@@ -219,6 +221,8 @@ class History(Printed):
         """
         Draw the residuals, and dashed the errors, over the iterations, half steps included.
 
+        A long curve that oscillates is drawn as a band between its extremes, with its middle as a line.
+
         Parameters
         ----------
         ax : matplotlib axes, optional
@@ -235,10 +239,13 @@ class History(Printed):
         for column in range(self._columns):
             name = label if self._squeeze else f"{label}, column {column}"
             steps, values = _known(self.iterations, self._residuals, column)
-            (line,) = ax.semilogy(steps, values, marker=".", label=name)
+            marker = "." if steps.size <= MOST_MARKERS else ""
+            line = draw_curve(ax, steps, values, marker=marker, label=name)
             if self._true_norm is not None:
                 steps, values = _known(self.iterations, self._errors, column)
-                ax.semilogy(steps, values, "--", color=line.get_color(), label=f"{name}, error")
+                look = {"linestyle": "--", "color": line.get_color(), "label": f"{name}, error"}
+                draw_curve(ax, steps, values, **look)
+        ax.set_yscale("log")
         ax.set_xlabel("iteration")
         ax.set_ylabel("relative norm")
         ax.legend()

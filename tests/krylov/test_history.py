@@ -234,6 +234,22 @@ def test_plot():
     matplotlib.pyplot.close(ax.figure)
 
 
+def test_plot_of_a_long_oscillating_history():
+    matplotlib = pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    norms = np.exp(np.random.default_rng(1).normal(size=(500, 1)))
+    history = History()
+    history.begin("bicgstab", 9, 1, np.float64, np.ones(1), None)
+    history.add(np.arange(500.0), np.arange(500.0), norms, None)
+    ax = history.plot(Figure().add_subplot())
+    (line,), (band,) = ax.lines, ax.collections
+    assert ax.get_yscale() == "log" and line.get_xdata().size < 100 and line.get_marker() == ""
+    assert band.get_facecolor()[0, :3] == pytest.approx(matplotlib.colors.to_rgb(line.get_color()))
+    low, high = band.get_paths()[0].get_extents().get_points()[:, 1]
+    assert (low, high) == (norms.min(), norms.max())
+
+
 def test_plot_without_matplotlib_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"\[study\]"):

@@ -136,7 +136,7 @@ def test_dir_is_tidy(module):
     names = [name for name in dir(module) if name != "__version__"]
     assert set(names) == set(module.__all__) and not [name for name in names if name.startswith("_")]
     rooms = [name for name in names if type(getattr(module, name)).__name__ == "module"]
-    allowed = {"graph", "matrices", "pipeline", "plots", "solvers"} if module is lf else set()
+    allowed = {"graph", "matrices", "pipeline", "plots", "similarity", "solvers"} if module is lf else set()
     assert set(rooms) <= allowed
     namespace = {}
     exec(f"from {module.__name__} import *", namespace)

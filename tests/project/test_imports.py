@@ -16,7 +16,7 @@ LAYERS = (
     "backends.cpu", "backends.cuda", "backends",
     "printing", "matrices",
     "subnormals", "read_only", "records", "number_range", "sparse_output", "matching_records", "own_matrix",
-    "matrix_checks", "stored_entries", "formats",
+    "matrix_checks", "stored_entries", "formats", "envelope",
     "gate", "vectors", "graph", "similarity", "pipeline", "solvers", "precond", "distributed", "petsc",
 )  # fmt: skip
 # In each backend, from the lowest to the highest.
