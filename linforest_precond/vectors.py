@@ -11,6 +11,7 @@ import numpy as np
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import value_dtype
+from linforest_precond.interchange import native_array
 
 
 class InPlaceOperator:
@@ -45,7 +46,7 @@ def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
     """One or several vectors of n numbers on the backend."""
     if backend_of(vectors) is not backend:
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type_name(vectors)}")
-    array: Array = backend.xp.asarray(vectors)
+    array: Array = backend.xp.asarray(native_array(name, vectors))
     if array.ndim not in (1, 2) or array.shape[0] != n:
         raise ValueError(f"{name} must have the shape ({n},) or ({n}, k), got {tuple(array.shape)}")
     value_dtype(name, array.dtype)
