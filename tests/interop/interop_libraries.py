@@ -1,4 +1,4 @@
-"""Array libraries for the tests of interchange: what they are made by, and a minimal one that is always here."""
+"""Array libraries for the tests of interchange, and a minimal one that is always here."""
 
 import importlib
 
@@ -9,7 +9,7 @@ from conftest import skip_or_fail
 
 
 class PlainArray:
-    """The least that a library of the array API has: DLPack and a namespace; it has no operators of its own."""
+    """The least that an array of the array API has: DLPack and a namespace, and no operators."""
 
     def __init__(self, array):
         self.array = array
