@@ -21,6 +21,7 @@ from linforest_precond.commands import preconditioners, study
 from linforest_precond.commands import solve as solve_command
 from linforest_precond.solvers import live_line
 from linforest_precond.study.papers import PAPERS
+from linforest_precond.study.run import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -430,6 +431,13 @@ class TestInfo:
         spmv = report["spmv_milliseconds"]
         assert rows["jacobi"]["apply_spmv"] == pytest.approx(rows["jacobi"]["apply_milliseconds"] / spmv)
 
+    def test_a_missing_matrix_has_a_group_and_a_stand_in(self, linforest, monkeypatch, tmp_path):
+        monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "none"))
+        monkeypatch.delenv("LINFOREST_MATRICES", raising=False)
+        code, _, err = linforest("info", "Ecology1", "--offline")
+        assert code == 3 and "MM/McRae/ecology1.tar.gz" in err and "standin:ecology1" in one_line(err)
+        assert "standin" not in linforest("info", "HB/494_bus", "--offline")[2]
+
     def test_shows_the_origin_of_a_matrix(self, linforest):
         A = sp.coo_array(lf.matrices.poisson((4, 4)))
         scipy.io.mmwrite("A.mtx", A, comment=" author: A. Nonymous", symmetry="general")
@@ -495,6 +503,7 @@ class TestStudy:
                 "out": "out",
                 "offline": True,
                 "resume": True,
+                "force": False,
                 "rtol": 1e-6,
                 "maxiter": 9,
                 "permutations": 3,
@@ -511,6 +520,29 @@ class TestStudy:
         paper, names, options = run_paper.called
         assert paper == "forests" and names is None and options["out"] == "linforest-study"
         assert not options["full"] and options["parts"] is None and "rtol" not in options
+
+    def test_nothing_is_written_for_a_name_that_cannot_be_found(self, linforest):
+        code, _, err = linforest("study", "no_such_matrix", "./nonesuch.mtx", "--offline", "--quiet")
+        assert code == 3 and "no_such_matrix" in one_line(err) and "nonesuch.mtx" in err
+        assert not list(Path.cwd().iterdir())
+
+    def test_files_of_others_are_not_overwritten(self, linforest, monkeypatch):
+        monkeypatch.setattr(Session, "_prepare", lambda *_: None)
+        Path("mine").mkdir()
+        Path("mine", "report.html").write_text("my own report")
+        command = ["study", "aniso1:10", "--only", "coverage", "--quiet", "--out", "mine"]
+        code, _, err = linforest(*command)
+        assert code == 2 and "report.html exists and was not written by a study; --force" in one_line(err)
+        assert [path.name for path in Path("mine").iterdir()] == ["report.html"]
+        assert Path("mine", "report.html").read_text() == "my own report"
+        assert linforest(*command, "--force")[0] == 0
+        assert "my own report" not in Path("mine", "report.html").read_text()
+        assert linforest(*command)[0] == 0  # its own
+
+    def test_pages_of_others_are_not_overwritten(self, linforest):
+        Path("forests.md").write_text("# My page")
+        code, _, err = linforest("study", "aniso1:10", "--quiet", "--markdown", ".")
+        assert code == 2 and "forests.md exists" in one_line(err) and not Path("linforest-study").exists()
 
     def test_failed_cases(self, linforest, monkeypatch):
         cases = [
