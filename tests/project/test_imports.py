@@ -10,8 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "linforest_precond"
 # From the lowest to the highest; modules that are not listed belong to the highest layer.
 LAYERS = (
-    "lazy_names", "user_warnings", "annotations", "arguments", "atomic_files", "foreign_arrays", "host_arrays",
-    "npy_arrays",
+    "lazy_names", "user_warnings", "annotations", "arguments", "atomic_files", "foreign_arrays",
+    "host_arrays", "npy_arrays",
     "backends.batch_options", "backends.krylov_codes", "backends.returns", "backends.protocol",
     "backends.workspaces",
     "backends.cpu", "backends.cuda", "backends",
