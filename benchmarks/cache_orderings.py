@@ -19,13 +19,13 @@ import time
 from functools import partial
 from pathlib import Path
 
-import cache_misses
 import cache_orderings_page
 import numpy as np
 import scipy.sparse as sp
 from iterations import load
 
 import linforest_precond as lf
+from linforest_precond.backends.cpu.reordering.cache_model import missed_gathers
 from linforest_precond.graph.reordering.vertex_orders import METHODS
 from linforest_precond.matrices.arrays import array_modules, on_device
 from linforest_precond.study import timing
@@ -49,11 +49,11 @@ FIELDS = (
 
 def cases(quick):
     """{name: function that makes the matrix}."""
-    side, points, scale = (60, 3000, 10) if quick else (1000, 2**19, 17)
+    side, cube, points, scale = (60, 15, 3000, 10) if quick else (1000, 80, 2**18, 18)
     synthetic = {
         "grid": partial(lf.matrices.poisson, (side, side)),
         "shuffled grid": lambda: shuffled(lf.matrices.poisson((side, side))),
-        "shuffled cube": lambda: shuffled(lf.matrices.poisson((round(side ** (2 / 3)),) * 3)),
+        "shuffled cube": lambda: shuffled(lf.matrices.poisson((cube,) * 3)),
         "shuffled Delaunay": lambda: shuffled(lf.matrices.delaunay(points)),
         "R-MAT": partial(lf.matrices.rmat, scale),
     }
@@ -106,7 +106,7 @@ def line(name, A, ordering, order, milliseconds, hub, device):
     found = {
         "device": device, "case": name, "rows": A.shape[0], "entries": A.nnz, "ordering": ordering,
         "order_ms": milliseconds, "linear_gap": lf.graph.linear_gap(B), "log_gap": lf.graph.log_gap(B),
-        "misses": cache_misses.share(on_host(B.indices)),
+        "misses": missed_gathers(on_host(B.indices)) / max(A.nnz, 1),
     }  # fmt: skip
     return found | times
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from linforest_precond import graph as graph
     from linforest_precond import matrices as matrices
     from linforest_precond import pipeline as pipeline
+    from linforest_precond import plots as plots
     from linforest_precond import similarity as similarity
     from linforest_precond import solvers as solvers
     from linforest_precond.config import show_config as show_config

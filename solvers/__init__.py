@@ -12,3 +12,7 @@ from .minres import minres as minres
 from .status import Status as Status
 
 __all__ = ["History", "Interrupted", "Status", "bicgstab", "cg", "fcg", "fgmres", "gmres", "idrs", "minres"]
+
+
+def __dir__() -> list[str]:
+    return __all__

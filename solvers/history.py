@@ -12,18 +12,20 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.printing import as_table
+from linforest_precond.envelope import draw_curve
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.vectors import checked_vectors
 
 from .status import Status
 
 # Host arrays of numbers.
 Floats: TypeAlias = npt.NDArray[np.float64]
+MOST_MARKERS = 100  # of a curve: more would hide it
 # An iteration that takes so many times the median has compiled kernels.
 LONG = 10.0
 
 
-class History:
+class History(Printed):
     """
     The convergence history of one solve, recorded by a solver that gets it as ``history=``.
 
@@ -180,20 +182,49 @@ class History:
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the records: iteration, seconds, residual and error, or residual_0, ... for k systems."""
-        curves = {"residual": self.residuals}
-        if self.errors is not None:
-            curves["error"] = self.errors
-        names = ["iteration", "seconds"]
-        for name in curves:
-            names += [name] if self._squeeze else [f"{name}_{column}" for column in range(self._columns)]
+        columns = self._records()
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(names)
-            writer.writerows(np.column_stack([self.iterations, self.times, *curves.values()]).tolist())
+            writer.writerow(columns)
+            writer.writerows(np.column_stack(list(columns.values())).tolist())
+
+    def to_pandas(self) -> Any:
+        """
+        The records as a DataFrame of pandas: the columns of `to_csv`.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from linforest_precond import matrices, solvers
+        >>> history = solvers.History()
+        >>> x, info = solvers.cg(matrices.poisson(50), np.ones(50), history=history)
+        >>> history.to_pandas().set_index("iteration")["residual"].plot(logy=True)  # doctest: +SKIP
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_pandas needs pandas: pip install pandas") from error
+        return pandas.DataFrame(self._records())
+
+    def _records(self) -> dict[str, Floats]:
+        """The records by the names of their columns."""
+        columns = {"iteration": self.iterations, "seconds": self.times}
+        for name, values in (("residual", self.residuals), ("error", self.errors)):
+            if values is not None and self._squeeze:
+                columns[name] = values
+            elif values is not None:
+                columns |= {f"{name}_{column}": values[:, column] for column in range(self._columns)}
+        return columns
 
     def plot(self, ax: Any = None, label: str | None = None) -> Any:
         """
         Draw the residuals, and dashed the errors, over the iterations, half steps included.
+
+        A long curve that oscillates is drawn as a band between its extremes, with its middle as a line.
 
         Parameters
         ----------
@@ -211,18 +242,21 @@ class History:
         for column in range(self._columns):
             name = label if self._squeeze else f"{label}, column {column}"
             steps, values = _known(self.iterations, self._residuals, column)
-            (line,) = ax.semilogy(steps, values, marker=".", label=name)
+            marker = "." if steps.size <= MOST_MARKERS else ""
+            line = draw_curve(ax, steps, values, marker=marker, label=name)
             if self._true_norm is not None:
                 steps, values = _known(self.iterations, self._errors, column)
-                ax.semilogy(steps, values, "--", color=line.get_color(), label=f"{name}, error")
+                look = {"linestyle": "--", "color": line.get_color(), "label": f"{name}, error"}
+                draw_curve(ax, steps, values, **look)
+        ax.set_yscale("log")
         ax.set_xlabel("iteration")
         ax.set_ylabel("relative norm")
         ax.legend()
         return ax
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         if not len(self):
-            return as_table("history", ("records", "0"))
+            return Printout.of("history", ("records", "0"))
         curves = [_known(self.iterations, self._residuals, column) for column in range(self._columns)]
         counts = [int(np.ceil(steps[-1])) for steps, _ in curves if steps.size]
         verified = {column: norm for _, column, norm in self.true_residuals}  # the last one of each column
@@ -243,9 +277,7 @@ class History:
         rows.append(("seconds", f"{seconds:.3g}"))
         if self.seconds_per_iteration is not None:
             rows.append(("ms per iteration", f"{1e3 * self.seconds_per_iteration:.3g}"))
-        return as_table(f"history of {self.solver}", *rows)
-
-    __repr__ = __str__
+        return Printout.of(f"history of {self.solver}", *rows)
 
     def _status_text(self) -> str:
         if self.status is None:

@@ -17,7 +17,7 @@ from linforest_precond.annotations import Array, SparseMatrix
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.commands import inputs
 from linforest_precond.commands.advice import advice
-from linforest_precond.commands.order_advice import log_gaps, order_advice
+from linforest_precond.commands.order_advice import gather_misses, order_advice
 from linforest_precond.commands.outcome import Exit
 from linforest_precond.commands.preconditioners import (
     CHOICES,
@@ -44,10 +44,9 @@ EPILOG = f"""\
 
 coverage: the share of the off-diagonal weight (the sum of magnitudes) that lies in the preconditioner's
 bands. memory: of the preconditioner, and the peak during its setup, both estimated. setup and apply: measured
-on this machine, in milliseconds and in units of one sparse matrix-vector product A @ x (SpMV). log gap: the
-mean logarithm of the gaps between the sorted neighbours of a vertex, per stored entry; orders with a smaller
-one use the cache better. --try: iterations until the relative residual is {TOLERANCE:g}, at most
-{MOST_ITERATIONS}, for b = A times a random vector; the solver is cg, fcg or bicgstab.
+on this machine, in milliseconds and in units of one sparse matrix-vector product A @ x (SpMV). --try: iterations until
+the relative residual is {TOLERANCE:g}, at most {MOST_ITERATIONS}, for b = A times a random vector; the solver is cg, fcg
+or bicgstab.
 
 examples:
   linforest info A.mtx
@@ -89,13 +88,13 @@ def run(arguments: Namespace) -> int:
     found = properties(A)
     spmv: float | None = None
     measured: dict[str, dict[str, Any]] = {}
-    gaps: dict[str, float] = {}
+    misses: dict[str, float] = {}
     sentences: list[str] = []
     if found.square and found.rows:
         matrix = on_device(A, arguments.device)
         spmv, measured = _measure(matrix, found, arguments)
-        gaps = log_gaps(matrix)
-        sentences = [order_advice(found.rows, gaps)]
+        misses = gather_misses(A)
+        sentences = [order_advice(misses)]
     report = {
         "name": arguments.matrix,
         "device": arguments.device,
@@ -103,7 +102,7 @@ def run(arguments: Namespace) -> int:
         "properties": asdict(found),
         "spmv_milliseconds": spmv,
         "preconditioners": measured,
-        "log_gaps": gaps,
+        "gather_misses": misses,
         "advice": advice(found, measured, name=arguments.matrix) + sentences,
     }
     print(json.dumps(plain(report), indent=2) if arguments.json else _text(report, found))

@@ -14,6 +14,7 @@ from linforest_precond.graph.forest.factor import CHARGES, TIES
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 from linforest_precond.printing import one_line
 from linforest_precond.study import run_paper
+from linforest_precond.study.forests.settings import FURTHER
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.papers import PAPERS
 
@@ -101,6 +102,13 @@ def _add_options(parser: ArgumentParser) -> None:
         metavar="K",
         help="forests: also solve K randomly permuted systems, and report the median of their iterations; "
         "matching: average over K random orders of the vertices",
+    )
+    group.add_argument(
+        "--precond",
+        type=_parts,
+        default=SUPPRESS,
+        metavar="NAME[,NAME]",
+        help=f"forests: further preconditioners to compare with: {', '.join(FURTHER)}",
     )
     for name, choices, text in FOREST_CHOICES:
         group.add_argument(f"--{name}", choices=choices, default=SUPPRESS, help=text)

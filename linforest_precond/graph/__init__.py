@@ -1,5 +1,7 @@
 """Graph algorithms on sparse matrices: [0,n]-factors, linear forests, matchings, csgraph, orderings."""
 
+from types import ModuleType as _ModuleType
+
 from linforest_precond.backends.batch_options import BatchOptions as BatchOptions
 from linforest_precond.graph.csgraph.bfs_levels import bfs_levels as bfs_levels
 from linforest_precond.graph.csgraph.breadth_first import breadth_first_order as breadth_first_order
@@ -45,3 +47,11 @@ from linforest_precond.graph.traffic.statistics import traffic_statistics as tra
 from linforest_precond.graph.traffic.traffic_matrix import traffic_matrix as traffic_matrix
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix as TrafficMatrix
 from linforest_precond.graph.traffic.traffic_records import TrafficStatistics as TrafficStatistics
+
+# The functions and classes, without the subpackages that they are defined in.
+__all__ = [name for name, value in sorted(globals().items()) if not isinstance(value, _ModuleType)]
+__all__ = [name for name in __all__ if not name.startswith("_")]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -11,11 +11,12 @@ import numpy.typing as npt
 from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import value_dtype
+from linforest_precond.interchange import native_matrix
 from linforest_precond.own_matrix import LARGEST_INT32_COUNT
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling
 from linforest_precond.precond.stored import stored_dtype
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.records import Forest
 
 # Of hierarchies with default options: the operator complexity, and the most rows of the coarsest level.
@@ -25,8 +26,8 @@ MAX_COARSE = 1000
 ENTRIES = 20
 
 
-@dataclass(frozen=True)
-class MemoryEstimate:
+@dataclass(frozen=True, repr=False)
+class MemoryEstimate(Printed):
     """Bytes on A's device, without those of A itself.
 
     Attributes
@@ -40,12 +41,10 @@ class MemoryEstimate:
     operator: int
     setup: int
 
-    def __str__(self) -> str:
-        return as_table(
+    def _printout(self) -> Printout:
+        return Printout.of(
             "memory", ("operator", f"{self.operator:,} bytes"), ("setup", f"{self.setup:,} bytes")
         )
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ def memory_estimate(
 
 
 def _sizes(matrix: MatrixLike, dtype: npt.DTypeLike | None, symmetric: bool) -> _Sizes:
-    A: Any = matrix
+    A: Any = native_matrix("A", matrix)
     sparse = hasattr(A, "tocoo")
     if not sparse:
         A = backend_of(A).xp.asarray(A)

@@ -11,7 +11,7 @@ import importlib
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +19,18 @@ import numpy.typing as npt
 from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of, cuda_status
 from linforest_precond.gate import as_csr
+from linforest_precond.interchange import native_array, native_matrix, returned_as
 from linforest_precond.number_range import shift, shifted
 from linforest_precond.precond.packing import HostArrays, pack, unpack
 from linforest_precond.precond.part import RESTORERS, Part
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.state_schema import checked_state
 from linforest_precond.precond.stored import result_dtype
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import handed_out
 from linforest_precond.records import Bands, BlockForest, Forest, Ordering
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
@@ -50,7 +52,18 @@ class _Products:
 
     if TYPE_CHECKING:  # of the LinearOperator that the class is combined with
 
+        @property
+        def T(self) -> _Products: ...  # noqa: N802
+        @property
+        def H(self) -> _Products: ...  # noqa: N802
+        @property
+        def dtype(self) -> DType: ...
+        @overload
+        def __matmul__(self, other: Array, /) -> Array: ...
+        @overload
         def __matmul__(self, other: Any, /) -> Any: ...
+        def __matmul__(self, other: Any, /) -> Any: ...
+        def dot(self, x: Any) -> Any: ...
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         raise NotImplementedError
@@ -66,6 +79,10 @@ class _Products:
 
     def _adjoint(self) -> Any:
         return self._view(True, True)
+
+    def dot(self, x: Any) -> Any:
+        """The product with an array or another operator; ``M @ x`` calls it."""
+        return returned_as(x)(super().dot(native_array("r", x)))  # type: ignore[misc]
 
     def matvec(self, x: npt.ArrayLike) -> Array:
         """The product with a vector of shape (n,), or of another shape that the library accepts."""
@@ -84,22 +101,22 @@ class _Products:
         return self._matrix_product(X, True, super().rmatmat)  # type: ignore[misc]
 
     def _vector_product(self, x: npt.ArrayLike, adjoint: bool, by_library: Callable[[Array], Array]) -> Array:
-        r, n = self._array(x), self.shape[0]
+        r, n, returned = self._array(x), self.shape[0], returned_as(x)
         if r.shape == (n,):
-            return self._apply(r, adjoint, adjoint)
+            return returned(self._apply(r, adjoint, adjoint))
         try:
-            return by_library(r)
+            return returned(by_library(r))
         except ValueError as error:
             raise ValueError(
                 f"r must have the shape ({n},), or ({n}, k) for @ and matmat, got {r.shape}"
             ) from error
 
     def _matrix_product(self, X: npt.ArrayLike, adjoint: bool, by_library: Callable[[Array], Array]) -> Array:
-        R, n = self._array(X), self.shape[0]
+        R, n, returned = self._array(X), self.shape[0], returned_as(X)
         if R.ndim == 2 and R.shape[0] == n:
-            return self._apply(R, adjoint, adjoint)
+            return returned(self._apply(R, adjoint, adjoint))
         try:
-            return by_library(R)
+            return returned(by_library(R))
         except ValueError as error:
             raise ValueError(f"r must have the shape ({n}, k), got {R.shape}") from error
 
@@ -155,7 +172,7 @@ class Applied(NamedTuple):
     exponent: int  # the part is that of A 2**-exponent
 
 
-class Preconditioner(_Products, InPlaceOperator):
+class Preconditioner(_Products, InPlaceOperator, Printed):
     """An approximate inverse of a matrix A, to be passed as ``M=`` to the solvers of A's own library.
 
     Made by `linforest_precond.tridiagonal`, `block_tridiagonal`, `jacobi`, `block_jacobi`, `ilu` and
@@ -182,6 +199,16 @@ class Preconditioner(_Products, InPlaceOperator):
         The type of the stored numbers.
     nbytes : int
         Bytes held.
+    repairs : dict
+        What had to be changed for products to exist, by name and how often; empty where nothing was:
+        ``made_definite`` (1 where off-diagonal entries were clipped for that), ``couplings_clipped`` of
+        ``paths_clipped``, ``pivots_perturbed``, ``rows_regularized``, ``diagonal_shift`` after
+        ``breakdowns``, ``shifts_failed``, ``rows_not_definite``, ``rows_dependent``, ``rows_of_identity``.
+    positive_definite : bool
+        Whether the operator is known to be Hermitian and positive definite, as `cg` and `minres` need it; a
+        multigrid cycle is for a positive definite A.
+    setup_time : float
+        Seconds of the setup or of the last update; with compilation, if that was the first of its kind.
     choice : str
         Of an operator from `linforest_precond.auto`: what was chosen, and from what; not stored in files.
     """
@@ -240,6 +267,18 @@ class Preconditioner(_Products, InPlaceOperator):
     def coverage(self) -> float:
         return self._part.coverage
 
+    @property
+    def repairs(self) -> Repairs:
+        return dict(self._part.repairs)
+
+    @property
+    def positive_definite(self) -> bool:
+        return bool(self._part.positive_definite)
+
+    @property
+    def setup_time(self) -> float:
+        return self._setup.milliseconds / 1e3
+
     @without_numpy_warnings
     def update(self, A: MatrixLike) -> None:
         """Take the values of another matrix of the same pattern; order of the rows and scaling stay.
@@ -269,6 +308,7 @@ class Preconditioner(_Products, InPlaceOperator):
         >>> M = lf.tridiagonal(A)
         >>> M.update(2 * A)
         """
+        A = native_matrix("A", A)
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
@@ -344,7 +384,7 @@ class Preconditioner(_Products, InPlaceOperator):
 
     def _array(self, r: npt.ArrayLike) -> Array:
         """r as an array on the operator's device; a TypeError if it is elsewhere."""
-        xp = self._backend.xp
+        xp, r = self._backend.xp, native_array("r", r)
         if not isinstance(r, xp.ndarray):
             if xp is not np or backend_of(r) is not self._backend:
                 raise TypeError(
@@ -361,10 +401,10 @@ class Preconditioner(_Products, InPlaceOperator):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return restore, (self.kind, packed(self))
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         part = self._part
         stored = f"{part.stored}" + (f", applied to {self.dtype}" if part.stored != self.dtype else "")
-        return as_table(
+        return Printout.of(
             part.name,
             ("rows", f"{part.n:,}"),
             ("numbers", stored),
@@ -373,8 +413,6 @@ class Preconditioner(_Products, InPlaceOperator):
             ("setup", f"{self._setup} on {self._backend.name}"),
             *([("chosen", self.choice)] if self.choice else []),
         )
-
-    __repr__ = __str__
 
 
 @functools.cache

@@ -22,16 +22,12 @@ class Symbols:
     indptr: Array
     values: Array
     count: int
-
-    @property
-    def longest(self) -> int:
-        lengths = np.diff(self.indptr)
-        return int(lengths.max()) if lengths.size else 0
+    longest: int
 
 
 def characters(strings: Strings) -> Symbols:
     """The characters of each element."""
-    return Symbols(strings.indptr, strings.codes, PADDING)
+    return Symbols(strings.indptr, strings.codes, PADDING, _longest(strings.indptr))
 
 
 def distinct_grams(strings: Strings, q: int) -> Symbols:
@@ -57,8 +53,12 @@ def counted_grams(strings: Strings, q: int) -> Symbols:
 def _by_element(strings: Strings, owners: Array, tokens: Array, count: int) -> Symbols:
     """Tokens of owners as ascending lists."""
     order = np.lexsort((tokens, owners))
-    indptr = np.searchsorted(owners, np.arange(strings.indptr.size))
-    return Symbols(indptr.astype(np.int64), tokens[order].astype(np.int64), count)
+    indptr = np.searchsorted(owners, np.arange(strings.indptr.size)).astype(np.int64)
+    return Symbols(indptr, tokens[order].astype(np.int64), count, _longest(indptr))
+
+
+def _longest(indptr: Array) -> int:
+    return int(np.diff(indptr).max(initial=0))
 
 
 def _grams(strings: Strings, q: int) -> tuple[Array, Array]:

@@ -23,7 +23,8 @@ class JoinResult(ReadOnlyArrays):
     overlap : array of float64
         The weight of the matching between the elements of the two sets.
     overlap_bound : array of float64
-        An upper bound on the weight of every matching: the certificate from the duals.
+        An upper bound on the weight of every matching: with ``bound="upper"`` the certificate from the duals,
+        with ``bound="matching"`` one that costs nothing, at most 2 + epsilon times the overlap.
     similarity, similarity_bound : array of float64
         ``overlap / (|R| + |S| - overlap)``, and the same for the bound.
     compared : int

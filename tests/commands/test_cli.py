@@ -521,6 +521,14 @@ class TestStudy:
         assert paper == "forests" and names is None and options["out"] == "linforest-study"
         assert not options["full"] and options["parts"] is None and "rtol" not in options
 
+    def test_further_preconditioners(self, linforest, monkeypatch):
+        _, run_paper = self.called(linforest, monkeypatch, ["--precond", "multilevel, ilu"], [])
+        assert run_paper.called[2]["precond"] == ("multilevel", "ilu")
+
+    def test_unknown_preconditioners_are_refused_before_any_work(self, linforest):
+        code, _, err = linforest("study", "aniso2:9", "--precond", "multigrid", "--out", "none")
+        assert code == 2 and 'precond must be "multilevel"' in one_line(err) and not Path("none").exists()
+
     def test_nothing_is_written_for_a_name_that_cannot_be_found(self, linforest):
         code, _, err = linforest("study", "no_such_matrix", "./nonesuch.mtx", "--offline", "--quiet")
         assert code == 3 and "no_such_matrix" in one_line(err) and "nonesuch.mtx" in err

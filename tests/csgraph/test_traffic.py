@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linforest_precond as lf
+from linforest_precond.graph.traffic.traffic_inputs import pieces_of
 
 statistics = lf.graph.traffic_statistics
 traffic_matrix = lf.graph.traffic_matrix
@@ -268,6 +269,24 @@ def test_files(tmp_path):
     assert values(statistics(tmp_path / "ip.tsv")) == (2, 2, 1, 1, 2, 2, 2, 1, 1)
 
 
+def test_batches_of_files(tmp_path):
+    """As many pieces as were asked for, of which only one is read at a time."""
+    np.save(tmp_path / "a.npy", np.arange(202).reshape(101, 2))
+    pieces = list(pieces_of(tmp_path / "a.npy", 5))
+    assert [piece[0].size for piece in pieces] == [21, 21, 21, 21, 17]
+    assert all(isinstance(array, np.memmap) for piece in pieces for array in piece)
+
+
+def test_hypersparse_matrices():
+    """No array of 2**32 sums."""
+    ends = np.array([0, 2**32 - 1])
+    expected = (3, 2, 2, 2, 2, 1, 2, 2, 1)
+    square = sp.coo_array((np.array([1, 2]), (ends, ends)), shape=(2**32, 2**32))
+    wide = sp.csr_array((np.array([1, 2]), ends, np.array([0, 1, 2])), shape=(2, 2**32))
+    for A in (square, wide, wide.T):
+        assert values(statistics(A)) == expected
+
+
 def test_files_that_cannot_be_read(tmp_path):
     contents = {
         "a.csv": "1,2\n3\n",
@@ -281,6 +300,11 @@ def test_files_that_cannot_be_read(tmp_path):
         (tmp_path / name).write_text(text)
         with pytest.raises(ValueError, match=name):
             statistics(tmp_path / name)
+    (tmp_path / "h.mtx").write_text(
+        f"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 {2**53 + 1}\n"
+    )
+    with pytest.raises(ValueError, match=r"h.mtx holds numbers of 2\*\*53"):
+        statistics(tmp_path / "h.mtx")
     np.save(tmp_path / "g.npy", np.zeros((3, 4)))
     with pytest.raises(ValueError, match=r"g.npy must hold .* got shape \(3, 4\)"):
         statistics(tmp_path / "g.npy")

@@ -33,7 +33,8 @@ def logarithmic(numbers):
 
 def fixed(numbers):
     """The sum of logarithms in the library's fixed point, whose accuracy is tested apart."""
-    return sum(int(fixed_logarithm.py_func(number)) for number in numbers)
+    logarithm = getattr(fixed_logarithm, "py_func", fixed_logarithm)
+    return sum(int(logarithm(number)) for number in numbers)
 
 
 def desired_swaps(around, order, candidates, measure, max_degree):

@@ -197,3 +197,15 @@ def test_an_unwritable_folder_is_found_before_the_work(start, monkeypatch, unwri
 
 def test_titles_are_those_of_the_files():
     assert cases.case_of("./größe.mtx", full=False).title == "größe.mtx"
+
+
+def test_files_of_one_name_are_told_apart():
+    """Their folders are not in reports, except where nothing else tells them apart."""
+    names = ["/home/ada/one/A.mtx", "/home/ada/two/A.mtx", "/tmp/two/A.mtx", "/tmp/B.mtx"]
+    assert [case.title for case in cases.named_cases(names)] == [
+        "one/A.mtx",
+        "ada/two/A.mtx",
+        "tmp/two/A.mtx",
+        "B.mtx",
+    ]
+    assert [case.title for case in cases.named_cases(["/A.mtx", "./A.mtx"])] == ["/A.mtx", "A.mtx"]

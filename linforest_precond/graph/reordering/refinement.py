@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from linforest_precond.graph.reordering.gap_metrics import loop_free
 from linforest_precond.graph.reordering.permute import checked_order
 
 METRICS = "log_gap", "linear_gap"
+# Not compiled: it takes arrays. (NUMBA_DISABLE_JIT leaves the function.)
+mixed: Callable[[Array], Array] = getattr(mix64, "py_func", mix64)
 # Changes of a swap are summed in 64 bits: more neighbours could overflow.
 LARGEST_DEGREE = 2**23
 
@@ -117,7 +120,7 @@ def _lowest_degrees(degrees: Array, fraction: float, max_degree: int, seed: int,
     xp = backend_of(degrees).xp
     vertices = xp.flatnonzero(degrees)  # stall: CuPy counts them to allocate
     key, _ = iteration_keys(seed, number)
-    hashes = mix64.py_func(key + vertices.astype(np.uint64) * VERTEX_STRIDE)
+    hashes = mixed(key + vertices.astype(np.uint64) * VERTEX_STRIDE)
     keys = degrees[vertices].astype(np.uint64) << np.uint64(32) | hashes >> np.uint64(32)
     count = math.ceil(fraction * vertices.size)
     # Stable: CuPy sorts by radix, and equal hashes keep the order of the indices.

@@ -1,4 +1,4 @@
-"""Files of packets and of traffic matrices, read piece by piece."""
+"""Files of packets and of traffic matrices."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.graph.traffic.traffic_records import LARGEST_EXACT_FLOAT
 from linforest_precond.matrices.files import read_matrix
 from linforest_precond.matrices.npz_files import read_arrays, read_npz
 
@@ -19,10 +20,11 @@ from linforest_precond.matrices.npz_files import read_arrays, read_npz
 AT_ONCE = 2**26
 # Lines of text that are parsed at a time.
 LINES = 2**20
+TEXTS = ".csv", ".tsv", ".txt"
 NAMES = "sources", "destinations", "packets"
 
 
-def read_pieces(path: str | os.PathLike[str], batches: int | None) -> Iterator[Any]:
+def read_packets(path: str | os.PathLike[str]) -> Iterator[Any]:
     """The content of a file, as matrices or as tuples of sources, destinations and packets.
 
     Parameters
@@ -32,21 +34,31 @@ def read_pieces(path: str | os.PathLike[str], batches: int | None) -> Iterator[A
         optional header; addresses are integers or IPv4. .npy: an array with these two or three columns. .npz:
         arrays `sources`, `destinations` and optionally `packets`, or a matrix of `scipy.sparse.save_npz`. All
         else that `linforest_precond.matrices.load` reads: .mtx, .mat, .rb ...
-    batches : int or None
-        Pieces of a .npy file, of which only one is in memory.
     """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file")
     suffix = path.suffix.lower()
-    return _READERS.get(suffix, _matrix)(path, batches)
+    return _READERS.get(suffix, _matrix)(path)
 
 
-def _matrix(path: Path, batches: int | None) -> Iterator[Any]:
-    yield read_matrix(path)
+def is_text(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is read in pieces of LINES lines."""
+    return Path(path).suffix.lower() in TEXTS
 
 
-def _packets_or_matrix(path: Path, batches: int | None) -> Iterator[Any]:
+def _matrix(path: Path) -> Iterator[Any]:
+    """A matrix in a file, whose numbers are read as float64: larger ones may have been rounded."""
+    A = read_matrix(path)
+    if A.nnz and A.dtype.kind == "f" and A.data.max() >= LARGEST_EXACT_FLOAT:
+        raise ValueError(
+            f"{path} holds numbers of 2**53 or more, which are not read exactly; save integers with "
+            "scipy.sparse.save_npz"
+        )
+    yield A
+
+
+def _packets_or_matrix(path: Path) -> Iterator[Any]:
     """Arrays of packets in an .npz file, else a matrix."""
     try:
         found = read_arrays(path, NAMES)
@@ -58,8 +70,8 @@ def _packets_or_matrix(path: Path, batches: int | None) -> Iterator[Any]:
     yield content
 
 
-def _columns(path: Path, batches: int | None) -> Iterator[Any]:
-    """The columns of an .npy file, which stays on disk except for one piece."""
+def _columns(path: Path) -> Iterator[Any]:
+    """The columns of an .npy file, which stay on disk until parts of them are read."""
     try:
         table = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
@@ -69,12 +81,10 @@ def _columns(path: Path, batches: int | None) -> Iterator[Any]:
             f"{path} must hold an array with a column of sources, one of destinations and optionally one of "
             f"packets, got shape {table.shape}"
         )
-    size = -(-table.shape[0] // batches) if batches else AT_ONCE
-    for begin in range(0, table.shape[0], max(size, 1)):
-        yield tuple(np.array(table[begin : begin + size].T))
+    yield tuple(table[:, column] for column in range(table.shape[1]))
 
 
-def _lines(path: Path, batches: int | None) -> Iterator[Any]:
+def _lines(path: Path) -> Iterator[Any]:
     """The lines of a text file, LINES at a time."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = csv.reader(file, delimiter=_delimiter(path))
@@ -123,8 +133,8 @@ def _addresses(texts: tuple[str, ...]) -> Any:
     return array if any("." in text for text in texts) else array.astype(np.int64)
 
 
-_READERS: dict[str, Callable[[Path, int | None], Iterator[Any]]] = {
+_READERS: dict[str, Callable[[Path], Iterator[Any]]] = {
     ".npz": _packets_or_matrix,
     ".npy": _columns,
-    **dict.fromkeys((".csv", ".tsv", ".txt"), _lines),
+    **dict.fromkeys(TEXTS, _lines),
 }

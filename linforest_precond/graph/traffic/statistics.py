@@ -27,6 +27,9 @@ from linforest_precond.matrices.arrays import Device, array_modules
 # Types of values that the pass over a matrix takes as they are.
 VALUE_DTYPES = tuple(map(np.dtype, (np.int64, np.float32, np.float64)))
 
+# With this many times as many columns as entries, and more than a few, there are no sums for all columns.
+HYPERSPARSE, FEW_COLUMNS = 16, 2**16
+
 
 def traffic_statistics(
     A: Any, *, batches: int | None = None, device: Device = None, progress: bool = False
@@ -116,12 +119,14 @@ def _statistics_of(A: TrafficMatrix, batches: int | None, device: Device) -> Tra
 
 
 def _of_compressed(A: Any, batches: int | None, device: Device) -> TrafficStatistics | None:
-    """The statistics of a CSR or CSC matrix; None if its indices are not sorted, or have duplicates."""
+    """The statistics of a CSR or CSC matrix; None if its entries have to be sorted and numbered before."""
     check_shape(A)
     backend = backend_of(A)
+    width = A.shape[1] if A.format == "csr" else A.shape[0]
+    if width > HYPERSPARSE * (A.indices.size + FEW_COLUMNS):
+        return None
     indptr, values = compressed(A, backend), _as_values(A.data)
     indices = A.indices if A.indices.dtype in (np.int32, np.int64) else A.indices.astype(np.int64)
-    width = A.shape[1] if A.format == "csr" else A.shape[0]
     scan = _scan(indptr, indices, values, width, batches, device)
     _check(A, scan, indptr, backend)
     if not scan.sorted:

@@ -15,7 +15,7 @@ import scipy.sparse
 from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.graph.traffic.packet_checks import ADDRESSES
-from linforest_precond.graph.traffic.packet_files import AT_ONCE, read_pieces
+from linforest_precond.graph.traffic.packet_files import AT_ONCE, is_text, read_packets
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix
 
 Piece: TypeAlias = tuple[Any, ...]
@@ -43,8 +43,8 @@ def pieces_of(A: Any, batches: int | None) -> Iterator[Piece]:
     if isinstance(A, TrafficMatrix):
         yield _packets_of(A)
     elif isinstance(A, str | os.PathLike):
-        for found in read_pieces(A, batches):
-            yield from pieces_of(found, batches)
+        for found in read_packets(A):
+            yield from pieces_of(found, None if is_text(A) else batches)
     elif isinstance(A, tuple):
         yield from _cut(_as_packets(A), batches)
     elif is_matrix(A):

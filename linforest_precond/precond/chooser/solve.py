@@ -11,6 +11,7 @@ from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
+from linforest_precond.interchange import native_matrix, takes_foreign_arrays
 from linforest_precond.precond.chooser.candidates import CANDIDATES, Candidate, candidates_on
 from linforest_precond.precond.chooser.chooser import TOTAL, Chooser
 from linforest_precond.precond.chooser.cost_model import CostModel, MeasuredCost
@@ -29,6 +30,7 @@ MOST_ITERATIONS = 5000
 
 
 @without_numpy_warnings
+@takes_foreign_arrays
 def solve(
     A: MatrixLike,
     b: Array,
@@ -156,6 +158,7 @@ def auto(A: MatrixLike, *, rtol: float = 1e-8, seed: int = 0, tune: bool = False
     >>> M.kind
     'multilevel'
     """
+    A = native_matrix("A", A)
     seed, csr = as_integer("seed", seed), as_csr(A)
     backend = backend_of(A)
     random = np.random.default_rng(seed % 2**64).standard_normal(csr.n)

@@ -25,6 +25,7 @@ def run_study(
     charge: str = "md5",
     ties: str = "index",
     repair: str = "none",
+    precond: str | Sequence[str] = (),
     parts: Sequence[str] = PARTS,
     pictures: bool = False,
     progress: bool = True,
@@ -61,6 +62,9 @@ def run_study(
         The paper's configuration: the hash of the charges and the order among equal weights, as in
         `linforest_precond.graph.factor`, and the repair of its preconditioners, as in
         `linforest_precond.tridiagonal`. Ours, with the library's defaults, is measured beside it in any case.
+    precond : str or sequence of str
+        Further preconditioners to compare with: some of "multilevel", "ilu" and "approximate_inverse", with
+        the library's defaults.
     parts : sequence of str
         Some of "coverage", "convergence" and "performance".
     pictures : bool
@@ -102,4 +106,5 @@ def run_study(
         charge=charge,
         ties=ties,
         repair=repair,
+        precond=(precond,) if isinstance(precond, str) else tuple(dict.fromkeys(precond)),
     )

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from linforest_precond.atomic_files import write_text
+from linforest_precond.study.dark_theme import in_light_theme
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.report.header import page_title, what_was_run
@@ -34,7 +35,7 @@ def write_document(paper: Paper, study: JsonObject, folder: Path) -> Path:
         body = HEADING.sub("", section.html, count=1)
         for found in list(PICTURE.finditer(body)):
             number += 1
-            write_text(pictures / f"{number}.svg", base64.b64decode(found[1]).decode())
+            write_text(pictures / f"{number}.svg", in_light_theme(base64.b64decode(found[1]).decode()))
             words = _inline(found[2]).replace("[", "(").replace("]", ")")
             link = f"\n\n![{words}]({paper.name}/{number}.svg)\n\n"
             body = body.replace(found[0], link, 1)

@@ -99,7 +99,7 @@ def merge_links(keys, packets):
         keys = np.sort(keys)
         starts = run_starts(keys)
         return keys[starts[:-1]], np.diff(starts)
-    order = np.argsort(keys)
+    order = np.argsort(keys, kind="stable")  # linear where two sorted runs are merged
     keys = keys[order]
     starts = run_starts(keys)
     sums = np.add.reduceat(packets[order], starts[:-1]) if keys.size else packets.copy()

@@ -3,6 +3,7 @@
 from . import batch_queue as batch_queue
 from . import batch_stages as batch_stages
 from . import batch_state as batch_state
+from . import cache_model as cache_model
 from . import child_order as child_order
 from . import cuthill_mckee as cuthill_mckee
 from . import gap_metrics as gap_metrics

@@ -26,7 +26,7 @@ def locally_dominant(weights, pairs):
 
 
 def paz_schwartzman(weights, pairs, epsilon):
-    """The semi-streaming algorithm by local ratios (Paz & Schwartzman 2017); edges come row by row.
+    """The semi-streaming algorithm by local ratios (Paz & Schwartzman 2018); edges come row by row.
 
     The sum of the duals is at most 2 + epsilon times the weight of the matching.
     """
@@ -186,7 +186,8 @@ def stream_edges(block, factor, mates, row_duals, column_duals):
                 column_duals[column] += gain
                 stack[top] = row * width + column
                 top += 1
-    unwind(stack, top, mates, width)
+    owners = unwind(stack, top, mates, width)
+    add_free_edges(block, mates, owners)
     for row in range(row_duals.size):
         row_duals[row] *= factor
     for column in range(width):
@@ -196,10 +197,25 @@ def stream_edges(block, factor, mates, row_duals, column_duals):
 @helper
 def unwind(stack, top, mates, width):
     """Edges in the reverse order of their arrival are taken if both ends are free."""
-    taken = np.zeros(width, np.bool_)
+    owners = np.full(width, NO_VERTEX, np.int32)
     while top > 0:
         top -= 1
         row, column = stack[top] // width, stack[top] % width
-        if mates[row] == NO_VERTEX and not taken[column]:
-            taken[column] = True
-            mates[row] = column
+        if mates[row] == NO_VERTEX and owners[column] == NO_VERTEX:
+            mates[row], owners[column] = column, row
+    return owners
+
+
+@helper
+def add_free_edges(block, mates, owners):
+    """Row by row, the first edge between vertices that are still free: the stack need not be maximal."""
+    for row in range(mates.size):
+        best = 0.0
+        if mates[row] != NO_VERTEX:
+            continue
+        for column in range(owners.size):
+            weight = block[row * owners.size + column]
+            if weight > best and owners[column] == NO_VERTEX:
+                best, mates[row] = weight, column
+        if mates[row] != NO_VERTEX:
+            owners[mates[row]] = row

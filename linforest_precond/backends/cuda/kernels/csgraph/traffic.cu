@@ -33,9 +33,7 @@ __device__ __forceinline__ i64 whole_packets(Float value) {
 #define NO_COLUMN ((INDEX) - 1)
 
 __device__ __forceinline__ int claim(int* tag, int column) { return atomicCAS(tag, -1, column); }
-__device__ __forceinline__ i64 claim(i64* tag, i64 column) {
-    return (i64)atomicCAS((u64*)tag, ~0ull, (u64)column);
-}
+__device__ __forceinline__ i64 claim(i64* tag, i64 column) { return (i64)atomicCAS((u64*)tag, ~0ull, (u64)column); }
 
 struct FrequentDestinations {
     u64 packets[SLOTS];
@@ -99,8 +97,7 @@ struct Findings {
     }
     __device__ __forceinline__ void publish(u64* words) const {
         const u64 most = warp_max(largest);
-        const u64 sums[] = {warp_sum(links), warp_sum(low), warp_sum(high), warp_sum(descents),
-                            warp_sum(row_descents)};
+        const u64 sums[] = {warp_sum(links), warp_sum(low), warp_sum(high), warp_sum(descents), warp_sum(row_descents)};
         if (threadIdx.x % 32) return;
         atomicMax(words + LARGEST, most);
         for (int i = 0; i < 5; ++i)

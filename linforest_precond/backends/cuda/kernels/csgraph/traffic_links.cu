@@ -55,9 +55,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // Block per tile: writes where the runs begin, and the number of keys behind the last one. `ends` are the inclusive
 // prefix sums of count_runs.
-extern "C" __global__ void __launch_bounds__(THREADS) place_runs(const u64* __restrict__ keys, i64 count, i64 shift,
-                                                                 const i64* __restrict__ ends,
-                                                                 i64* __restrict__ starts) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    place_runs(const u64* __restrict__ keys, i64 count, i64 shift, const i64* __restrict__ ends,
+               i64* __restrict__ starts) {
     __shared__ Heads heads;
     const i64 base = (i64)blockIdx.x * TILE, before = blockIdx.x ? ends[blockIdx.x - 1] : 0;
     heads.find(keys, base, count, shift);
@@ -67,9 +67,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) place_runs(const u64* __re
 }
 
 // Block per tile: writes the number of each key's run at the place in the key's low 32 bits.
-extern "C" __global__ void __launch_bounds__(THREADS) number_runs(const u64* __restrict__ keys, i64 count, i64 shift,
-                                                                  const i64* __restrict__ ends,
-                                                                  INDEX* __restrict__ numbers) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    number_runs(const u64* __restrict__ keys, i64 count, i64 shift, const i64* __restrict__ ends,
+                INDEX* __restrict__ numbers) {
     __shared__ Heads heads;
     const i64 base = (i64)blockIdx.x * TILE, before = blockIdx.x ? ends[blockIdx.x - 1] : 0;
     heads.find(keys, base, count, shift);
@@ -80,8 +80,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) number_runs(const u64* __r
 // The key of each run, and its packets: the difference of their inclusive prefix sums `sums`, or the length of the run
 // where `sums` is null.
 extern "C" __global__ void take_runs(const u64* __restrict__ keys, const i64* __restrict__ starts, i64 runs,
-                                     const i64* __restrict__ sums, u64* __restrict__ links,
-                                     i64* __restrict__ packets) {
+                                     const i64* __restrict__ sums, u64* __restrict__ links, i64* __restrict__ packets) {
     for (i64 run = (i64)blockIdx.x * blockDim.x + threadIdx.x; run < runs; run += (i64)gridDim.x * blockDim.x) {
         const i64 begin = starts[run], end = starts[run + 1];
         links[run] = keys[begin];

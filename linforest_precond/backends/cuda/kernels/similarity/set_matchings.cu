@@ -109,7 +109,8 @@ __device__ __forceinline__ i64 push_row(const double* __restrict__ weights, i64 
     return top;
 }
 
-// Warp per pair: Paz and Schwartzman's stack by local ratios, unwound by one lane.
+// Warp per pair: Paz and Schwartzman's stack by local ratios, unwound by one lane. Then, row by row, the first edge
+// between vertices that are still free is added.
 extern "C" __global__ void match_stream(PairArrays at, MatchingArrays out, const double* __restrict__ weights,
                                         double factor, int* __restrict__ stacks) {
     const int lane = threadIdx.x % 32;
@@ -132,5 +133,11 @@ extern "C" __global__ void match_stream(PairArrays at, MatchingArrays out, const
             if (mates[row] == NO_VERTEX && owners[column] == NO_VERTEX) mates[row] = column, owners[column] = row;
         }
         __syncwarp();
+        for (int row = 0; row < height; ++row) {
+            if (mates[row] != NO_VERTEX) continue;
+            const int column = first_column(block + (i64)row * width, width, owners);
+            if (lane == 0 && column != NO_VERTEX) mates[row] = column, owners[column] = row;
+            __syncwarp();
+        }
     }
 }

@@ -31,6 +31,8 @@ from linforest_precond.similarity.progress import Progress, showing
 from linforest_precond.similarity.token_sets import TokenSets, edit_tokens, jaccard_tokens
 from linforest_precond.similarity.verification import Verified, Verifier, Weigher
 
+clock = time.perf_counter
+
 
 def fuzzy_join(
     sets_r: Iterable[Iterable[str]],
@@ -95,7 +97,7 @@ def fuzzy_join(
     >>> found.pairs
     [(0, 2)]
     >>> print(f"{found.similarity[0]:.3f}")
-    0.861
+    0.850
     """
     threshold, q, epsilon = as_threshold(threshold), as_gram_length(q), as_epsilon(epsilon)
     similarity = as_choice("similarity", similarity, SIMILARITIES)
@@ -104,13 +106,13 @@ def fuzzy_join(
     given = as_sets("sets_r", sets_r)
     lefts = None if sets_s is None else len(given)
     given += [] if sets_s is None else as_sets("sets_s", sets_s)
-    begun = time.perf_counter()
+    begun = clock()
     sets, strings = encode(given)
     index, token_sets, symbols = _index(sets, strings, Sides.of(sets.sizes, lefts), similarity, q, threshold)
     weigher = Weigher.on(backend, sets, symbols, similarity)
     verifier = Verifier(weigher, sets.sizes, threshold, matching, bound, epsilon)
     join = _Join(index, on_device(token_sets, backend), token_sets.totals, verifier, backend)
-    join.filter_seconds = time.perf_counter() - begun
+    join.filter_seconds = clock() - begun
     with showing(index.work.size, progress) as bar:
         return join.result(list(join.verified(bar)), lefts or 0)
 
@@ -174,9 +176,9 @@ class _Join:
 
     @contextlib.contextmanager
     def _timing(self, name: str) -> Iterator[None]:
-        begun = time.perf_counter()
+        begun = clock()
         yield
-        setattr(self, name, getattr(self, name) + time.perf_counter() - begun)
+        setattr(self, name, getattr(self, name) + clock() - begun)
 
     def result(self, parts: list[Verified], shift: int) -> JoinResult:
         """All pairs in the order of their numbers; the sets on the right are numbered from 0."""
