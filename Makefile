@@ -4,6 +4,8 @@
 # make test-gpu    the whole suite; a missing GPU, matrix folder or PyAMG is a failure
 # make test-oldest the quick tests with the oldest supported NumPy, SciPy and Numba, in .venv-oldest
 # make test-petsc  the tests of the PETSc preconditioner, with Debian's petsc4py and Open MPI, in .venv-petsc
+# make test-interop the tests with JAX, lineax and array-api-strict, in .venv-interop; torch's too where it is in there
+# make dist        wheel and source archive in dist/, checked by twine and imported in an empty environment, .venv-dist
 # make coverage    the quick tests, and the lines of the package that none of them reaches
 # make fuzz        the fuzzers at full length (20 minutes to an hour), by seeds; ARGS are passed to tests/fuzz/run_fuzzers.py
 # make lint        ruff, clang-format, codespell and mypy; make format applies the formatters
@@ -15,6 +17,8 @@
 # interpreter's packages are used as they are, and nothing is installed.
 
 EXTRAS ?= test
+# The CuPy that `make dist` tries the wheel with; CUPY= leaves it out.
+CUPY ?= cupy-cuda13x
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 export LINFOREST_COMMIT := $(COMMIT)
 # Bytecode is written when a module is imported first: most of what is installed never is, and tests start many
@@ -42,14 +46,14 @@ sources := $(shell git ls-files "*.cu" "*.cuh" 2>/dev/null)
 texts := $(shell git ls-files "*.py" "*.cu" "*.cuh" "*.md" "*.toml" "*.cff" Makefile 2>/dev/null)
 pages := $(wildcard README.md CONTRIBUTING.md CHANGELOG.md)
 
-.PHONY: demo test test-all test-gpu test-oldest petsc test-petsc coverage fuzz lint format docs bench clean
+.PHONY: demo test test-all test-gpu test-oldest petsc test-petsc test-interop dist coverage fuzz lint format docs bench clean
 
 demo: $(ready)
 	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
 
 # Threads of OpenBLAS and idle threads of OpenMP would spin beside those that work.
-test test-all test-gpu test-oldest coverage: export OPENBLAS_NUM_THREADS := 1
-test test-all test-gpu test-oldest coverage: export OMP_WAIT_POLICY := passive
+test test-all test-gpu test-oldest test-interop coverage: export OPENBLAS_NUM_THREADS := 1
+test test-all test-gpu test-oldest test-interop coverage: export OMP_WAIT_POLICY := passive
 # Most of a first run is compilation, by one thread: two workers share it, whole files of tests at a time.
 workers := -n 2 --dist loadfile
 
@@ -79,6 +83,17 @@ test-petsc: export LINFOREST_REQUIRE := petsc
 test-petsc: export PYTHONPATH := $(CURDIR)
 test-petsc: petsc
 	PETSC_DIR=$${PETSC_DIR:-$$($(petsc-dir))} .venv-petsc/bin/python -m pytest tests/petsc -m "not slow" $(ARGS)
+
+# Torch's wheel for x86 needs gigabytes of CUDA packages: its tests run in `make test` where it is installed.
+test-interop: export LINFOREST_REQUIRE := jax,lineax,array_api_strict
+test-interop: .venv-interop/.ready
+	.venv-interop/bin/python -m pytest tests/interop $(ARGS)
+
+dist: .venv-dist/.ready
+	rm -rf dist build
+	.venv-dist/bin/python -m build --outdir dist
+	.venv-dist/bin/python -m twine check --strict dist/*
+	.venv-dist/bin/python packaging/check_dist.py dist $(if $(CUPY),--cupy $(CUPY))
 
 fuzz: export OPENBLAS_NUM_THREADS := 1
 fuzz: export OMP_WAIT_POLICY := passive
@@ -130,6 +145,18 @@ bench: $(ready)
 	.venv-oldest/bin/python -c "import tomllib; print(*[need.replace('>=', '==') + '.*' for need in \
 		tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']], sep='\n')" > .venv-oldest/constraints
 	.venv-oldest/bin/python $(pip) --constraint .venv-oldest/constraints --editable ".[test]"
+	touch $@
+
+.venv-interop/.ready: pyproject.toml
+	test -x .venv-interop/bin/python || python3 -m venv .venv-interop
+	.venv-interop/bin/python -m pip install --quiet --upgrade pip
+	.venv-interop/bin/python -m pip install --quiet --editable ".[jax]" "array-api-strict>=2.0" "hypothesis>=6.80" "pytest>=8"
+	touch $@
+
+.venv-dist/.ready: pyproject.toml
+	test -x .venv-dist/bin/python || python3 -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --upgrade pip
+	.venv-dist/bin/python -m pip install --quiet "build>=1.0" "twine>=6.1"
 	touch $@
 
 # Debian's petsc4py is compiled for NumPy 1; the newer packages of the environment come before Debian's.

@@ -16,13 +16,15 @@ import scipy.sparse
 
 from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend
+from linforest_precond.interchange import native_matrix
 from linforest_precond.matrix_checks import check_arrays, check_entries, check_lengths, check_shape
 from linforest_precond.own_matrix import index_dtype
 from linforest_precond.stored_entries import stored_entries
 
 
 def as_matrix(A: MatrixLike, xp: Any, name: str = "A") -> Any:
-    """Sparse matrices as they are, anything array-like as an array."""
+    """Sparse matrices of SciPy or CuPy, also from those of other libraries; anything else as an array."""
+    A = native_matrix(name, A)
     if scipy.sparse.issparse(A) or hasattr(A, "tocoo"):
         return A
     array = xp.asarray(A) if isinstance(A, xp.ndarray) else np.asarray(A)

@@ -11,6 +11,7 @@ import numpy as np
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import value_dtype
+from linforest_precond.interchange import native_array
 
 
 class InPlaceOperator:
@@ -50,7 +51,7 @@ def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
         raise TypeError(
             f"{name} must be on {backend.name} like A, got a {type_name(vectors)}: pass {convert}({name})"
         )
-    array: Array = backend.xp.asarray(vectors)
+    array: Array = backend.xp.asarray(native_array(name, vectors))
     if array.ndim not in (1, 2) or array.shape[0] != n:
         transposed = f": pass {name}.T" if array.ndim == 2 and array.shape[1] == n else ""
         raise ValueError(

@@ -6,6 +6,7 @@ from typing import Any
 
 from linforest_precond.annotations import Array
 from linforest_precond.arguments import as_integer
+from linforest_precond.interchange import takes_foreign_arrays
 
 from .driver import Callback, Info, Method, solve
 from .history import History
@@ -84,6 +85,7 @@ class Fgmres(Gmres):
     flexible = True
 
 
+@takes_foreign_arrays
 def gmres(
     A: LinearMap,
     b: Array,
@@ -139,6 +141,7 @@ def gmres(
     return solve(method, problem, callback, history, verbose)
 
 
+@takes_foreign_arrays
 def fgmres(
     A: LinearMap,
     b: Array,

@@ -9,6 +9,7 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.arguments import as_integer
 from linforest_precond.backends import Backend
+from linforest_precond.interchange import takes_foreign_arrays
 
 from .driver import Callback, Info, Method, solve
 from .history import History
@@ -68,6 +69,7 @@ def shadow_vectors(backend: Backend, n: int, s: int) -> Array:
     return vectors
 
 
+@takes_foreign_arrays
 def idrs(
     A: LinearMap,
     b: Array,

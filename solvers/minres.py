@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
+from linforest_precond.interchange import takes_foreign_arrays
 
 from .driver import Callback, Info, Method, solve
 from .history import History
@@ -41,6 +42,7 @@ class Minres(Method):
         space.record_error(half=False)
 
 
+@takes_foreign_arrays
 def minres(
     A: LinearMap,
     b: Array,

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import cast
 
 from linforest_precond.backends.protocol import Backend as Backend
-
-_CUDA_ROOTS = {"cupy", "cupyx"}
+from linforest_precond.foreign_arrays import is_cupy, is_foreign, is_on_gpu
 
 
 def backend_of(array: object) -> Backend:
@@ -21,7 +20,8 @@ def backend_of(array: object) -> Backend:
     Parameters
     ----------
     array : array or sparse matrix
-        Types defined by CuPy, or derived from one, select the GPU; all others the CPU.
+        Types defined by CuPy, or derived from one, select the GPU, and so do arrays of other libraries on a
+        CUDA device; all others the CPU.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def backend_of(array: object) -> Backend:
     Raises
     ------
     TypeError
-        If `array` is a CuPy object and no GPU is usable.
+        If `array` is a CuPy object, or on a CUDA device, and no GPU is usable.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def backend_of(array: object) -> Backend:
     >>> backend_of(np.eye(3)).__name__
     'linforest_precond.backends.cpu'
     """
-    if not _is_cupy(type(array)):
+    if not (is_cupy(type(array)) or (is_foreign(array) and is_on_gpu(array))):
         return _cpu()
     usable, reason = cuda_status()
     if not usable:
@@ -57,10 +57,6 @@ def _cpu() -> Backend:
     """The CPU backend, whose compilations are watched from now on."""
     importlib.import_module(".compilation", __name__).watch_compilation()
     return cast(Backend, importlib.import_module(".cpu", __name__))
-
-
-def _is_cupy(kind: type) -> bool:
-    return any(base.__module__.partition(".")[0] in _CUDA_ROOTS for base in kind.__mro__)
 
 
 @functools.cache

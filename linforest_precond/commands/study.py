@@ -74,6 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--offline", action="store_true", help="download nothing")
     parser.add_argument("--resume", action="store_true", help="reuse the finished cases in DIR")
+    parser.add_argument("--force", action="store_true", help="overwrite files that no study has written")
     parser.add_argument(
         "--only", type=_parts, metavar="PART[,PART]", help="only these parts of the study (see below)"
     )
@@ -124,6 +125,7 @@ def run(arguments: Namespace) -> int:
         out=arguments.out or ("linforest-study" if paper.name == DEFAULT else None),
         offline=arguments.offline,
         resume=arguments.resume,
+        force=arguments.force,
         parts=_checked_parts(arguments.only, paper),
         pictures=arguments.pictures,
         markdown=arguments.markdown,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import value_dtype
+from linforest_precond.interchange import native_matrix
 from linforest_precond.own_matrix import LARGEST_INT32_COUNT
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling
@@ -141,7 +142,7 @@ def memory_estimate(
 
 
 def _sizes(matrix: MatrixLike, dtype: npt.DTypeLike | None, symmetric: bool) -> _Sizes:
-    A: Any = matrix
+    A: Any = native_matrix("A", matrix)
     sparse = hasattr(A, "tocoo")
     if not sparse:
         A = backend_of(A).xp.asarray(A)

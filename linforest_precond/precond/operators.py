@@ -19,6 +19,7 @@ import numpy.typing as npt
 from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of, cuda_status
 from linforest_precond.gate import as_csr
+from linforest_precond.interchange import native_array, native_matrix, returned_as
 from linforest_precond.number_range import shift, shifted
 from linforest_precond.precond.packing import HostArrays, pack, unpack
 from linforest_precond.precond.part import RESTORERS, Part
@@ -79,6 +80,10 @@ class _Products:
     def _adjoint(self) -> Any:
         return self._view(True, True)
 
+    def dot(self, x: Any) -> Any:
+        """The product with an array or another operator; ``M @ x`` calls it."""
+        return returned_as(x)(super().dot(native_array("r", x)))  # type: ignore[misc]
+
     def matvec(self, x: npt.ArrayLike) -> Array:
         """The product with a vector of shape (n,), or of another shape that the library accepts."""
         return self._vector_product(x, False, super().matvec)  # type: ignore[misc]
@@ -96,22 +101,22 @@ class _Products:
         return self._matrix_product(X, True, super().rmatmat)  # type: ignore[misc]
 
     def _vector_product(self, x: npt.ArrayLike, adjoint: bool, by_library: Callable[[Array], Array]) -> Array:
-        r, n = self._array(x), self.shape[0]
+        r, n, returned = self._array(x), self.shape[0], returned_as(x)
         if r.shape == (n,):
-            return self._apply(r, adjoint, adjoint)
+            return returned(self._apply(r, adjoint, adjoint))
         try:
-            return by_library(r)
+            return returned(by_library(r))
         except ValueError as error:
             raise ValueError(
                 f"r must have the shape ({n},), or ({n}, k) for @ and matmat, got {r.shape}"
             ) from error
 
     def _matrix_product(self, X: npt.ArrayLike, adjoint: bool, by_library: Callable[[Array], Array]) -> Array:
-        R, n = self._array(X), self.shape[0]
+        R, n, returned = self._array(X), self.shape[0], returned_as(X)
         if R.ndim == 2 and R.shape[0] == n:
-            return self._apply(R, adjoint, adjoint)
+            return returned(self._apply(R, adjoint, adjoint))
         try:
-            return by_library(R)
+            return returned(by_library(R))
         except ValueError as error:
             raise ValueError(f"r must have the shape ({n}, k), got {R.shape}") from error
 
@@ -303,6 +308,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         >>> M = lf.tridiagonal(A)
         >>> M.update(2 * A)
         """
+        A = native_matrix("A", A)
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
@@ -378,7 +384,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
 
     def _array(self, r: npt.ArrayLike) -> Array:
         """r as an array on the operator's device; a TypeError if it is elsewhere."""
-        xp = self._backend.xp
+        xp, r = self._backend.xp, native_array("r", r)
         if not isinstance(r, xp.ndarray):
             if xp is not np or backend_of(r) is not self._backend:
                 raise TypeError(

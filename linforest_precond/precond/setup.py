@@ -9,6 +9,7 @@ import numpy.typing as npt
 from linforest_precond.annotations import DType, MatrixLike
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
+from linforest_precond.interchange import native_matrix
 from linforest_precond.precond.operators import Preconditioner, operator_of
 from linforest_precond.precond.part import Part
 from linforest_precond.precond.pattern_digest import pattern_digest
@@ -58,6 +59,7 @@ class Setup:
         keep_symmetric: bool = True,
     ):
         check_scaling(scaling)
+        A = native_matrix("A", A)
         self._matrix, self._backend = A, backend_of(A)
         self._watch = self._backend.runtime.stopwatch.Stopwatch()
         csr = as_csr(A, shared=shared)

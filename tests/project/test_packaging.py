@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "linforest_precond"
+RECIPE = ROOT / "packaging" / "conda" / "recipe.yaml"
 LINKED = ("matrices", "solvers")  # folders of the top level that are linked into the package
 
 pytestmark = pytest.mark.skipif(
@@ -161,6 +162,21 @@ def test_versions_agree():
     assert re.search(r'^__version__ = "(.*)"$', source, re.MULTILINE)[1] == version
     assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## {version} " in (ROOT / "CHANGELOG.md").read_text()
+    assert f'  version: "{version}"\n' in RECIPE.read_text()
+
+
+def test_the_conda_recipe_has_the_requirements_of_the_package():
+    project = listed()["project"]
+    requirements = [*project["dependencies"], f"python{project['requires-python']}"]
+    found = re.search(r"\n  run:\n((?:    - .*\n)+)", RECIPE.read_text())[1]
+    assert sorted(found.replace("    - ", "").replace(" ", "").split()) == sorted(requirements)
+
+
+def test_extras_have_lower_bounds():
+    extras = listed()["project"]["optional-dependencies"]
+    assert {"torch", "jax"} <= extras.keys()
+    for need in (need for needs in extras.values() for need in needs):
+        assert ">=" in need or need.startswith("linforest-precond["), need
 
 
 def test_wheel_holds_the_package_and_nothing_else(wheel):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 import linforest_precond as lf
 from linforest_precond.graph.forest import linear_forest
-from linforest_precond.matrices.errors import MatrixOffline, UnknownMatrix
+from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline, UnknownMatrix
 from linforest_precond.study import cases, run_study, timing
 from linforest_precond.study.forests import paper, performance, settings, warm
 from linforest_precond.study.forests.convergence import (
@@ -466,8 +466,14 @@ class TestRun:
         assert case["coverage"]["identity"] > 0.6 and case["performance"] is None
 
     def test_a_nonexistent_file_is_missing(self, study, tmp_path):
-        (case,) = study([str(tmp_path / "A.mtx")])["cases"]
+        _, case = study(["aniso1:10", str(tmp_path / "A.mtx")])["cases"]
         assert case["status"] == "missing" and "A.mtx" in case["error"]
+        assert [path.name[:8] for path in (tmp_path / "out" / "cases").iterdir()] == ["aniso1-1"]
+
+    def test_where_nothing_is_found_nothing_is_written(self, study, tmp_path):
+        with pytest.raises(MatrixNotAvailable, match=r"A\.mtx"):
+            study([str(tmp_path / "A.mtx")])
+        assert not (tmp_path / "out").exists()
 
     def test_ctrl_c_keeps_the_finished_cases(self, study, monkeypatch):
         def interrupted(A, **_):

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import as_stored
+from linforest_precond.interchange import native_matrix
 from linforest_precond.records import Ordering
 from linforest_precond.sparse_output import sparse_like
 
@@ -37,6 +38,7 @@ def permute(A: MatrixLike, order: npt.ArrayLike) -> Any:
     >>> lf.graph.bandwidth(B)
     10
     """
+    A = native_matrix("A", A)
     backend = backend_of(A)
     stored = as_stored(A)
     if isinstance(stored, backend.xp.ndarray):

@@ -18,6 +18,7 @@ def run_study(
     out: str | os.PathLike[str] = "linforest-study",
     offline: bool = False,
     resume: bool = False,
+    force: bool = False,
     rtol: float = 1e-10,
     maxiter: int | None = None,
     permutations: int | None = None,
@@ -48,6 +49,8 @@ def run_study(
         The folder for the report; finished cases are saved in its folder ``cases``.
     offline : bool
         Download nothing.
+    force : bool
+        Overwrite files that were not written by a study.
     resume : bool
         Reuse the cases that an earlier run with the same settings on the same machine has finished.
     rtol : float
@@ -93,6 +96,7 @@ def run_study(
         out=out,
         offline=offline,
         resume=resume,
+        force=force,
         parts=parts,
         pictures=pictures,
         progress=progress,

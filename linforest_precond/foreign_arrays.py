@@ -1,0 +1,55 @@
+"""Arrays of other libraries than NumPy and CuPy: how they are recognized, and the device they are on.
+
+No library is imported here: an object of one can only exist where it has been imported already.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+# Device types of DLPack: CUDA memory, and CUDA managed memory.
+_CUDA_DEVICES = 2, 13
+_CUPY = {"cupy", "cupyx"}
+_JAX_SPARSE = {"BCOO", "BCSR"}
+
+
+def is_cupy(kind: type) -> bool:
+    """Whether a type is defined by CuPy, or derived from one that is."""
+    return any(root in _CUPY for root in _roots(kind))
+
+
+def is_torch(thing: object) -> bool:
+    """Whether it is a tensor of torch, dense or sparse."""
+    return "torch" in sys.modules and isinstance(thing, sys.modules["torch"].Tensor)
+
+
+def is_traced(thing: object) -> bool:
+    """Whether JAX traces it: it has a shape and a type, but no values."""
+    array = thing.data if is_jax_sparse(thing) else thing  # type: ignore[attr-defined]
+    return "jax" in sys.modules and isinstance(array, sys.modules["jax"].core.Tracer)
+
+
+def is_jax_sparse(thing: object) -> bool:
+    """Whether it is a BCOO or BCSR matrix of JAX."""
+    return type(thing).__name__ in _JAX_SPARSE and "jax" in _roots(type(thing))
+
+
+def is_foreign(thing: object) -> bool:
+    """Whether it is an array, or a sparse matrix, of another library that exchanges arrays by DLPack."""
+    if isinstance(thing, np.ndarray | np.generic) or is_cupy(type(thing)):
+        return False
+    return hasattr(type(thing), "__dlpack__") or is_jax_sparse(thing) or is_traced(thing)
+
+
+def is_on_gpu(thing: Any) -> bool:
+    """Whether a foreign array or sparse matrix is in the memory of a CUDA device."""
+    array = thing.data if is_jax_sparse(thing) else thing
+    return not is_traced(array) and int(array.__dlpack_device__()[0]) in _CUDA_DEVICES
+
+
+def _roots(kind: type) -> set[str]:
+    """The libraries that a type and its bases come from."""
+    return {base.__module__.partition(".")[0] for base in kind.__mro__}

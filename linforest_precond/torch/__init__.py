@@ -1,0 +1,8 @@
+"""Differentiable solves with sparse tensors of torch (extra ``torch``).
+
+The module imports without torch, which is needed to call `solve`.
+"""
+
+from linforest_precond.torch.differentiable import solve
+
+__all__ = ["solve"]
