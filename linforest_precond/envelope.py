@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-# A curve oscillates if, of its stretches, most turn this often and spread over such a factor.
+# A curve oscillates if such a share of its stretches turns this often and spreads over such a factor. Of real
+# residuals of BiCGStab, those that look smooth have shares of 0.02 to 0.18, the others of 0.33 to 1.
 STRETCHES = 60
+LEAST_SHARE = 0.25
 LEAST_TURNS = 2
 LEAST_SPREAD = 2.0
 
@@ -39,7 +41,7 @@ def extremes(values: npt.ArrayLike, stretches: int) -> Array:
 
 def oscillates(values: npt.ArrayLike, stretches: int = STRETCHES) -> bool:
     """
-    Whether a curve goes up and down by large factors in most of its stretches.
+    Whether a curve goes up and down by large factors in many of its stretches.
 
     Examples
     --------
@@ -54,7 +56,7 @@ def oscillates(values: npt.ArrayLike, stretches: int = STRETCHES) -> bool:
     if logarithms.size < 4 * stretches:
         return False
     wild = [_is_wild(part) for part in np.array_split(logarithms, stretches)]
-    return sum(wild) > stretches / 2
+    return sum(wild) > LEAST_SHARE * stretches
 
 
 def _is_wild(part: Array) -> bool:
