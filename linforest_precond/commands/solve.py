@@ -255,12 +255,14 @@ def _write_stopped(outputs: dict[str, Path], x: np.ndarray, history: Any, label:
 
 
 def _write(outputs: dict[str, Path], x: np.ndarray, history: Any, label: str) -> None:
+    if history is None:  # of a system without rows
+        outputs = {name: path for name, path in outputs.items() if name == "out"}
     if "out" in outputs:
         vectors.write_vector(outputs["out"], x)
-    if "history" in outputs and history is not None:
+    if "history" in outputs:
         with replacing(outputs["history"]) as unfinished:
             history.to_csv(unfinished)
-    if "plot" in outputs and history is not None:
+    if "plot" in outputs:
         figure = _new_figure()
         history.plot(figure.subplots(), label=f"{history.solver}, {label}")
         with replacing(outputs["plot"]) as unfinished:

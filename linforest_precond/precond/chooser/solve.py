@@ -115,9 +115,11 @@ def solve(
         chosen = session.chooser.run()
         x, info = session.result(chosen)
     except KeyboardInterrupt:
+        if not session.chooser.trials:  # in the first setup: there is no x yet
+            raise
         x, _ = session.result(None)
         if report is not None:
-            session.fill(report, None)
+            session.fill(report, None, "Ctrl-C ended the trials.")
         raise Interrupted(x.reshape(-1) if session.problem.one else x) from None
     finally:
         session.close()
@@ -256,10 +258,11 @@ class _Session:
         """The trial that came closest to the target."""
         return min(self.chooser.trials, key=lambda trial: trial.digits[-1])
 
-    def fill(self, report: SolveReport, chosen: Trial | None) -> None:
+    def fill(self, report: SolveReport, chosen: Trial | None, advice: str | None = None) -> None:
         lines = [TrialReport.of(trial, self.cost.product) for trial in self.chooser.trials]
         found = None if chosen is None else lines[self.chooser.trials.index(chosen)]
-        advice = "" if chosen is not None else self.advice()
+        if advice is None:
+            advice = "" if chosen is not None else self.advice()
         report.fill(self.facts, lines, list(self.chooser.events), found, advice)
 
     def complaint(self) -> str:

@@ -6,7 +6,7 @@ Every compiled function of the backend is made by one of the two. They differ fr
   one file, so it would keep loading a kernel whose helper changed in another file.
 - The cache lies in the first of these folders that can be written: `NUMBA_CACHE_DIR`; the `__pycache__`
   beside the sources; `linforest_precond/numba` in `XDG_CACHE_HOME` or `~/.cache`. Where none can, functions
-  are compiled anew in every process, without a warning.
+  are compiled anew in every process (`backends.compilation` warns).
 - A cache file that is damaged, in whatever way, costs a compilation only: nothing is unpickled and no machine
   code is loaded before a checksum has been verified.
 - A child forked after its parent ran a parallel function under GNU OpenMP gets a `RuntimeError`. Numba would
