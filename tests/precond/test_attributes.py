@@ -25,10 +25,15 @@ MAKERS = {
     "matched": lambda A: lf.jacobi(A, scaling="matching"),
     "scaled": lambda A: lf.tridiagonal(A, scaling="jacobi"),
 }
+# Cycles on several levels have many kernels to load.
+EACH_KIND = [
+    pytest.param(kind, marks=pytest.mark.slow) if "cycle" in kind or kind == "two forests" else kind
+    for kind in MAKERS
+]
 CLAIMING = set(MAKERS) - {"K-cycle", "matched"}
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("kind", EACH_KIND)
 class TestPositiveDefinite:
     def test_is_claimed_of_a_definite_matrix(self, kind):
         M = MAKERS[kind](SYMMETRIC)
@@ -49,7 +54,7 @@ class TestPositiveDefinite:
 
 
 class TestRepairs:
-    @pytest.mark.parametrize("kind", MAKERS)
+    @pytest.mark.parametrize("kind", EACH_KIND)
     def test_none(self, kind):
         assert MAKERS[kind](SYMMETRIC).repairs == {}
 
