@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from linforest_precond import similarity as similarity
     from linforest_precond import solvers as solvers
     from linforest_precond.config import show_config as show_config
-    from linforest_precond.config import warmup as warmup
     from linforest_precond.graph.forest.bands import extract_bands as extract_bands
     from linforest_precond.graph.forest.linear_forest import linear_forest as linear_forest
     from linforest_precond.graph.reordering.permute import permute as permute
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from linforest_precond.records import BlockForest as BlockForest
     from linforest_precond.records import Factor as Factor
     from linforest_precond.records import Forest as Forest
+    from linforest_precond.warm_up import warmup as warmup
 
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

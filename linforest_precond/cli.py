@@ -23,6 +23,7 @@ COMMANDS = {
     "solve": "solve A x = b with a preconditioner, show the convergence history, and write x",
     "traffic": "show the aggregate properties of network traffic: packets, links, sources and destinations",
     "join": "find pairs of similar sets of strings in a text file, despite noise, and write them as csv",
+    "warmup": "compile the kernels ahead of time, with a progress bar",
     "config": "show versions, threads, and whether a GPU is usable (and why not)",
 }
 EXAMPLES = """\

@@ -170,9 +170,12 @@ class History(Printed):
         """
         later = self.iterations >= 1
         widths, gaps = np.diff(self.iterations[later]), np.diff(self.times[later])
-        paces = gaps[widths > 0] / widths[widths > 0]
-        usual = paces <= LONG * np.median(paces) if paces.size else []
-        return float(np.average(paces[usual], weights=widths[widths > 0][usual])) if paces.size else None
+        widths, gaps = widths[widths > 0], gaps[widths > 0]
+        if not gaps.size:
+            return None
+        paces = gaps / widths
+        usual = paces <= LONG * np.median(paces)
+        return float(gaps[usual].sum() / widths[usual].sum())
 
     def __len__(self) -> int:
         return sum(batch.size for batch in self._steps)

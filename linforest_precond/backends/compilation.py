@@ -27,7 +27,7 @@ NO_CACHE = (
 )
 
 
-class CompilationWatch(event.Listener):  # type: ignore[misc]  # Numba has no types
+class CompilationWatch(event.Listener):
     """Counts the time that Numba compiles, and tells the user once. Numba calls it inside its own lock.
 
     Attributes
@@ -101,4 +101,4 @@ WATCH = CompilationWatch()
 
 def watch_compilation() -> None:
     """Let Numba report to `WATCH`."""
-    event.register("numba:compile", WATCH)
+    event.register("numba:compile", WATCH)  # type: ignore[no-untyped-call]

@@ -44,9 +44,9 @@ EPILOG = f"""\
 
 coverage: the share of the off-diagonal weight (the sum of magnitudes) that lies in the preconditioner's
 bands. memory: of the preconditioner, and the peak during its setup, both estimated. setup and apply: measured
-on this machine, in milliseconds and in units of one sparse matrix-vector product A @ x (SpMV). --try: iterations until
-the relative residual is {TOLERANCE:g}, at most {MOST_ITERATIONS}, for b = A times a random vector; the solver is cg, fcg
-or bicgstab.
+on this machine, in milliseconds and in units of one sparse matrix-vector product A @ x (SpMV). --try:
+iterations until the relative residual is {TOLERANCE:g}, at most {MOST_ITERATIONS}, for b = A times a random
+vector; the solver is cg, fcg or bicgstab.
 
 examples:
   linforest info A.mtx
