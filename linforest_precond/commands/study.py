@@ -10,6 +10,7 @@ from typing import Any
 
 from linforest_precond.commands.inputs import add_device, check_device
 from linforest_precond.commands.outcome import Exit
+from linforest_precond.commands.preconditioners import add_multigrid_options, preconditioner_name
 from linforest_precond.graph.forest.factor import CHARGES, TIES
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 from linforest_precond.printing import one_line
@@ -105,11 +106,12 @@ def _add_options(parser: ArgumentParser) -> None:
     )
     group.add_argument(
         "--precond",
-        type=_parts,
+        type=_preconditioners,
         default=SUPPRESS,
         metavar="NAME[,NAME]",
         help=f"forests: further preconditioners to compare with: {', '.join(FURTHER)}",
     )
+    add_multigrid_options(parser)
     for name, choices, text in FOREST_CHOICES:
         group.add_argument(f"--{name}", choices=choices, default=SUPPRESS, help=text)
 
@@ -180,6 +182,10 @@ def _exit(study: dict[str, Any], named: bool) -> Exit:
     if "failed" in statuses:
         return Exit.NOT_CONVERGED
     return Exit.NOT_AVAILABLE if named and "missing" in statuses else Exit.DONE
+
+
+def _preconditioners(text: str) -> tuple[str, ...]:
+    return tuple(preconditioner_name(name) for name in _parts(text))
 
 
 def _parts(text: str) -> tuple[str, ...]:

@@ -515,6 +515,13 @@ class TestStudy:
         )
         assert "cases: 1 done\n" in out and (Path.cwd() / "out" / "report.html").as_uri() in out
 
+    def test_multigrid_is_a_further_preconditioner(self, linforest, monkeypatch):
+        arguments = ["--precond", "multilevel,approximate-inverse", "--smoother", "chebyshev", "--cycle", "W"]
+        _, run_paper = self.called(linforest, monkeypatch, arguments, [])
+        options = run_paper.called[-1]
+        assert options["precond"] == ("multilevel", "approximate_inverse")
+        assert (options["smoother"], options["cycle"]) == ("chebyshev", "W") and "coarsening" not in options
+
     def test_defaults(self, linforest, monkeypatch):
         _, run_paper = self.called(linforest, monkeypatch, [], [])
         paper, names, options = run_paper.called

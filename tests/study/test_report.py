@@ -543,3 +543,10 @@ def test_further_preconditioners_are_explained(report, mixed):
     page = Page(report(study([made]))[1])
     assert "one V-cycle of algebraic multigrid" in page.text_of("convergence")
     assert any("Multilevel" in row for row in page.rows("Convergence in numbers"))
+
+
+def test_the_legend_has_the_names_of_the_paper_and_of_the_library(report, mixed):
+    text = mixed[-1].text_of("convergence")
+    for both in ("TriScal (tridiagonal_original)", "AlgTriScal (tridiagonal)", "Jacobi (jacobi)"):
+        assert both in text
+    assert "AlgTriBlock+ (block_tridiagonal)" in text

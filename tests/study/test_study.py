@@ -642,3 +642,13 @@ class TestWarmUp:
         assert not warm._is_cold()
         monkeypatch.setattr(warm, "cache_folder", lambda: None)
         assert not warm._is_cold()
+
+
+def test_multigrid_is_measured_with_its_options():
+    options = {"smoother": "jacobi", "coarsening": "matching", "cycle": "W"}
+    makers = preconditioners("md5", "index", "none", ["multilevel", "ilu"], options)
+    M = makers["Multilevel"](lf.matrices.poisson((8, 8)))
+    assert "W-cycle" in str(M) and "jacobi" in str(M) and list(makers)[-1] == "ILU(0)"
+    assert Settings(**options).multigrid == options
+    with pytest.raises(ValueError, match="cycle must be"):
+        Settings(cycle="K")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -31,9 +31,9 @@ ITERATIONS = 5
 BLOCK_PERIODS = (1, 5)
 
 
-def _cycle(A: Any) -> Any:
-    """One V-cycle, which is linear, as BiCGStab needs it."""
-    return multilevel(A).aspreconditioner("V")
+def _cycle(A: Any, cycle: str = "V", **options: Any) -> Any:
+    """One cycle, which is linear, as BiCGStab needs it: not K."""
+    return multilevel(A, **options).aspreconditioner(cycle)
 
 
 # Rows that a user may ask for, by the names of the functions: the name in the report, and what makes it.
@@ -45,12 +45,17 @@ FURTHER: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 def preconditioners(
-    charge: str, ties: str, repair: str, further: Sequence[str] = ()
+    charge: str,
+    ties: str,
+    repair: str,
+    further: Sequence[str] = (),
+    multigrid: Mapping[str, str] | None = None,
 ) -> dict[str, Callable[[Any], Any]]:
     """
     The preconditioners of figure 4 in the paper's configuration, then ours ("+") with the library's defaults.
 
-    `further` names some of `FURTHER`, which are not preconditioners of the paper.
+    `further` names some of `FURTHER`, which are not preconditioners of the paper; `multigrid` has options of
+    the first.
 
     Examples
     --------
@@ -66,8 +71,14 @@ def preconditioners(
         **{f"AlgTriBlock m = {m}": partial(block_tridiagonal, m=m, **paper) for m in BLOCK_PERIODS},
         "AlgTriScal+": tridiagonal,
         "AlgTriBlock+": block_tridiagonal,
-        **dict(FURTHER[name] for name in further),
+        **dict(_further(name, multigrid or {}) for name in further),
     }
+
+
+def _further(name: str, multigrid: Mapping[str, str]) -> tuple[str, Callable[[Any], Any]]:
+    """A row's name in the report, and what makes its preconditioner."""
+    title, make = FURTHER[name]
+    return title, partial(make, **multigrid) if make is _cycle else make
 
 
 def convergence(
@@ -80,6 +91,7 @@ def convergence(
     ties: str = "index",
     repair: str = "none",
     further: Sequence[str] = (),
+    multigrid: Mapping[str, str] | None = None,
 ) -> JsonObject:
     """
     Solve A x = b by BiCGStab with each preconditioner, for the solution x_t[i] = sin(16 π i / N).
@@ -91,7 +103,8 @@ def convergence(
 
     `charge`, `ties` and `repair` are those of the paper's preconditioners. By default tridiagonal parts are
     not repaired, as in the paper: a solve that breaks down is a result. `further` names some of "multilevel",
-    "ilu" and "approximate_inverse", which are then measured, too.
+    "ilu" and "approximate_inverse", which are then measured, too; `multigrid` has options of the first:
+    smoother, coarsening, cycle.
 
     Returns
     -------
@@ -106,7 +119,7 @@ def convergence(
     >>> len(runs), {run["status"] for run in runs}
     (7, {'CONVERGED'})
     """
-    makers = preconditioners(charge, ties, repair, further)
+    makers = preconditioners(charge, ties, repair, further, multigrid)
     system = System(A, rtol, maxiter)
     runs, operators = [], {}
     with warnings.catch_warnings():

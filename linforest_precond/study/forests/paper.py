@@ -60,6 +60,7 @@ def _convergence(A: Any, case: Case, settings: Settings) -> JsonObject:
         ties=settings.ties,
         repair=settings.repair,
         further=settings.precond,
+        multigrid=settings.multigrid,
     )
 
 

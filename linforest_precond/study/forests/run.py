@@ -26,6 +26,9 @@ def run_study(
     ties: str = "index",
     repair: str = "none",
     precond: str | Sequence[str] = (),
+    smoother: str = "auto",
+    coarsening: str = "auto",
+    cycle: str = "V",
     parts: Sequence[str] = PARTS,
     pictures: bool = False,
     progress: bool = True,
@@ -65,6 +68,8 @@ def run_study(
     precond : str or sequence of str
         Further preconditioners to compare with: some of "multilevel", "ilu" and "approximate_inverse", with
         the library's defaults.
+    smoother, coarsening, cycle : str
+        Of "multilevel", as in `linforest_precond.multilevel`; the cycle is "V", "W" or "F".
     parts : sequence of str
         Some of "coverage", "convergence" and "performance".
     pictures : bool
@@ -106,5 +111,8 @@ def run_study(
         charge=charge,
         ties=ties,
         repair=repair,
+        smoother=smoother,
+        coarsening=coarsening,
+        cycle=cycle,
         precond=(precond,) if isinstance(precond, str) else tuple(dict.fromkeys(precond)),
     )

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 from linforest_precond.arguments import as_choice
 from linforest_precond.graph.forest.factor import CHARGES, TIES
+from linforest_precond.precond.multigrid.multilevel_options import AUTO
+from linforest_precond.precond.multigrid.multilevel_options import CHOICES as MULTIGRID_CHOICES
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 from linforest_precond.study import settings
 
 # Preconditioners that are not of the paper: rows of `convergence` where the user asks for them.
 FURTHER = ("multilevel", "ilu", "approximate_inverse")
+# BiCGStab needs a linear preconditioner, which the K-cycle is not.
+LINEAR_CYCLES = ("V", "W", "F")
 PARTS = ("coverage", "convergence", "performance")
 
 # Iterations of a solve: on the CPU such that about this many entries of A are read, within bounds.
@@ -29,7 +33,8 @@ class Settings(settings.Settings):
     """The options of a study; None chooses a number by the size of each matrix.
 
     `charge`, `ties` and `repair` are those of the paper's own configuration; ours has the library's defaults.
-    `precond` names further preconditioners, which are measured in the part "convergence".
+    `precond` names further preconditioners, which are measured in the part "convergence"; `smoother`,
+    `coarsening` and `cycle` are those of "multilevel".
     """
 
     parts: tuple[str, ...] = PARTS
@@ -40,6 +45,14 @@ class Settings(settings.Settings):
     ties: str = "index"
     repair: str = "none"
     precond: tuple[str, ...] = ()
+    smoother: str = AUTO
+    coarsening: str = AUTO
+    cycle: str = "V"
+
+    @property
+    def multigrid(self) -> dict[str, str]:
+        """The options of the further preconditioner "multilevel"."""
+        return {"smoother": self.smoother, "coarsening": self.coarsening, "cycle": self.cycle}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,6 +66,9 @@ class Settings(settings.Settings):
             as_choice(name, getattr(self, name), choices)
         for name in self.precond:
             as_choice("precond", name, FURTHER)
+        for name in ("smoother", "coarsening"):
+            as_choice(name, getattr(self, name), MULTIGRID_CHOICES[name])
+        as_choice("cycle", self.cycle, LINEAR_CYCLES)
 
     def maxiter_for(self, nnz: int) -> int:
         """The most iterations of a solve with `nnz` entries, rounded down to two digits.

@@ -34,6 +34,18 @@ FURTHER_ROWS = {
     "ILU(0)": "ILU(0), incomplete triangular factors (lf.ilu)",
     "Approximate inverse": "Approximate inverse, sparse products alone (lf.approximate_inverse)",
 }
+# The names on the command line and in Python, for those of the paper.
+FUNCTIONS = {
+    "Jacobi": "jacobi",
+    "TriScal": "tridiagonal_original",
+    "AlgTriScal": "tridiagonal",
+    "AlgTriScal+": "tridiagonal",
+    "AlgTriBlock": "block_tridiagonal",
+    "AlgTriBlock+": "block_tridiagonal",
+    "Multilevel": "multilevel",
+    "ILU(0)": "ilu",
+    "Approximate inverse": "approximate_inverse",
+}
 LARGE_ERROR = (
     "the solve converged, but the solution has less than half of the digits that the residual promises, "
     "because the matrix is ill-conditioned"
@@ -68,10 +80,19 @@ def _further(cases: list[JsonObject]) -> Html | None:
     return paragraph("Asked for beyond these: ", "; ".join(told), ".") if told else None
 
 
+def _function(name: str) -> Html | None:
+    """The function of a preconditioner that the paper has another name for."""
+    function = FUNCTIONS.get(name.partition(" m =")[0])
+    return join(" (", tag("code", function), ")") if function else None
+
+
 def _legend(cases: list[JsonObject]) -> Html:
     """One legend for all panels, in text."""
     names = dict.fromkeys(run["precond"] for case in cases for run in case["convergence"]["runs"])
-    colours = [tag("li", _swatch(f"border-top-color: {plots.colour_of(name)}"), name) for name in names]
+    colours = [
+        tag("li", _swatch(f"border-top-color: {plots.colour_of(name)}"), name, _function(name))
+        for name in names
+    ]
     kinds = [
         tag("li", _swatch(), "relative residual"),
         tag("li", _swatch("border-top-style: dashed"), "forward error"),
