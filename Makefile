@@ -21,6 +21,10 @@ EXTRAS ?= test
 CUPY ?= cupy-cuda13x
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 export LINFOREST_COMMIT := $(COMMIT)
+# Bytecode is written when a module is imported first: most of what is installed never is, and tests start many
+# processes.
+export PYTHONDONTWRITEBYTECODE :=
+pip := -m pip install --quiet --no-compile
 
 ifdef PYTHON
 ready :=
@@ -119,28 +123,28 @@ bench: $(ready)
 # The stamps make the second call fast; a changed pyproject.toml installs again.
 .venv/bin/python:
 	python3 -m venv .venv
-	.venv/bin/python -m pip install --quiet --upgrade pip
 
 .venv/.ready-$(EXTRAS): pyproject.toml | .venv/bin/python
-	.venv/bin/python -m pip install --quiet --editable ".[$(EXTRAS)]"
+	.venv/bin/python $(pip) --editable ".[$(EXTRAS)]"
 	touch $@
 
 .venv/.ready-docs: pyproject.toml | .venv/bin/python
-	.venv/bin/python -m pip install --quiet --editable ".[docs]"
+	.venv/bin/python $(pip) --editable ".[docs]"
 	touch $@
 
 .venv/.ready-lint: pyproject.toml | .venv/bin/python
-	.venv/bin/python -m pip install --quiet --group lint
-	.venv/bin/python -m pip install --quiet --editable .
+	.venv/bin/python $(pip) --upgrade "pip>=25.1"
+	.venv/bin/python $(pip) --group lint
+	.venv/bin/python $(pip) --editable .
 	touch $@
 
 # The lower bounds of the base dependencies, each exactly.
 .venv-oldest/.ready: pyproject.toml
 	test -x .venv-oldest/bin/python || python3 -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --upgrade pip
+	.venv-oldest/bin/python $(pip) --upgrade pip
 	.venv-oldest/bin/python -c "import tomllib; print(*[need.replace('>=', '==') + '.*' for need in \
 		tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']], sep='\n')" > .venv-oldest/constraints
-	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints --editable ".[test]"
+	.venv-oldest/bin/python $(pip) --constraint .venv-oldest/constraints --editable ".[test]"
 	touch $@
 
 .venv-interop/.ready: pyproject.toml
@@ -169,7 +173,7 @@ petsc: .venv-petsc/.ready
 		{ $(sudo) apt-get update --quiet && \
 		DEBIAN_FRONTEND=noninteractive $(sudo) apt-get install --quiet --yes --no-install-recommends $(debian); }
 	test -x .venv-petsc/bin/python || /usr/bin/python3 -m venv --system-site-packages .venv-petsc
-	.venv-petsc/bin/python -m pip install --quiet "numpy>=1.26,<2" "scipy>=1.15" "numba>=0.60" \
+	.venv-petsc/bin/python $(pip) "numpy>=1.26,<2" "scipy>=1.15" "numba>=0.60" \
 		"mpi4py>=4.0" "hypothesis>=6.80" "pytest>=8"
 	touch $@
 

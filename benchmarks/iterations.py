@@ -47,6 +47,7 @@ from scipy.sparse.linalg import LinearOperator, bicgstab, cg, splu
 import linforest_precond as lf
 from linforest_precond.gate import as_csr
 from linforest_precond.matrices.matrix_market import read_entries
+from linforest_precond.precond.repairs import in_words
 from linforest_precond.precond.scaling.methods import scaling_of
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "iterations.md"
@@ -134,10 +135,7 @@ def remarks_of(operators) -> tuple[str, ...]:
 
 def repairs_of(M) -> str:
     """The repairs of the tridiagonal part, as the operator prints them."""
-    lines = (line.split(maxsplit=1) for line in str(M).splitlines())
-    repairs = next((line[1] for line in lines if line[0] == "repairs"), "none")
-    repairs = "; ".join(part for part in repairs.split("; ") if "not for CG" not in part)
-    return "" if repairs == "none" else repairs
+    return in_words(M.repairs, positive_definite=True) if M.repairs else ""
 
 
 def is_positive_definite(A, known=None) -> bool:

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-import linforest_precond.interrupts  # noqa: F401  first, because it handles Ctrl-C during later imports
+import linforest_precond.interrupts  # first, because it handles Ctrl-C during later imports
+import linforest_precond.unlinked_folders  # noqa: F401
 from linforest_precond.lazy_names import lazy_names
 
 # Imported when they are first used.
@@ -10,9 +11,10 @@ if TYPE_CHECKING:
     from linforest_precond import graph as graph
     from linforest_precond import matrices as matrices
     from linforest_precond import pipeline as pipeline
+    from linforest_precond import plots as plots
+    from linforest_precond import similarity as similarity
     from linforest_precond import solvers as solvers
     from linforest_precond.config import show_config as show_config
-    from linforest_precond.config import warmup as warmup
     from linforest_precond.graph.forest.bands import extract_bands as extract_bands
     from linforest_precond.graph.forest.linear_forest import linear_forest as linear_forest
     from linforest_precond.graph.reordering.permute import permute as permute
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from linforest_precond.records import BlockForest as BlockForest
     from linforest_precond.records import Factor as Factor
     from linforest_precond.records import Forest as Forest
+    from linforest_precond.warm_up import warmup as warmup
 
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

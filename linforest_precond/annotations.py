@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,3 +31,25 @@ class SparseMatrix(Protocol):
 
 # What public functions take as A: sparse or dense.
 MatrixLike: TypeAlias = SparseMatrix | npt.ArrayLike
+
+# Options that are names, as type checkers and editors know them; the functions check them, too.
+Auto: TypeAlias = Literal["auto"]
+ScalingName: TypeAlias = Literal["auto", "matching", "equilibrate", "jacobi"]
+ScalingMethod: TypeAlias = Literal["matching", "equilibrate", "jacobi"]
+OrderingName: TypeAlias = Literal["forest", "original", "rcm"]
+Charge: TypeAlias = Literal["splitmix64", "md5"]
+Ties: TypeAlias = Literal["auto", "index", "random"]
+Repair: TypeAlias = Literal["auto", "none"]
+Combination: TypeAlias = Literal["multiplicative", "additive"]
+IluOrder: TypeAlias = Literal["auto", "natural", "forest", "colors", "rcm"]
+InverseMethod: TypeAlias = Literal["auto", "fsai", "spai"]
+CoarseningName: TypeAlias = Literal["auto", "smoothed_aggregation", "matching", "paths"]
+SmootherName: TypeAlias = Literal[
+    "auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", "block_tridiagonal",
+    "approximate_inverse",
+]  # fmt: skip
+CycleName: TypeAlias = Literal["auto", "V", "W", "F", "K"]
+CouplingWeights: TypeAlias = Literal["coupling", "magnitude"]
+Accelerator: TypeAlias = Literal["auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres", "idrs"]
+# A permutation that a user gives: a name is not one.
+Permutation: TypeAlias = Array | Sequence[int]

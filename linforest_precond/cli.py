@@ -21,6 +21,9 @@ COMMANDS = {
     "study": "repeat the measurements of a paper and write a report (HTML, tables, pictures)",
     "info": "show properties of a matrix, and coverage and cost of each preconditioner",
     "solve": "solve A x = b with a preconditioner, show the convergence history, and write x",
+    "traffic": "show the aggregate properties of network traffic: packets, links, sources and destinations",
+    "join": "find pairs of similar sets of strings in a text file, despite noise, and write them as csv",
+    "warmup": "compile the kernels ahead of time, with a progress bar",
     "config": "show versions, threads, and whether a GPU is usable (and why not)",
 }
 EXAMPLES = """\
@@ -29,6 +32,7 @@ examples:
   linforest info matrix.mtx           the same for a file
   linforest solve matrix.mtx          solve A x = b, and show the convergence history
   linforest study                     the convergence study on small matrices, with an HTML report
+  linforest join tags.txt             pairs of similar lines of a text file
   linforest COMMAND --help            all options of a command
 
 """

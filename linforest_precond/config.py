@@ -1,4 +1,4 @@
-"""Versions of this installation, the backends it can use, and compilation ahead of time."""
+"""Versions of this installation, and the backends it can use."""
 
 import importlib
 import platform
@@ -6,17 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-import numpy as np
-import numpy.typing as npt
 
-from linforest_precond import matrices, solvers
-from linforest_precond.backends import backend_of, cuda_status
-from linforest_precond.backends.cpu.runtime.jit import cache_folder, threads_for_small_arrays
-from linforest_precond.graph.reordering.cuthill_mckee import reverse_cuthill_mckee
-from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
-from linforest_precond.precond.ilu.incomplete_lu import ilu
-from linforest_precond.precond.jacobi import jacobi
-from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
+from linforest_precond.backends import cuda_status
+from linforest_precond.backends.cpu.runtime.jit import cache_folder
 
 
 def show_config() -> None:
@@ -34,54 +26,6 @@ def show_config() -> None:
     width = max(map(len, rows))
     for name, text in rows.items():
         print(f"{name:<{width}}  {text}")
-
-
-def warmup(dtype: npt.DTypeLike = np.float64, index_dtype: npt.DTypeLike = np.int32) -> None:
-    """Compile the kernels of preconditioners, solvers and reordering ahead of time, on every usable backend.
-
-    On the CPU, those for small matrices, which use one thread, and those for large ones.
-
-    Parameters
-    ----------
-    dtype : dtype
-        float32, float64, complex64 or complex128.
-    index_dtype : dtype
-        int32 or int64.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> lf.warmup("float64")  # doctest: +SKIP
-    """
-    options: dict[str, Any] = {"dtype": dtype, "index_dtype": index_dtype}
-    _call_everything("cpu", options)
-    with threads_for_small_arrays():
-        _call_everything("cpu", options)
-    if cuda_status()[0]:
-        _call_everything("cuda", options)
-
-
-def _call_everything(device: str, options: dict[str, Any]) -> None:
-    A = matrices.aniso(1, 8, device=device, **options)
-    r = backend_of(A).xp.ones(A.shape[0], A.dtype)
-    scaled = jacobi(A, scaling="matching")
-    for M in (jacobi(A), scaled, tridiagonal(A), block_tridiagonal(A), approximate_inverse(A), ilu(A)):
-        M @ r
-    for solve in (
-        solvers.cg,
-        solvers.fcg,
-        solvers.bicgstab,
-        solvers.minres,
-        solvers.fgmres,
-        solvers.idrs,
-    ):
-        solve(A, r, M=M)
-    reverse_cuthill_mckee(A)
-    # The gate symmetrizes a nonsymmetric matrix, by kernels of its own.
-    B = matrices.stencil(8, [1, 4, 2], device=device, **options)
-    tridiagonal(B)
-    # SPAI of a nonsymmetric matrix multiplies sparse matrices.
-    approximate_inverse(B)
 
 
 def _versions() -> dict[str, str]:

@@ -9,13 +9,13 @@ from typing import Any
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import ReadOnlyArrays
 from linforest_precond.records import ChosenEdges, Progress, ratio_to_finest
 from linforest_precond.sparse_output import sparse_like
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Matching(ChosenEdges):
     """A matching: edges no two of which share a vertex.
 
@@ -51,7 +51,7 @@ class Matching(ChosenEdges):
         both_ends: float = backend_of(self.values).matrix.sums.tree_sum(self.values, self.scale)
         return both_ends / (2.0 * self.scale)
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         vertices = self.mate.size
         return self._table(
             f"matching ({self.method})",
@@ -60,11 +60,9 @@ class Matching(ChosenEdges):
             ("weight", f"{self.weight:.6g}"),
         )
 
-    __repr__ = __str__
 
-
-@dataclass(frozen=True, eq=False)
-class Coarsening(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class Coarsening(ReadOnlyArrays, Printed):
     """A coarse matrix: the Galerkin product ``A = P.T @ A_fine @ P`` of an aggregation.
 
     Attributes
@@ -94,21 +92,19 @@ class Coarsening(ReadOnlyArrays):
         indptr = xp.arange(rows + 1, dtype=self.aggregates.dtype)
         return sparse_like(self.A, xp.ones(rows, self.A.dtype), self.aggregates, indptr, (rows, self.n))
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         rows = self.aggregates.size
         largest = int(backend_of(self.aggregates).xp.bincount(self.aggregates).max()) if rows else 0  # stall
-        return as_table(
+        return Printout.of(
             "coarsening",
             ("unknowns", f"{rows:,} to {self.n:,}"),
             ("entries", f"{self.fine_nnz:,} to {self.A.nnz:,}"),
             ("aggregates", f"{rows / max(self.n, 1):.2f} vertices on average, {largest:,} at most"),
         )
 
-    __repr__ = __str__
 
-
-@dataclass(frozen=True, eq=False)
-class CoarseningHierarchy(Sequence[Coarsening]):
+@dataclass(frozen=True, eq=False, repr=False)
+class CoarseningHierarchy(Printed, Sequence[Coarsening]):
     """A sequence of coarsenings: ``hierarchy[i]`` is that from level i to level i + 1.
 
     Attributes
@@ -136,13 +132,11 @@ class CoarseningHierarchy(Sequence[Coarsening]):
         """The matrices, the finest first."""
         return [self.A, *(step.A for step in self.steps)]
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         levels = [(A.shape[0], A.nnz) for A in self.levels]
         unknowns, entries = map(ratio_to_finest, zip(*levels))
-        return as_table(
+        return Printout.of(
             "coarsening hierarchy" + (", stalled" if self.stalled else ""),
             *((f"level {i}", f"{n:,} unknowns, {nnz:,} entries") for i, (n, nnz) in enumerate(levels)),
             ("in all", f"{unknowns:.2f} x the unknowns, {entries:.2f} x the entries"),
         )
-
-    __repr__ = __str__

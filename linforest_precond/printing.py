@@ -2,21 +2,72 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from linforest_precond.host_arrays import on_host
 
 if TYPE_CHECKING:  # the command line prints without NumPy
     from linforest_precond.annotations import Array
 
+LINE_ROWS = 3  # of a table that are shown in one line
+
 
 def as_table(title: str, *rows: tuple[str, str]) -> str:
     """A title, and below it names and values in two columns."""
     width = max(len(name) for name, _ in rows)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+class Printout(NamedTuple):
+    """What an object tells about itself: a title, and names with values, the most telling ones first."""
+
+    title: str
+    rows: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, title: str, *rows: tuple[str, str]) -> Printout:
+        return cls(title, rows)
+
+    def as_line(self) -> str:
+        """The title and the first rows in one line."""
+        return f"<{'; '.join([self.title, *(f'{name} {value}' for name, value in self.rows[:LINE_ROWS])])}>"
+
+    def as_html(self) -> str:
+        """A table for notebooks; browsers and notebooks give it their own colours."""
+        cells = ((escape(name), escape(value)) for name, value in self.rows)
+        body = "".join(
+            f'<tr><th scope="row" style="text-align: left">{name}</th>'
+            f'<td style="text-align: left">{value}</td></tr>'
+            for name, value in cells
+        )
+        caption = f'<caption style="text-align: left">{escape(self.title)}</caption>'
+        return f"<table>{caption}<tbody>{body}</tbody></table>"
+
+
+class Printed:
+    """Objects that print themselves: `repr` is one line, `str` a table, and notebooks show that as HTML."""
+
+    def _printout(self) -> Printout:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        title, rows = self._printout()
+        return as_table(title, *rows)
+
+    def __repr__(self) -> str:
+        return self._printout().as_line()
+
+    def _repr_html_(self) -> str:
+        return self._printout().as_html()
+
+
+def escape(text: str) -> str:
+    """Text for HTML, without characters that are not allowed in it or reverse the text around it."""
+    return html.escape(printable(text, keep="\n\t"))
 
 
 def printable(text: str, keep: str = "") -> str:

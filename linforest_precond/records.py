@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.printing import as_table, numbers_of
+from linforest_precond.printing import Printed, Printout, numbers_of
 from linforest_precond.read_only import ReadOnlyArrays
 
 # Iterations, and whether the result is maximal: an array on the device, or plain numbers.
@@ -149,7 +149,7 @@ def ratio_to_finest(numbers: Sequence[int]) -> float:
     return sum(numbers) / max(numbers[0], 1)
 
 
-class ChosenEdges(ReadOnlyArrays):
+class ChosenEdges(ReadOnlyArrays, Printed):
     """Properties that factors, forests and matchings share.
 
     `progress` holds two numbers: iterations, and whether the result is maximal. They are copied to the host
@@ -176,10 +176,10 @@ class ChosenEdges(ReadOnlyArrays):
         """Share of the off-diagonal weight in these edges (Eq. 4 of Klein & Strzodka, 2022)."""
         return covered_share((self.values,), self.total_weight, self.scale)
 
-    def _table(self, title: str, *rows: tuple[str, str], of: str = "") -> str:
+    def _table(self, title: str, *rows: tuple[str, str], of: str = "") -> Printout:
         """The given rows, then coverage and iterations; `of` names what the iterations belong to."""
         ending = f"maximal {of}" if self.maximal else f"{of} not proven maximal"
-        return as_table(
+        return Printout.of(
             title,
             *rows,
             ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
@@ -187,7 +187,7 @@ class ChosenEdges(ReadOnlyArrays):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Factor(ChosenEdges):
     """A [0,n]-factor: a subgraph in which every vertex keeps at most n of its edges.
 
@@ -230,12 +230,10 @@ class Factor(ChosenEdges):
         degrees: Array = (self.neighbors >= 0).sum(axis=1)
         return degrees
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         vertices = self.neighbors.shape[0]
         edges = int((self.neighbors >= 0).sum()) // 2  # stall: printing reads one number
         return self._table(f"[0,{self.n}]-factor", ("vertices", f"{vertices:,}"), ("edges", f"{edges:,}"))
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +244,7 @@ class Ordering(ReadOnlyArrays):
     rank: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Forest(ChosenEdges):
     """A linear forest: disjoint paths that cover all vertices.
 
@@ -309,7 +307,7 @@ class Forest(ChosenEdges):
         """``rank[old] = new``, the inverse of `order`."""
         return self.ordering.rank
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         return self._table(
             "linear forest",
             ("vertices", f"{self.path_id.size:,}"),
@@ -318,8 +316,6 @@ class Forest(ChosenEdges):
             ("cycles broken", f"{self.n_cycles_broken:,}"),
             of="factor",
         )
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,8 +334,8 @@ class Pairs(ReadOnlyArrays):
     places: Array
 
 
-@dataclass(frozen=True, eq=False)
-class BlockForest(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class BlockForest(ReadOnlyArrays, Printed):
     """A linear forest whose vertices are blocks, small groups of strongly coupled vertices.
 
     Attributes
@@ -386,9 +382,9 @@ class BlockForest(ReadOnlyArrays):
         """Number of blocks of the longest path."""
         return self.forest.longest_path
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         ghosts = int((self.members < 0).sum())  # stall: printing reads one number
-        return as_table(
+        return Printout.of(
             "linear forest of blocks",
             ("vertices", f"{self.members.size - ghosts:,}"),
             ("blocks", f"{self.n_blocks:,} of {self.block_size}, with {ghosts:,} ghosts"),
@@ -399,11 +395,9 @@ class BlockForest(ReadOnlyArrays):
             ("m", ", ".join(map(str, self.m))),
         )
 
-    __repr__ = __str__
 
-
-@dataclass(frozen=True, eq=False)
-class Bands(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class Bands(ReadOnlyArrays, Printed):
     """The tridiagonal part of ``A[order][:, order]`` along the forest, each band of length N.
 
     ``lower[i]`` couples row i to row i - 1 and ``upper[i]`` couples it to row i + 1, in the new order;
@@ -415,12 +409,10 @@ class Bands(ReadOnlyArrays):
     diagonal: Array
     upper: Array
 
-    def __str__(self) -> str:
-        return as_table(
+    def _printout(self) -> Printout:
+        return Printout.of(
             "tridiagonal bands",
             ("rows", " x ".join(f"{size:,}" for size in self.diagonal.shape)),
             ("dtype", str(self.diagonal.dtype)),
             ("bytes", f"{self.lower.nbytes + self.diagonal.nbytes + self.upper.nbytes:,}"),
         )
-
-    __repr__ = __str__

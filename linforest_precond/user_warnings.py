@@ -3,7 +3,7 @@
 import functools
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 import numpy as np
@@ -26,10 +26,10 @@ def without_numpy_warnings(function: Callable[Parameters, Result]) -> Callable[P
     return silenced
 
 
-def warn_user(message: str) -> None:
-    """Issue a RuntimeWarning whose location is the first caller outside this package."""
-    package = __name__.partition(".")[0]
+def warn_user(message: str, through: Sequence[str] = ()) -> None:
+    """Issue a RuntimeWarning located at the first caller outside this package and those in `through`."""
+    packages = (__name__.partition(".")[0], *through)
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in packages:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, RuntimeWarning, stacklevel=level)

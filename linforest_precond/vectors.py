@@ -44,11 +44,19 @@ def checked_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
 
 def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
     """One or several vectors of n numbers on the backend."""
+    if hasattr(vectors, "tocsr"):
+        raise TypeError(f"{name} must be a dense array, got a {type_name(vectors)}: pass {name}.toarray()")
     if backend_of(vectors) is not backend:
-        raise TypeError(f"{name} must be on {backend.name} like A, got a {type_name(vectors)}")
+        convert = "cupy.asnumpy" if backend.name == "cpu" else "cupy.asarray"
+        raise TypeError(
+            f"{name} must be on {backend.name} like A, got a {type_name(vectors)}: pass {convert}({name})"
+        )
     array: Array = backend.xp.asarray(native_array(name, vectors))
     if array.ndim not in (1, 2) or array.shape[0] != n:
-        raise ValueError(f"{name} must have the shape ({n},) or ({n}, k), got {tuple(array.shape)}")
+        transposed = f": pass {name}.T" if array.ndim == 2 and array.shape[1] == n else ""
+        raise ValueError(
+            f"{name} must have the shape ({n},) or ({n}, k), got {tuple(array.shape)}{transposed}"
+        )
     value_dtype(name, array.dtype)
     return array
 

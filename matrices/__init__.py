@@ -14,6 +14,7 @@ from .grids import aniso as aniso
 from .grids import poisson as poisson
 from .grids import stencil as stencil
 from .load import load as load
+from .network_packets import packets as packets
 from .random_graphs import delaunay as delaunay
 from .random_graphs import random_geometric as random_geometric
 from .random_graphs import rmat as rmat
@@ -37,6 +38,7 @@ __all__ = [
     "describe",
     "elasticity",
     "load",
+    "packets",
     "poisson",
     "random_geometric",
     "rmat",
@@ -45,3 +47,7 @@ __all__ = [
     "standins",
     "stencil",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -198,12 +198,32 @@ def _placed(group: str | None, name: str, cache: PathLike | None) -> Path | None
 
 
 def _what_to_do(group: str | None, name: str, cache: PathLike | None) -> str:
+    group, name = _in_catalogue(group, name)
     folder = cache_folder(cache) / (group or "")
     page = f"{server()}/MM/{group or '<group>'}/{name}.tar.gz"
     return (
         f"Download {page} elsewhere and put it, or the {name}.mtx in it, into {folder} or into a folder, and "
-        "set LINFOREST_MATRICES to that folder"
+        f"set LINFOREST_MATRICES to that folder{_instead(name)}"
     )
+
+
+def _in_catalogue(group: str | None, name: str) -> tuple[str | None, str]:
+    """The group and the spelling of a matrix of the papers, where there is no index of the collection."""
+    from .catalogue import find  # imported late because it is slow
+
+    try:
+        found = find(name)
+    except LookupError:
+        return group, name
+    return (found.group, found.name) if group in (None, found.group) else (group, name)
+
+
+def _instead(name: str) -> str:
+    """The stand-in of a matrix, where there is one."""
+    from .standins import standins  # imported late because it is slow
+
+    known = next((known for known in standins() if known.lower() == name.lower()), None)
+    return "" if known is None else f"; or take standin:{known}, a generated matrix like it"
 
 
 def _with_dtype(A: CsrArray, dtype: DType | None, path: Path) -> CsrArray:

@@ -7,6 +7,7 @@ directory (`npy_arrays`), and that with the length of the file, before an array 
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,13 @@ def read_npz(path: Path) -> Any:
         if format == "coo":
             return from_coordinates(arrays["data"], *arrays.coordinates(), shape)
     raise ValueError(f"the format must be csr, csc, bsr, dia or coo, got {format[:20]!r}")
+
+
+def read_arrays(path: Path, names: Iterable[str]) -> dict[str, Array]:
+    """Those of the named arrays that are in a file."""
+    with zipfile.ZipFile(path) as archive:
+        arrays = _Arrays(archive, path.stat().st_size)
+        return {name: arrays[name] for name in names if f"{name}.npy" in arrays.names}
 
 
 class _Arrays:

@@ -52,6 +52,8 @@ def bicgstab(
     callback: Callback | None = None,
     history: History | None = None,
     inner: Inner | None = None,
+    nullspace: str | Array | None = None,
+    verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by stabilized bi-conjugate gradients (BiCGStab), for any nonsingular A.
 
@@ -59,7 +61,7 @@ def bicgstab(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, maxiter, callback, history, inner
+    A, b, x0, rtol, atol, maxiter, callback, history, inner, nullspace, verbose
         As for `cg`; A need not be symmetric. A history has the half steps, too. After a breakdown (rho or
         omega vanishes) the method restarts from b - A x, as long as that residual keeps halving.
     M : LinearOperator, matrix or array, optional
@@ -79,5 +81,5 @@ def bicgstab(
     >>> info, bool(np.linalg.norm(A @ x - 1) <= 1e-8 * 40)
     (0, True)
     """
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner)
-    return solve(Bicgstab(), problem, callback, history)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    return solve(Bicgstab(), problem, callback, history, verbose)

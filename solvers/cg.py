@@ -47,6 +47,8 @@ def cg(
     callback: Callback | None = None,
     history: History | None = None,
     inner: Inner | None = None,
+    nullspace: str | Array | None = None,
+    verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by conjugate gradients, for a Hermitian positive definite A.
 
@@ -75,6 +77,13 @@ def cg(
     inner : function, optional
         ``inner(u, v)``, the inner product of two vectors with u conjugated, instead of the plain sum: for
         vectors that are distributed.
+    nullspace : "constant", (n,) or (n, m) array, optional
+        Vectors that a singular A maps to zero. They are projected out of b and of all vectors: the result
+        solves P A x = P b, with the orthogonal projection P, and is orthogonal to them. For a Hermitian A it
+        is the least squares solution of the smallest norm.
+    verbose : bool
+        Show iteration, residual, rate and estimated end on the standard error output while it runs. Python's
+        `logging` at the level INFO (logger ``linforest_precond.solvers``) gets a line every five seconds.
 
     Returns
     -------
@@ -82,6 +91,11 @@ def cg(
         (n,), or (n, k) for k right-hand sides.
     info : int, or (k,) array of int
         0: converged. Positive: the iterations made, `maxiter`. Negative: a `Status`, with a RuntimeWarning.
+
+    Raises
+    ------
+    Interrupted
+        A KeyboardInterrupt with the present iterate, after Ctrl-C.
 
     Examples
     --------
@@ -95,5 +109,5 @@ def cg(
     >>> history.status.name
     'CONVERGED'
     """
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner)
-    return solve(Cg(), problem, callback, history)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    return solve(Cg(), problem, callback, history, verbose)

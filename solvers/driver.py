@@ -20,8 +20,12 @@ from linforest_precond.user_warnings import warn_user
 from linforest_precond.vectors import norms_of, residual_norms
 
 from .history import History
+from .interruption import Interrupted
+from .last_finite import LastFinite
+from .live_line import LiveLine, live_line
 from .problem import LARGEST_GROWTH, Problem
 from .scaling import unscaled_callback
+from .singular import singular_columns
 from .status import Status
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
@@ -79,19 +83,29 @@ class Method:
 
 
 def solve(
-    method: Method, problem: Problem, callback: Callback | None, history: History | None
+    method: Method, problem: Problem, callback: Callback | None, history: History | None, verbose: bool
 ) -> tuple[Array, Info]:
     """The solution and the info of a checked problem."""
+    line = live_line(method.name, problem.norms, problem.targets, problem.most_iterations, verbose)
     if history is not None and not isinstance(history, History):
         raise TypeError(f"history must be None or a History, got a {type(history).__name__}")
     if not problem.b.shape[1] or not (problem.b.size or problem.inner):
         return _solve_empty(method, problem, history)
-    run = Run(method, problem, history)
+    run = Run(method, problem, history, line)
     try:
         run.iterate(unscaled_callback(callback, problem.scaling))
         x = run.solution()
+        for c in singular_columns(problem, run.space, method.names, run.statuses):
+            run.settle(c, Status.SINGULAR)
+    except KeyboardInterrupt:
+        if problem.inner is not None or not run.has_begun:  # other ranks may go on, or there is no x yet
+            raise
+        x = run.best_iterate()
+        raise Interrupted(x.reshape(-1) if problem.one else x) from None
     finally:
         run.space.close()
+        if line is not None:
+            line.close(run.ending())
     info = run.info()
     if history is not None:
         history.finish(info, problem.one)
@@ -113,8 +127,10 @@ def _solve_empty(method: Method, problem: Problem, history: History | None) -> t
 class Run:
     """One call of a solver; it can be paused, and then goes on as if it had not been."""
 
-    def __init__(self, method: Method, problem: Problem, history: History | None) -> None:
-        self.method, self.problem, self.history = method, problem, history
+    def __init__(
+        self, method: Method, problem: Problem, history: History | None, line: LiveLine | None = None
+    ) -> None:
+        self.method, self.problem, self.history, self.line = method, problem, history, line
         n, columns = problem.b.shape
         x_true = None if history is None else history.x_true_of(problem.b)
         x_true = None if x_true is None else problem.scaling.scaled_solution(x_true)
@@ -236,6 +252,8 @@ class Run:
         self.statuses, self.iterations = report.statuses, report.iterations
         for c, status in self.settled.items():
             self.statuses[c] = status
+        if self.line is not None:
+            self.line.see(report)
         if self.history is not None and len(report.steps):
             self.history.add(report.steps, report.seconds, report.norms, report.errors)
             for c, norms in enumerate(report.norms.T):
@@ -263,11 +281,11 @@ class Run:
             if self.history is not None:
                 self.history.add_true(self.ends[c], c, norms[c])
             if norms[c] <= problem.targets[c] * SLACK:
-                self._settle(c, Status.CONVERGED)
+                self.settle(c, Status.CONVERGED)
             elif self.statuses[c] == Status.SINGULAR or not norms[c] <= 0.5 * self.last_true[c]:
-                self._settle(c, self.statuses[c] or Status.STAGNATED)  # or the breakdown
+                self.settle(c, self.statuses[c] or Status.STAGNATED)  # or the breakdown
             elif self.iterations[c] >= problem.most_iterations:
-                self._settle(c, RunningState.LIMIT)
+                self.settle(c, RunningState.LIMIT)
             else:
                 restarting[c] = True
                 self.last_true[c] = norms[c]
@@ -278,7 +296,9 @@ class Run:
 
     def solution(self) -> Array:
         """The solution of the given system: finite, and verified again where it was scaled back."""
-        scaling = self.problem.scaling
+        scaling, null_space = self.problem.scaling, self.problem.null_space
+        if null_space is not None:
+            null_space.project(self.space["x"])
         x = scaling.solution(self.space["x"])
         overflowed = self._overflowed(x)
         if overflowed.any():
@@ -317,9 +337,10 @@ class Run:
         """Verify convergence for x as it is returned: scaled back, small numbers may have lost digits."""
         missed = (self.statuses == Status.CONVERGED) & ~(norms <= self.problem.targets * SLACK)
         for c in np.flatnonzero(missed).tolist():
-            self._settle(c, Status.STAGNATED)
+            self.settle(c, Status.STAGNATED)
 
-    def _settle(self, c: int, status: float) -> None:
+    def settle(self, c: int, status: float) -> None:
+        """Fix the final status of a column."""
         self.settled[c] = self.statuses[c] = float(status)
 
     def _last_finite(self, x: Array, overflowed: npt.NDArray[np.bool_]) -> Array:
@@ -328,12 +349,31 @@ class Run:
         An unknown that A does not multiply overflows unseen by the residual. No iteration pays for this: the
         rare solve that ends so is repeated, and each of its iterates looked at.
         """
-        problem, kept = self.problem, _LastFinite(self.problem)
+        problem, kept = self.problem, LastFinite(self.problem)
         Run(self.method, problem, None).iterate(kept)
         for c in np.flatnonzero(overflowed).tolist():
             x[:, c] = kept.x[:, c]
-            self._settle(c, Status.NONFINITE)
+            self.settle(c, Status.NONFINITE)
         return x
+
+    def best_iterate(self) -> Array:
+        """After Ctrl-C: the present iterate or that of the last cycle, whichever has the smaller residual."""
+        scaling, found = self.problem.scaling, [self.space["x"].copy()]
+        if self.method.cycle:
+            found.append(self.method.current(self.space, self.problem.preconditioning).copy())
+        norms = [self._residual_norms(scaling.solution(x)) for x in found]
+        best = int(np.argmin([np.nan_to_num(each, nan=np.inf).max() for each in norms]))
+        if self.history is not None:
+            self.history.interrupt(self.ends, norms[best])
+        return scaling.solution(found[best])
+
+    def ending(self) -> str:
+        """How the run ended, in words."""
+        most = f"after {int(self.iterations.max(initial=0)):,} iterations"
+        if not self.has_ended:
+            return f"stopped {most}"
+        words = dict.fromkeys(str(Status.from_info(code)) for code in self.info().tolist())
+        return f"{', '.join(words)} {most}"
 
     def info(self) -> npt.NDArray[np.int64]:
         done = np.maximum(self.iterations, 1)
@@ -350,18 +390,3 @@ class Run:
         ]
         if found:
             warn_user("; ".join(found))
-
-
-class _LastFinite:
-    """A callback that keeps each column's last finite iterate, of the given system: at first x0, or 0."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._scaling, self._backend = problem.scaling, problem.backend
-        self.x = problem.backend.xp.zeros_like(problem.b)
-        if problem.x0 is not None:
-            self(problem.x0)
-
-    def __call__(self, x: Array) -> None:
-        x = self._scaling.solution(x.reshape(self.x.shape))
-        for c in np.flatnonzero(self._backend.krylov.norms.finite_columns(x)).tolist():
-            self.x[:, c] = x[:, c]

@@ -47,6 +47,8 @@ def fcg(
     callback: Callback | None = None,
     history: History | None = None,
     inner: Inner | None = None,
+    nullspace: str | Array | None = None,
+    verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by flexible conjugate gradients, for a Hermitian positive definite A.
 
@@ -55,7 +57,7 @@ def fcg(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, maxiter, M, callback, history, inner
+    A, b, x0, rtol, atol, maxiter, M, callback, history, inner, nullspace, verbose
         As for `cg`.
 
     Returns
@@ -72,5 +74,5 @@ def fcg(
     >>> info
     0
     """
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner)
-    return solve(Fcg(), problem, callback, history)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    return solve(Fcg(), problem, callback, history, verbose)

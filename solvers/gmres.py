@@ -99,6 +99,8 @@ def gmres(
     callback: Callback | None = None,
     history: History | None = None,
     inner: Inner | None = None,
+    nullspace: str | Array | None = None,
+    verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by restarted generalized minimal residuals (GMRES), for any nonsingular A.
 
@@ -107,7 +109,7 @@ def gmres(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, history, inner
+    A, b, x0, rtol, atol, history, inner, nullspace, verbose
         As for `cg`; A need not be symmetric.
     restart : int, optional
         The iterations of a cycle, 30 by default, at most n. A cycle stores as many vectors, and one more.
@@ -135,8 +137,8 @@ def gmres(
     (0, True)
     """
     method = Gmres(_checked_restart(restart))
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner)
-    return solve(method, problem, callback, history)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    return solve(method, problem, callback, history, verbose)
 
 
 @takes_foreign_arrays
@@ -153,6 +155,8 @@ def fgmres(
     callback: Callback | None = None,
     history: History | None = None,
     inner: Inner | None = None,
+    nullspace: str | Array | None = None,
+    verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by flexible GMRES, for any nonsingular A and an M that may change.
 
@@ -161,7 +165,7 @@ def fgmres(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, restart, maxiter, M, callback, history, inner
+    A, b, x0, rtol, atol, restart, maxiter, M, callback, history, inner, nullspace, verbose
         As for `gmres`.
 
     Returns
@@ -183,8 +187,8 @@ def fgmres(
     0
     """
     method = Fgmres(_checked_restart(restart))
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner)
-    return solve(method, problem, callback, history)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    return solve(method, problem, callback, history, verbose)
 
 
 def _checked_restart(restart: Any) -> int:

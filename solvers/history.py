@@ -12,16 +12,20 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.printing import as_table
+from linforest_precond.envelope import draw_curve
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.vectors import checked_vectors
 
 from .status import Status
 
 # Host arrays of numbers.
 Floats: TypeAlias = npt.NDArray[np.float64]
+MOST_MARKERS = 100  # of a curve: more would hide it
+# An iteration that takes so many times the median has compiled kernels.
+LONG = 10.0
 
 
-class History:
+class History(Printed):
     """
     The convergence history of one solve, recorded by a solver that gets it as ``history=``.
 
@@ -50,8 +54,12 @@ class History:
         Where the true residual replaced the recursive one, which had drifted away from it.
     status : Status, or list of Status for k systems
         None before the end of the solve.
+    interrupted : bool
+        Whether Ctrl-C ended the solve.
     info : int, or integer array for k systems
         As returned.
+    seconds_per_iteration : float or None
+        The mean time of an iteration, without compilation.
     solver, n, dtype
         The solver's name, the number of rows, the type of the vectors.
 
@@ -97,6 +105,7 @@ class History:
         self.info: int | npt.NDArray[np.int64] | None = None
         self.true_residuals: list[tuple[float, int, float]] = []
         self.replacements: list[tuple[float, int]] = []
+        self.interrupted = False
         self._columns, self._squeeze = columns, columns == 1
         self._b_norms = _divisors(b_norms)
         self._true_norm = None if true_norm is None else _divisors(true_norm)
@@ -119,6 +128,12 @@ class History:
     def add_replacement(self, iteration: float, column: int) -> None:
         """Record that the recursive residual was replaced by the true one."""
         self.replacements.append((float(iteration), int(column)))
+
+    def interrupt(self, ends: Sequence[float], norms: Floats) -> None:
+        """Record the absolute norms of the true residuals when Ctrl-C ended the solve."""
+        self.interrupted = True
+        for column, (end, norm) in enumerate(zip(ends, norms, strict=True)):
+            self.add_true(end, column, norm)
 
     def finish(self, info: npt.NDArray[np.int64], squeeze: bool) -> None:
         """Record how the systems ended; with `squeeze`, b was one vector and nothing has columns."""
@@ -147,25 +162,69 @@ class History:
         values = np.concatenate(batches)
         return values[:, 0] if self._squeeze else values
 
+    @property
+    def seconds_per_iteration(self) -> float | None:
+        """The mean time of an iteration without compilation; None before the second one.
+
+        The first iteration is left out, and so are others that took ten times as long as their median.
+        """
+        later = self.iterations >= 1
+        widths, gaps = np.diff(self.iterations[later]), np.diff(self.times[later])
+        widths, gaps = widths[widths > 0], gaps[widths > 0]
+        if not gaps.size:
+            return None
+        paces = gaps / widths
+        usual = paces <= LONG * np.median(paces)
+        return float(gaps[usual].sum() / widths[usual].sum())
+
     def __len__(self) -> int:
         return sum(batch.size for batch in self._steps)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the records: iteration, seconds, residual and error, or residual_0, ... for k systems."""
-        curves = {"residual": self.residuals}
-        if self.errors is not None:
-            curves["error"] = self.errors
-        names = ["iteration", "seconds"]
-        for name in curves:
-            names += [name] if self._squeeze else [f"{name}_{column}" for column in range(self._columns)]
+        columns = self._records()
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(names)
-            writer.writerows(np.column_stack([self.iterations, self.times, *curves.values()]).tolist())
+            writer.writerow(columns)
+            writer.writerows(np.column_stack(list(columns.values())).tolist())
+
+    def to_pandas(self) -> Any:
+        """
+        The records as a DataFrame of pandas: the columns of `to_csv`.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from linforest_precond import matrices, solvers
+        >>> history = solvers.History()
+        >>> x, info = solvers.cg(matrices.poisson(50), np.ones(50), history=history)
+        >>> history.to_pandas().set_index("iteration")["residual"].plot(logy=True)  # doctest: +SKIP
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_pandas needs pandas: pip install pandas") from error
+        return pandas.DataFrame(self._records())
+
+    def _records(self) -> dict[str, Floats]:
+        """The records by the names of their columns."""
+        columns = {"iteration": self.iterations, "seconds": self.times}
+        for name, values in (("residual", self.residuals), ("error", self.errors)):
+            if values is not None and self._squeeze:
+                columns[name] = values
+            elif values is not None:
+                columns |= {f"{name}_{column}": values[:, column] for column in range(self._columns)}
+        return columns
 
     def plot(self, ax: Any = None, label: str | None = None) -> Any:
         """
         Draw the residuals, and dashed the errors, over the iterations, half steps included.
+
+        A long curve that oscillates is drawn as a band between its extremes, with its middle as a line.
 
         Parameters
         ----------
@@ -183,22 +242,25 @@ class History:
         for column in range(self._columns):
             name = label if self._squeeze else f"{label}, column {column}"
             steps, values = _known(self.iterations, self._residuals, column)
-            (line,) = ax.semilogy(steps, values, marker=".", label=name)
+            marker = "." if steps.size <= MOST_MARKERS else ""
+            line = draw_curve(ax, steps, values, marker=marker, label=name)
             if self._true_norm is not None:
                 steps, values = _known(self.iterations, self._errors, column)
-                ax.semilogy(steps, values, "--", color=line.get_color(), label=f"{name}, error")
+                look = {"linestyle": "--", "color": line.get_color(), "label": f"{name}, error"}
+                draw_curve(ax, steps, values, **look)
+        ax.set_yscale("log")
         ax.set_xlabel("iteration")
         ax.set_ylabel("relative norm")
         ax.legend()
         return ax
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         if not len(self):
-            return as_table("history", ("records", "0"))
+            return Printout.of("history", ("records", "0"))
         curves = [_known(self.iterations, self._residuals, column) for column in range(self._columns)]
         counts = [int(np.ceil(steps[-1])) for steps, _ in curves if steps.size]
         verified = {column: norm for _, column, norm in self.true_residuals}  # the last one of each column
-        seconds, most = self.times[-1], max(counts, default=0)
+        seconds = self.times[-1]
         systems = "" if self._squeeze else f", {self._columns} systems"
         rows = [
             ("rows", f"{self.n:,}{systems}, {np.dtype(self.dtype)}"),
@@ -213,15 +275,13 @@ class History:
             errors = [_known(self.iterations, self._errors, column)[1] for column in range(self._columns)]
             rows.append(("error", _span([values[-1] for values in errors if values.size])))
         rows.append(("seconds", f"{seconds:.3g}"))
-        if most:
-            rows.append(("ms per iteration", f"{1e3 * seconds / most:.3g}"))
-        return as_table(f"history of {self.solver}", *rows)
-
-    __repr__ = __str__
+        if self.seconds_per_iteration is not None:
+            rows.append(("ms per iteration", f"{1e3 * self.seconds_per_iteration:.3g}"))
+        return Printout.of(f"history of {self.solver}", *rows)
 
     def _status_text(self) -> str:
         if self.status is None:
-            return "not ended"
+            return "interrupted" if self.interrupted else "not ended"
         if isinstance(self.status, Status):
             return str(self.status)
         return ", ".join(f"{self.status.count(status)} {status}" for status in dict.fromkeys(self.status))

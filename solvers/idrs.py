@@ -83,6 +83,8 @@ def idrs(
     callback: Callback | None = None,
     history: History | None = None,
     inner: Inner | None = None,
+    nullspace: str | Array | None = None,
+    verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by induced dimension reduction, IDR(s), for any nonsingular A.
 
@@ -91,7 +93,7 @@ def idrs(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, M, callback, history, inner
+    A, b, x0, rtol, atol, M, callback, history, inner, nullspace, verbose
         As for `bicgstab`.
     s : int
         Shadow vectors. 3 s vectors are stored; more of them make the iteration closer to `gmres`.
@@ -113,8 +115,8 @@ def idrs(
     (0, True)
     """
     method = Idrs(_checked_shadows(s))
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner)
-    return solve(method, problem, callback, history)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    return solve(method, problem, callback, history, verbose)
 
 
 def _checked_shadows(s: Any) -> int:

@@ -55,6 +55,8 @@ def minres(
     callback: Callback | None = None,
     history: History | None = None,
     inner: Inner | None = None,
+    nullspace: str | Array | None = None,
+    verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by minimal residuals (MINRES), for a Hermitian A that may be indefinite or singular.
 
@@ -63,7 +65,7 @@ def minres(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, maxiter, callback, history, inner
+    A, b, x0, rtol, atol, maxiter, callback, history, inner, nullspace, verbose
         As for `cg`; A is Hermitian and need not be definite. There is no `shift`: pass A - shift I. SciPy
         stops by a norm that depends on M and on an estimate of the norm of A, this function by the 2-norm of
         b - A x.
@@ -87,5 +89,5 @@ def minres(
     >>> info, bool(np.linalg.norm(A @ x - 1) <= 1e-8 * 20)
     (0, True)
     """
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner)
-    return solve(Minres(), problem, callback, history)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    return solve(Minres(), problem, callback, history, verbose)

@@ -23,6 +23,7 @@ from linforest_precond.vectors import (
     type_name,
 )
 
+from .null_space import NullSpace, null_space_of
 from .scaling import Scaling, scaling_by_norms, scaling_of
 from .vector_space import MatrixProduct, Preconditioning
 
@@ -61,6 +62,8 @@ class Problem:
         n, or the sum of it over all ranks, which an operator on a rank's vectors has as ``global_rows``.
     one
         Whether b is one vector; x then has the shape (n,).
+    null_space
+        What is projected out of all vectors, or None.
     """
 
     backend: Backend
@@ -75,10 +78,12 @@ class Problem:
     most_iterations: int
     inner: Inner | None
     one: bool
+    null_space: NullSpace | None = None
 
     def preconditioned(self, M: Any) -> Problem:
         """The same problem with another checked M; None is the identity."""
-        return replace(self, preconditioning=_preconditioning(M, self.b.dtype, self.backend, self.scaling))
+        preconditioning = _preconditioning(M, self.b.dtype, self.backend, self.scaling, self.null_space)
+        return replace(self, preconditioning=preconditioning)
 
     def started_at(self, x: Array | None) -> Problem:
         """The same problem with another x0, which is an iterate of the scaled system."""
@@ -95,6 +100,7 @@ def checked(
     M: Any,
     callback: Any,
     inner: Any,
+    nullspace: Any = None,
 ) -> Problem:
     """The problem of a solver's arguments; an exception names the argument that is wrong."""
     rtol, atol = _checked_tolerance("rtol", rtol), _checked_tolerance("atol", atol)
@@ -117,6 +123,10 @@ def checked(
     dtype = _working_dtype(matrix.data if matrix is not None else A, b, x0)
     columns = _as_columns(b).astype(dtype, copy=False)
     start = None if x0 is None else _as_columns(x0).astype(dtype, copy=False)
+    null_space = null_space_of(nullspace, A, n, dtype, backend, inner)
+    if null_space is not None:
+        require_finite("b", b)
+        columns = null_space.projected(columns)
     norms = norms_of(columns, inner)
     if inner is None:
         if not np.isfinite(norms).all():  # a norm may overflow; otherwise it shows NaN and infinity
@@ -129,12 +139,12 @@ def checked(
         norms = norms_of(columns, inner)
     is_csr = matrix is not None
     unknowns = int(getattr(A, "global_rows", n))  # of all ranks, which must stop together
-    product = backend.krylov.spmv.Product(matrix if is_csr else A, dtype, is_csr=is_csr)
+    product = scaling.product(backend.krylov.spmv.Product(matrix if is_csr else A, dtype, is_csr=is_csr))
     return Problem(
         backend=backend,
         scaling=scaling,
-        product=scaling.product(product),
-        preconditioning=_preconditioning(M, dtype, backend, scaling),
+        product=product if null_space is None else null_space.product(product),
+        preconditioning=_preconditioning(M, dtype, backend, scaling, null_space),
         b=columns,
         x0=None if start is None else scaling.scaled_solution(start),
         norms=norms,
@@ -143,15 +153,19 @@ def checked(
         most_iterations=_checked_maxiter(maxiter, unknowns),
         inner=inner,
         one=b.ndim == 1 or b.shape[1] == 1,
+        null_space=null_space,
     )
 
 
-def _preconditioning(M: Any, dtype: DType, backend: Backend, scaling: Scaling) -> Preconditioning:
+def _preconditioning(
+    M: Any, dtype: DType, backend: Backend, scaling: Scaling, null_space: NullSpace | None
+) -> Preconditioning:
     """Products with the M of the scaled system."""
     in_place = isinstance(M, InPlaceOperator)
     M = M.times_power_of_two(scaling.matrix) if in_place and scaling.matrix else _checked_matrix(M)
     products = backend.krylov.spmv.Preconditioning(M, dtype, in_place=in_place)
-    return products if in_place else scaling.preconditioning(products)
+    products = products if in_place else scaling.preconditioning(products)
+    return products if null_space is None else null_space.preconditioning(products)
 
 
 def _checked_matrix(M: Any) -> Any:
@@ -188,6 +202,9 @@ def _checked_maxiter(maxiter: Any, n: int) -> int:
 
 
 def _checked_rows(name: str, matrix: Any) -> int:
+    if hasattr(matrix, "aspreconditioner"):
+        kind = type(matrix).__name__
+        raise TypeError(f"{name} must be an operator, got a {kind}: pass its .aspreconditioner()")
     shape = getattr(matrix, "shape", None)
     if shape is None or not (hasattr(matrix, "matvec") or hasattr(matrix, "__matmul__")):
         raise TypeError(

@@ -75,9 +75,9 @@ class Status(IntEnum):
     )
     SINGULAR = (
         StatusCode.SINGULAR,
-        "Breakdown: no vector of the Krylov space reduces the residual further, because A or M is singular, "
-        "at least to working precision, and b is not in the range of A. x is close to a least squares "
-        "solution where the method is minres.",
+        "Breakdown: no vector of the Krylov space reduces the residual further. A or M may be singular, "
+        "at least to working precision: b must lie in the range of A. Constants are projected out with "
+        'nullspace="constant". x is close to a least squares solution where the method is minres.',
     )
 
     @classmethod

@@ -41,7 +41,7 @@ def backend_of(array: object) -> Backend:
     'linforest_precond.backends.cpu'
     """
     if not (is_cupy(type(array)) or (is_foreign(array) and is_on_gpu(array))):
-        return cast(Backend, importlib.import_module(".cpu", __name__))
+        return _cpu()
     usable, reason = cuda_status()
     if not usable:
         kind = type(array)
@@ -50,6 +50,13 @@ def backend_of(array: object) -> Backend:
             "pass a NumPy array or a SciPy sparse matrix to work on the CPU"
         )
     return cast(Backend, importlib.import_module(".cuda", __name__))
+
+
+@functools.cache
+def _cpu() -> Backend:
+    """The CPU backend, whose compilations are watched from now on."""
+    importlib.import_module(".compilation", __name__).watch_compilation()
+    return cast(Backend, importlib.import_module(".cpu", __name__))
 
 
 @functools.cache

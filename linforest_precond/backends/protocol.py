@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends.batch_options import BatchOptions
-from linforest_precond.backends.returns import EntryScan, ForestArrays, PatternScan, RowFacts
+from linforest_precond.backends.returns import EntryScan, ForestArrays, PatternScan, RowFacts, TrafficScan
 
 CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
 
@@ -357,6 +357,15 @@ class PageRankModule(Protocol):
     ) -> Any: ...
 
 
+class TrafficModule(Protocol):
+    def scan_links(
+        self, indptr: Array, indices: Array, values: Array, width: int, pieces: Sequence[tuple[int, int]]
+    ) -> TrafficScan: ...
+    def pack_addresses(self, sources: Array, destinations: Array) -> Array: ...
+    def merge_links(self, keys: Array, packets: Array | None) -> tuple[Array, Array]: ...
+    def number_addresses(self, keys: Array) -> tuple[Array, Array, Array, Array]: ...
+
+
 class TreeRootsModule(Protocol):
     def tree_roots(self, parents: Array) -> tuple[Array, int, int]: ...
 
@@ -374,6 +383,7 @@ class CsgraphRoom(Protocol):
     degrees: DegreesModule
     label_propagation: LabelPropagationModule
     pagerank: PageRankModule
+    traffic: TrafficModule
     tree_roots: TreeRootsModule
 
 
@@ -388,8 +398,30 @@ class CuthillMcKeeModule(Protocol):
     ) -> tuple[Array, dict[str, int]]: ...
 
 
+class GapMetricsModule(Protocol):
+    UNIT: int
+
+    def sorted_positions(self, indptr: Array, neighbours: Array, order: Array) -> Array: ...
+    def log_sum(self, numbers: Array) -> int: ...
+
+
+class RefinementModule(Protocol):
+    def refine(
+        self,
+        indptr: Array,
+        neighbours: Array,
+        order: Array,
+        candidates: Array,
+        logarithmic: bool,
+        max_degree: int,
+        max_rounds: int,
+    ) -> tuple[Array, int]: ...
+
+
 class ReorderingRoom(Protocol):
     cuthill_mckee: CuthillMcKeeModule
+    gap_metrics: GapMetricsModule
+    refinement: RefinementModule
 
 
 class TridiagonalMethod(Protocol):
@@ -650,6 +682,103 @@ class KrylovRoom(Protocol):
     vector_space: VectorSpaceModule
 
 
+class TokenSetsRecord(Protocol):
+    """What the backends read of a `similarity.token_sets.TokenSets`."""
+
+    @property
+    def indptr(self) -> Array: ...
+    @property
+    def tokens(self) -> Array: ...
+    @property
+    def weights(self) -> Array: ...
+
+
+class SetsRecord(Protocol):
+    """What the backends read of a `similarity.encoding.Sets`."""
+
+    @property
+    def indptr(self) -> Array: ...
+    @property
+    def elements(self) -> Array: ...
+
+
+class SymbolsRecord(Protocol):
+    """What the backends read of a `similarity.grams.Symbols`."""
+
+    @property
+    def indptr(self) -> Array: ...
+    @property
+    def values(self) -> Array: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def longest(self) -> int: ...
+
+
+class PairsRecord(Protocol):
+    """What the backends read of a `similarity.pairs.Pairs`."""
+
+    @property
+    def lefts(self) -> Array: ...
+    @property
+    def rights(self) -> Array: ...
+    @property
+    def rows(self) -> Array: ...
+    @property
+    def columns(self) -> Array: ...
+    @property
+    def starts(self) -> Array: ...
+    @property
+    def row_starts(self) -> Array: ...
+    @property
+    def column_starts(self) -> Array: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def all_rows(self) -> int: ...
+    @property
+    def all_columns(self) -> int: ...
+
+
+class TokenFilterModule(Protocol):
+    def shares_enough(
+        self,
+        token_sets: TokenSetsRecord,
+        lefts: Array,
+        rights: Array,
+        left_slacks: Array,
+        right_slacks: Array,
+    ) -> Array: ...
+
+
+class ElementWeightsModule(Protocol):
+    def jaccard_weights(self, sets: SetsRecord, symbols: SymbolsRecord, pairs: PairsRecord) -> Array: ...
+    def edit_weights(self, sets: SetsRecord, symbols: SymbolsRecord, pairs: PairsRecord) -> Array: ...
+
+
+class SetMatchingsModule(Protocol):
+    def greedy(self, weights: Array, pairs: PairsRecord) -> tuple[Array, Array, Array]: ...
+    def locally_dominant(self, weights: Array, pairs: PairsRecord) -> tuple[Array, Array, Array]: ...
+    def paz_schwartzman(
+        self, weights: Array, pairs: PairsRecord, epsilon: float
+    ) -> tuple[Array, Array, Array]: ...
+
+
+class CertificatesModule(Protocol):
+    def largest_weight_bounds(self, weights: Array, pairs: PairsRecord) -> Array: ...
+    def overlaps(self, weights: Array, pairs: PairsRecord, mates: Array) -> Array: ...
+    def dual_bounds(
+        self, weights: Array, pairs: PairsRecord, row_duals: Array, column_duals: Array
+    ) -> Array: ...
+
+
+class SimilarityRoom(Protocol):
+    token_filter: TokenFilterModule
+    element_weights: ElementWeightsModule
+    set_matchings: SetMatchingsModule
+    certificates: CertificatesModule
+
+
 class Backend(Protocol):
     """A backend module, `linforest_precond.backends.cpu` or `linforest_precond.backends.cuda`.
 
@@ -681,3 +810,4 @@ class Backend(Protocol):
     approximate_inverse: ApproximateInverseRoom
     multigrid: MultigridRoom
     krylov: KrylovRoom
+    similarity: SimilarityRoom

@@ -45,6 +45,19 @@ class FactorFinding(IntEnum):
     NOT_FINITE = 2  # pivots that are NaN or infinite: entries have grown until they overflowed
 
 
+class TrafficScan(NamedTuple):
+    """The result of one pass over the links of a traffic matrix; slots are -1 where nothing is wrong."""
+
+    first_out_of_range: int  # slot of a column index outside the matrix
+    first_invalid: int  # slot of a value that is no number of packets
+    sorted: bool  # columns strictly increase in each row
+    packets: int  # of all links; if it exceeds int64, the sums below have wrapped
+    largest_link: int
+    sources: tuple[int, int, int]  # how many have packets, the most packets of one, the most links of one
+    destinations: tuple[int, int, int]
+    links: int
+
+
 class EntryScan(NamedTuple):
     """The result of one pass over the stored entries; row and slots are -1 where nothing is wrong."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from linforest_precond.commands.properties import Properties
+from linforest_precond.commands.trials import verdict
+from linforest_precond.printing import one_line
 
 # A smaller difference in coverage, of forest to original order or of blocks to single rows, is not mentioned.
 NOTABLE = 0.05
@@ -12,15 +14,20 @@ NEARLY_ALL = 0.99
 LITTLE = 0.3
 
 
-def advice(found: Properties, measured: dict[str, dict[str, Any]]) -> list[str]:
+def advice(found: Properties, measured: dict[str, dict[str, Any]], name: str = "A") -> list[str]:
     """
     One sentence on the preconditioner, one on the solver.
+
+    Coverage alone is no reason to take a preconditioner: it says how much of the weight is inverted exactly,
+    not how many iterations the rest takes. Trials do.
 
     Parameters
     ----------
     found : Properties
     measured : dict
         The rows of the table of ``linforest info``, by the names of ``--precond``.
+    name : str
+        The matrix, as the user calls it.
 
     Returns
     -------
@@ -30,28 +37,39 @@ def advice(found: Properties, measured: dict[str, dict[str, Any]]) -> list[str]:
         return ["The matrix is not square: preconditioners and solvers need square matrices."]
     if not found.rows:
         return ["The matrix has no rows: there is nothing to solve."]
-    return [_preconditioner(found, {name: row["coverage"] for name, row in measured.items()}), _solver(found)]
+    if measured and all(row.get("trial") for row in measured.values()):
+        return [verdict(measured), _solver(found)]
+    return [_preconditioner(found, measured, name), _solver(found)]
 
 
-def _preconditioner(found: Properties, coverage: dict[str, float]) -> str:
-    original, forest, block = (coverage[name] for name in ("original", "tridiagonal", "block"))
+def _preconditioner(found: Properties, measured: dict[str, dict[str, Any]], name: str) -> str:
     if found.entries == found.rows - found.zero_diagonal:
         return "The matrix is diagonal: with jacobi one iteration suffices."
+    facts = _coverages({key: row["coverage"] for key, row in measured.items()})
+    trials = f"Coverage does not tell the iterations: linforest info {one_line(name)} --try compares them."
+    return f"{facts} {trials}" if facts else trials
+
+
+def _coverages(coverage: dict[str, float]) -> str:
+    """What coverages tell, where they are known."""
+    names = ("tridiagonal_original", "tridiagonal", "block_tridiagonal")
+    if not coverage.keys() >= set(names):
+        return ""
+    original, forest, block = (coverage[name] for name in names)
     if original >= NEARLY_ALL:
-        return f"The matrix is (nearly) tridiagonal ({original:.0%} of the weight): use original."
+        return f"The matrix is (nearly) tridiagonal ({original:.0%} of the weight): use tridiagonal_original."
     if block < LITTLE:
         return (
             f"The coverage of a linear forest is small ({forest:.0%}; with blocks {block:.0%}): do not "
-            "expect much fewer iterations than with jacobi."
+            "expect much fewer iterations than with jacobi from tridiagonal parts."
         )
     if forest < original + NOTABLE:
         covered = f"The tridiagonal part in the original order already covers {original:.0%} of the weight"
-        sentence = f"{covered}, about as much as a linear forest: use original"
+        sentence = f"{covered}, about as much as a linear forest"
     else:
-        covered = f"The linear forest covers {forest:.0%} of the weight, the original order {original:.0%}"
-        sentence = f"{covered}: use tridiagonal"
+        sentence = f"The linear forest covers {forest:.0%} of the weight, the original order {original:.0%}"
     if block >= max(forest, original) + NOTABLE:
-        return sentence + f", or block, which covers {block:.0%} and has a longer setup."
+        return sentence + f", and 2 x 2 blocks cover {block:.0%}."
     return sentence + "."
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import textwrap
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,18 @@ from linforest_precond.annotations import Array, SparseMatrix
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.commands import inputs
 from linforest_precond.commands.advice import advice
+from linforest_precond.commands.order_advice import gather_misses, order_advice
 from linforest_precond.commands.outcome import Exit
-from linforest_precond.commands.preconditioners import CHOICES, Choice
+from linforest_precond.commands.preconditioners import (
+    CHOICES,
+    Choice,
+    add_multigrid_options,
+    multigrid_options,
+    preconditioner_name,
+)
 from linforest_precond.commands.properties import Properties, properties
+from linforest_precond.commands.signs_of_life import watched
+from linforest_precond.commands.trials import MOST_ITERATIONS, TOLERANCE, trial
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.printing import as_table, one_line
 from linforest_precond.study.store import plain
@@ -34,10 +44,14 @@ EPILOG = f"""\
 
 coverage: the share of the off-diagonal weight (the sum of magnitudes) that lies in the preconditioner's
 bands. memory: of the preconditioner, and the peak during its setup, both estimated. setup and apply: measured
-on this machine, in milliseconds and in units of one sparse matrix-vector product A @ x (SpMV).
+on this machine, in milliseconds and in units of one sparse matrix-vector product A @ x (SpMV). --try:
+iterations until the relative residual is {TOLERANCE:g}, at most {MOST_ITERATIONS}, for b = A times a random
+vector; the solver is cg, fcg or bicgstab.
 
 examples:
   linforest info A.mtx
+  linforest info A.mtx --try
+  linforest info A.mtx --try --precond jacobi,multilevel --smoother tridiagonal
   linforest info HB/494_bus
   linforest info standin:atmosmodm/4 --device cuda
   linforest info aniso2:500 --json"""
@@ -45,7 +59,27 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     inputs.add_arguments(parser)
+    parser.add_argument(
+        "--precond",
+        type=_names,
+        default=tuple(CHOICES),
+        metavar="NAME[,NAME]",
+        help=f"only these of {', '.join(CHOICES)}",
+    )
+    add_multigrid_options(parser)
+    parser.add_argument(
+        "--try", dest="trials", action="store_true", help="run short trial solves, and name the winner"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no live line during trial solves")
     parser.add_argument("--json", action="store_true", help="print as JSON")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(preconditioner_name(word.strip()) for word in text.split(",") if word.strip())
+    unknown = [name for name in names if name not in CHOICES]
+    if unknown or not names:
+        raise ArgumentTypeError(f"{', '.join(unknown) or 'no name'} is none of {', '.join(CHOICES)}")
+    return names
 
 
 def run(arguments: Namespace) -> int:
@@ -54,37 +88,55 @@ def run(arguments: Namespace) -> int:
     found = properties(A)
     spmv: float | None = None
     measured: dict[str, dict[str, Any]] = {}
+    misses: dict[str, float] = {}
+    sentences: list[str] = []
     if found.square and found.rows:
-        spmv, measured = _measure(on_device(A, arguments.device), found.pattern_symmetric)
+        matrix = on_device(A, arguments.device)
+        spmv, measured = _measure(matrix, found, arguments)
+        misses = gather_misses(A)
+        sentences = [order_advice(misses)]
     report = {
         "name": arguments.matrix,
         "device": arguments.device,
         "origin": _origin(arguments.matrix),
-        "properties": dataclasses.asdict(found),
+        "properties": asdict(found),
         "spmv_milliseconds": spmv,
         "preconditioners": measured,
-        "advice": advice(found, measured),
+        "gather_misses": misses,
+        "advice": advice(found, measured, name=arguments.matrix) + sentences,
     }
     print(json.dumps(plain(report), indent=2) if arguments.json else _text(report, found))
     return Exit.DONE
 
 
-def _measure(A: SparseMatrix, symmetric: bool) -> tuple[float, dict[str, dict[str, Any]]]:
+def _measure(
+    A: SparseMatrix, found: Properties, arguments: Namespace
+) -> tuple[float, dict[str, dict[str, Any]]]:
     """Milliseconds of one SpMV, and a row of the table for every preconditioner."""
     backend = backend_of(A)
     r = backend.xp.ones(A.shape[0], A.dtype)
     spmv = _milliseconds(lambda: A @ r, backend)
-    return spmv, {name: _row(choice, A, r, symmetric, spmv, backend) for name, choice in CHOICES.items()}
+    solver = ("cg" if found.fits_cg else "bicgstab") if arguments.trials else None
+    options = {"multilevel": multigrid_options(arguments)}
+    rows = {}
+    with watched(arguments.quiet) as verbose:
+        for name in arguments.precond:
+            choice = replace(CHOICES[name], make=partial(CHOICES[name].make, **options.get(name, {})))
+            M, rows[name] = _row(choice, A, r, found.pattern_symmetric, spmv, backend)
+            if solver is not None:
+                rows[name]["trial"] = trial(A, M, solver, verbose)
+    return spmv, rows
 
 
 def _row(
     choice: Choice, A: SparseMatrix, r: Array, symmetric: bool, spmv: float, backend: Backend
-) -> dict[str, Any]:
+) -> tuple[Any, dict[str, Any]]:
+    """A preconditioner, and its row of the table."""
     M = choice.make(A)
     memory = choice.memory(A, symmetric)
     setup = _milliseconds(lambda: choice.make(A), backend)
     apply = _milliseconds(lambda: M @ r, backend)
-    return {
+    return M, {
         "title": choice.title,
         "coverage": float(M.coverage),
         "operator_bytes": memory.operator,
@@ -93,6 +145,7 @@ def _row(
         "setup_spmv": setup / spmv,
         "apply_milliseconds": apply,
         "apply_spmv": apply / spmv,
+        "trial": None,
     }
 
 
@@ -166,19 +219,29 @@ def _count(part: int, whole: int) -> str:
 
 
 def _preconditioners(report: dict[str, Any]) -> str:
-    line = "{:<21}{:<32}{:>9}{:>11}{:>11}{:>9}{:>7}{:>9}{:>7}"
+    line = "{:<21}{:<32}{:>9}{:>11}{:>11}{:>9}{:>7}{:>9}{:>7}{:>12}"
+    tried = any(row["trial"] for row in report["preconditioners"].values())
     lines = [
-        line.format("", "", "", "memory", "memory", "setup", "setup", "apply", "apply"),
-        line.format("--precond", "", "coverage", "", "in setup", "ms", "SpMV", "ms", "SpMV"),
+        line.format("", "", "", "memory", "memory", "setup", "setup", "apply", "apply", ""),
+        line.format(
+            "--precond", "", "coverage", "", "in setup", "ms", "SpMV", "ms", "SpMV", "iterations" * tried
+        ),
     ]
     for name, row in report["preconditioners"].items():
         memory = (_bytes(row[key]) for key in ("operator_bytes", "setup_bytes"))
         times = (
             _digits(row[f"{step}_{unit}"]) for step in ("setup", "apply") for unit in ("milliseconds", "spmv")
         )
-        lines.append(line.format(name, row["title"], f"{row['coverage']:.3f}", *memory, *times))
+        coverage, iterations = f"{row['coverage']:.3f}", _iterations(row["trial"])
+        lines.append(line.format(name, row["title"], coverage, *memory, *times, iterations))
     lines.append(f"one SpMV (A @ x): {_digits(report['spmv_milliseconds'])} ms on {report['device']}")
     return "\n".join(text.rstrip() for text in lines)
+
+
+def _iterations(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    return f"{found['iterations']:,}" if found["converged"] else f"> {found['iterations']:,}"
 
 
 def _digits(value: float) -> str:

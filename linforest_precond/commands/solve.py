@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -14,11 +15,18 @@ from linforest_precond.atomic_files import replacing
 from linforest_precond.backends import backend_of
 from linforest_precond.commands import inputs, vectors
 from linforest_precond.commands.outcome import Exit
-from linforest_precond.commands.preconditioners import CHOICES
+from linforest_precond.commands.preconditioners import (
+    CHOICES,
+    add_multigrid_options,
+    multigrid_options,
+    preconditioner_name,
+)
 from linforest_precond.commands.properties import properties
+from linforest_precond.commands.signs_of_life import watched
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.precond.chooser.report import SolveReport
 from linforest_precond.precond.chooser.solve import solve
+from linforest_precond.precond.chooser.trials import method_for
 from linforest_precond.precond.scaling.matrix_scaling import METHODS
 from linforest_precond.printing import as_table, one_line
 
@@ -26,18 +34,21 @@ SOLVERS = {
     name: getattr(solvers, name) for name in ("cg", "bicgstab", "fcg", "minres", "gmres", "fgmres", "idrs")
 }
 PICTURES = (".svg", ".png", ".pdf")
+# The most iterations, unless the user says otherwise: 10 per row, and not more than so many.
+MOST_ITERATIONS = 20_000
 
 EPILOG = f"""\
 {inputs.MATRIX_HELP}
 
-x is written to --out, by default NAME.x.npy in the current folder, also when the solve did not converge (to
-continue from it with --x0). No file is overwritten without --force.
+x is written to --out, by default NAME.x.npy in the current folder, also when the solve did not converge or
+Ctrl-C ended it (to continue from it with --x0). No file is overwritten without --force.
 
 examples:
   linforest solve A.mtx
   linforest solve aniso2:300 --no-out
   linforest solve A.mtx --rhs b.npy --out x.npy
-  linforest solve A.mtx --precond block --rtol 1e-10 --history h.csv --plot h.svg
+  linforest solve A.mtx --precond block_tridiagonal --rtol 1e-10 --history h.csv --plot h.svg
+  linforest solve A.mtx --precond multilevel --smoother tridiagonal --cycle V
   linforest solve ecology1 --precond jacobi --device cuda"""
 
 
@@ -45,12 +56,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     inputs.add_arguments(parser)
     parser.add_argument(
         "--precond",
+        type=preconditioner_name,
         choices=("auto", "none", *CHOICES),
         help="auto: chosen by trial, with the solver (the default; with --solver it is tridiagonal); "
-        "tridiagonal: the tridiagonal part along a linear forest; block: the 2 x 2 block tridiagonal part "
-        "along one; original: the tridiagonal part of A in its original order; jacobi, block-jacobi: the "
-        "diagonal, or 2 x 2 blocks on it",
+        "tridiagonal: the tridiagonal part along a linear forest; block_tridiagonal: the 2 x 2 block "
+        "tridiagonal part along one; tridiagonal_original: the tridiagonal part of A in its original order; "
+        "multilevel: algebraic multigrid; jacobi, block_jacobi: the diagonal, or 2 x 2 blocks on it",
     )
+    add_multigrid_options(parser)
     parser.add_argument(
         "--scaling",
         choices=("none", "auto", *METHODS),
@@ -82,7 +95,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--maxiter",
         type=int,
         metavar="N",
-        help="maximum number of iterations, with --precond auto of each candidate (default: 10 per row)",
+        help="maximum number of iterations, with --precond auto of each candidate (default: 10 per row, and "
+        f"not more than {MOST_ITERATIONS:,})",
     )
     out = parser.add_mutually_exclusive_group()
     out.add_argument("--out", metavar="FILE", help="file for x: .npy, .mtx or .txt (default: NAME.x.npy)")
@@ -90,11 +104,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--history", metavar="FILE.csv", help="write iteration, seconds, residual, error")
     parser.add_argument("--plot", metavar="FILE.svg|.png", help="plot the residuals")
     parser.add_argument("--force", action="store_true", help="overwrite files")
+    parser.add_argument("--quiet", action="store_true", help="no live line while it runs")
 
 
 def run(arguments: Namespace) -> int:
     arguments.precond = _preconditioner_name(arguments.precond, arguments.solver)
     _check_scaling(arguments.scaling, arguments.precond)
+    _check_multigrid(arguments)
     outputs = _outputs(arguments)
     inputs.check_device(arguments.device)
     A = matrices.load(arguments.matrix, offline=arguments.offline)
@@ -102,17 +118,21 @@ def run(arguments: Namespace) -> int:
         raise ValueError(f"A must be square, got the shape {A.shape} of {arguments.matrix}")
     b, x_true = vectors.right_hand_side(arguments.rhs, A, arguments.seed)
     x0 = None if arguments.x0 is None else vectors.read_vector(arguments.x0, "--x0")
+    limit = _state_limit(arguments, A.shape[0])
     if arguments.precond == "auto":
-        return _run_auto(on_device(A, arguments.device), b, x0, x_true, arguments, outputs)
+        return _run_auto(on_device(A, arguments.device), b, x0, x_true, arguments, outputs, limit)
     name = _solver_name(arguments.solver, A)
     A = on_device(A, arguments.device)
-    scaling = None if arguments.scaling == "none" else arguments.scaling
-    M = None if arguments.precond == "none" else CHOICES[arguments.precond].make(A, scaling=scaling)
-    print(_headline(arguments, name, A))
+    print(_headline(arguments, A), flush=True)
+    M = _preconditioner(A, arguments)
     if M is not None:
+        name = method_for(M, name) if arguments.solver == "auto" else name
         print(M)
-    x, history = _solve(SOLVERS[name], A, b, x0, x_true, M, arguments)
+    print(f"{name}, {limit}", flush=True)
+    x, history, stopped = _solve(SOLVERS[name], A, b, x0, x_true, M, arguments)
     print(history)
+    if stopped:
+        return _write_stopped(outputs, x, history, arguments.precond)
     statuses = history.status if isinstance(history.status, list) else [history.status]
     for status in dict.fromkeys(statuses):
         print(f"{status}: {status.advice}")
@@ -120,20 +140,38 @@ def run(arguments: Namespace) -> int:
     return Exit.DONE if all(s is solvers.Status.CONVERGED for s in statuses) else Exit.NOT_CONVERGED
 
 
-def _run_auto(A: Any, b: Any, x0: Any, x_true: Any, arguments: Namespace, outputs: dict[str, Path]) -> int:
+def _state_limit(arguments: Namespace, rows: int) -> str:
+    """Set the most iterations where the user did not, and say how many they are."""
+    if arguments.maxiter is not None:
+        return f"at most {arguments.maxiter:,} iterations"
+    arguments.maxiter = min(10 * rows, MOST_ITERATIONS)
+    return f"at most {arguments.maxiter:,} iterations (--maxiter sets another limit)"
+
+
+def _run_auto(
+    A: Any, b: Any, x0: Any, x_true: Any, arguments: Namespace, outputs: dict[str, Path], limit: str
+) -> int:
     """Solve with what is chosen by trial, and print all trials."""
-    print(f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries")
+    print(f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries; {limit} of each candidate")
+    sys.stdout.flush()
     xp = backend_of(A).xp
     b, x0, x_true = (None if vector is None else xp.asarray(vector) for vector in (b, x0, x_true))
     report = SolveReport(x_true)
     limits = {"rtol": arguments.rtol, "atol": arguments.atol, "maxiter": arguments.maxiter}
-    with warnings.catch_warnings():
+    stopped = False
+    with warnings.catch_warnings(), watched(arguments.quiet) as verbose:
         warnings.filterwarnings("ignore", "solve did not reach", RuntimeWarning)  # the report says it
-        x, info = solve(A, b, x0, report=report, seed=arguments.seed, **limits)
+        try:
+            x, info = solve(A, b, x0, report=report, seed=arguments.seed, verbose=verbose, **limits)
+        except solvers.Interrupted as error:
+            x, info, stopped = error.x, 1, True
     print(report)
     if report.history is not None:
         print(report.history)
-    _write(outputs, x if xp is np else xp.asnumpy(x), report.history, "auto")
+    x = x if xp is np else xp.asnumpy(x)
+    if stopped:
+        return _write_stopped(outputs, x, report.history, "auto")
+    _write(outputs, x, report.history, "auto")
     return Exit.NOT_CONVERGED if np.any(info) else Exit.DONE
 
 
@@ -148,6 +186,19 @@ def _preconditioner_name(wanted: str | None, solver: str) -> str:
 def _check_scaling(scaling: str, precond: str) -> None:
     if scaling != "none" and precond in ("auto", "none"):
         raise ValueError(f"--scaling {scaling} needs a --precond that it scales, got --precond {precond}")
+
+
+def _check_multigrid(arguments: Namespace) -> None:
+    for name in multigrid_options(arguments):
+        if arguments.precond != "multilevel":
+            raise ValueError(f"--{name} is an option of --precond multilevel, got {arguments.precond}")
+
+
+def _preconditioner(A: Any, arguments: Namespace) -> Any:
+    if arguments.precond == "none":
+        return None
+    scaling = None if arguments.scaling == "none" else arguments.scaling
+    return CHOICES[arguments.precond].make(A, scaling=scaling, **multigrid_options(arguments))
 
 
 def _outputs(arguments: Namespace) -> dict[str, Path]:
@@ -172,24 +223,35 @@ def _solver_name(wanted: str, A: Any) -> str:
     return "cg" if properties(A).fits_cg else "bicgstab"
 
 
-def _headline(arguments: Namespace, solver: str, A: Any) -> str:
+def _headline(arguments: Namespace, A: Any) -> str:
     precond = "nothing" if arguments.precond == "none" else CHOICES[arguments.precond].title
-    return f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries; {solver} with {precond}"
+    return f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries; with {precond}"
 
 
 def _solve(
     method: Any, A: Any, b: Any, x0: Any, x_true: Any, M: Any, arguments: Namespace
-) -> tuple[Any, Any]:
-    """The solution on the host, and its history."""
+) -> tuple[Any, Any, bool]:
+    """The solution on the host, its history, and whether Ctrl-C ended the solve."""
     xp = backend_of(A).xp
     b, x0, x_true = (None if vector is None else xp.asarray(vector) for vector in (b, x0, x_true))
     history = solvers.History(x_true)
     limits = {"rtol": arguments.rtol, "atol": arguments.atol, "maxiter": arguments.maxiter}
-    with warnings.catch_warnings():
+    stopped = False
+    with warnings.catch_warnings(), watched(arguments.quiet) as verbose:
         # The printed status has the same advice.
         warnings.filterwarnings("ignore", r"\w+ stopped after", RuntimeWarning)
-        x, _ = method(A, b, x0, M=M, history=history, **limits)
-    return x if xp is np else xp.asnumpy(x), history
+        try:
+            x, _ = method(A, b, x0, M=M, history=history, verbose=verbose, **limits)
+        except solvers.Interrupted as error:
+            x, stopped = error.x, True
+    return x if xp is np else xp.asnumpy(x), history, stopped
+
+
+def _write_stopped(outputs: dict[str, Path], x: np.ndarray, history: Any, label: str) -> Exit:
+    """Write what there is after Ctrl-C."""
+    _write(outputs, x, history, label)
+    print("linforest: interrupted; --x0 FILE continues from x", file=sys.stderr)
+    return Exit.INTERRUPTED
 
 
 def _write(outputs: dict[str, Path], x: np.ndarray, history: Any, label: str) -> None:

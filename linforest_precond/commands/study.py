@@ -14,6 +14,7 @@ from linforest_precond.graph.forest.factor import CHARGES, TIES
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 from linforest_precond.printing import one_line
 from linforest_precond.study import run_paper
+from linforest_precond.study.forests.settings import FURTHER
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.papers import PAPERS
 
@@ -73,6 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--offline", action="store_true", help="download nothing")
     parser.add_argument("--resume", action="store_true", help="reuse the finished cases in DIR")
+    parser.add_argument("--force", action="store_true", help="overwrite files that no study has written")
     parser.add_argument(
         "--only", type=_parts, metavar="PART[,PART]", help="only these parts of the study (see below)"
     )
@@ -101,6 +103,13 @@ def _add_options(parser: ArgumentParser) -> None:
         help="forests: also solve K randomly permuted systems, and report the median of their iterations; "
         "matching: average over K random orders of the vertices",
     )
+    group.add_argument(
+        "--precond",
+        type=_parts,
+        default=SUPPRESS,
+        metavar="NAME[,NAME]",
+        help=f"forests: further preconditioners to compare with: {', '.join(FURTHER)}",
+    )
     for name, choices, text in FOREST_CHOICES:
         group.add_argument(f"--{name}", choices=choices, default=SUPPRESS, help=text)
 
@@ -116,6 +125,7 @@ def run(arguments: Namespace) -> int:
         out=arguments.out or ("linforest-study" if paper.name == DEFAULT else None),
         offline=arguments.offline,
         resume=arguments.resume,
+        force=arguments.force,
         parts=_checked_parts(arguments.only, paper),
         pictures=arguments.pictures,
         markdown=arguments.markdown,

@@ -17,12 +17,12 @@ from linforest_precond.distributed.multigrid.galerkin import coarse_matrix, requ
 from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.owners import lookup
 from linforest_precond.graph.matching.matching import tie_key_of
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import ReadOnlyArrays
 
 
-@dataclass(frozen=True, eq=False)
-class RankCoarsening(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class RankCoarsening(ReadOnlyArrays, Printed):
     """A rank's part of a coarsening.
 
     Attributes
@@ -41,15 +41,13 @@ class RankCoarsening(ReadOnlyArrays):
     aggregates: Array
     n_vertices: int
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         n = self.A.shape[0]
-        return as_table(
+        return Printout.of(
             "coarsening over ranks",
             ("unknowns", f"{self.n_vertices:,} to {n:,}"),
             ("aggregates", f"{self.n_vertices / max(n, 1):.2f} vertices on average"),
         )
-
-    __repr__ = __str__
 
 
 def coarsen(A: Matrix, matching: RankMatching | Array, *, seed: int = 0) -> RankCoarsening:

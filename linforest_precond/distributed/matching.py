@@ -19,12 +19,13 @@ from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.records import RankRecord
 from linforest_precond.distributed.tree_sums import tree_sum
 from linforest_precond.graph.matching.matching import tie_key_of
+from linforest_precond.printing import Printout
 from linforest_precond.subnormals import is_nonzero
 
 WEIGHTS = "magnitude", "pattern"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RankMatching(RankRecord):
     """A rank's part of a matching: the edges of its own vertices.
 
@@ -53,15 +54,13 @@ class RankMatching(RankRecord):
     iterations: int
     maximal: bool = True
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         return self._table(
             "matching over ranks",
             ("vertices", f"{self.n_vertices:,}"),
             ("edges", f"{self.size:,}, {self.n_vertices - 2 * self.size:,} vertices are single"),
             ("weight", f"{self.weight:.6g}"),
         )
-
-    __repr__ = __str__
 
 
 def matching(

@@ -15,7 +15,7 @@ from linforest_precond.precond.operators import Applied, Preconditioner, operato
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.setup_time import SetupTime
 from linforest_precond.precond.stored import result_dtype
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printout
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,18 +107,16 @@ class RankPreconditioner(Preconditioner):
     def __reduce__(self) -> Any:
         raise TypeError("a preconditioner over ranks cannot be pickled: make it again from its matrix")
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         part: Any = self._part
         stored = f"{part.stored}" + (f", applied to {self.dtype}" if part.stored != self.dtype else "")
-        return as_table(
+        return Printout.of(
             part.name,
             ("rows", f"{self.global_rows:,}"),
             ("numbers", stored),
             *part.described(),
             ("setup", f"{self._setup} on {self._backend.name}"),
         )
-
-    __repr__ = __str__
 
 
 # Kinds and types that this process has set up before: the first setup of each compiles.

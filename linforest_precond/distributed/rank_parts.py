@@ -20,6 +20,7 @@ from linforest_precond.host_arrays import on_host
 from linforest_precond.number_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
 from linforest_precond.precond.jacobi import JacobiPart
 from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.repairs import Repairs, in_words
 from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.tridiagonal_part import repairs_of
@@ -104,6 +105,14 @@ class RankTridiagonalPart:
             return f"AlgTriBlockPrecond: the {size} x {size} block tridiagonal part along a linear forest"
         return "AlgTriScalPrecond: the tridiagonal part along a linear forest"
 
+    @property
+    def repairs(self) -> Repairs:
+        return repairs_of(self.solver)
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.solver.positive_definite
+
     def described(self) -> list[tuple[str, str]]:
         solver, unit = self.solver, "blocks" if self.kind == "block_tridiagonal" else "vertices"
         covered = f"{self.coverage:.4f} of the off-diagonal weight (c_id {self.identity_coverage:.4f})"
@@ -114,7 +123,7 @@ class RankTridiagonalPart:
             ("coverage", covered),
             ("solved", method),
             ("cuts", f"{solver.cuts}: {solver.coupling}" if solver.cuts else "none crossed by a path"),
-            ("repairs", repairs_of(solver)),
+            ("repairs", in_words(self.repairs, self.positive_definite)),
             *self.traffic.described(),
         ]
 
@@ -162,6 +171,10 @@ class RankJacobiPart:
         return self.own.coverage
 
     @property
+    def repairs(self) -> Repairs:
+        return self.own.repairs
+
+    @property
     def nbytes(self) -> int:
         return self.own.nbytes
 
@@ -179,6 +192,7 @@ class LocalPart:
     """A preconditioner of each rank's own diagonal block: block Jacobi, with one block for each rank."""
 
     operator: Preconditioner
+    positive_definite: bool  # on all ranks
     traffic: Traffic
 
     @classmethod
@@ -186,15 +200,15 @@ class LocalPart:
         """`make` gives the preconditioner of a matrix on one device."""
         operator = make(own_block(A))
         held = int(A.comm.allreduce(np.array(operator.nbytes)))
-        return cls(operator, Traffic(held, 0, 0, A.comm.size))
+        return cls(operator, _all_definite(A, operator), Traffic(held, 0, 0, A.comm.size))
 
     def refreshed(self, A: Matrix) -> tuple[LocalPart, int]:
         operator = self.operator.frozen()
         operator.update(own_block(A))
-        return LocalPart(operator, self.traffic), 0
+        return LocalPart(operator, _all_definite(A, operator), self.traffic), 0
 
     def __getattr__(self, name: str) -> Any:
-        """Kind, forest, bands, coverage, stored and nbytes are those of the block's part."""
+        """Kind, forest, bands, coverage, repairs, stored and nbytes are those of the block's part."""
         return getattr(self.operator._part, name)
 
     @property
@@ -208,6 +222,11 @@ class LocalPart:
     def described(self) -> list[tuple[str, str]]:
         own = [(f"{name} here", value) for name, value in self.operator._part.described()]
         return [*own, *self.traffic.described()]
+
+
+def _all_definite(A: Matrix, operator: Preconditioner) -> bool:
+    """Whether the operators of all ranks are positive definite: collective."""
+    return bool(A.comm.allreduce(np.array(int(operator.positive_definite)), "min"))
 
 
 def own_block(A: Matrix) -> Any:

@@ -10,7 +10,7 @@ from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.host_arrays import on_host
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import ReadOnlyArrays
 
 
@@ -105,16 +105,16 @@ class ForestOrder(ReadOnlyArrays):
         return int(self.cuts[-1]) // self.block_size
 
 
-class RankRecord(ReadOnlyArrays):
+class RankRecord(ReadOnlyArrays, Printed):
     """What records of ranks share: `print` shows the numbers that all ranks agree on."""
 
     iterations: int
     maximal: bool
     coverage: float
 
-    def _table(self, title: str, *rows: tuple[str, str], of: str = "") -> str:
+    def _table(self, title: str, *rows: tuple[str, str], of: str = "") -> Printout:
         ending = f"maximal {of}" if self.maximal else f"{of} not proven maximal"
-        return as_table(
+        return Printout.of(
             title,
             *rows,
             ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
@@ -122,7 +122,7 @@ class RankRecord(ReadOnlyArrays):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RankFactor(RankRecord):
     """A rank's part of a [0,n]-factor: the edges of its own vertices.
 
@@ -152,14 +152,12 @@ class RankFactor(RankRecord):
         """The largest degree allowed."""
         return int(self.neighbors.shape[1])
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         own = ("own vertices", f"{self.neighbors.shape[0]:,}")
         return self._table(f"[0,{self.n}]-factor over ranks", own, ("edges", f"{self.n_edges:,}"))
 
-    __repr__ = __str__
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RankForest(RankRecord):
     """A rank's part of a linear forest: the edges of its own vertices, their paths and their order.
 
@@ -194,7 +192,7 @@ class RankForest(RankRecord):
     coverage: float
     identity_coverage: float
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         return self._table(
             "linear forest over ranks",
             ("vertices", f"{int(self.order.cuts[-1]):,}"),
@@ -204,11 +202,9 @@ class RankForest(RankRecord):
             of="factor",
         )
 
-    __repr__ = __str__
 
-
-@dataclass(frozen=True, eq=False)
-class RankBlockForest(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class RankBlockForest(ReadOnlyArrays, Printed):
     """A rank's part of a linear forest whose vertices are blocks, small groups of strongly coupled vertices.
 
     Attributes
@@ -238,8 +234,8 @@ class RankBlockForest(ReadOnlyArrays):
         """Blocks of all ranks."""
         return self.order.n_blocks
 
-    def __str__(self) -> str:
-        return as_table(
+    def _printout(self) -> Printout:
+        return Printout.of(
             "linear forest of blocks over ranks",
             ("vertices", f"{int(self.order.offsets[-1]):,}"),
             ("blocks", f"{self.n_blocks:,} of {self.block_size}"),
@@ -249,5 +245,3 @@ class RankBlockForest(ReadOnlyArrays):
             ("pairs", "along edges" if self.pairing == "edges" else "across paths"),
             ("m", ", ".join(map(str, self.m))),
         )
-
-    __repr__ = __str__

@@ -1,5 +1,7 @@
 """Graph algorithms on sparse matrices: [0,n]-factors, linear forests, matchings, csgraph, orderings."""
 
+from types import ModuleType as _ModuleType
+
 from linforest_precond.backends.batch_options import BatchOptions as BatchOptions
 from linforest_precond.graph.csgraph.bfs_levels import bfs_levels as bfs_levels
 from linforest_precond.graph.csgraph.breadth_first import breadth_first_order as breadth_first_order
@@ -35,3 +37,21 @@ from linforest_precond.graph.reordering.envelope import Wavefront as Wavefront
 from linforest_precond.graph.reordering.envelope import bandwidth as bandwidth
 from linforest_precond.graph.reordering.envelope import profile as profile
 from linforest_precond.graph.reordering.envelope import wavefront as wavefront
+from linforest_precond.graph.reordering.gap_metrics import linear_arrangement as linear_arrangement
+from linforest_precond.graph.reordering.gap_metrics import linear_gap as linear_gap
+from linforest_precond.graph.reordering.gap_metrics import log_arrangement as log_arrangement
+from linforest_precond.graph.reordering.gap_metrics import log_gap as log_gap
+from linforest_precond.graph.reordering.refinement import refine_ordering as refine_ordering
+from linforest_precond.graph.reordering.vertex_orders import order as order
+from linforest_precond.graph.traffic.statistics import traffic_statistics as traffic_statistics
+from linforest_precond.graph.traffic.traffic_matrix import traffic_matrix as traffic_matrix
+from linforest_precond.graph.traffic.traffic_records import TrafficMatrix as TrafficMatrix
+from linforest_precond.graph.traffic.traffic_records import TrafficStatistics as TrafficStatistics
+
+# The functions and classes, without the subpackages that they are defined in.
+__all__ = [name for name, value in sorted(globals().items()) if not isinstance(value, _ModuleType)]
+__all__ = [name for name in __all__ if not name.startswith("_")]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType, MatrixLike
+from linforest_precond.annotations import Array, DType, MatrixLike, ScalingName
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.schema import (
     Choice,
@@ -39,7 +40,7 @@ def jacobi(
     A: MatrixLike,
     *,
     dtype: npt.DTypeLike | None = None,
-    scaling: str | MatrixScaling | None = None,
+    scaling: ScalingName | MatrixScaling | None = None,
 ) -> Preconditioner:
     """Divide by the diagonal of A: the Jacobi preconditioner.
 
@@ -79,7 +80,7 @@ def block_jacobi(
     block_size: int = 2,
     *,
     dtype: npt.DTypeLike | None = None,
-    scaling: str | MatrixScaling | None = None,
+    scaling: ScalingName | MatrixScaling | None = None,
 ) -> Preconditioner:
     """Solve with the diagonal blocks of A, in A's own order: the block Jacobi preconditioner.
 
@@ -215,12 +216,13 @@ class JacobiPart:
             return "Jacobi: the diagonal"
         return f"block Jacobi: {self.block_size} x {self.block_size} blocks on the diagonal"
 
+    @property
+    def repairs(self) -> Repairs:
+        return happened(pivots_perturbed=self.lifted)
+
     def described(self) -> list[tuple[str, str]]:
         covered = f"{self.coverage:.4f} of the off-diagonal weight (c_id {self.identity_coverage:.4f})"
-        repairs = [f"{self.lifted:,} pivots perturbed"] if self.lifted else []
-        if not self.positive_definite:
-            repairs.append("not known to be positive definite: not for CG")
-        return [("coverage", covered), ("repairs", "; ".join(repairs) or "none")]
+        return [("coverage", covered), ("repairs", in_words(self.repairs, self.positive_definite))]
 
 
 def _padded_in_scale(blocks: Array, n: int) -> Array:

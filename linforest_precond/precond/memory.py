@@ -16,7 +16,7 @@ from linforest_precond.own_matrix import LARGEST_INT32_COUNT
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling
 from linforest_precond.precond.stored import stored_dtype
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.records import Forest
 
 # Of hierarchies with default options: the operator complexity, and the most rows of the coarsest level.
@@ -26,8 +26,8 @@ MAX_COARSE = 1000
 ENTRIES = 20
 
 
-@dataclass(frozen=True)
-class MemoryEstimate:
+@dataclass(frozen=True, repr=False)
+class MemoryEstimate(Printed):
     """Bytes on A's device, without those of A itself.
 
     Attributes
@@ -41,12 +41,10 @@ class MemoryEstimate:
     operator: int
     setup: int
 
-    def __str__(self) -> str:
-        return as_table(
+    def _printout(self) -> Printout:
+        return Printout.of(
             "memory", ("operator", f"{self.operator:,} bytes"), ("setup", f"{self.setup:,} bytes")
         )
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True)

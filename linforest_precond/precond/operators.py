@@ -11,7 +11,7 @@ import importlib
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +24,13 @@ from linforest_precond.number_range import shift, shifted
 from linforest_precond.precond.packing import HostArrays, pack, unpack
 from linforest_precond.precond.part import RESTORERS, Part
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.state_schema import checked_state
 from linforest_precond.precond.stored import result_dtype
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import handed_out
 from linforest_precond.records import Bands, BlockForest, Forest, Ordering
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
@@ -51,6 +52,16 @@ class _Products:
 
     if TYPE_CHECKING:  # of the LinearOperator that the class is combined with
 
+        @property
+        def T(self) -> _Products: ...  # noqa: N802
+        @property
+        def H(self) -> _Products: ...  # noqa: N802
+        @property
+        def dtype(self) -> DType: ...
+        @overload
+        def __matmul__(self, other: Array, /) -> Array: ...
+        @overload
+        def __matmul__(self, other: Any, /) -> Any: ...
         def __matmul__(self, other: Any, /) -> Any: ...
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
@@ -160,7 +171,7 @@ class Applied(NamedTuple):
     exponent: int  # the part is that of A 2**-exponent
 
 
-class Preconditioner(_Products, InPlaceOperator):
+class Preconditioner(_Products, InPlaceOperator, Printed):
     """An approximate inverse of a matrix A, to be passed as ``M=`` to the solvers of A's own library.
 
     Made by `linforest_precond.tridiagonal`, `block_tridiagonal`, `jacobi`, `block_jacobi`, `ilu` and
@@ -187,6 +198,16 @@ class Preconditioner(_Products, InPlaceOperator):
         The type of the stored numbers.
     nbytes : int
         Bytes held.
+    repairs : dict
+        What had to be changed for products to exist, by name and how often; empty where nothing was:
+        ``made_definite`` (1 where off-diagonal entries were clipped for that), ``couplings_clipped`` of
+        ``paths_clipped``, ``pivots_perturbed``, ``rows_regularized``, ``diagonal_shift`` after
+        ``breakdowns``, ``shifts_failed``, ``rows_not_definite``, ``rows_dependent``, ``rows_of_identity``.
+    positive_definite : bool
+        Whether the operator is known to be Hermitian and positive definite, as `cg` and `minres` need it; a
+        multigrid cycle is for a positive definite A.
+    setup_time : float
+        Seconds of the setup or of the last update; with compilation, if that was the first of its kind.
     choice : str
         Of an operator from `linforest_precond.auto`: what was chosen, and from what; not stored in files.
     """
@@ -244,6 +265,18 @@ class Preconditioner(_Products, InPlaceOperator):
     @property
     def coverage(self) -> float:
         return self._part.coverage
+
+    @property
+    def repairs(self) -> Repairs:
+        return dict(self._part.repairs)
+
+    @property
+    def positive_definite(self) -> bool:
+        return bool(self._part.positive_definite)
+
+    @property
+    def setup_time(self) -> float:
+        return self._setup.milliseconds / 1e3
 
     @without_numpy_warnings
     def update(self, A: MatrixLike) -> None:
@@ -367,10 +400,10 @@ class Preconditioner(_Products, InPlaceOperator):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return restore, (self.kind, packed(self))
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         part = self._part
         stored = f"{part.stored}" + (f", applied to {self.dtype}" if part.stored != self.dtype else "")
-        return as_table(
+        return Printout.of(
             part.name,
             ("rows", f"{part.n:,}"),
             ("numbers", stored),
@@ -379,8 +412,6 @@ class Preconditioner(_Products, InPlaceOperator):
             ("setup", f"{self._setup} on {self._backend.name}"),
             *([("chosen", self.choice)] if self.choice else []),
         )
-
-    __repr__ = __str__
 
 
 @functools.cache

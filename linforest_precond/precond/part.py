@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
 from linforest_precond.annotations import Array, DType
+from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.schema import Table
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 
@@ -28,6 +29,8 @@ class Part(Protocol):
         None where the kind has none.
     coverage
         Share of the matrix's off-diagonal weight that is used.
+    repairs, positive_definite
+        Those of `Preconditioner`.
     nbytes
         Bytes held.
     """
@@ -48,6 +51,10 @@ class Part(Protocol):
     def bands(self) -> Bands | None: ...
     @property
     def coverage(self) -> float: ...
+    @property
+    def repairs(self) -> Repairs: ...
+    @property
+    def positive_definite(self) -> bool: ...
     @property
     def nbytes(self) -> int: ...
 

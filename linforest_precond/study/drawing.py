@@ -24,6 +24,8 @@ T = TypeVar("T")
 # Colours that differ for every kind of colour blindness and in grey.
 SHADES = ("#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
 STAGES = ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#E69F00", "#D55E00", "#CC79A7", "#999999")
+# Of curves, the most different ones first; the yellow of stages is too pale for lines.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7A5195", "#999999")
 GREY = "#666666"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

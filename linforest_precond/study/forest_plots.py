@@ -41,10 +41,9 @@ def draw_forest(forest: Forest, coordinates: Array, ax: Any = None, *, A: Matrix
     --------
     >>> import numpy as np
     >>> import linforest_precond as lf
-    >>> from linforest_precond.study.forest_plots import draw_forest
     >>> forest = lf.linear_forest(lf.matrices.aniso(1, 5))
     >>> coordinates = np.argwhere(np.ones((5, 5)))[:, ::-1]  # x, y of the vertex y * 5 + x
-    >>> ax = draw_forest(forest, coordinates)  # doctest: +SKIP
+    >>> ax = lf.plots.draw_forest(forest, coordinates)  # doctest: +SKIP
     """
     neighbors, path_id = on_host(forest.neighbors), on_host(forest.path_id)
     coordinates = np.asarray(on_host(coordinates), dtype=float)
@@ -90,9 +89,8 @@ def spy(A: MatrixLike, order: Array | None = None, ax: Any = None) -> Any:
     Examples
     --------
     >>> import linforest_precond as lf
-    >>> from linforest_precond.study.forest_plots import spy
     >>> A = lf.matrices.aniso(2, 10)
-    >>> ax = spy(A, lf.linear_forest(A).order)  # doctest: +SKIP
+    >>> ax = lf.plots.spy(A, lf.linear_forest(A).order)  # doctest: +SKIP
     """
     bands, rest = cell_weights(A, order)
     ax = _new_axes() if ax is None else ax

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import datetime
 from typing import Any
 
@@ -151,6 +152,22 @@ def is_reduced(case: JsonObject) -> bool:
 def title(case: JsonObject) -> str:
     """The case's title, or its name, in printable characters and without the mark of a stand-in."""
     return printable(str(case.get("title") or case["name"])).removesuffix(STANDIN)
+
+
+def name_without_folder(case: JsonObject) -> str:
+    """
+    The name for the command line; of files without the folder, which is of no use to other readers.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.formats import name_without_folder
+    >>> name_without_folder({"name": "/home/ada/A.mtx", "origin": "file"})
+    'A.mtx'
+    >>> name_without_folder({"name": "standin:atmosmodm/4", "origin": "stand-in"})
+    'standin:atmosmodm/4'
+    """
+    name = str(case["name"])
+    return re.split(r"[/\\]", name)[-1] if case.get("origin") == "file" else name
 
 
 def label(case: JsonObject) -> str:

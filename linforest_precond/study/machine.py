@@ -16,6 +16,7 @@ import linforest_precond
 from linforest_precond.study.json_types import JsonObject
 
 UNKNOWN = "unknown"
+CPU_INFO = Path("/proc/cpuinfo")
 
 
 def surroundings(device: str) -> JsonObject:
@@ -81,11 +82,30 @@ def _gpu() -> JsonObject:
 
 
 def _cpu_model() -> str:
+    """The processor's name; on ARM, Linux has it in `lscpu` alone, and macOS in `sysctl`."""
     try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        text = CPU_INFO.read_text()
     except OSError:
-        found = None
-    return found[1] if found else platform.processor() or UNKNOWN
+        text = ""
+    found = _named("model name", text) or _named("Model name", output_of("lscpu"))
+    found = found or output_of("sysctl", "-n", "machdep.cpu.brand_string")
+    if found != UNKNOWN:
+        return found
+    architecture = platform.machine()
+    other = platform.processor()
+    return other if other not in ("", architecture) else _arm_core(text) or architecture or UNKNOWN
+
+
+def _named(key: str, text: str) -> str:
+    """The value of a line "key : value"; empty where there is none, or nothing but a dash."""
+    found = re.search(rf"^{key}[ \t]*:[ \t]*(.+)$", text, re.MULTILINE)
+    return found[1].strip().strip("-") if found else ""
+
+
+def _arm_core(text: str) -> str:
+    """The numbers of an ARM core, by which it is known where it has no name."""
+    numbers = [_named(key, text) for key in ("CPU implementer", "CPU part")]
+    return "ARM core, implementer {}, part {}".format(*numbers) if all(numbers) else ""
 
 
 def _memory_gib() -> float | str:

@@ -32,9 +32,9 @@ class Progress:
 
 
 @contextlib.contextmanager
-def showing(total: int, wanted: bool) -> Iterator[Progress]:
+def showing(total: int, wanted: bool, title: str = "study", unit: str = "case") -> Iterator[Progress]:
     """The progress over `total` cases; shows nothing unless `wanted`."""
-    bar = _bar(total) if wanted and sys.stderr.isatty() else None
+    bar = _bar(total, title, unit) if wanted and sys.stderr.isatty() else None
     try:
         yield Progress(bar, wanted)
     finally:
@@ -42,9 +42,9 @@ def showing(total: int, wanted: bool) -> Iterator[Progress]:
             bar.close()
 
 
-def _bar(total: int) -> Any:
+def _bar(total: int, title: str, unit: str) -> Any:
     try:
         from tqdm import tqdm
     except ImportError:
         return None
-    return tqdm(total=total, unit="case", desc="study", leave=False, file=sys.stderr)
+    return tqdm(total=total, unit=unit, desc=title, leave=False, file=sys.stderr)

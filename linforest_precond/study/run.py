@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
+from linforest_precond.matrices.errors import MatrixNotAvailable
 from linforest_precond.study import machine
 from linforest_precond.study.cases import Case, Missing, Source
 from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.own_files import require_own
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.papers import paper_named
 from linforest_precond.study.progress import Progress, showing
@@ -41,6 +43,7 @@ def run_paper(
     out: str | os.PathLike[str] | None = None,
     offline: bool = False,
     resume: bool = False,
+    force: bool = False,
     parts: Iterable[str] | None = None,
     pictures: bool = False,
     markdown: str | os.PathLike[str] | None = None,
@@ -67,6 +70,8 @@ def run_paper(
         Download nothing.
     resume : bool
         Reuse the cases that an earlier run with the same settings on the same machine has finished.
+    force : bool
+        Overwrite files that were not written by a study.
     parts : iterable of str, optional
         Some parts of the study; all by default.
     pictures : bool
@@ -84,6 +89,13 @@ def run_paper(
         Of ``report.html``; ``study.json`` beside it holds all numbers. After Ctrl-C or SIGTERM both contain
         the finished cases, and in ``study.json`` ``interrupted`` is true and ``ended_by`` names the signal.
 
+    Raises
+    ------
+    FileExistsError
+        A file that was not written by a study would be overwritten.
+    MatrixNotAvailable
+        None of the given `cases` can be found; nothing is written.
+
     Examples
     --------
     >>> import json, tempfile
@@ -96,15 +108,19 @@ def run_paper(
     """
     chosen = paper_named(paper)
     settings = chosen.configured(device, full, parts, **options)
+    named = cases is not None
     selected = chosen.select(cases, full)
     folder = Path(f"linforest-study-{paper}" if out is None else out)
     _require_matplotlib()
+    require_own(folder, None if markdown is None else Path(markdown) / f"{paper}.md", force)
     study = _opened(chosen, settings)
     stamp = {name: study[name] for name in ("study", "mode", "settings", "machine")}
     with termination() as signals:
         session = Session(chosen, settings, Source(device, offline), Store(folder, stamp, resume), signals)
         with showing(len(selected), progress) as shown:
             study["ended_by"] = session.run(selected, study["cases"], shown)
+        if named and not study["ended_by"]:
+            _require_any(study["cases"])
         with signals.deferred():
             report = _written(chosen, study, folder, pictures)
             if markdown is not None:
@@ -129,7 +145,14 @@ def _opened(paper: Paper, settings: Settings) -> JsonObject:
     }
 
 
+def _require_any(records: list[JsonObject]) -> None:
+    """Raise where no matrix of all that the user named was found: there is nothing to report."""
+    if records and all(record["status"] == "missing" for record in records):
+        raise MatrixNotAvailable("; ".join(str(record["error"]) for record in records))
+
+
 def _written(paper: Paper, study: JsonObject, folder: Path, pictures: bool) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
     study |= {"finished": _now(), "interrupted": study["ended_by"] is not None}
     write_json(folder / "study.json", study)
     saved = plain(study)

@@ -65,9 +65,8 @@ class Store:
     def __init__(self, folder: Path, stamp: JsonObject, resume: bool):
         self.folder, self.resume = folder / "cases", resume
         self.stamp = plain({"schema": SCHEMA, **stamp})
-        self.folder.mkdir(parents=True, exist_ok=True)
         for written in (folder, self.folder):
-            check_writable(written)
+            check_writable(_existing(written))
 
     def kept(self, case: Case) -> JsonObject | None:
         """The case as finished by an earlier run with the same stamp; None where there is none."""
@@ -83,8 +82,17 @@ class Store:
             return None  # no such file, or not a case of a study
 
     def keep(self, case: Case, record: JsonObject) -> None:
+        """Save a case, but not one whose matrix is missing."""
+        if record["status"] == "missing":
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
         document = {"stamp": self.stamp, "asked": case.name, "case": record}
         write_json(self._path(case), document)
 
     def _path(self, case: Case) -> Path:
         return self.folder / case_file(case.name)
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    return next((path for path in (folder, *folder.absolute().parents) if path.exists()), folder)

@@ -1,5 +1,7 @@
 """The command ``linforest``: its output, files and exit codes."""
 
+import argparse
+import functools
 import json
 import os
 import subprocess
@@ -16,7 +18,10 @@ import scipy.sparse as sp
 import linforest_precond as lf
 from linforest_precond import cli
 from linforest_precond.commands import preconditioners, study
+from linforest_precond.commands import solve as solve_command
+from linforest_precond.solvers import live_line
 from linforest_precond.study.papers import PAPERS
+from linforest_precond.study.run import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def linforest(tmp_path, monkeypatch, capsys):
     """Run a command in an empty folder; returns the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(live_line, "LINE_INTERVAL", 1e6)  # a cold cache makes short solves long
     threads = numba.get_num_threads()
     numba.set_num_threads(1)  # small systems: on a busy machine more threads are slower
 
@@ -242,6 +248,48 @@ class TestSolve:
         }
         assert code == 0 and names[precond] in out
 
+    @pytest.mark.parametrize(
+        ("alias", "title"),
+        [("block", "2 x 2 block"), ("block-jacobi", "2 x 2 blocks on"), ("TriScal", "original order")],
+    )
+    def test_older_names_are_aliases(self, linforest, alias, title):
+        code, out, _ = linforest("solve", "aniso2:16", "--precond", alias, "--no-out")
+        assert code == 0 and title in out.partition("\n")[0]
+
+    def test_multigrid_takes_its_options_and_its_solver(self, linforest):
+        common = ["solve", "poisson2d:16", "--no-out", "--precond"]
+        code, out, _ = linforest(*common, "multilevel", "--coarsening", "matching", "--cycle", "K")
+        assert code == 0 and "K-cycle" in out and "history of fcg" in out
+        code, _, err = linforest(*common, "ilu", "--cycle", "V")
+        assert code == 2 and "--cycle is an option of --precond multilevel, got ilu" in one_line(err)
+
+    def test_the_limit_of_iterations_is_stated(self, linforest):
+        common = ["solve", "poisson2d:16", "--no-out", "--precond", "jacobi"]
+        assert "cg, at most 2,560 iterations (--maxiter sets another limit)" in linforest(*common)[1]
+        assert "cg, at most 7 iterations\n" in linforest(*common, "--maxiter", 7)[1]
+        assert "at most 2,560 iterations" in linforest("solve", "poisson2d:16", "--no-out")[1]
+        assert _limit_of(10**6) == 20_000
+
+    @pytest.mark.parametrize("precond", ["jacobi", "auto"])
+    def test_ctrl_c_writes_x_and_history(self, linforest, monkeypatch, precond):
+        def stop(x):
+            calls.append(1)
+            if len(calls) == 8:
+                raise KeyboardInterrupt
+
+        calls = []
+        stopping = {"jacobi": lf.solvers.cg, "auto": lf.solve}[precond]
+        interrupted = functools.partial(stopping, callback=stop)
+        monkeypatch.setitem(solve_command.SOLVERS, "cg", interrupted)
+        monkeypatch.setattr(solve_command, "solve", interrupted)
+        code, out, err = linforest(
+            "solve", "poisson2d:16", "--precond", precond, "--out", "x.npy", "--history", "h.csv"
+        )
+        assert code == 130 and "linforest: interrupted; --x0 FILE continues from x" in err
+        A, x = lf.matrices.poisson((16, 16)), np.load("x.npy")
+        assert 0 < np.linalg.norm(1 - A @ x) < 16 and "not ended" in out or "interrupted" in out
+        assert len(Path("h.csv").read_text().splitlines()) >= 8
+
     @pytest.mark.parametrize("solver", ["cg", "bicgstab", "fcg"])
     def test_solvers(self, linforest, solver):
         code, out, _ = linforest("solve", "aniso1:16", "--solver", solver, "--no-out")
@@ -336,13 +384,37 @@ class TestSolve:
         assert np.abs(np.load("x.npy") - np.load("y.npy")).max() < 1e-6
 
 
+def _limit_of(rows):
+    arguments = argparse.Namespace(maxiter=None)
+    solve_command._state_limit(arguments, rows)
+    return arguments.maxiter
+
+
 class TestInfo:
+    def test_trials_name_a_winner(self, linforest):
+        code, out, err = linforest("info", "aniso2:16", "--try", "--precond", "jacobi,algtriscal")
+        assert (code, err) == (0, "") and "Trial solves: " in out and " wins, " in out
+        rows = json.loads(
+            linforest("info", "aniso2:16", "--try", "--precond", "jacobi,tridiagonal", "--json")[1]
+        )["preconditioners"]
+        assert list(rows) == ["jacobi", "tridiagonal"]
+        history = lf.solvers.History()
+        A = lf.matrices.aniso(2, 16)
+        b = A @ np.random.default_rng(0).standard_normal(256)
+        lf.solvers.cg(A, b, M=lf.jacobi(A), rtol=1e-8, history=history)
+        assert rows["jacobi"]["trial"]["iterations"] == history.iterations[-1]
+        assert rows["tridiagonal"]["trial"]["converged"]
+
+    def test_unknown_preconditioners(self, linforest):
+        code, _, err = linforest("info", "aniso2:16", "--precond", "jacobi,amg")
+        assert code == 2 and "amg is none of jacobi, " in one_line(err)
+
     def test_a_table_and_advice(self, linforest):
         code, out, err = linforest("info", "aniso2:30")
         assert (code, err) == (0, "")
         for name in preconditioners.CHOICES:
             assert f"\n{name} " in out
-        assert "use tridiagonal" in out and "Use cg" in out and "dominant rows    all" in out
+        assert "linforest info aniso2:30 --try" in out and "Use cg" in out and "dominant rows    all" in out
 
     def test_json_agrees_with_the_library(self, linforest):
         A = lf.matrices.aniso(2, 30)
@@ -350,12 +422,21 @@ class TestInfo:
         report = json.loads(out)
         rows = report["preconditioners"]
         assert code == 0 and report["properties"]["entries"] == A.nnz
-        assert rows["original"]["coverage"] == pytest.approx(lf.graph.identity_coverage(A))
+        assert rows["tridiagonal_original"]["coverage"] == pytest.approx(lf.graph.identity_coverage(A))
         assert rows["tridiagonal"]["coverage"] == pytest.approx(lf.linear_forest(A).coverage)
-        assert rows["block"]["coverage"] == pytest.approx(lf.block_tridiagonal(A).coverage)
-        assert rows["block"]["operator_bytes"] == lf.memory_estimate(A, "block_tridiagonal").operator
+        assert rows["block_tridiagonal"]["coverage"] == pytest.approx(lf.block_tridiagonal(A).coverage)
+        assert (
+            rows["block_tridiagonal"]["operator_bytes"] == lf.memory_estimate(A, "block_tridiagonal").operator
+        )
         spmv = report["spmv_milliseconds"]
         assert rows["jacobi"]["apply_spmv"] == pytest.approx(rows["jacobi"]["apply_milliseconds"] / spmv)
+
+    def test_a_missing_matrix_has_a_group_and_a_stand_in(self, linforest, monkeypatch, tmp_path):
+        monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "none"))
+        monkeypatch.delenv("LINFOREST_MATRICES", raising=False)
+        code, _, err = linforest("info", "Ecology1", "--offline")
+        assert code == 3 and "MM/McRae/ecology1.tar.gz" in err and "standin:ecology1" in one_line(err)
+        assert "standin" not in linforest("info", "HB/494_bus", "--offline")[2]
 
     def test_shows_the_origin_of_a_matrix(self, linforest):
         A = sp.coo_array(lf.matrices.poisson((4, 4)))
@@ -372,7 +453,7 @@ class TestInfo:
             (sp.diags_array([1.0, 2.0, 3.0]), "matrix is diagonal"),
             (sp.csr_array(np.ones((2, 3))), "not square"),
             (sp.csr_array((0, 0)), "no rows"),
-            (unsymmetric(), "use original"),
+            (unsymmetric(), "use tridiagonal_original"),
             (sp.csr_array(np.zeros((4, 4))), "jacobi"),
         ],
     )
@@ -422,6 +503,7 @@ class TestStudy:
                 "out": "out",
                 "offline": True,
                 "resume": True,
+                "force": False,
                 "rtol": 1e-6,
                 "maxiter": 9,
                 "permutations": 3,
@@ -438,6 +520,37 @@ class TestStudy:
         paper, names, options = run_paper.called
         assert paper == "forests" and names is None and options["out"] == "linforest-study"
         assert not options["full"] and options["parts"] is None and "rtol" not in options
+
+    def test_further_preconditioners(self, linforest, monkeypatch):
+        _, run_paper = self.called(linforest, monkeypatch, ["--precond", "multilevel, ilu"], [])
+        assert run_paper.called[2]["precond"] == ("multilevel", "ilu")
+
+    def test_unknown_preconditioners_are_refused_before_any_work(self, linforest):
+        code, _, err = linforest("study", "aniso2:9", "--precond", "multigrid", "--out", "none")
+        assert code == 2 and 'precond must be "multilevel"' in one_line(err) and not Path("none").exists()
+
+    def test_nothing_is_written_for_a_name_that_cannot_be_found(self, linforest):
+        code, _, err = linforest("study", "no_such_matrix", "./nonesuch.mtx", "--offline", "--quiet")
+        assert code == 3 and "no_such_matrix" in one_line(err) and "nonesuch.mtx" in err
+        assert not list(Path.cwd().iterdir())
+
+    def test_files_of_others_are_not_overwritten(self, linforest, monkeypatch):
+        monkeypatch.setattr(Session, "_prepare", lambda *_: None)
+        Path("mine").mkdir()
+        Path("mine", "report.html").write_text("my own report")
+        command = ["study", "aniso1:10", "--only", "coverage", "--quiet", "--out", "mine"]
+        code, _, err = linforest(*command)
+        assert code == 2 and "report.html exists and was not written by a study; --force" in one_line(err)
+        assert [path.name for path in Path("mine").iterdir()] == ["report.html"]
+        assert Path("mine", "report.html").read_text() == "my own report"
+        assert linforest(*command, "--force")[0] == 0
+        assert "my own report" not in Path("mine", "report.html").read_text()
+        assert linforest(*command)[0] == 0  # its own
+
+    def test_pages_of_others_are_not_overwritten(self, linforest):
+        Path("forests.md").write_text("# My page")
+        code, _, err = linforest("study", "aniso1:10", "--quiet", "--markdown", ".")
+        assert code == 2 and "forests.md exists" in one_line(err) and not Path("linforest-study").exists()
 
     def test_failed_cases(self, linforest, monkeypatch):
         cases = [

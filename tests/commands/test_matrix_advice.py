@@ -42,16 +42,42 @@ class TestAdvice:
     @pytest.mark.parametrize(
         ("original", "forest", "block", "words"),
         [
-            (0.70, 0.71, 0.72, "use original."),
-            (0.10, 0.71, 0.72, "use tridiagonal."),
-            (0.10, 0.71, 0.85, "use tridiagonal, or block"),
-            (0.70, 0.71, 0.85, "use original, or block"),
+            (0.70, 0.71, 0.72, "original order already covers 70% of the weight, about as much as a linear"),
+            (0.10, 0.71, 0.72, "The linear forest covers 71% of the weight, the original order 10%. "),
+            (0.10, 0.71, 0.85, "the original order 10%, and 2 x 2 blocks cover 85%."),
+            (0.70, 0.71, 0.85, "as a linear forest, and 2 x 2 blocks cover 85%."),
             (0.01, 0.10, 0.20, "coverage of a linear forest is small"),
-            (1.00, 1.00, 1.00, "use original"),
+            (1.00, 1.00, 1.00, "use tridiagonal_original"),
         ],
     )
     def test_follows_the_coverages(self, original, forest, block, words):
-        coverages = {"original": original, "tridiagonal": forest, "block": block}
+        coverages = {
+            "tridiagonal_original": original,
+            "tridiagonal": forest,
+            "block_tridiagonal": block,
+        }
         measured = {name: {"coverage": value} for name, value in coverages.items()}
         found = properties(lf.matrices.aniso(1, 5))
-        assert words in advice(found, measured)[0]
+        (first, _) = advice(found, measured, "B.mtx")
+        assert words in first and "linforest info B.mtx --try" in first
+
+    def test_trials_decide_whatever_the_coverage_is(self):
+        rows = {
+            "jacobi": row(coverage=0.0, iterations=60, milliseconds=6.0),
+            "tridiagonal": row(coverage=0.9, iterations=1100, milliseconds=220.0),
+            "multilevel": row(coverage=1.0, iterations=9, milliseconds=4.0, setup=50.0),
+            "ilu": row(coverage=1.0, iterations=500, milliseconds=1.0, converged=False),
+        }
+        (first, _) = advice(properties(lf.matrices.aniso(1, 5)), rows)
+        assert first.startswith("Trial solves: jacobi with cg wins, 60 iterations and 8 ms with setup.")
+        assert "multilevel has the fewest iterations, 9" in first
+        for each in rows.values():
+            each["trial"]["converged"] = False
+        rows["ilu"]["trial"]["residual"] = 1e-6
+        assert "ilu came closest, to 1.0e-06" in advice(properties(lf.matrices.aniso(1, 5)), rows)[0]
+
+
+def row(coverage, iterations, milliseconds, setup=2.0, converged=True):
+    found = {"solver": "cg", "iterations": iterations, "residual": 1e-3, "converged": converged}
+    found["solve_milliseconds"] = milliseconds
+    return {"coverage": coverage, "setup_milliseconds": setup, "trial": found}

@@ -79,8 +79,8 @@ class TestNames:
 def test_texts_of_a_file_cannot_control_the_terminal(linforest, monkeypatch):
     from linforest_precond.commands import info
 
-    monkeypatch.setattr(info, "_measure", lambda A, symmetric: (1.0, {}))
-    monkeypatch.setattr(info, "advice", lambda found, measured: ["fine"])
+    monkeypatch.setattr(info, "_measure", lambda A, found, arguments: (1.0, {}))
+    monkeypatch.setattr(info, "advice", lambda found, measured, name: ["fine"])
     hostile = "\x1b]0;owned\x07\x1b[2J\x9b31m \u202e\r\x08 " + "long " * 5000
     comments = "".join(f"% {key}: {hostile}\n" for key in ("author", "title", "date", "kind", "name", "ed"))
     path = write(b"A.mtx", comments + "%\n% author:\n%   \n")
@@ -94,8 +94,8 @@ def test_texts_of_a_file_cannot_control_the_terminal(linforest, monkeypatch):
 def test_json_of_a_name_that_is_not_utf8(linforest, monkeypatch):
     from linforest_precond.commands import info
 
-    monkeypatch.setattr(info, "_measure", lambda A, symmetric: (1.0, {}))
-    monkeypatch.setattr(info, "advice", lambda found, measured: ["fine"])
+    monkeypatch.setattr(info, "_measure", lambda A, found, arguments: (1.0, {}))
+    monkeypatch.setattr(info, "advice", lambda found, measured, name: ["fine"])
     code, out, _ = linforest("info", write(b"\xff.mtx"), "--json")
     assert code == 0 and json.loads(out)["name"] == r"./\xff.mtx"
 

@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -151,6 +152,32 @@ def test_csv_round_trip(make, tmp_path):
     assert names == ["iteration", "seconds", *residuals[make]]
 
 
+@pytest.mark.parametrize("make", [one_system, three_systems])
+def test_pandas_has_the_columns_of_csv(make, tmp_path, monkeypatch):
+    """pandas need not be installed for this test: a DataFrame is made from named columns."""
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=dict))
+    history = make()
+    frame = history.to_pandas()
+    history.to_csv(tmp_path / "history.csv")
+    written = np.genfromtxt(tmp_path / "history.csv", delimiter=",", names=True)
+    assert tuple(frame) == written.dtype.names
+    for name, values in frame.items():
+        np.testing.assert_array_equal(values, written[name])
+
+
+def test_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    frame = one_system().to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.set_index("iteration")["residual"].to_dict() == {0: 1, 0.5: 0.5, 1: 0.2, 1.5: 0.01}
+
+
+def test_to_pandas_without_pandas_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        one_system().to_pandas()
+
+
 def lines(text):
     """The rows of a printed table as a dictionary."""
     return dict(line.strip().split("  ", 1) for line in text.splitlines()[1:])
@@ -158,7 +185,8 @@ def lines(text):
 
 def test_print_one_system():
     history = one_system()
-    assert str(history).startswith("history of bicgstab\n") and repr(history) == str(history)
+    assert str(history).startswith("history of bicgstab\n")
+    assert repr(history) == "<history of bicgstab; rows 1,000, float64; status converged; iterations 2>"
     assert {name: value.strip() for name, value in lines(str(history)).items()} == {
         "rows": "1,000, float64",
         "status": "converged",
@@ -169,7 +197,7 @@ def test_print_one_system():
         "replacements": "1",
         "error": "1.00e-01",
         "seconds": "0.3",
-        "ms per iteration": "150",
+        "ms per iteration": "200",
     }
 
 
@@ -206,6 +234,22 @@ def test_plot():
     matplotlib.pyplot.close(ax.figure)
 
 
+def test_plot_of_a_long_oscillating_history():
+    matplotlib = pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    norms = np.exp(np.random.default_rng(1).normal(size=(500, 1)))
+    history = History()
+    history.begin("bicgstab", 9, 1, np.float64, np.ones(1), None)
+    history.add(np.arange(500.0), np.arange(500.0), norms, None)
+    ax = history.plot(Figure().add_subplot())
+    (line,), (band,) = ax.lines, ax.collections
+    assert ax.get_yscale() == "log" and line.get_xdata().size < 100 and line.get_marker() == ""
+    assert band.get_facecolor()[0, :3] == pytest.approx(matplotlib.colors.to_rgb(line.get_color()))
+    low, high = band.get_paths()[0].get_extents().get_points()[:, 1]
+    assert (low, high) == (norms.min(), norms.max())
+
+
 def test_plot_without_matplotlib_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"\[study\]"):
@@ -234,3 +278,20 @@ def test_no_status_of_other_info(info):
 def test_every_status_has_advice():
     assert len({status.advice for status in Status}) == len(Status) == len(CODES) + 1
     assert all(status.advice.endswith(".") for status in Status)
+
+
+def test_time_per_iteration_leaves_compilation_out():
+    history = History()
+    history.begin("cg", 10, 1, np.dtype(float), np.ones(1), None)
+    seconds = np.array([0.0, 7.0, 7.1, 7.2, 7.3, 12.0, 12.1, 12.2])  # compiling in the first and the fifth
+    history.add(np.arange(8.0), seconds, np.ones((8, 1)), None)
+    assert history.seconds_per_iteration == pytest.approx(0.1)
+    assert "ms per iteration  100" in str(history)
+
+
+def test_time_per_iteration_counts_half_steps_with_their_iteration():
+    history = History()
+    assert history.seconds_per_iteration is None
+    history.begin("bicgstab", 10, 1, np.dtype(float), np.ones(1), None)
+    history.add(np.array([0, 0.5, 1, 1.5, 2, 2.5]), np.arange(6.0), np.ones((6, 1)), None)
+    assert history.seconds_per_iteration == pytest.approx(2.0)

@@ -33,6 +33,7 @@ def public_names(module):
         ("graph", lf.graph),
         ("solvers", lf.solvers),
         ("matrices", lf.matrices),
+        ("similarity", lf.similarity),
     ],
 )
 def test_the_api_reference_lists_every_public_name(page, module):

@@ -10,20 +10,21 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "linforest_precond"
 # From the lowest to the highest; modules that are not listed belong to the highest layer.
 LAYERS = (
-    "lazy_names", "annotations", "arguments", "atomic_files", "foreign_arrays", "host_arrays", "npy_arrays",
+    "lazy_names", "user_warnings", "annotations", "arguments", "atomic_files", "foreign_arrays",
+    "host_arrays", "npy_arrays",
     "backends.batch_options", "backends.krylov_codes", "backends.returns", "backends.protocol",
     "backends.workspaces",
     "backends.cpu", "backends.cuda", "backends",
-    "printing", "user_warnings", "matrices", "interchange",
+    "printing", "matrices", "interchange",
     "subnormals", "read_only", "records", "number_range", "sparse_output", "matching_records", "own_matrix",
-    "matrix_checks", "stored_entries", "formats",
-    "gate", "vectors", "graph", "pipeline", "solvers", "precond", "distributed", "petsc",
+    "matrix_checks", "stored_entries", "formats", "envelope",
+    "gate", "vectors", "graph", "similarity", "pipeline", "solvers", "precond", "distributed", "petsc",
     "adjoint_solves", "torch", "jax",
 )  # fmt: skip
 # In each backend, from the lowest to the highest.
 ROOMS = (
     "runtime", "matrix", "forest", "matching", "csgraph", "reordering", "tridiagonal", "ilu",
-    "approximate_inverse", "multigrid", "krylov",
+    "approximate_inverse", "multigrid", "krylov", "similarity",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not (ROOT / PACKAGE).exists(), reason="tests run outside a source tree")

@@ -130,6 +130,32 @@ def test_linked_folders_are_relative_links(folder):
     assert os.readlink(link) == os.path.join("..", folder)
 
 
+def without_links(tree):
+    """Replace the links of a copied tree by text files, as Git does where there are no symbolic links."""
+    for folder in LINKED:
+        link = tree / PACKAGE / folder
+        link.unlink()
+        link.write_text(f"../{folder}")
+    return tree
+
+
+def copy_packages(target):
+    """A copy of the Python sources alone."""
+    target.mkdir()
+    for folder in (PACKAGE, *LINKED):
+        shutil.copytree(
+            ROOT / folder, target / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    return target
+
+
+def test_a_checkout_without_symbolic_links_imports(tmp_path):
+    tree = without_links(copy_packages(tmp_path / "tree"))
+    script = "import linforest_precond as lf; from linforest_precond.solvers.status import Status;"
+    script += "print(lf.matrices.poisson((3, 3)).nnz, Status.from_info(1), lf.solvers.__file__)"
+    assert run("-c", script, cwd=tree).split() == ["33", "maxiter", str(tree / "solvers" / "__init__.py")]
+
+
 def test_versions_agree():
     version = listed()["project"]["version"]
     source = (ROOT / PACKAGE / "__init__.py").read_text()
@@ -206,11 +232,7 @@ print(*PROGRAMS)
 
 
 def test_a_checkout_without_symbolic_links_builds_the_same_wheel(wheel, tmp_path):
-    tree = copy_tree(tmp_path / "tree")
-    for folder in LINKED:
-        link = tree / PACKAGE / folder
-        link.unlink()
-        link.write_text(f"../{folder}")  # as git does on systems without symbolic links
+    tree = without_links(copy_tree(tmp_path / "tree"))
     (other,) = build(tree, tmp_path / "dist", "--wheel").glob("*.whl")
     with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(other) as second:
         assert sorted(first.namelist()) == sorted(second.namelist())

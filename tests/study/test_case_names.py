@@ -81,6 +81,7 @@ FORGED = ("[]", "7", '{"case": 1}', "[" * 100_000, '"\\ud800"', '{"stamp": {}, "
 @pytest.mark.parametrize("text", FORGED)
 def test_a_damaged_case_is_measured_again(tmp_path, text):
     store, made = Store(tmp_path, {}, resume=True), cases.case_of("a.mtx", full=False)
+    (tmp_path / "cases").mkdir()
     (tmp_path / "cases" / case_file("a.mtx")).write_text(text)
     assert store.kept(made) is None
     forged = {"stamp": store.stamp, "asked": "a.mtx", "case": {"status": "done"}}
@@ -187,6 +188,7 @@ def test_an_unwritable_folder_is_found_before_the_work(start, monkeypatch, unwri
         if folder == Path(unwritable):
             raise PermissionError(13, "cannot write to the folder", str(folder))
 
+    Path(unwritable).mkdir(parents=True)
     monkeypatch.setattr(store, "check_writable", check)
     monkeypatch.setattr(cases, "load", lambda *_, **__: pytest.fail("worked before the check"))
     with pytest.raises(PermissionError, match=unwritable):
@@ -195,3 +197,15 @@ def test_an_unwritable_folder_is_found_before_the_work(start, monkeypatch, unwri
 
 def test_titles_are_those_of_the_files():
     assert cases.case_of("./größe.mtx", full=False).title == "größe.mtx"
+
+
+def test_files_of_one_name_are_told_apart():
+    """Their folders are not in reports, except where nothing else tells them apart."""
+    names = ["/home/ada/one/A.mtx", "/home/ada/two/A.mtx", "/tmp/two/A.mtx", "/tmp/B.mtx"]
+    assert [case.title for case in cases.named_cases(names)] == [
+        "one/A.mtx",
+        "ada/two/A.mtx",
+        "tmp/two/A.mtx",
+        "B.mtx",
+    ]
+    assert [case.title for case in cases.named_cases(["/A.mtx", "./A.mtx"])] == ["/A.mtx", "A.mtx"]

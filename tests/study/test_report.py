@@ -413,3 +413,133 @@ def test_method_shows_limits_permutations_and_threads(report):
     assert "at most 1e-10, or after 200 to 5,000 iterations" in text
     assert "in 0 to 3 random symmetric permutations" in text
     assert "Threads: 1 for SpMV, copy, propositions and scans, 8 for setups." in text
+
+
+def pictures_of(page):
+    return [base64.b64decode(img["src"].partition(",")[2]).decode() for img in page.all("img")]
+
+
+def test_no_picture_is_loaded_lazily(mixed):
+    """A page that is printed before it is scrolled through would lack them."""
+    _, text, page = mixed
+    assert page.all("img") and "loading=" not in text
+
+
+def luminance(colour):
+    """The relative luminance of WCAG 2."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear))
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+class TestDarkTheme:
+    def test_every_colour_of_a_picture_can_be_seen_in_the_dark(self, mixed):
+        from linforest_precond.study.dark_theme import DARK, STYLE, in_light_theme
+
+        for svg in pictures_of(mixed[-1]):
+            assert svg.count("<style>@media screen and (prefers-color-scheme: dark)") == 1
+            drawn = in_light_theme(svg)
+            assert STYLE in svg and "prefers-color-scheme" not in drawn
+            for property_, colour in set(re.findall(r"(fill|stroke): (#[0-9a-f]{6})", drawn)):
+                shown = DARK.get(colour, colour)
+                if colour in ("#ffffff", "#e4e4e4"):  # the background, and the grid, which is to be faint
+                    assert contrast(shown, "#1d232a") < 2
+                else:
+                    assert contrast(shown, "#1d232a") >= 3, (property_, colour)
+                    assert f"[style*='{property_}: {colour}' i]" in svg or shown == colour
+
+    def test_swatches_have_the_colours_of_the_curves(self, mixed):
+        from linforest_precond.study.dark_theme import DARK
+        from linforest_precond.study.forests.plots import OTHER, PRECONDITIONERS
+
+        styles = "".join(style["text"] for style in mixed[-1].all("style"))
+        for colour, _ in (*PRECONDITIONERS.values(), OTHER):
+            dark = DARK.get(colour.lower(), colour)
+            assert contrast(dark, "#1d232a") >= 3
+            if dark != colour:
+                rule = f".swatch[style*='border-top-color: {colour.lower()}' i] {{ border-top-color: {dark}"
+                assert rule in styles
+
+    def test_cards_of_figures_follow_the_theme(self, mixed):
+        styles = "".join(style["text"] for style in mixed[-1].all("style"))
+        (rule,) = re.findall(r"^figure, \.legend \{([^}]*)\}", styles, re.MULTILINE)
+        assert "background: var(--picture)" in rule and "#" not in rule
+        assert styles.count("--picture: #") == 3  # light, dark and print
+
+    def test_documents_have_pictures_of_one_theme(self, tmp_path):
+        """The site that they are for has a switch of its own, which pictures cannot see."""
+        pytest.importorskip("matplotlib")
+        from linforest_precond.study.report.document import write_document
+
+        write_document(FORESTS, study([case()]), tmp_path)
+        written = list((tmp_path / "forests").glob("*.svg"))
+        assert written and not any("prefers-color-scheme" in file.read_text() for file in written)
+
+
+def test_explanations_can_be_read_without_a_mouse(mixed):
+    """Everything that a tooltip of a table's heading tells is also told below the table."""
+    *_, page = mixed
+    heads = [th for th in page.all("th") if "title" in th]
+    notes = " ".join(p["text"] for p in page.all("p") if p.get("class") == "columns")
+    assert len(heads) > 5
+    for head in heads:
+        assert f"{head['text']}: {head['title']}." in notes
+    badges = {span["title"] for span in page.all("span") if span.get("title")}
+    visible = "".join(section["text"] for section in page.all("section"))
+    assert all(text in visible for text in badges if text != "The residual meets the tolerance.")
+
+
+def test_performance_has_an_introduction(mixed, report):
+    for page in (
+        mixed[-1],
+        Page(report(study([case(performance=study_cases.performance(launches=False))]))[1]),
+    ):
+        text = page.text_of("performance")
+        before_figures = text[: text.index("igure 3. " if page is mixed[-1] else "for figure 3")]
+        for term in ("setup", "SpMV", "proposition", "cycles", "permutation", "bands", "k = 1"):
+            assert term in before_figures
+
+
+def test_words_are_spelled_out(mixed):
+    *_, page = mixed
+    heads = {th["text"] for th in page.all("th")}
+    assert "parallel" in heads and not [text for text in heads if re.search(r"[a-z]\.$", text)]
+
+
+@pytest.mark.parametrize(("error", "flagged"), [(1e-7, False), (0.3, True)])
+def test_a_converged_solve_with_a_large_error_is_flagged(report, error, flagged):
+    made = case(coverage=None, performance=None)
+    made["convergence"]["runs"][0]["error"] = error
+    page = Page(report(study([made]))[1])
+    row = next(row for row in page.rows("Convergence in numbers") if "Jacobi" in row)
+    assert any("large" in cell for cell in row) == flagged
+    assert ("1 has a large forward error: Jacobi on ANISO2" in page.all("header")[0]["text"]) == flagged
+    made["convergence"]["runs"][0]["status"] = "MAXITER"
+    row = next(
+        row for row in Page(report(study([made]))[1]).rows("Convergence in numbers") if "Jacobi" in row
+    )
+    assert not any("large" in cell for cell in row)
+
+
+@pytest.mark.parametrize("status", ["done", "failed", "missing"])
+def test_files_are_named_without_their_folders(report, status):
+    made = case("/home/ada/secret/A b.mtx", title="A b.mtx", origin="file", paper=None, status=status)
+    made |= {"convergence": None, "performance": None} | ({} if status == "done" else {"coverage": None})
+    path, text = report(study([made]))
+    assert "A b.mtx" in text and "secret" not in text and "/home" not in text
+    if status != "done":
+        assert "linforest study &#x27;A b.mtx&#x27;" in text
+
+
+def test_further_preconditioners_are_explained(report, mixed):
+    assert "one V-cycle" not in mixed[-1].text_of("convergence")
+    made = case(coverage=None, performance=None)
+    made["convergence"]["runs"].append(study_cases.run("Multilevel", 0.3) | {"coverage": None})
+    page = Page(report(study([made]))[1])
+    assert "one V-cycle of algebraic multigrid" in page.text_of("convergence")
+    assert any("Multilevel" in row for row in page.rows("Convergence in numbers"))

@@ -16,10 +16,11 @@ import scipy.sparse as sp
 
 import linforest_precond as lf
 from linforest_precond.graph.forest import linear_forest
-from linforest_precond.matrices.errors import MatrixOffline, UnknownMatrix
+from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline, UnknownMatrix
 from linforest_precond.study import cases, run_study, timing
-from linforest_precond.study.forests import paper, performance, warm
+from linforest_precond.study.forests import paper, performance, settings, warm
 from linforest_precond.study.forests.convergence import (
+    FURTHER,
     convergence,
     preconditioners,
     smooth_solution,
@@ -28,6 +29,8 @@ from linforest_precond.study.forests.convergence import (
 from linforest_precond.study.forests.coverage import coverages
 from linforest_precond.study.forests.paper import FORESTS, select
 from linforest_precond.study.forests.permuted import ROWS_TOGETHER, Permutation, shuffled
+from linforest_precond.study.forests.plots import colour_of
+from linforest_precond.study.forests.report.convergence import FURTHER_ROWS
 from linforest_precond.study.forests.settings import PARTS, Settings
 from linforest_precond.study.forests.single_precision import running_sum
 from linforest_precond.study.progress import showing
@@ -177,12 +180,30 @@ class TestConvergence:
         x = smooth_solution(16)
         assert x[1] == pytest.approx(math.sin(math.pi)) and smooth_solution(64)[2] == pytest.approx(1.0)
 
+    def test_further_preconditioners_are_rows_where_the_user_asks(self):
+        plain = preconditioners("md5", "index", "none")
+        more = preconditioners("md5", "index", "none", ["ilu", "multilevel"])
+        assert list(more) == [*plain, "ILU(0)", "Multilevel"]
+        assert set(FURTHER_ROWS) == {name for name, _ in FURTHER.values()}
+        assert len({colour_of(name) for name in (*more, "another")}) == len(more) + 1
+        assert tuple(FURTHER) == settings.FURTHER
+
+    @pytest.mark.slow
+    def test_a_cycle_needs_fewer_iterations(self, backend):
+        found = convergence(aniso(backend, 2, 60), further=["multilevel"], permutations=1)
+        runs = {each["precond"]: each for each in found["runs"]}
+        assert runs["Multilevel"]["status"] == "CONVERGED" and runs["Multilevel"]["coverage"] is None
+        assert runs["Multilevel"]["iterations"] < runs["AlgTriBlock+"]["iterations"] / 2
+        assert runs["Multilevel"]["median_iterations"] < runs["AlgTriBlock+"]["median_iterations"] / 2
+
     def test_long_histories_are_thinned(self):
         A = lf.matrices.poisson((40, 40))
         history = lf.solvers.History(x_true=np.ones(1600))
         lf.solvers.bicgstab(A, A @ np.ones(1600), rtol=1e-10, history=history)
         curves = thinned(history, 20)
-        assert len(curves["iterations"]) == 20
+        assert 10 < len(curves["iterations"]) <= 20
+        assert min(curves["residuals"]) == history.residuals.min()
+        assert max(curves["residuals"]) == history.residuals.max()
         assert [values[-1] for values in curves.values()] == [
             history.iterations[-1], history.residuals[-1], history.errors[-1]
         ]  # fmt: skip
@@ -411,7 +432,7 @@ class TestRun:
         found = study(["aniso2:20"], parts=PARTS, permutations=1, device=backend.name)
         assert set(found) == STUDY_KEYS and found["schema"] == 1 and not found["interrupted"]
         assert set(found["machine"]) >= {"processor", "cores", "gpu", "memory_gib", "versions"}
-        assert set(found["settings"]) == {"rtol", "maxiter", "permutations", "parts", *RULES}
+        assert set(found["settings"]) == {"rtol", "maxiter", "permutations", "parts", "precond", *RULES}
         (case,) = found["cases"]
         assert set(case) == CASE_KEYS and case["status"] == "done" and case["error"] is None
         assert (case["name"], case["title"], case["rows"]) == ("aniso2:20", "ANISO2 20 × 20", 400)
@@ -445,8 +466,14 @@ class TestRun:
         assert case["coverage"]["identity"] > 0.6 and case["performance"] is None
 
     def test_a_nonexistent_file_is_missing(self, study, tmp_path):
-        (case,) = study([str(tmp_path / "A.mtx")])["cases"]
+        _, case = study(["aniso1:10", str(tmp_path / "A.mtx")])["cases"]
         assert case["status"] == "missing" and "A.mtx" in case["error"]
+        assert [path.name[:8] for path in (tmp_path / "out" / "cases").iterdir()] == ["aniso1-1"]
+
+    def test_where_nothing_is_found_nothing_is_written(self, study, tmp_path):
+        with pytest.raises(MatrixNotAvailable, match=r"A\.mtx"):
+            study([str(tmp_path / "A.mtx")])
+        assert not (tmp_path / "out").exists()
 
     def test_ctrl_c_keeps_the_finished_cases(self, study, monkeypatch):
         def interrupted(A, **_):

@@ -10,6 +10,7 @@ from . import matrix as matrix
 from . import multigrid as multigrid
 from . import reordering as reordering
 from . import runtime as runtime
+from . import similarity as similarity
 from . import tridiagonal as tridiagonal
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "name",
     "reordering",
     "runtime",
+    "similarity",
     "tridiagonal",
 ]
 

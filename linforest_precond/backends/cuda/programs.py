@@ -88,11 +88,15 @@ PROGRAMS = {
     "csgraph/forward_backward": _every(INDEX=_INDICES),
     "csgraph/luby": _every(INDEX=_INDICES),
     "csgraph/degrees": _every(INDEX=_INDICES),
+    "csgraph/traffic": _every(VALUE=(np.int64, np.float32, np.float64), INDEX=_INDICES),
+    "csgraph/traffic_links": _every(INDEX=_INDICES),
     "csgraph/tree_roots": _every(INDEX=_INDICES),
     "csgraph/spanning_forest": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "csgraph/awerbuch_shiloach": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "csgraph/sorted_neighbors": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "csgraph/breadth_first": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
+    "reordering/gap_metrics": _every(INDEX=(np.int32,)),
+    "reordering/refinement": _every(LOGARITHMIC=(0, 1)),
     "reordering/rcm_leveled": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "reordering/rcm_batch": _every(INDEX=_INDICES, WIDTH=_WIDTHS, BATCH_BYTES=(BATCH_BYTES,)),
     "reordering/rcm_unordered": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
@@ -139,4 +143,8 @@ PROGRAMS = {
         {**types, "INDEX": index, "TEAMS": teams}
         for types, index, teams in itertools.product(_SCALAR, _INDICES, (0, 1))
     ],
+    "similarity/token_filter": _every(INDEX=(np.int32,)),
+    "similarity/element_weights": _every(INDEX=(np.int32,)),
+    "similarity/set_matchings": _every(INDEX=(np.int32,)),
+    "similarity/certificates": _every(INDEX=(np.int32,)),
 }

@@ -17,7 +17,7 @@ from linforest_precond.distributed.multigrid.matrix_range import scaled_into_ran
 from linforest_precond.number_range import shift
 from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle
 from linforest_precond.precond.stored import result_dtype
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.records import ratio_to_finest
 from linforest_precond.solvers.history import History
 from linforest_precond.user_warnings import without_numpy_warnings
@@ -25,7 +25,7 @@ from linforest_precond.user_warnings import without_numpy_warnings
 ACCELERATORS = "auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres"
 
 
-class RankCycle(LinearOperator):  # type: ignore[misc]
+class RankCycle(Printed, LinearOperator):  # type: ignore[misc]
     """One cycle as a preconditioner of a rank's own parts of vectors; all ranks apply it together.
 
     Attributes
@@ -67,14 +67,12 @@ class RankCycle(LinearOperator):  # type: ignore[misc]
             "a cycle over ranks has an adjoint for Hermitian matrices and equal sweeps alone"
         )
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         part = self.part.part
-        return as_table(f"{part.name}, over {self.part.finest.comm.size} ranks", *described(self.part))
-
-    __repr__ = __str__
+        return Printout.of(f"{part.name}, over {self.part.finest.comm.size} ranks", *described(self.part))
 
 
-class RankHierarchy:
+class RankHierarchy(Printed):
     """An algebraic multigrid hierarchy over ranks, made by `linforest_precond.distributed.multilevel`.
 
     Its methods are called by all ranks together. Vectors are a rank's own parts.
@@ -209,10 +207,8 @@ class RankHierarchy:
         """Unknowns of all levels divided by those of the finest."""
         return ratio_to_finest(self.unknowns)
 
-    def __str__(self) -> str:
-        return str(self.aspreconditioner())
-
-    __repr__ = __str__
+    def _printout(self) -> Printout:
+        return self.aspreconditioner()._printout()
 
 
 def check_same_pattern(A: Any, old: Matrix) -> None:

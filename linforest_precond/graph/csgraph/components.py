@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias, overload
+
 import numpy as np
 
 from linforest_precond.annotations import Array, MatrixLike
@@ -12,15 +14,50 @@ from linforest_precond.records import CSR
 
 # The backends' module of each method.
 METHODS = {"auto": "components", "union": "components", "fastsv": "fastsv"}
+Connection: TypeAlias = Literal["weak", "strong"]
+ComponentsMethod: TypeAlias = Literal["auto", "union", "fastsv"]
+
+
+@overload
+def connected_components(
+    A: MatrixLike | CSR,
+    directed: bool = True,
+    connection: Connection = "weak",
+    return_labels: Literal[True] = True,
+    *,
+    method: ComponentsMethod = "auto",
+) -> tuple[int, Array]: ...
+
+
+@overload
+def connected_components(
+    A: MatrixLike | CSR,
+    directed: bool = True,
+    connection: Connection = "weak",
+    *,
+    return_labels: Literal[False],
+    method: ComponentsMethod = "auto",
+) -> int: ...
+
+
+@overload
+def connected_components(
+    A: MatrixLike | CSR,
+    directed: bool = True,
+    connection: Connection = "weak",
+    return_labels: bool = True,
+    *,
+    method: ComponentsMethod = "auto",
+) -> int | tuple[int, Array]: ...
 
 
 def connected_components(
     A: MatrixLike | CSR,
     directed: bool = True,
-    connection: str = "weak",
+    connection: Connection = "weak",
     return_labels: bool = True,
     *,
-    method: str = "auto",
+    method: ComponentsMethod = "auto",
 ) -> int | tuple[int, Array]:
     """Find the connected components of a matrix, as `scipy.sparse.csgraph.connected_components` does.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from linforest_precond.annotations import MatrixLike
+from linforest_precond.annotations import Charge, MatrixLike, Ties
 from linforest_precond.arguments import as_choice, as_integer
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
@@ -27,8 +27,8 @@ def factor(
     k_m: int = 0,
     p: float = 0.5,
     seed: int = 0,
-    charge: str = "splitmix64",
-    ties: str = "auto",
+    charge: Charge = "splitmix64",
+    ties: Ties = "auto",
 ) -> Factor:
     """Find a [0,n]-factor of A's graph with a large weight.
 

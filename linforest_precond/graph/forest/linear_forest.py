@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from linforest_precond.annotations import MatrixLike
+from linforest_precond.annotations import Charge, MatrixLike, Ties
 from linforest_precond.arguments import as_choice
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_graph
@@ -25,10 +25,10 @@ def linear_forest(
     k_m: int = 0,
     p: float = 0.5,
     seed: int = 0,
-    charge: str = "splitmix64",
-    ties: str = "auto",
-    method: str = "list_ranking",
-    permutation: str = "scan",
+    charge: Charge = "splitmix64",
+    ties: Ties = "auto",
+    method: Literal["list_ranking", "bidirectional_scan"] = "list_ranking",
+    permutation: Literal["scan", "radix_sort"] = "scan",
 ) -> Forest:
     """Find a linear forest, disjoint paths that cover all vertices, with a large weight.
 

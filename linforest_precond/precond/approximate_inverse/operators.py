@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType, MatrixLike
+from linforest_precond.annotations import Array, DType, InverseMethod, MatrixLike, ScalingName
 from linforest_precond.arguments import as_integer
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.workspaces import Workspaces
@@ -19,6 +19,7 @@ from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.record_schemas import columns_ascend
+from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.schema import Choice, Complaint, Fields, Integer, Names, Real, Size, Table
 from linforest_precond.precond.schema_arrays import Indices, Numbers, Pointers
@@ -40,10 +41,10 @@ def approximate_inverse(
     A: MatrixLike,
     entries: int = ENTRIES,
     *,
-    method: str = "auto",
+    method: InverseMethod = "auto",
     tolerance: float | None = None,
     dtype: npt.DTypeLike | None = None,
-    scaling: str | MatrixScaling | None = None,
+    scaling: ScalingName | MatrixScaling | None = None,
 ) -> Preconditioner:
     """Approximate the inverse of A by a sparse matrix, or by a product of two: FSAI or SPAI.
 
@@ -307,20 +308,20 @@ class InversePart:
             return "approximate inverse: FSAI, G^H G with a lower triangular G"
         return "approximate inverse: SPAI, rows of least squares"
 
+    @property
+    def repairs(self) -> Repairs:
+        dependent = "rows_not_definite" if self.method == "fsai" else "rows_dependent"
+        return happened(**{dependent: self.dependent}, rows_of_identity=self.empty)
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.method == "fsai"
+
     def described(self) -> list[tuple[str, str]]:
         mean = self.data.size / max(self.n, 1)
-        repairs = []
-        if self.dependent and self.method == "fsai":
-            repairs.append(f"{self.dependent:,} rows left out entries, as A is not definite")
-        elif self.dependent:
-            repairs.append(f"{self.dependent:,} rows left out dependent entries")
-        if self.empty:
-            repairs.append(f"{self.empty:,} rows are those of the identity")
-        if self.method != "fsai":
-            repairs.append("not known to be positive definite: not for CG")
         return [
             ("entries", f"{self.data.size:,}, {mean:.1f} per row, at most {self.entries}"),
-            ("repairs", "; ".join(repairs) or "none"),
+            ("repairs", in_words(self.repairs, self.positive_definite)),
         ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from linforest_precond.annotations import Array
 from linforest_precond.precond.chooser.facts import Facts
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout, escape
 from linforest_precond.solvers.history import History
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class TrialReport:
         )  # fmt: skip
 
 
-class SolveReport:
+class SolveReport(Printed):
     """
     What `linforest_precond.solve` tried, and why it took what it took: filled by a solve that gets it.
 
@@ -150,18 +150,26 @@ class SolveReport:
         last = self.chosen or (self.trials[-1] if self.trials else None)
         return None if last is None else last.history
 
+    def _printout(self) -> Printout:
+        """What is known of the matrix."""
+        return Printout.of("solve", *([("trials", "0")] if self.facts is None else self.facts.described()))
+
     def __str__(self) -> str:
         if self.facts is None:
-            return as_table("solve", ("trials", "0"))
-        parts = [
-            as_table("solve", *self.facts.described()),
-            _table([HEAD, *(t.cells() for t in self.trials)]),
-        ]
-        parts += [f"  {event}" for event in self.events]
-        parts.append(self._conclusion())
-        return "\n".join(parts)
+            return super().__str__()
+        trials = _table([HEAD, *(trial.cells() for trial in self.trials)])
+        events = [f"  {event}" for event in self.events]
+        return "\n".join([super().__str__(), trials, *events, self._conclusion()])
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return "<solve; trials 0>" if self.facts is None else f"<solve; {self._conclusion()}>"
+
+    def _repr_html_(self) -> str:
+        if self.facts is None:
+            return super()._repr_html_()
+        rows = [_html_row("th", HEAD), *(_html_row("td", trial.cells()) for trial in self.trials)]
+        told = "<br>".join(map(escape, [*self.events, self._conclusion()]))
+        return f"{super()._repr_html_()}<table>{''.join(rows)}</table><p>{told}</p>"
 
     def _conclusion(self) -> str:
         unit = "products with A"
@@ -170,6 +178,10 @@ class SolveReport:
         return (
             f"solved by {self.chosen.call} with {self.chosen.solver}: work of {self.work:,.0f} {unit} in all"
         )
+
+
+def _html_row(tag: str, cells: tuple[str, ...]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(text)}</{tag}>' for text in cells)}</tr>"
 
 
 def _table(rows: list[tuple[Any, ...]]) -> str:

@@ -20,6 +20,7 @@ from linforest_precond.precond.chooser.report import SolveReport, TrialReport
 from linforest_precond.precond.chooser.trials import Trial, method_for, quietly
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.solvers.driver import SLACK, Callback, Info
+from linforest_precond.solvers.interruption import Interrupted
 from linforest_precond.solvers.problem import Problem, checked
 from linforest_precond.solvers.scaling import unscaled_callback
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
@@ -42,6 +43,7 @@ def solve(
     report: SolveReport | None = None,
     seed: int = 0,
     tune: bool = False,
+    verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b with a preconditioner and a Krylov method that are chosen by trial.
 
@@ -72,6 +74,8 @@ def solve(
     tune : bool
         Measure the times of setups and iterations and compare those, instead of counted bytes. The choice may
         then differ from run to run.
+    verbose : bool
+        Show the progress of each trial on the standard error output, as the solvers do.
 
     Returns
     -------
@@ -81,6 +85,11 @@ def solve(
     info : int, or (k,) array of int
         0: converged. Positive: not converged after so many iterations of all trials together; a
         RuntimeWarning says what was tried, and what else to do.
+
+    Raises
+    ------
+    Interrupted
+        A KeyboardInterrupt with the best iterate of all trials, after Ctrl-C; the report is filled.
 
     See Also
     --------
@@ -99,12 +108,17 @@ def solve(
     if report is not None and not isinstance(report, SolveReport):
         raise TypeError(f"report must be None or a SolveReport, got a {type(report).__name__}")
     x_true = None if report is None else report.x_true
-    session = _Session(A, b, x0, rtol, atol, maxiter, callback, seed, tune, x_true)
+    session = _Session(A, b, x0, rtol, atol, maxiter, callback, seed, tune, x_true, verbose)
     if not session.problem.b.size:
         return _empty_solution(session.problem)
     try:
         chosen = session.chooser.run()
         x, info = session.result(chosen)
+    except KeyboardInterrupt:
+        x, _ = session.result(None)
+        if report is not None:
+            session.fill(report, None)
+        raise Interrupted(x.reshape(-1) if session.problem.one else x) from None
     finally:
         session.close()
     if report is not None:
@@ -179,6 +193,7 @@ class _Session:
         seed: int,
         tune: bool,
         x_true: Array | None = None,
+        verbose: bool = False,
     ) -> None:
         csr = as_csr(A)
         most = min(10 * csr.n, MOST_ITERATIONS) if maxiter is None else maxiter
@@ -189,6 +204,7 @@ class _Session:
         self.cost = MeasuredCost.calibrated(counted, A, self.problem.b) if tune else counted
         self._A, self._x_true, self._seed = A, x_true, as_integer("seed", seed)
         self._callback = unscaled_callback(callback, self.problem.scaling)
+        self._verbose = verbose
         self._made: dict[str, Preconditioner] = {}
         digits = -math.log10(min(max(rtol, 1e-16), 0.1))
         candidates = candidates_on(self.problem.backend.name, self.cost.product)
@@ -210,6 +226,7 @@ class _Session:
         x = present.x.copy() if present is not None and present.is_better_than_its_start else None
         method = method_for(M, method)
         trial = Trial(candidate, M, method, self.problem, self.cost, self._callback, x, self._x_true)
+        trial.show(self._verbose)
         if not is_new:
             trial.setup = 0.0
         return trial

@@ -22,6 +22,7 @@ from linforest_precond.solvers.driver import Callback, Run
 from linforest_precond.solvers.fcg import Fcg
 from linforest_precond.solvers.history import History
 from linforest_precond.solvers.idrs import Idrs
+from linforest_precond.solvers.live_line import live_line
 from linforest_precond.solvers.minres import Minres
 from linforest_precond.solvers.problem import Problem
 from linforest_precond.solvers.status import Status
@@ -81,11 +82,18 @@ class Trial:
         self._run = Run(METHODS[method](), started.preconditioned(M), self.history)
         self.info: npt.NDArray[np.int64] | None = None
 
+    def show(self, verbose: bool) -> None:
+        """Show a live line while iterations are made."""
+        problem, name = self.problem, f"{self.candidate.name} with {self.method}"
+        self._run.line = live_line(name, problem.norms, problem.targets, problem.most_iterations, verbose)
+
     def advance(self, iterations: int) -> None:
         """Make so many iterations more, fewer where all systems stop before."""
         self.__dict__.pop("digits", None)
         before, began = self.iterations, time.perf_counter()
         self._run.iterate(self._callback, max(1, iterations))
+        if self._run.line is not None:
+            self._run.line.close()
         if before:  # the first call compiles
             self._timed += self.iterations - before
             self._seconds += time.perf_counter() - began

@@ -17,6 +17,7 @@ from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
 from linforest_precond.precond.ilu.row_orders import Schedule
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.printing import numbers_of
 from linforest_precond.records import CSR, Ordering, magnitudes_of
@@ -167,23 +168,19 @@ class IluPart:
             ("entries", f"{entries:,}"),
             ("dropped fill-in", f"{self.findings.dropped:.3g} of the diagonal"),
             ("triangular solves", solves),
-            ("repairs", self._repairs()),
+            ("repairs", in_words(self.repairs, self.positive_definite)),
         ]
 
-    def _repairs(self) -> str:
+    @property
+    def repairs(self) -> Repairs:
         perturbed, shift, breakdowns, _ = self.findings
-        found = []
-        if shift:
-            found.append(
-                f"diagonal shifted by {shift:g} times its rows' norms, after {breakdowns} breakdowns"
-            )
-        elif breakdowns:
-            found.append(f"no Cholesky factors with any of {breakdowns} shifts")
-        if perturbed:
-            found.append(f"{perturbed:,} pivots perturbed")
-        if not self.cholesky:
-            found.append("not known to be positive definite: not for CG")
-        return "; ".join(found) or "none"
+        shifts = {"diagonal_shift": shift, "breakdowns": breakdowns} if shift else {}
+        failed = 0 if shift else breakdowns
+        return happened(**shifts, shifts_failed=failed, pivots_perturbed=perturbed)
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.cholesky
 
 
 def has_cholesky_form(csr: CSR) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
-from linforest_precond.annotations import DType, MatrixLike
+from linforest_precond.annotations import DType, IluOrder, MatrixLike, ScalingName
 from linforest_precond.arguments import as_integer
 from linforest_precond.gate import as_pattern
 from linforest_precond.precond.ilu.ilu_part import IluPart
@@ -22,10 +22,10 @@ from linforest_precond.user_warnings import without_numpy_warnings
 def ilu(
     A: MatrixLike,
     *,
-    order: str = "auto",
+    order: IluOrder = "auto",
     sweeps: int | None = None,
     dtype: npt.DTypeLike | None = None,
-    scaling: str | MatrixScaling | None = None,
+    scaling: ScalingName | MatrixScaling | None = None,
     seed: int = 0,
 ) -> Preconditioner:
     """Solve with incomplete triangular factors of A without fill-in: ILU(0), or IC(0) where A is Hermitian.

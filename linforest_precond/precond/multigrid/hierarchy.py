@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from linforest_precond import solvers
-from linforest_precond.annotations import Array
+from linforest_precond.annotations import Accelerator, Array
 from linforest_precond.backends import backend_of
 from linforest_precond.number_range import shifted
 from linforest_precond.precond.multigrid.hierarchy_level import Level
@@ -20,6 +20,7 @@ from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
 from linforest_precond.precond.operators import Applied, Preconditioner, operator_of
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import handed_out
 from linforest_precond.records import CSR, ratio_to_finest
 from linforest_precond.sparse_output import sparse_like
@@ -67,7 +68,7 @@ class HierarchyLevel:
         return sparse_like(self._like, data, indices, indptr, (matrix.n, matrix.width))
 
 
-class Hierarchy:
+class Hierarchy(Printed):
     """An algebraic multigrid hierarchy, made by `linforest_precond.multilevel`.
 
     Attributes
@@ -79,8 +80,8 @@ class Hierarchy:
         The default of `solve` and `aspreconditioner`.
     stalled : bool
         Whether coarsening ended because too few unknowns were coupled strongly.
-    dtype, shape, nbytes
-        Of the operator.
+    dtype, shape, nbytes, setup_time
+        Of the operator; seconds.
     """
 
     def __init__(self, operator: Preconditioner, like: Any):
@@ -94,6 +95,7 @@ class Hierarchy:
     dtype = property(lambda self: self._operator.dtype)
     shape = property(lambda self: self._operator.shape)
     nbytes = property(lambda self: self._operator.nbytes)
+    setup_time = property(lambda self: self._operator.setup_time)
     _part = property(lambda self: part_of(self._operator._applied))
 
     @cached_property
@@ -153,7 +155,7 @@ class Hierarchy:
         tol: float = 1e-5,
         maxiter: int = 100,
         cycle: str | None = None,
-        accel: Any = "auto",
+        accel: Accelerator | Callable[..., Any] | None = "auto",
         callback: Callable[[Array], Any] | None = None,
         residuals: list[float] | None = None,
         return_info: bool = False,
@@ -214,10 +216,11 @@ class Hierarchy:
         else:
             history = solvers.History()
             options = {"x0": x0, "rtol": tol, "maxiter": maxiter, "M": M, "callback": callback}
+            method: Any = accel
             if isinstance(accel, str):
                 name = accelerator(applied, self._checked_cycle(cycle)) if accel == "auto" else accel
-                accel, options["history"] = getattr(solvers, name), history
-            x, info = accel(self._given_matrix(applied), b, **options)
+                method, options["history"] = getattr(solvers, name), history
+            x, info = method(self._given_matrix(applied), b, **options)
             norms = self._norms(history, b)
         if residuals is not None:
             residuals[:] = norms
@@ -275,10 +278,8 @@ class Hierarchy:
             like = getattr(like, "format", DENSE)
         return Hierarchy, (self._operator, like)
 
-    def __str__(self) -> str:
-        return str(self._operator)
-
-    __repr__ = __str__
+    def _printout(self) -> Printout:
+        return self._operator._printout()
 
     def _checked_cycle(self, cycle: str | None) -> str:
         cycle = self.cycle if cycle is None else cycle

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import DType, MatrixLike
+from linforest_precond.annotations import (
+    CoarseningName,
+    CouplingWeights,
+    CycleName,
+    DType,
+    MatrixLike,
+    ScalingName,
+    SmootherName,
+)
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
@@ -39,22 +47,22 @@ MOST_DIAGONAL_RATIO = 1e18
 def multilevel(
     A: MatrixLike,
     *,
-    coarsening: str = AUTO,
+    coarsening: CoarseningName = "auto",
     matchings: int | None = None,
-    smoother: str = AUTO,
-    cycle: str = AUTO,
+    smoother: SmootherName = "auto",
+    cycle: CycleName = "auto",
     max_coarse: int = 1000,
     max_levels: int = 20,
     smooth_prolongation: bool = False,
     presmooth: int = 1,
     postsmooth: int = 1,
-    weights: str = "coupling",
+    weights: CouplingWeights = "coupling",
     strength: float | None = None,
     B: Any = None,
     block_size: int | None = None,
     seed: int = 0,
     dtype: npt.DTypeLike | None = AUTO,
-    scaling: str | MatrixScaling | None = None,
+    scaling: ScalingName | MatrixScaling | None = None,
 ) -> Hierarchy:
     """Set up an algebraic multigrid hierarchy of A.
 
@@ -203,7 +211,7 @@ def multilevel(
 
 
 def checked_matrix(
-    A: MatrixLike, dtype: npt.DTypeLike | None, scaling: str | MatrixScaling | None
+    A: MatrixLike, dtype: npt.DTypeLike | None, scaling: ScalingName | MatrixScaling | None
 ) -> tuple[LevelMatrix, Setup]:
     """The finest matrix and its setup; what its rows show, of which the precision depends, is found once."""
     given: list[LevelMatrix] = []

@@ -19,6 +19,7 @@ from linforest_precond.precond.multigrid.multilevel_options import MultilevelOpt
 from linforest_precond.precond.multigrid.multilevel_schema import SCHEMA
 from linforest_precond.precond.multigrid.smoothers import INVERSE, smoother_of
 from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR, ratio_to_finest
 
@@ -160,6 +161,16 @@ class MultilevelPart:
     @property
     def name(self) -> str:
         return f"multilevel: {self.cycle}-cycle on {len(self.levels)} levels"
+
+    @property
+    def repairs(self) -> Repairs:
+        return {}
+
+    @property
+    def positive_definite(self) -> bool:
+        """For a positive definite A; K-cycles are not linear."""
+        same_sweeps = self.options.presmooth == self.options.postsmooth
+        return self.definite and same_sweeps and self.cycle != "K"
 
     def described(self) -> list[tuple[str, str]]:
         entries = [level.entries for level in self.levels]

@@ -16,7 +16,7 @@ from linforest_precond.precond.packing import packable
 from linforest_precond.precond.scaling.given_scaling import checked_factors, checked_partners
 from linforest_precond.precond.schema import Choice, Complaint, Fields, Items, Names, Optional, Real, Table
 from linforest_precond.precond.schema_arrays import Indices, Numbers
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import ReadOnlyArrays
 from linforest_precond.records import CSR
 from linforest_precond.sparse_output import sparse_like
@@ -61,8 +61,8 @@ SCHEMA = Table(
 
 
 @packable("MatrixScaling")
-@dataclass(frozen=True, eq=False)
-class MatrixScaling(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class MatrixScaling(ReadOnlyArrays, Printed):
     """A scaling of a matrix: B = P D_r A D_c.
 
     Made by `linforest_precond.scale`; preconditioners take it as `scaling=`.
@@ -166,7 +166,7 @@ class MatrixScaling(ReadOnlyArrays):
             return f"{self.method}, symmetric, {paired:,} of {self.n:,} rows in 2 x 2 pivots"
         return f"{self.method}, rows in A's own order"
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         rows = [("rows", f"{self.n:,}"), ("found by", self.summary())]
         for name, factors in (("row factors", self.row), ("column factors", self.column)):
             if self.n:
@@ -175,6 +175,4 @@ class MatrixScaling(ReadOnlyArrays):
         if self.smallest_diagonal is not None:
             before, after = self.smallest_diagonal
             rows.append(("smallest diagonal", f"{before:.3g} of its row's largest entry, {after:.3g} in B"))
-        return as_table("scaling B = P D_r A D_c", *rows)
-
-    __repr__ = __str__
+        return Printout.of("scaling B = P D_r A D_c", *rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linforest_precond.annotations import MatrixLike
+from linforest_precond.annotations import MatrixLike, ScalingMethod
 from linforest_precond.gate import as_csr
 from linforest_precond.precond.scaling.matrix_scaling import METHODS, MatrixScaling
 from linforest_precond.precond.scaling.methods import TOLERANCE, found_by, smallest_diagonal
@@ -14,7 +14,7 @@ from linforest_precond.user_warnings import without_numpy_warnings
 @without_numpy_warnings
 def scale(
     A: MatrixLike,
-    method: str = "matching",
+    method: ScalingMethod = "matching",
     *,
     symmetric: bool | None = None,
     tolerance: float = TOLERANCE,

@@ -9,6 +9,7 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.precond.part import Part
+from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.stored import held_bytes
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
@@ -45,6 +46,15 @@ class ScaledPart:
     @property
     def coverage(self) -> float:
         return self.inner.coverage
+
+    @property
+    def repairs(self) -> Repairs:
+        return self.inner.repairs
+
+    @property
+    def positive_definite(self) -> bool:
+        """D M(B) D is where M(B) is; with other scalings, or a permutation of rows, it is not Hermitian."""
+        return self.scaling.is_symmetric and self.inner.positive_definite
 
     @property
     def nbytes(self) -> int:

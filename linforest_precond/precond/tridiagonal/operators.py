@@ -6,7 +6,17 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.annotations import MatrixLike
+from linforest_precond.annotations import (
+    Auto,
+    Charge,
+    Combination,
+    MatrixLike,
+    OrderingName,
+    Permutation,
+    Repair,
+    ScalingName,
+    Ties,
+)
 from linforest_precond.arguments import as_integer
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
@@ -30,20 +40,20 @@ ORDERINGS = "forest", "original", "rcm"
 @without_numpy_warnings
 def tridiagonal(
     A: MatrixLike,
-    ordering: str | Forest | npt.ArrayLike = "forest",
+    ordering: OrderingName | Forest | Permutation = "forest",
     *,
     dtype: npt.DTypeLike | None = None,
-    scaling: str | MatrixScaling | None = None,
+    scaling: ScalingName | MatrixScaling | None = None,
     seed: int = 0,
-    iterations: int | str | None = "auto",
+    iterations: int | Auto | None = "auto",
     m: int = 5,
     k_m: int = 0,
     p: float = 0.5,
-    charge: str = "splitmix64",
-    ties: str = "auto",
-    repair: str = "auto",
+    charge: Charge = "splitmix64",
+    ties: Ties = "auto",
+    repair: Repair = "auto",
     forests: int = 1,
-    combine: str = "multiplicative",
+    combine: Combination = "multiplicative",
     polynomial: int = 1,
 ) -> Preconditioner:
     """Solve with the tridiagonal part of A along heavy paths: AlgTriScalPrecond, or TriScalPrecond.
@@ -146,16 +156,16 @@ def block_tridiagonal(
     A: MatrixLike,
     block_size: int = 2,
     *,
-    m: int | tuple[int, ...] | str = "auto",
+    m: int | tuple[int, ...] | Auto = "auto",
     dtype: npt.DTypeLike | None = None,
-    scaling: str | MatrixScaling | None = None,
+    scaling: ScalingName | MatrixScaling | None = None,
     seed: int = 0,
-    iterations: int | str | None = "auto",
+    iterations: int | Auto | None = "auto",
     k_m: int = 0,
     p: float = 0.5,
-    charge: str = "splitmix64",
-    ties: str = "auto",
-    repair: str = "auto",
+    charge: Charge = "splitmix64",
+    ties: Ties = "auto",
+    repair: Repair = "auto",
 ) -> Preconditioner:
     """Solve with the block tridiagonal part of A along heavy paths of small blocks: AlgTriBlockPrecond.
 

@@ -17,11 +17,12 @@ from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eig
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.record_schemas import CSR as CSR_SCHEMA
+from linforest_precond.precond.repairs import Repairs, in_words
 from linforest_precond.precond.schema import Choice, Flag, Items, ListOf, Nested, Real, Record, Size, Table
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.forest_iteration import ForestIteration, Steps, visits
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
-from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart, repairs_of
+from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
 from linforest_precond.records import CSR, Bands, Forest, Ordering
 
 COMBINATIONS = "multiplicative", "additive"
@@ -209,10 +210,20 @@ class SeveralForestsPart:
         n, nnz, value, index = self.n, self.csr.nnz, self.stored.itemsize, self.csr.indices.dtype.itemsize
         return nnz * (value + index) + (n + 1) * index + 2 * n * value
 
+    @property
+    def repairs(self) -> Repairs:
+        """Summed over all forests."""
+        found = [part.repairs for part in self.parts]
+        return {name: sum(each.get(name, 0) for each in found) for each in found for name in each}
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.definite
+
     def described(self) -> list[tuple[str, str]]:
         solves, products, size = self.cost
         shares = " + ".join(f"{part.coverage:.4f}" for part in self.parts)
-        repairs = dict.fromkeys(repairs_of(part.solver) for part in self.parts)
+        repairs = dict.fromkeys(in_words(part.repairs, part.positive_definite) for part in self.parts)
         relative = size / self.bytes_of_matrix
         return [
             ("forests", self._combined()),

@@ -12,14 +12,14 @@ from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.gate import value_dtype
 from linforest_precond.precond.tridiagonal.elimination import Elimination
 from linforest_precond.precond.tridiagonal.repair import Decision
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.records import Bands
 from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
 BLOCK_SIZES = (1, 2, 4)
 
 
-class TridiagonalSolver:
+class TridiagonalSolver(Printed):
     """A tridiagonal system, factored once.
 
     Elimination without pivoting (the Thomas algorithm) is used where it is stable: the matrix is diagonally
@@ -190,11 +190,11 @@ class TridiagonalSolver:
             raise ValueError(f"b must have shape ({self.n},) or ({self.n}, k), got {tuple(b.shape)}")
         return b.astype(np.promote_types(self.dtype, value_dtype("b", b.dtype)), copy=False)
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         blocks = f", blocks of {self.block_size}" if self.block_size > 1 else ""
         kinds = ("positive definite", "symmetric", "hermitian")
         kind = next((kind for kind in kinds if getattr(self, kind.replace(" ", "_"))), "general")
-        return as_table(
+        return Printout.of(
             "tridiagonal solver",
             ("rows", f"{self.n:,}{blocks}"),
             ("dtype", str(self.dtype)),
@@ -204,8 +204,6 @@ class TridiagonalSolver:
             *([("rows regularized", f"{self.regularized:,}")] if self.regularized else []),
             ("bytes", f"{self.nbytes:,}"),
         )
-
-    __repr__ = __str__
 
 
 class BlockTridiagonalSolver(TridiagonalSolver):

@@ -19,6 +19,7 @@ from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
+from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.schema import (
     Choice,
     Complaint,
@@ -216,6 +217,14 @@ class TridiagonalPart:
         lengths = xp.diff(xp.flatnonzero(starts))
         return lengths.size, int(lengths.max()) if lengths.size else 0  # stall: for print
 
+    @property
+    def repairs(self) -> Repairs:
+        return repairs_of(self.solver)
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.solver.positive_definite
+
     def described(self) -> list[tuple[str, str]]:
         count, longest = self.paths
         unit = "blocks" if self.kind == "block_tridiagonal" else "vertices"
@@ -225,7 +234,7 @@ class TridiagonalPart:
             ("longest path", f"{longest:,} {unit}"),
             ("coverage", covered),
             ("solved", "with pivoting" if self.solver.pivoted else "without pivoting"),
-            ("repairs", repairs_of(self.solver)),
+            ("repairs", in_words(self.repairs, self.positive_definite)),
         ]
 
 
@@ -243,20 +252,16 @@ def _row_magnitudes(csr: CSR, order: Array | None) -> Array:
     return backend.xp.where(order >= 0, magnitudes[backend.xp.maximum(order, 0)], 0)
 
 
-def repairs_of(solver: TridiagonalSolver) -> str:
-    found = []
-    if solver.clipped:
-        found.append("off-diagonal entries clipped to make it positive definite")
-    if solver.repaired_couplings:
-        couplings, paths = solver.repaired_couplings, solver.repaired_paths
-        found.append(f"{couplings:,} couplings of {paths:,} paths with weak pivots clipped")
-    if solver.lifted:
-        found.append(f"{solver.lifted:,} pivots perturbed")
-    if solver.regularized:
-        found.append(f"{solver.regularized:,} rows regularized")
-    if not solver.positive_definite:
-        found.append("not known to be positive definite: not for CG")
-    return "; ".join(found) or "none"
+def repairs_of(solver: TridiagonalSolver) -> Repairs:
+    """What was repaired in the tridiagonal system."""
+    clips = bool(solver.repaired_couplings)
+    return happened(
+        made_definite=int(solver.clipped),
+        couplings_clipped=solver.repaired_couplings,
+        paths_clipped=solver.repaired_paths if clips else 0,
+        pivots_perturbed=solver.lifted,
+        rows_regularized=solver.regularized,
+    )
 
 
 def scalar_part(

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import statistics
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
-from linforest_precond.annotations import Array, SparseMatrix
+from linforest_precond.annotations import Array, Repair, SparseMatrix
 from linforest_precond.backends import backend_of
+from linforest_precond.envelope import extremes
+from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
+from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import jacobi
+from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
 from linforest_precond.solvers import History, Status, bicgstab
 from linforest_precond.study import timing
@@ -27,9 +31,26 @@ ITERATIONS = 5
 BLOCK_PERIODS = (1, 5)
 
 
-def preconditioners(charge: str, ties: str, repair: str) -> dict[str, Callable[[Any], Any]]:
+def _cycle(A: Any) -> Any:
+    """One V-cycle, which is linear, as BiCGStab needs it."""
+    return multilevel(A).aspreconditioner("V")
+
+
+# Rows that a user may ask for, by the names of the functions: the name in the report, and what makes it.
+FURTHER: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "multilevel": ("Multilevel", _cycle),
+    "ilu": ("ILU(0)", ilu),
+    "approximate_inverse": ("Approximate inverse", approximate_inverse),
+}
+
+
+def preconditioners(
+    charge: str, ties: str, repair: str, further: Sequence[str] = ()
+) -> dict[str, Callable[[Any], Any]]:
     """
     The preconditioners of figure 4 in the paper's configuration, then ours ("+") with the library's defaults.
+
+    `further` names some of `FURTHER`, which are not preconditioners of the paper.
 
     Examples
     --------
@@ -40,11 +61,12 @@ def preconditioners(charge: str, ties: str, repair: str) -> dict[str, Callable[[
     paper: JsonObject = {"iterations": ITERATIONS, "charge": charge, "ties": ties, "repair": repair}
     return {
         "Jacobi": jacobi,
-        "TriScal": partial(tridiagonal, ordering="original", repair=repair),
+        "TriScal": partial(tridiagonal, ordering="original", repair=cast(Repair, repair)),
         "AlgTriScal": partial(tridiagonal, **paper),
         **{f"AlgTriBlock m = {m}": partial(block_tridiagonal, m=m, **paper) for m in BLOCK_PERIODS},
         "AlgTriScal+": tridiagonal,
         "AlgTriBlock+": block_tridiagonal,
+        **dict(FURTHER[name] for name in further),
     }
 
 
@@ -57,6 +79,7 @@ def convergence(
     charge: str = "md5",
     ties: str = "index",
     repair: str = "none",
+    further: Sequence[str] = (),
 ) -> JsonObject:
     """
     Solve A x = b by BiCGStab with each preconditioner, for the solution x_t[i] = sin(16 π i / N).
@@ -67,7 +90,8 @@ def convergence(
     counts: infinite where half of them did not converge, and None where A's own system did not.
 
     `charge`, `ties` and `repair` are those of the paper's preconditioners. By default tridiagonal parts are
-    not repaired, as in the paper: a solve that breaks down is a result.
+    not repaired, as in the paper: a solve that breaks down is a result. `further` names some of "multilevel",
+    "ilu" and "approximate_inverse", which are then measured, too.
 
     Returns
     -------
@@ -82,7 +106,7 @@ def convergence(
     >>> len(runs), {run["status"] for run in runs}
     (7, {'CONVERGED'})
     """
-    makers = preconditioners(charge, ties, repair)
+    makers = preconditioners(charge, ties, repair, further)
     system = System(A, rtol, maxiter)
     runs, operators = [], {}
     with warnings.catch_warnings():
@@ -124,7 +148,7 @@ class System:
             "solve_seconds": seconds,
             "residual": self._relative_norm(self.b - self.A @ x, self.b),
             "error": self._relative_norm(x - self.x_true, self.x_true),
-            "coverage": float(M.coverage),
+            "coverage": None if M.kind in FURTHER else float(M.coverage),
             "history": thinned(history),
         }
 
@@ -139,9 +163,13 @@ def smooth_solution(rows: int, xp: Any = np) -> Any:
 
 
 def thinned(history: History, most: int = MOST_RECORDS) -> JsonObject:
-    """At most `most` points of a history, evenly spaced, the first and the last included."""
+    """At most `most` points of a history, the first and the last included.
+
+    Of a longer one, each of equal stretches keeps its least and its greatest residual, so that the envelope
+    of a curve that oscillates stays.
+    """
     steps = history.iterations
-    kept = np.unique(np.linspace(0, steps.size - 1, min(steps.size, most)).round().astype(int))
+    kept = np.arange(steps.size) if steps.size <= most else extremes(history.residuals, most // 2 - 1)
     curves: JsonObject = {"iterations": steps, "residuals": history.residuals, "errors": history.errors}
     return {name: values[kept].tolist() for name, values in curves.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from statistics import median
@@ -23,6 +24,7 @@ from linforest_precond.study.formats import coverage, difference, digits3, label
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.paper import Finding
 
+LEAST_TOLERANCE = 2.0**-52  # residuals are not computed more exactly
 BASELINE = "Jacobi"
 ALGEBRAIC = ("AlgTriScal", "AlgTriBlock m = 1", "AlgTriBlock m = 5", "AlgTriScal+", "AlgTriBlock+")
 # The values of a case's preconditioners, by their names.
@@ -51,6 +53,21 @@ def findings(study: JsonObject) -> list[Finding]:
 
 def converged(run: JsonObject) -> bool:
     return run.get("status") == "CONVERGED"
+
+
+def has_large_error(run: JsonObject, rtol: float | None) -> bool:
+    """Whether a converged solve has less than half of the digits that its residual promises.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.forests.findings import has_large_error
+    >>> [has_large_error({"status": "CONVERGED", "error": error}, 1e-10) for error in (1e-7, 1e-2)]
+    [False, True]
+    """
+    error = run.get("error")
+    if error is None or missing(error) or not converged(run):
+        return False
+    return bool(error > math.sqrt(max(rtol or 0.0, LEAST_TOLERANCE)))
 
 
 def steps(case: JsonObject) -> dict[str, float]:
@@ -133,10 +150,28 @@ def _unconverged(study: JsonObject) -> Finding | None:
     if not runs:
         return None
     lost = [f"{run['precond']} on {label(case)}" for case, run in runs if not converged(run)]
-    if not lost:
-        return Finding("Convergence", f"All {len(runs)} solves reached the tolerance.")
-    named = listed(lost if len(lost) <= 4 else [*lost[:3], f"{len(lost) - 3} more"])
-    return Finding("Convergence", f"{len(lost)} of {len(runs)} solves did not reach the tolerance: {named}.")
+    reached = f"All {len(runs)} solves reached the tolerance."
+    if lost:
+        reached = f"{len(lost)} of {len(runs)} solves did not reach the tolerance: {_first_names(lost)}."
+    return Finding("Convergence", reached + _large_errors(runs))
+
+
+def _large_errors(runs: list[tuple[JsonObject, JsonObject]]) -> str:
+    large = [
+        f"{run['precond']} on {label(case)}"
+        for case, run in runs
+        if has_large_error(run, case["convergence"].get("rtol"))
+    ]
+    if not large:
+        return ""
+    return (
+        f" Of those that reached it, {len(large)} {'has' if len(large) == 1 else 'have'} a large forward "
+        f"error: {_first_names(large)}."
+    )
+
+
+def _first_names(names: list[str]) -> str:
+    return listed(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
 
 
 def _forest(study: JsonObject) -> Finding | None:

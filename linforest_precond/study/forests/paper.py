@@ -59,6 +59,7 @@ def _convergence(A: Any, case: Case, settings: Settings) -> JsonObject:
         charge=settings.charge,
         ties=settings.ties,
         repair=settings.repair,
+        further=settings.precond,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from linforest_precond.envelope import draw_curve
 from linforest_precond.study.csv_tables import done
 from linforest_precond.study.drawing import GREY, new_figure, positive, power_of_ten, styled, wrapped
 from linforest_precond.study.forests.performance_plots import proposition_throughput as proposition_throughput
@@ -28,8 +29,11 @@ PRECONDITIONERS = {
     "AlgTriBlock m = 5": ("#D55E00", "P"),
     "AlgTriScal+": ("#0072B2", "<"),
     "AlgTriBlock+": ("#8B1A4A", "X"),
+    "Multilevel": ("#009E73", "v"),
+    "ILU(0)": ("#B8A800", "d"),
+    "Approximate inverse": ("#7A5195", "p"),
 }
-OTHER = ("#009E73", "v")
+OTHER = ("#5F9E6E", "h")
 
 
 def colour_of(preconditioner: str) -> str:
@@ -84,8 +88,8 @@ def convergence_panel(
 def _draw_run(ax: Axes, run: JsonObject) -> None:
     iterations, residuals, errors = _columns(run)
     colour, marker = PRECONDITIONERS.get(run["precond"], OTHER)
-    ax.plot(iterations, residuals, color=colour, linewidth=1.3, label=run["precond"])
-    ax.plot(iterations, errors, color=colour, linewidth=1.0, dashes=(4, 2))
+    draw_curve(ax, iterations, residuals, color=colour, linewidth=1.3, label=run["precond"])
+    draw_curve(ax, iterations, errors, color=colour, linewidth=1.0, dashes=(4, 2))
     for values in (residuals, errors):
         ax.plot(iterations[-1:], values[-1:], color=colour, marker=marker, markersize=4)
 

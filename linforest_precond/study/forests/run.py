@@ -18,12 +18,14 @@ def run_study(
     out: str | os.PathLike[str] = "linforest-study",
     offline: bool = False,
     resume: bool = False,
+    force: bool = False,
     rtol: float = 1e-10,
     maxiter: int | None = None,
     permutations: int | None = None,
     charge: str = "md5",
     ties: str = "index",
     repair: str = "none",
+    precond: str | Sequence[str] = (),
     parts: Sequence[str] = PARTS,
     pictures: bool = False,
     progress: bool = True,
@@ -47,6 +49,8 @@ def run_study(
         The folder for the report; finished cases are saved in its folder ``cases``.
     offline : bool
         Download nothing.
+    force : bool
+        Overwrite files that were not written by a study.
     resume : bool
         Reuse the cases that an earlier run with the same settings on the same machine has finished.
     rtol : float
@@ -58,6 +62,9 @@ def run_study(
         The paper's configuration: the hash of the charges and the order among equal weights, as in
         `linforest_precond.graph.factor`, and the repair of its preconditioners, as in
         `linforest_precond.tridiagonal`. Ours, with the library's defaults, is measured beside it in any case.
+    precond : str or sequence of str
+        Further preconditioners to compare with: some of "multilevel", "ilu" and "approximate_inverse", with
+        the library's defaults.
     parts : sequence of str
         Some of "coverage", "convergence" and "performance".
     pictures : bool
@@ -89,6 +96,7 @@ def run_study(
         out=out,
         offline=offline,
         resume=resume,
+        force=force,
         parts=parts,
         pictures=pictures,
         progress=progress,
@@ -98,4 +106,5 @@ def run_study(
         charge=charge,
         ties=ties,
         repair=repair,
+        precond=(precond,) if isinstance(precond, str) else tuple(dict.fromkeys(precond)),
     )

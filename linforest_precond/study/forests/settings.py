@@ -10,6 +10,8 @@ from linforest_precond.graph.forest.factor import CHARGES, TIES
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 from linforest_precond.study import settings
 
+# Preconditioners that are not of the paper: rows of `convergence` where the user asks for them.
+FURTHER = ("multilevel", "ilu", "approximate_inverse")
 PARTS = ("coverage", "convergence", "performance")
 
 # Iterations of a solve: on the CPU such that about this many entries of A are read, within bounds.
@@ -27,6 +29,7 @@ class Settings(settings.Settings):
     """The options of a study; None chooses a number by the size of each matrix.
 
     `charge`, `ties` and `repair` are those of the paper's own configuration; ours has the library's defaults.
+    `precond` names further preconditioners, which are measured in the part "convergence".
     """
 
     parts: tuple[str, ...] = PARTS
@@ -36,6 +39,7 @@ class Settings(settings.Settings):
     charge: str = "md5"
     ties: str = "index"
     repair: str = "none"
+    precond: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,6 +51,8 @@ class Settings(settings.Settings):
                 raise ValueError(f"{name} must be at least {least} or None, got {value}")
         for name, choices in (("charge", CHARGES), ("ties", TIES), ("repair", REPAIRS)):
             as_choice(name, getattr(self, name), choices)
+        for name in self.precond:
+            as_choice("precond", name, FURTHER)
 
     def maxiter_for(self, nnz: int) -> int:
         """The most iterations of a solve with `nnz` entries, rounded down to two digits.

@@ -31,7 +31,7 @@ def warm_up(settings: Settings) -> None:
     """Measure two small systems, one symmetric and one not, and discard the results."""
     measures = {
         "coverage": coverages,
-        "convergence": lambda A: convergence(A, maxiter=2, permutations=1),
+        "convergence": lambda A: convergence(A, maxiter=2, permutations=1, further=settings.precond),
         "performance": performance,
     }
     if settings.device == "cpu" and "convergence" in settings.parts and _is_cold():

@@ -7,8 +7,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from linforest_precond.study import formats
+from linforest_precond.study.dark_theme import in_both_themes
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.markup import Html, join, tag
+
+# The meaning of badges.
+STANDIN_MEANS = "generated to resemble the paper’s matrix"
+REDUCED_MEANS = "smaller than the paper’s matrix"
 
 
 class Section(NamedTuple):
@@ -55,18 +60,18 @@ def case_name(case: JsonObject) -> Html:
 
 
 def full_name(case: JsonObject) -> Html:
-    """The title, and below it the name for the command line."""
-    name = None if case["name"] == formats.title(case) else tag("small", code(case["name"]))
-    return join(case_name(case), name)
+    """The title, and below it the name for the command line; files have no folders."""
+    same = formats.name_without_folder(case) == formats.title(case) or case.get("origin") == "file"
+    return join(case_name(case), None if same else tag("small", code(case["name"])))
 
 
 def badges(case: JsonObject) -> list[Html]:
     note = case.get("note")
     found = []
     if formats.is_standin(case):
-        found.append(badge("stand-in", "standin", note or "generated to resemble the paper's matrix"))
+        found.append(badge("stand-in", "standin", note or STANDIN_MEANS))
     if formats.is_reduced(case):
-        found.append(badge("reduced", "reduced", note or "smaller than in the paper"))
+        found.append(badge("reduced", "reduced", note or REDUCED_MEANS))
     return found
 
 
@@ -79,7 +84,15 @@ def table(caption: Any, heads: list[list[Head]], bodies: Iterable[list[Html]], k
     top = tag("thead", [tag("tr", [_head(head) for head in row]) for row in heads])
     body = [tag("tbody", rows) for rows in bodies]
     whole = tag("table", tag("caption", tag("span", caption)), top, body, class_=kind or None)
-    return tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label=_plain(caption))
+    box = tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label=_plain(caption))
+    return join(box, _column_notes([head for row in heads for head in row]))
+
+
+def _column_notes(heads: list[Head]) -> Html | None:
+    """What the columns mean, below the table: tooltips cannot be read on touch screens and on paper."""
+    notes = {str(head.text): head for head in heads if head.explained}
+    lines = [[tag("b", head.text), ": ", head.explained, ". "] for head in notes.values()]
+    return tag("p", lines, class_="columns") if lines else None
 
 
 def _head(head: Head) -> Html:
@@ -138,10 +151,11 @@ def picture(svg: str, alt: str) -> Html:
     """
     An SVG as an image inside the page.
 
-    Unlike inline SVG it has its own namespace of identifiers, an alternative text, and can be saved.
+    Unlike inline SVG it has its own namespace of identifiers, an alternative text, and can be saved. It is
+    not loaded lazily, since browsers print pages without the pictures that were never scrolled to.
     """
-    data = base64.b64encode(svg.encode()).decode("ascii")
-    return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=alt, loading="lazy")
+    data = base64.b64encode(in_both_themes(svg).encode()).decode("ascii")
+    return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=alt)
 
 
 def figure(image: Html, *caption: Any) -> Html:

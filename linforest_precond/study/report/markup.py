@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
-from linforest_precond.printing import printable
+from linforest_precond.printing import escape
 
 VOID = ("br", "img", "meta")
 
@@ -36,11 +35,6 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
 def join(*children: Any) -> Html:
     """The children concatenated, plain strings escaped."""
     return Html("".join(map(_child, children)))
-
-
-def escape(text: str) -> str:
-    """Text for HTML, without characters that are not allowed in it or reverse the text around it."""
-    return html.escape(printable(text, keep="\n\t"))
 
 
 def _child(child: Any) -> str:

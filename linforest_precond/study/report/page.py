@@ -8,6 +8,7 @@ from pathlib import Path
 
 from linforest_precond.atomic_files import write_text
 from linforest_precond.study.csv_tables import write_tables
+from linforest_precond.study.dark_theme import swatch_style
 from linforest_precond.study.drawing import as_svg
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.paper import Paper
@@ -99,5 +100,6 @@ def _numbered(number: int, section: Section) -> Section:
 
 
 def style() -> str:
-    """The style sheet."""
-    return resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
+    """The style sheet, with the colours of swatches in the dark theme."""
+    sheet = resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
+    return sheet + swatch_style()

@@ -43,9 +43,11 @@ def _cases_table(study: JsonObject, cases: list[JsonObject]) -> Html:
 def _problem(study: JsonObject, case: JsonObject) -> tuple[Any, Any, Any]:
     """Status, reason, and what to do."""
     reason = case.get("error") or "no reason was recorded"
-    alone = join("Run it alone: ", code(f"{command(study)} {shell_word(case['name'])}"))
+    alone = join("Run it alone: ", code(f"{command(study)} {shell_word(formats.name_without_folder(case))}"))
     if case.get("status") == "missing":
-        wanted = f"{case['paper']} --full" if case.get("paper") else shell_word(case["name"])
+        wanted = (
+            f"{case['paper']} --full" if case.get("paper") else shell_word(formats.name_without_folder(case))
+        )
         online = join("With network access: ", code(f"{command(study)} {wanted}"))
         folder = join(", or put its file into a folder and set ", code("LINFOREST_MATRICES"), " to it.")
         return badge("not available", "missing"), reason, join(online, folder)

@@ -13,5 +13,6 @@ from . import pagerank as pagerank
 from . import spanning_forest as spanning_forest
 from . import star_hooking as star_hooking
 from . import strong_components as strong_components
+from . import traffic as traffic
 from . import tree_roots as tree_roots
 from . import vertex_order as vertex_order

@@ -14,5 +14,6 @@ from . import pagerank as pagerank
 from . import sorted_neighbors as sorted_neighbors
 from . import spanning_forest as spanning_forest
 from . import strong_components as strong_components
+from . import traffic as traffic
 from . import tree_roots as tree_roots
 from . import worklist as worklist

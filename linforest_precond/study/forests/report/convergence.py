@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from linforest_precond.study import drawing, formats
 from linforest_precond.study.csv_tables import done
 from linforest_precond.study.forests import plots
-from linforest_precond.study.forests.findings import converged, total_seconds
+from linforest_precond.study.forests.findings import converged, has_large_error, total_seconds
 from linforest_precond.study.forests.report.solves import advice
 from linforest_precond.study.forests.tables import published_coverage
 from linforest_precond.study.json_types import JsonObject
@@ -29,6 +29,16 @@ from linforest_precond.study.report.markup import Html, join, tag
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FURTHER_ROWS = {
+    "Multilevel": "Multilevel, one V-cycle of algebraic multigrid (lf.multilevel)",
+    "ILU(0)": "ILU(0), incomplete triangular factors (lf.ilu)",
+    "Approximate inverse": "Approximate inverse, sparse products alone (lf.approximate_inverse)",
+}
+LARGE_ERROR = (
+    "the solve converged, but the solution has less than half of the digits that the residual promises, "
+    "because the matrix is ill-conditioned"
+)
+
 
 def convergence(study: JsonObject) -> Html:
     """Panels and table."""
@@ -36,7 +46,7 @@ def convergence(study: JsonObject) -> Html:
     if not cases:
         return not_run()
     panels = tag("div", [_panel(case) for case in cases], class_="panels")
-    return join(_explanation(), _legend(cases), panels, _table(cases))
+    return join(_explanation(), _further(cases), _legend(cases), panels, _table(cases))
 
 
 def _explanation() -> Html:
@@ -49,6 +59,13 @@ def _explanation() -> Html:
         "pairs across paths are tried, and parts that are not definite are repaired. The dotted line marks "
         "the tolerance."
     )
+
+
+def _further(cases: list[JsonObject]) -> Html | None:
+    """What the rows are that are neither the paper's nor along forests."""
+    ran = {run["precond"] for case in cases for run in case["convergence"]["runs"]}
+    told = [text for name, text in FURTHER_ROWS.items() if name in ran]
+    return paragraph("Asked for beyond these: ", "; ".join(told), ".") if told else None
 
 
 def _legend(cases: list[JsonObject]) -> Html:
@@ -99,7 +116,7 @@ def _table(cases: list[JsonObject]) -> Html:
         "Median": "of the iterations over random symmetric permutations; ∞ where half did not converge",
         "Total": "setup and solve",
         "Residual": "true relative residual at the end",
-        "Error": "forward relative error at the end",
+        "Error": f"forward relative error at the end; “large”: {LARGE_ERROR}",
         "Coverage": "share of the off-diagonal weight that lies in the bands; in small print the paper’s",
     }
     heads = [
@@ -135,9 +152,17 @@ def _cells(case: JsonObject, run: JsonObject, permuted: bool) -> list[Html]:
         _least(run, runs, _of("solve_seconds"), formats.seconds),
         _least(run, runs, total_seconds, formats.seconds),
         cell(formats.small(run.get("residual"))),
-        _least(run, runs, _of("error"), formats.small),
+        _error(case, run, runs),
         _coverage(case, run, runs),
     ]
+
+
+def _error(case: JsonObject, run: JsonObject, runs: list[JsonObject]) -> Html:
+    """The forward error, marked where it is large although the solve converged."""
+    ours = _least(run, runs, _of("error"), formats.small)
+    if not has_large_error(run, case["convergence"].get("rtol")):
+        return ours
+    return tag("td", formats.small(run["error"]), " ", badge("large", "missing", LARGE_ERROR))
 
 
 def _median(count: float | None) -> str:

@@ -20,6 +20,8 @@ from linforest_precond.study.forests.tables import (
 from linforest_precond.study.formats import count, is_reduced, is_standin
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.report.blocks import (
+    REDUCED_MEANS,
+    STANDIN_MEANS,
     Head,
     badge,
     case_name,
@@ -62,10 +64,10 @@ def _legend(cases: list[JsonObject]) -> Html | None:
     """The meaning of the badges that occur."""
     lines = []
     if any(map(is_standin, cases)):
-        text = " generated to resemble the paper’s matrix, but a different matrix: values need not agree."
+        text = f" {STANDIN_MEANS}, but a different matrix: values need not agree."
         lines.append(paragraph(badge("stand-in", "standin"), text))
     if any(map(is_reduced, cases)):
-        lines.append(paragraph(badge("reduced", "reduced"), " smaller than the paper’s matrix."))
+        lines.append(paragraph(badge("reduced", "reduced"), f" {REDUCED_MEANS}."))
     return tag("div", lines, class_="note") if lines else None
 
 
@@ -129,7 +131,7 @@ def _table4(cases: list[JsonObject]) -> Html:
 def _table5(cases: list[JsonObject]) -> Html:
     top = [Head("Matrix", rows=2), Head("Ties", rows=2), Head(tag("span", "c", tag("sub", "id")), rows=2)]
     top += [Head(f"n = {n}", 2) for n in DEGREES] + [Head("2×2 blocks", 2)]
-    below = [Head("par."), Head("greedy")] * len(DEGREES) + [Head("m = 1"), Head("m = 5")]
+    below = [Head("parallel"), Head("greedy")] * len(DEGREES) + [Head("m = 1"), Head("m = 5")]
     caption = f"Coverage of the [0,n]-factors after five iterations. Table 5 of the paper; {_number(cases)}."
     return table(caption, [top, below], [_body(case, TABLE5) for case in cases], "runs")
 

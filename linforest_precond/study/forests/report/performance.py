@@ -48,7 +48,20 @@ def performance(study: JsonObject) -> Html:
         return not_run()
     on_gpu = any(launches(case["performance"]) for case in cases)
     figures = tag("div", _gpu_figures(study) if on_gpu else _cpu_figures(study), class_="figures")
-    return join(_explanation(on_gpu), figures, _propositions_table(cases), _ways_table(cases, on_gpu))
+    return join(
+        _introduction(), _explanation(on_gpu), figures, _propositions_table(cases), _ways_table(cases, on_gpu)
+    )
+
+
+def _introduction() -> Html:
+    return paragraph(
+        "What the setup of AlgTriScal costs, and on what the time is spent. The unit is the time of one "
+        "product with the matrix (SpMV): a setup pays if the iterations that it saves take longer. A setup "
+        "has three stages. In the edge propositions (figure 3) each vertex proposes its heaviest n edges; "
+        "k counts them, and from k = 1 on vertices that have all their edges are left out. Then cycles are "
+        "broken and the vertices are numbered along the paths (figure 5). Last, the permutation is built and "
+        "the bands are copied: figure 6 shows the shares of all stages."
+    )
 
 
 def _explanation(on_gpu: bool) -> Html:

@@ -1,0 +1,28 @@
+"""Sorted neighbourhoods of an ordering, and sums of logarithms in fixed point."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+# As in the CPU backend, and in fixed_logarithm.cuh.
+UNIT = 2**32
+
+
+def sorted_positions(indptr, neighbours, order):
+    """For each vertex the positions of its neighbours in an order, ascending; rows as in the pattern."""
+    n = order.size
+    rank = cupy.empty(n, np.int64)
+    rank[order] = cupy.arange(n)
+    rows = cupy.searchsorted(indptr, cupy.arange(neighbours.size), side="right") - 1
+    return (cupy.sort(rows * n + rank[neighbours]) % max(n, 1)).astype(np.int32)
+
+
+def log_sum(numbers):
+    """The sum of the natural logarithms of positive 32-bit integers, in units of 2**-32."""
+    sums = cupy.zeros(2, np.uint64)
+    program = kernels("reordering/gap_metrics", INDEX=numbers.dtype.type)
+    launch(program.sum_logarithms, (numbers, numbers.size, sums), items=numbers.size)
+    whole, fraction = sums.tolist()  # stall: the answer
+    return whole * UNIT + fraction

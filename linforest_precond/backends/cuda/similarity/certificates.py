@@ -1,0 +1,38 @@
+"""Weights of matchings and upper bounds on them, one for each pair of sets."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from .set_pairs import WARP, pair_arrays
+
+
+def largest_weight_bounds(weights, pairs):
+    """The sum of each row's largest weight or of each column's, whichever is less."""
+    bounds = cupy.empty(pairs.starts.size, np.float64)
+    arguments = pair_arrays(pairs), weights, bounds
+    launch(
+        kernels("similarity/certificates", INDEX=np.int32).sum_largest_weights,
+        arguments,
+        items=WARP * bounds.size,
+    )
+    return bounds
+
+
+def overlaps(weights, pairs, mates):
+    """The weights of matchings."""
+    sums = cupy.empty(pairs.starts.size, np.float64)
+    arguments = pair_arrays(pairs), weights, mates, sums
+    launch(kernels("similarity/certificates", INDEX=np.int32).sum_matched_weights, arguments, items=sums.size)
+    return sums
+
+
+def dual_bounds(weights, pairs, row_duals, column_duals):
+    """The sums of feasible duals, after each dual has been reduced, in place, as far as its edges allow."""
+    bounds = cupy.empty(pairs.starts.size, np.float64)
+    arguments = pair_arrays(pairs), weights, row_duals, column_duals, bounds
+    launch(
+        kernels("similarity/certificates", INDEX=np.int32).reduce_duals, arguments, items=WARP * bounds.size
+    )
+    return bounds

@@ -1,0 +1,45 @@
+"""Similarities of all elements of one set to all of another: the weights of a complete bipartite graph."""
+
+import numpy as np
+
+from ..runtime.launch import BLOCK, blocks_for, launch, launch_blocks
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from ..runtime.structs import Struct
+from .set_pairs import WARP, pair_arrays
+
+ELEMENTS = Struct(
+    "ElementArrays",
+    "similarity/element_weights.cu",
+    indptr="P",
+    elements="P",
+    symbol_ptr="P",
+    symbols="P",
+)
+# Entries of the table of edit distances, which has a row for each thread.
+TABLE = 2**28
+
+
+def jaccard_weights(sets, symbols, pairs):
+    """The Jaccard similarities of the elements' tokens, a row-major block for each pair."""
+    weights = cupy.empty(pairs.cells, np.float64)
+    arguments = _elements(sets, symbols), pair_arrays(pairs), weights
+    kernel = kernels("similarity/element_weights", INDEX=np.int32).fill_jaccard
+    launch(kernel, arguments, items=WARP * pairs.starts.size)
+    return weights
+
+
+def edit_weights(sets, symbols, pairs):
+    """The normalized edit similarities of the elements' characters, a row-major block for each pair."""
+    weights = cupy.empty(pairs.cells, np.float64)
+    kernel = kernels("similarity/element_weights", INDEX=np.int32).fill_edit
+    row = symbols.longest + 1
+    blocks = max(1, min(blocks_for(kernel, WARP * pairs.starts.size), TABLE // (BLOCK * row)))
+    table = cupy.empty(blocks * BLOCK * row, np.int32)
+    launch_blocks(kernel, blocks, (_elements(sets, symbols), pair_arrays(pairs), table, weights))
+    return weights
+
+
+def _elements(sets, symbols):
+    arrays = {"indptr": sets.indptr, "elements": sets.elements}
+    return ELEMENTS(**arrays, symbol_ptr=symbols.indptr, symbols=symbols.values)

@@ -1,0 +1,67 @@
+"""Matchings of complete bipartite graphs with weights in [0, 1], one for each pair of sets.
+
+As in the CPU's module of the same name; greedy's matching is found by locally dominant edges.
+"""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+from ..runtime.structs import Struct
+from .set_pairs import WARP, pair_arrays
+
+MATCHING = Struct(
+    "MatchingArrays",
+    "similarity/set_matchings.cu",
+    mates="P",
+    owners="P",
+    pointers="P",
+    back_pointers="P",
+    row_duals="P",
+    column_duals="P",
+)
+NO_VERTEX = -1
+STALE = -2  # a pointer that has to be searched again
+
+
+def greedy(weights, pairs):
+    """The edges in their total order, each taken if both ends are free."""
+    return locally_dominant(weights, pairs)
+
+
+def locally_dominant(weights, pairs):
+    """Edges that each end points at as its first are taken."""
+    state = _state(pairs)
+    arguments = pair_arrays(pairs), MATCHING(**state), weights
+    launch(
+        kernels("similarity/set_matchings", INDEX=np.int32).match_pointers,
+        arguments,
+        items=WARP * pairs.starts.size,
+    )
+    return state["mates"], state["row_duals"], state["column_duals"]
+
+
+def paz_schwartzman(weights, pairs, epsilon):
+    """The semi-streaming algorithm by local ratios; edges come row by row."""
+    state = _state(pairs)
+    stacks = cupy.empty(pairs.cells, np.int32)
+    arguments = pair_arrays(pairs), MATCHING(**state), weights, np.float64(1.0 + 0.5 * epsilon), stacks
+    launch(
+        kernels("similarity/set_matchings", INDEX=np.int32).match_stream,
+        arguments,
+        items=WARP * pairs.starts.size,
+    )
+    return state["mates"], state["row_duals"], state["column_duals"]
+
+
+def _state(pairs):
+    rows, columns = pairs.all_rows, pairs.all_columns
+    return {
+        "mates": cupy.full(rows, NO_VERTEX, np.int32),
+        "owners": cupy.full(columns, NO_VERTEX, np.int32),
+        "pointers": cupy.full(rows, STALE, np.int32),
+        "back_pointers": cupy.full(columns, STALE, np.int32),
+        "row_duals": cupy.zeros(rows, np.float64),
+        "column_duals": cupy.zeros(columns, np.float64),
+    }

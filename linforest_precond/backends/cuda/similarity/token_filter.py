@@ -1,0 +1,16 @@
+"""Candidate pairs whose common tokens are too few for the required overlap are dropped."""
+
+import numpy as np
+
+from ..runtime.launch import launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+
+def shares_enough(token_sets, lefts, rights, left_slacks, right_slacks):
+    """Whether the tokens of each side that the other side lacks weigh no more than that side's slack."""
+    kept = cupy.empty(lefts.size, np.bool_)
+    tokens = token_sets.indptr, token_sets.tokens, token_sets.weights
+    arguments = (*tokens, lefts, rights, left_slacks, right_slacks, lefts.size, kept)
+    launch(kernels("similarity/token_filter", INDEX=np.int32).compare_tokens, arguments, items=lefts.size)
+    return kept

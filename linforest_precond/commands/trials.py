@@ -1,0 +1,98 @@
+"""Trial solves of ``linforest info --try``: which preconditioner solves a system the fastest."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from linforest_precond import solvers
+from linforest_precond.annotations import SparseMatrix
+from linforest_precond.backends import backend_of
+from linforest_precond.precond.chooser.trials import method_for
+from linforest_precond.solvers import History, Status
+
+# The tolerance of a trial, and its most iterations.
+TOLERANCE, MOST_ITERATIONS = 1e-8, 500
+
+
+def trial(A: SparseMatrix, M: Any, solver: str, verbose: bool = False) -> dict[str, Any]:
+    """
+    A short solve of A x = b, for b = A times a random vector.
+
+    Parameters
+    ----------
+    A : sparse matrix
+    M : Preconditioner
+    solver : {"cg", "bicgstab"}
+        Where cg finds that A is not positive definite, bicgstab is tried, too.
+    verbose : bool
+        Show a live line.
+
+    Returns
+    -------
+    dict
+        solver, iterations, residual, converged, solve_milliseconds.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.commands.trials import trial
+    >>> A = lf.matrices.poisson((20, 20))
+    >>> found = trial(A, lf.jacobi(A), "cg")
+    >>> found["solver"], found["converged"], found["iterations"] < 70
+    ('cg', True, True)
+    """
+    backend = backend_of(A)
+    random = np.random.default_rng(0).standard_normal(A.shape[0])
+    b = A @ backend.xp.asarray(random.astype(A.dtype))
+    name, history = method_for(M, solver), History()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\w+ stopped after", RuntimeWarning)
+        method = getattr(solvers, name)
+        method(A, b, M=M, rtol=TOLERANCE, maxiter=MOST_ITERATIONS, history=history, verbose=verbose)
+    if history.status is Status.INDEFINITE and solver == "cg":
+        return trial(A, M, "bicgstab", verbose)
+    iterations = int(np.ceil(history.iterations[-1]))
+    pace = history.seconds_per_iteration
+    return {
+        "solver": name,
+        "iterations": iterations,
+        "residual": history.true_residuals[-1][2],
+        "converged": history.status is Status.CONVERGED,
+        "solve_milliseconds": 1e3 * (history.times[-1] if pace is None else pace * iterations),
+    }
+
+
+def winner(rows: dict[str, dict[str, Any]]) -> str | None:
+    """The name of the preconditioner whose setup and solve took the least time; None where none converged."""
+    times = {
+        name: row["setup_milliseconds"] + row["trial"]["solve_milliseconds"]
+        for name, row in rows.items()
+        if row["trial"]["converged"]
+    }
+    return min(times, key=lambda name: times[name], default=None)
+
+
+def verdict(rows: dict[str, dict[str, Any]]) -> str:
+    """A sentence on the outcome of all trials."""
+    best = winner(rows)
+    if best is None:
+        closest = min(rows, key=lambda name: np.nan_to_num(rows[name]["trial"]["residual"], nan=np.inf))
+        return (
+            f"No trial reached a relative residual of {TOLERANCE:g} within {MOST_ITERATIONS} iterations; "
+            f"{closest} came closest, to {rows[closest]['trial']['residual']:.1e}. linforest solve tries "
+            "more candidates, for longer."
+        )
+    row, found = rows[best], rows[best]["trial"]
+    total = row["setup_milliseconds"] + found["solve_milliseconds"]
+    sentence = (
+        f"Trial solves: {best} with {found['solver']} wins, {found['iterations']} iterations and "
+        f"{total:.3g} ms with setup."
+    )
+    counts = {name: row["trial"]["iterations"] for name, row in rows.items() if row["trial"]["converged"]}
+    fewest = min(counts, key=lambda name: counts[name])
+    if counts[fewest] < found["iterations"]:
+        sentence += f" {fewest} has the fewest iterations, {counts[fewest]}: for several b its setup may pay."
+    return sentence

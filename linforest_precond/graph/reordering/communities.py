@@ -1,0 +1,97 @@
+"""Orderings by communities: vertices of a community are numbered one after another, on every level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_graph, as_pattern
+from linforest_precond.graph.matching.matching import match_graph, tie_key_of
+from linforest_precond.graph.matching.repeated_coarsening import is_stalled
+from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
+from linforest_precond.graph.reordering.gap_metrics import loop_free
+from linforest_precond.graph.reordering.permute import ordering_of
+from linforest_precond.own_matrix import described_csr
+from linforest_precond.records import CSR, Pattern
+
+# Rounds of label propagation on each level.
+ROUNDS = 20
+
+# ``merge(csr, seed)`` gives the community of each vertex, numbered from 0, and their count.
+Merge = Callable[[CSR, int], tuple[Array, int]]
+
+
+def order_by_matchings(pattern: Pattern, seed: int) -> Array:
+    """The order of a dendrogram of repeated matchings by modularity gain."""
+    return _order_by_communities(pattern, merge_by_matching, seed)
+
+
+def order_by_labels(pattern: Pattern, seed: int) -> Array:
+    """The order of a dendrogram of repeated label propagation."""
+    return _order_by_communities(pattern, merge_by_labels, seed)
+
+
+def merge_by_matching(csr: CSR, seed: int) -> tuple[Array, int]:
+    """Communities of matched vertices; single ones join the matched neighbour of the largest gain."""
+    backend = backend_of(csr.data)
+    gains = described_csr(csr.indptr, csr.indices, modularity_gains(csr))
+    graph = as_graph(gains)
+    mate, _ = match_graph(graph, "suitor", seed=seed)
+    return backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
+
+
+def merge_by_labels(csr: CSR, seed: int) -> tuple[Array, int]:
+    """The communities of label propagation."""
+    labels = backend_of(csr.data).csgraph.label_propagation.propagate_labels(as_pattern(csr), ROUNDS, seed)
+    return labels.astype(csr.indices.dtype), int(labels.max()) + 1  # stall: the size of the next level
+
+
+def modularity_gains(csr: CSR) -> Array:
+    """What modularity gains, times the number of edges, when the ends of an edge merge; 0 if it loses.
+
+    The weight of the edge minus that expected in a random graph of the same degrees (Newman, Phys. Rev. E 69,
+    2004). All numbers but the quotient are integers, so their sums are exact.
+    """
+    backend = backend_of(csr.data)
+    rows = backend.matrix.entries.rows_of(csr.indptr, csr.nnz)
+    degrees = backend.xp.bincount(rows, csr.data, csr.n)
+    expected = degrees[rows] * degrees[csr.indices] / max(float(csr.data.sum()), 1.0)  # stall: edges
+    gains: Array = backend.xp.maximum(csr.data - expected, 0.0)
+    return gains
+
+
+def _order_by_communities(pattern: Pattern, merge: Merge, seed: int) -> Array:
+    """Merge vertices level by level; the communities of the last level are in Cuthill-McKee order."""
+    if pattern.n == 0:
+        return pattern.degrees.copy()
+    finest = _edge_counts(pattern)
+    levels = list(_levels(finest, merge, seed))
+    coarsest = levels[-1][1] if levels else finest
+    order = order_pattern(as_pattern(coarsest))
+    for communities, _ in reversed(levels):
+        rank = ordering_of(order).rank
+        order = backend_of(rank).xp.argsort(rank[communities], kind="stable").astype(np.int32)
+    return order
+
+
+def _levels(csr: CSR, merge: Merge, seed: int) -> Iterator[tuple[Array, CSR]]:
+    """The communities of each level, and the weights between them, until few vertices merge."""
+    while csr.n > 1:
+        communities, count = merge(csr, seed)
+        if is_stalled(csr.n, count):
+            return
+        backend = backend_of(csr.data)
+        indptr, members = backend.matching.aggregates.members_of(communities, count)
+        csr = described_csr(*backend.multigrid.galerkin.coarse_matrix(csr, communities, indptr, members))
+        yield communities, csr
+
+
+def _edge_counts(pattern: Pattern) -> CSR:
+    """The adjacency matrix: 1 for each edge."""
+    indptr, neighbours = loop_free(pattern)
+    index = pattern.indptr.dtype
+    ones = backend_of(neighbours).xp.ones(neighbours.size)
+    return described_csr(indptr.astype(index), neighbours.astype(index), ones)

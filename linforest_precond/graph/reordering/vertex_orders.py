@@ -1,0 +1,111 @@
+"""Vertex orderings by name: one function for those that this package computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from linforest_precond.annotations import Array, MatrixLike
+from linforest_precond.arguments import as_choice, as_integer
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_pattern
+from linforest_precond.graph.forest.linear_forest import linear_forest
+from linforest_precond.graph.reordering.communities import order_by_labels, order_by_matchings
+from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
+from linforest_precond.records import Pattern
+
+
+def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:
+    """Order the vertices of a graph, so that kernels that visit neighbours use the cache well.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy. Stored entries are edges; values matter to "forest" only, and
+        directions do not.
+    method : str
+        - "natural": A's own order.
+        - "rcm": `reverse_cuthill_mckee`. For meshes and other graphs of large diameter.
+        - "degree": by descending degree.
+        - "hubs": vertices of more than the mean degree first, both groups in A's order: hub clustering [1]_.
+        - "forest": along the heavy paths of a `linear_forest`.
+        - "matching": by communities within communities, merged by repeated matchings of the edges that gain
+          most modularity; like Rabbit order [2]_, which merges one vertex after the other.
+        - "labels": by communities within communities that `label_propagation` finds.
+
+        Ties go to the lower index everywhere.
+    seed : int
+        Seed of "forest", "matching" and "labels".
+
+    Returns
+    -------
+    array of int32
+        ``order[new] = old``, on A's device; the same on every device.
+
+    See Also
+    --------
+    refine_ordering : improve an order by swaps.
+    linforest_precond.permute : put a matrix into an order.
+
+    References
+    ----------
+    .. [1] V. Balaji, B. Lucia, "When is Graph Reordering an Optimization?", IISWC 2018,
+       https://doi.org/10.1109/IISWC.2018.8573478
+    .. [2] J. Arai, H. Shiokawa, T. Yamamuro, M. Onizuka, S. Iwamura, "Rabbit Order: Just-in-Time Parallel
+       Reordering for Fast Graph Analysis", IPDPS 2016, https://doi.org/10.1109/IPDPS.2016.110
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> A = lf.matrices.poisson((40, 40))
+    >>> shuffled = lf.permute(A, np.random.default_rng(0).permutation(1600))
+    >>> for method in ("natural", "rcm", "matching"):
+    ...     order = lf.graph.order(shuffled, method)
+    ...     print(f"{method:8} {lf.graph.log_gap(shuffled, order) / shuffled.nnz:.1f}")
+    natural  3.2
+    rcm      0.8
+    matching 1.1
+    """
+    as_choice("method", method, METHODS)
+    seed = as_integer("seed", seed) % 2**64
+    if method == "forest":
+        # A copy: the record's own may be read-only, and is of A's index type.
+        along: Array = linear_forest(A, seed=seed).order.astype(np.int32)
+        return along
+    return METHODS[method](as_pattern(A), seed)
+
+
+def _natural(pattern: Pattern, seed: int) -> Array:
+    own: Array = backend_of(pattern.indptr).xp.arange(pattern.n, dtype=np.int32)
+    return own
+
+
+def _rcm(pattern: Pattern, seed: int) -> Array:
+    return order_pattern(pattern)[::-1].copy()
+
+
+def _by_degree(pattern: Pattern, seed: int) -> Array:
+    return _stable_order(-pattern.degrees)
+
+
+def _hubs_first(pattern: Pattern, seed: int) -> Array:
+    degrees = pattern.degrees.astype(np.int64)
+    return _stable_order((degrees * pattern.n <= degrees.sum()).astype(np.int32))
+
+
+def _stable_order(keys: Array) -> Array:
+    indices: Array = backend_of(keys).xp.argsort(keys, kind="stable").astype(np.int32)
+    return indices
+
+
+METHODS: dict[str, Callable[[Pattern, int], Array]] = {
+    "natural": _natural,
+    "rcm": _rcm,
+    "degree": _by_degree,
+    "hubs": _hubs_first,
+    "forest": _natural,  # by the values of A, see `order`
+    "matching": order_by_matchings,
+    "labels": order_by_labels,
+}

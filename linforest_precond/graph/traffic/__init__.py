@@ -1,0 +1,1 @@
+"""Traffic matrices of networks: packets between addresses merged to links, and their aggregate properties."""

@@ -1,0 +1,126 @@
+"""Records of traffic matrices: the matrix with its addresses, and the aggregate properties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+from linforest_precond.matrices.arrays import array_modules, csr
+from linforest_precond.printing import as_table
+from linforest_precond.read_only import ReadOnlyArrays
+
+# The largest number up to which float64 holds all integers.
+LARGEST_EXACT_FLOAT = 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class TrafficMatrix(ReadOnlyArrays):
+    """A hypersparse traffic matrix: CSR over the addresses that occur, which are numbered in their order.
+
+    Attributes
+    ----------
+    sources, destinations : arrays of uint32
+        The address of each row and of each column, sorted.
+    indptr : array of int64
+        Where the links of each source begin; one more than sources.
+    indices : array of int32 or int64
+        The column of each link; sorted within each row, without duplicates.
+    packets : array of int64
+        The packets of each link; at least 1.
+    """
+
+    sources: Array
+    destinations: Array
+    indptr: Array
+    indices: Array
+    packets: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of sources and destinations."""
+        return self.sources.size, self.destinations.size
+
+    @property
+    def nnz(self) -> int:
+        """Number of links."""
+        return self.indices.size
+
+    def tocsr(self) -> Any:
+        """Give the matrix of packets without the addresses: rows and columns are numbers of addresses.
+
+        Returns
+        -------
+        csr_array or csr_matrix
+            Of SciPy with int64 values. CuPy has no sparse matrices of integers: there float64.
+
+        Raises
+        ------
+        ValueError
+            On the GPU, if a link has more packets than float64 holds exactly.
+        """
+        device = backend_of(self.packets).name
+        sparse = array_modules(device)[1]
+        values, index = self.packets.copy(), self.indices.dtype
+        if device == "cuda":
+            if self.nnz and int(values.max()) > LARGEST_EXACT_FLOAT:  # stall: on demand
+                raise ValueError(
+                    f"a link has more than 2**53 packets, {int(values.max())}, which float64 does not hold "
+                    "exactly; use the arrays packets, indices and indptr"
+                )
+            values = values.astype(np.float64)
+        if self.nnz >= 2**31:
+            index = np.dtype(np.int64)
+        return csr(sparse, values, self.indices.astype(index), self.indptr.astype(index), self.shape)
+
+    def __str__(self) -> str:
+        return as_table(
+            "traffic matrix",
+            ("sources", f"{self.shape[0]:,}"),
+            ("destinations", f"{self.shape[1]:,}"),
+            ("links", f"{self.nnz:,}"),
+        )
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class TrafficStatistics:
+    """The aggregate properties of a traffic matrix, exact integers.
+
+    Attributes
+    ----------
+    valid_packets : int
+        All packets: the sum of the entries.
+    unique_links : int
+        Pairs of a source and a destination with packets: the nonzero entries.
+    largest_link : int
+        The most packets of one link.
+    unique_sources, unique_destinations : int
+        Addresses that sent packets, and that received some.
+    largest_source, largest_destination : int
+        The most packets that one address sent, and received.
+    largest_fan_out, largest_fan_in : int
+        The most destinations of one source, and the most sources of one destination.
+    """
+
+    valid_packets: int
+    unique_links: int
+    largest_link: int
+    unique_sources: int
+    largest_source: int
+    largest_fan_out: int
+    unique_destinations: int
+    largest_destination: int
+    largest_fan_in: int
+
+    def as_dict(self) -> dict[str, int]:
+        """The properties by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __str__(self) -> str:
+        rows = ((name.replace("_", " "), f"{value:,}") for name, value in self.as_dict().items())
+        return as_table("traffic statistics", *rows)

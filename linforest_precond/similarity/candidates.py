@@ -1,0 +1,109 @@
+"""Pairs of sets that may be similar: the sizes fit, and the prefixes have a common token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from linforest_precond.annotations import Array
+from linforest_precond.similarity.token_sets import UNIT, TokenSets
+
+# A pair is similar if its overlap reaches the required one up to this relative error, which is far above the
+# rounding of sums. Upper bounds and filters allow twice as much, so that they keep every such pair.
+TOLERANCE = 2.0**-40
+# Products of prefixes that are formed at once, and so the largest number of pairs, of many sets.
+CHUNK = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The sets of a join by increasing size: numbers of the left ones and of the right ones.
+
+    In a self-join both are the same, and each pair is found once.
+    """
+
+    lefts: Array
+    rights: Array
+    itself: bool
+
+    @classmethod
+    def of(cls, sizes: Array, lefts: int | None) -> Sides:
+        """The sides of a join of the first `lefts` sets with the others, or of all with themselves."""
+        ends = (0, sizes.size) if lefts is None else (lefts, lefts)
+        left, right = np.arange(ends[1]), np.arange(ends[0], sizes.size)
+        return cls(_by_size(left, sizes), _by_size(right, sizes), lefts is None)
+
+
+def _by_size(side: Array, sizes: Array) -> Array:
+    return side[np.argsort(sizes[side], kind="stable")]
+
+
+def required_overlap(threshold: float, sizes: Array) -> Array:
+    """The overlap from which on a pair is similar, for the sum of the two sizes."""
+    return threshold / (1.0 + threshold) * sizes
+
+
+def in_units(overlap: Array) -> Array:
+    """A required overlap as an integer for filters, rounded down."""
+    return np.floor(overlap * (UNIT * (1.0 - 2.0 * TOLERANCE))).astype(np.int64)
+
+
+class Index:
+    """The inverted index of the prefixes of both sides."""
+
+    def __init__(self, token_sets: TokenSets, sizes: Array, sides: Sides, threshold: float):
+        least = in_units(threshold * sizes)
+        prefixes = token_sets.prefixes(least)
+        is_open = token_sets.bases >= least
+        self.sizes, self.sides, self.threshold = sizes, sides, threshold
+        # A set without a prefix meets all others in a column of its own side.
+        self.left = _with_columns(prefixes, is_open, np.ones_like(is_open), sides.lefts)
+        self.right = _with_columns(prefixes, np.ones_like(is_open), is_open, sides.rights)
+        frequencies = np.bincount(self.right.indices, minlength=self.right.shape[1])
+        # Products for each left set.
+        self.work = np.asarray(self.left @ frequencies)
+
+    def chunks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of left sets with a bounded number of products; a single set may have more."""
+        ends = np.cumsum(self.work)
+        begin = 0
+        while begin < self.work.size:
+            done = ends[begin - 1] if begin else 0
+            end = max(begin + 1, int(np.searchsorted(ends, done + CHUNK, side="right")))
+            yield begin, end
+            begin = end
+
+    def pairs(self, begin: int, end: int) -> tuple[Array, Array]:
+        """The candidates of a range of left sets: numbers of the left and of the right sets."""
+        first, last = self._right_range(begin, end)
+        products = (self.left[begin:end] @ self.right[first:last].T).tocoo()
+        left, right = products.coords
+        left, right = left + begin, right + first
+        if self.sides.itself:
+            left, right = left[left < right], right[left < right]
+        lefts, rights = self.sides.lefts[left], self.sides.rights[right]
+        fitting = self._sizes_fit(lefts, rights)
+        return lefts[fitting], rights[fitting]
+
+    def _right_range(self, begin: int, end: int) -> tuple[int, int]:
+        """The right sets whose size fits to one of the left sets."""
+        of_left, of_right = self.sizes[self.sides.lefts[begin:end]], self.sizes[self.sides.rights]
+        smallest = np.floor(of_left[0] * self.threshold * (1.0 - 2.0 * TOLERANCE))
+        largest = np.ceil(of_left[-1] / self.threshold * (1.0 + 2.0 * TOLERANCE))
+        first = int(np.searchsorted(of_right, smallest, side="left"))
+        return max(first, begin) if self.sides.itself else first, int(
+            np.searchsorted(of_right, largest, side="right")
+        )
+
+    def _sizes_fit(self, lefts: Array, rights: Array) -> Array:
+        of_left, of_right = self.sizes[lefts], self.sizes[rights]
+        needed = required_overlap(self.threshold, of_left + of_right) * (1.0 - 2.0 * TOLERANCE)
+        return np.minimum(of_left, of_right) >= needed
+
+
+def _with_columns(prefixes: sp.csr_array, first: Array, second: Array, side: Array) -> sp.csr_array:
+    columns = sp.csr_array(np.column_stack((first, second)).astype(np.int32))
+    return sp.csr_array(sp.hstack((prefixes, columns), format="csr")[side])

@@ -1,0 +1,60 @@
+"""Checks of the options of joins."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from linforest_precond.arguments import as_choice, as_integer
+from linforest_precond.backends import Backend, backend_of
+from linforest_precond.matrices.arrays import array_modules
+from linforest_precond.similarity.verification import MATCHINGS
+
+SIMILARITIES = ("jaccard", "edit")
+BOUNDS = ("matching", "upper")
+
+
+def as_threshold(value: Any) -> float:
+    """A number in (0, 1]."""
+    number = _as_number("threshold", value)
+    if not 0.0 < number <= 1.0:
+        raise ValueError(f"threshold must be greater than 0 and at most 1, got {value!r}")
+    return number
+
+
+def as_gram_length(value: Any) -> int:
+    """An integer of at least 1."""
+    if (q := as_integer("q", value)) < 1:
+        raise ValueError(f"q must be at least 1, got {value!r}")
+    return q
+
+
+def as_epsilon(value: Any) -> float:
+    """A number of at least 0."""
+    number = _as_number("epsilon", value)
+    if not (number >= 0.0 and math.isfinite(number)):
+        raise ValueError(f"epsilon must be a number of at least 0, got {value!r}")
+    return number
+
+
+def as_matching(value: Any, device: Any) -> str:
+    """One of the matchings that the device has."""
+    matching = as_choice("matching", value, MATCHINGS)
+    if matching == "exact" and device == "cuda":
+        raise ValueError(
+            'matching="exact" runs on the CPU: use device="cpu", or bound="upper" to lose no pair'
+        )
+    return matching
+
+
+def backend_on(device: str | None) -> Backend:
+    """The backend of a device."""
+    xp, _ = array_modules(device)
+    return backend_of(xp.empty(0))
+
+
+def _as_number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number, got {value!r}") from None

@@ -1,0 +1,67 @@
+"""Batches of pairs of sets: one dense block of weights for each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import Backend
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of sets, and where the weights, rows and columns of each begin."""
+
+    lefts: Array
+    rights: Array
+    rows: Array
+    columns: Array
+    starts: Array
+    row_starts: Array
+    column_starts: Array
+    cells: int
+    all_rows: int
+    all_columns: int
+
+    @classmethod
+    def of(cls, lefts: Array, rights: Array, sizes: Array) -> Pairs:
+        """Pairs of sets with these sizes, on the host."""
+        rows, columns = sizes[lefts], sizes[rights]
+        ends = [np.cumsum(counts) for counts in (rows * columns, rows, columns)]
+        starts = (end - counts for end, counts in zip(ends, (rows * columns, rows, columns)))
+        totals = (int(counts.sum()) for counts in (rows * columns, rows, columns))
+        return cls(lefts, rights, rows, columns, *starts, *totals)
+
+    def __getitem__(self, chosen: Any) -> Pairs:
+        """Some of the pairs; what was allocated for all of them stays where it is."""
+        arrays = {name: array[chosen] for name, array in _arrays(self).items()}
+        return replace(self, **arrays)
+
+    def on(self, backend: Backend) -> Pairs:
+        """The same on a backend's device."""
+        return on_device(self, backend)
+
+
+def on_device(record: Any, backend: Backend) -> Any:
+    """A record with its arrays on a backend's device."""
+    return replace(record, **{name: backend.xp.asarray(array) for name, array in _arrays(record).items()})
+
+
+def _arrays(record: Any) -> dict[str, Array]:
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    return {name: value for name, value in values.items() if hasattr(value, "shape")}
+
+
+def batches(lefts: Array, rights: Array, sizes: Array, cells: int) -> Iterator[Pairs]:
+    """The pairs in batches with at most so many weights; a pair with more is one by itself."""
+    ends = np.cumsum(sizes[lefts] * sizes[rights])
+    begin = 0
+    while begin < lefts.size:
+        done = ends[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, done + cells, side="right")))
+        yield Pairs.of(lefts[begin:end], rights[begin:end], sizes)
+        begin = end

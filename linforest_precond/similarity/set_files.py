@@ -1,0 +1,59 @@
+"""Sets in text files, one a line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from linforest_precond.printing import one_line
+
+
+def read_sets(path: str | os.PathLike[str], separator: str | None = None) -> list[frozenset[str]]:
+    """
+    The sets of a text file in UTF-8, one a line.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. Blank lines are not allowed, because sets are numbered by their lines.
+    separator : str, optional
+        What is between two elements; by default any white space. White space around elements is removed.
+
+    Returns
+    -------
+    list of frozenset of str
+        A set for every line.
+
+    Raises
+    ------
+    ValueError
+        If a line has no elements, or the file is not UTF-8; the message names the line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import linforest_precond as lf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "tags.txt")
+    ...     _ = path.write_text("graph, linear forest\\nmatching\\n", encoding="utf-8")
+    ...     [sorted(each) for each in lf.similarity.read_sets(path, separator=",")]
+    [['graph', 'linear forest'], ['matching']]
+    """
+    if separator == "":
+        raise ValueError("separator must not be empty: leave it out to split at white space")
+    name = one_line(os.fspath(path))
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} must be a text file in UTF-8: byte {error.start} is not") from None
+    lines = lines[:-1] if lines[-1] == "" else lines
+    return [
+        _elements(line, separator, f"{name}, line {number}") for number, line in enumerate(lines, start=1)
+    ]
+
+
+def _elements(line: str, separator: str | None, name: str) -> frozenset[str]:
+    elements = frozenset(filter(None, (part.strip() for part in line.split(separator))))
+    if not elements:
+        raise ValueError(f"{name} must have at least one element")
+    return elements

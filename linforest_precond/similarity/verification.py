@@ -1,0 +1,133 @@
+"""Verification of candidates: weights between all elements, bounds, and a matching for each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import Backend
+from linforest_precond.host_arrays import on_host
+from linforest_precond.similarity.candidates import TOLERANCE, required_overlap
+from linforest_precond.similarity.encoding import Sets
+from linforest_precond.similarity.grams import Symbols
+from linforest_precond.similarity.pairs import Pairs, batches, on_device
+
+# Weights of one batch, 8 bytes each.
+CELLS = {"cpu": 2**21, "cuda": 2**26}
+
+MATCHINGS = ("greedy", "locally_dominant", "paz_schwartzman", "exact")
+
+
+class Verified(NamedTuple):
+    """Pairs of a batch: the weight of the matching and the upper bound on that of every matching."""
+
+    lefts: Array
+    rights: Array
+    overlaps: Array
+    bounds: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Weigher:
+    """Similarities of the elements of pairs of sets, on one device."""
+
+    backend: Backend
+    sets: Sets
+    symbols: Symbols
+    similarity: str
+
+    @classmethod
+    def on(cls, backend: Backend, sets: Sets, symbols: Symbols, similarity: str) -> Weigher:
+        return cls(backend, on_device(sets, backend), on_device(symbols, backend), similarity)
+
+    def __call__(self, pairs: Pairs) -> Array:
+        module = self.backend.similarity.element_weights
+        weigh = module.jaccard_weights if self.similarity == "jaccard" else module.edit_weights
+        return weigh(self.sets, self.symbols, pairs)
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """Decides which candidates are similar."""
+
+    weigher: Weigher
+    sizes: Array
+    threshold: float
+    matching: str
+    bound: str
+    epsilon: float
+
+    @property
+    def cells(self) -> int:
+        """The weights of a batch."""
+        return CELLS[self.weigher.backend.name]
+
+    def __call__(self, lefts: Array, rights: Array) -> Iterator[Verified]:
+        for pairs in batches(lefts, rights, self.sizes, self.cells):
+            yield self._verify(pairs)
+
+    def _verify(self, pairs: Pairs) -> Verified:
+        backend = self.weigher.backend
+        there = pairs.on(backend)
+        weights = self.weigher(there)
+        # stall: chooses the pairs that are matched
+        bounds = on_host(backend.similarity.certificates.largest_weight_bounds(weights, there))
+        possible = bounds >= self._required(pairs) * (1.0 - 2.0 * TOLERANCE)
+        pairs, bounds = pairs[possible], bounds[possible]
+        if self.matching == "exact":
+            return self._exact(pairs, weights)
+        return self._approximate(pairs, weights, bounds)
+
+    def _required(self, pairs: Pairs) -> Array:
+        return required_overlap(self.threshold, pairs.rows + pairs.columns)
+
+    def _exact(self, pairs: Pairs, weights: Array) -> Verified:
+        overlaps = exact_overlaps(pairs, weights)
+        similar = overlaps >= self._required(pairs) * (1.0 - TOLERANCE)
+        return Verified(*(array[similar] for array in (pairs.lefts, pairs.rights, overlaps, overlaps)))
+
+    def _approximate(self, pairs: Pairs, weights: Array, bounds: Array) -> Verified:
+        backend, there = self.weigher.backend, pairs.on(self.weigher.backend)
+        certificates = backend.similarity.certificates
+        mates, *duals = matched(backend, self.matching, weights, there, self.epsilon)
+        overlaps = on_host(
+            certificates.overlaps(weights, there, mates)
+        )  # stall: decides which pairs are similar
+        if self.bound == "upper":
+            # stall: decides which pairs are similar
+            limits = on_host(certificates.dual_bounds(weights, there, *duals))
+        else:
+            limits = self._factor * overlaps  # costs nothing, and is the sum of the duals at most
+        bounds = np.maximum(np.minimum(bounds, limits), overlaps)  # rounding must not put the bound below
+        reached, slack = (bounds, 2.0) if self.bound == "upper" else (overlaps, 1.0)
+        similar = reached >= self._required(pairs) * (1.0 - slack * TOLERANCE)
+        return Verified(*(array[similar] for array in (pairs.lefts, pairs.rights, overlaps, bounds)))
+
+    @property
+    def _factor(self) -> float:
+        """How much heavier than the matching found the heaviest can be."""
+        return 2.0 + self.epsilon if self.matching == "paz_schwartzman" else 2.0
+
+
+def matched(
+    backend: Backend, matching: str, weights: Array, pairs: Pairs, epsilon: float
+) -> tuple[Array, Array, Array]:
+    """The columns that the rows are matched with, and the duals of rows and columns."""
+    module = backend.similarity.set_matchings
+    if matching == "paz_schwartzman":
+        return module.paz_schwartzman(weights, pairs, epsilon)
+    return module.greedy(weights, pairs) if matching == "greedy" else module.locally_dominant(weights, pairs)
+
+
+def exact_overlaps(pairs: Pairs, weights: Array) -> Array:
+    """The weights of heaviest matchings, by SciPy's `linear_sum_assignment`."""
+    overlaps = np.empty(pairs.starts.size)
+    for number, (start, rows, columns) in enumerate(zip(pairs.starts, pairs.rows, pairs.columns)):
+        block = weights[start : start + rows * columns].reshape(rows, columns)
+        overlaps[number] = block[linear_sum_assignment(block, maximize=True)].sum()
+    return overlaps

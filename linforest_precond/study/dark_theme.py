@@ -1,0 +1,62 @@
+"""Figures in the dark theme: colours that are too dark are replaced where the reader's system asks for it.
+
+A picture in a page sees the colour scheme that the reader prefers. So each has both sets of colours, and
+nothing has to be drawn twice.
+"""
+
+from __future__ import annotations
+
+# In the light theme, and in the dark one, on a background of #1d232a. Those of curves and bars have a
+# contrast of at least 3 there; those that have it already are not listed.
+DARK = {
+    "#000000": "#e6e9ec",
+    "#333333": "#d5dade",
+    "#666666": "#a3adb7",
+    "#e4e4e4": "#39434e",
+    "#ffffff": "#1d232a",
+    "#0072b2": "#3f9fdd",
+    "#08306b": "#3f78c4",
+    "#2171b5": "#5ba3e0",
+    "#6baed6": "#93c9ec",
+    "#7a5195": "#b48ccb",
+    "#8b1a4a": "#d9659a",
+}
+QUERY = "@media screen and (prefers-color-scheme: dark)"
+
+
+def _rules(selector: str, properties: tuple[str, ...]) -> str:
+    """A rule for each colour and property, which is stronger than the style of the element itself."""
+    return "".join(
+        f"{selector}[style*='{name}: {light}' i] {{ {name}: {dark} !important; }}\n"
+        for light, dark in DARK.items()
+        for name in properties
+    )
+
+
+# Text without a style of its own is black.
+STYLE = f"<style>{QUERY} {{\nsvg {{ fill: {DARK['#000000']}; }}\n{_rules('', ('fill', 'stroke'))}}}</style>\n"
+
+
+def in_both_themes(svg: str) -> str:
+    """
+    An SVG of Matplotlib that follows the reader's colour scheme.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.dark_theme import in_both_themes, in_light_theme
+    >>> svg = "<svg viewBox='0 0 1 1'><path style='fill: #333333'/></svg>"
+    >>> "prefers-color-scheme: dark" in in_both_themes(svg), in_light_theme(in_both_themes(svg)) == svg
+    (True, True)
+    """
+    end = svg.index(">") + 1
+    return svg[:end] + STYLE + svg[end:]
+
+
+def in_light_theme(svg: str) -> str:
+    """The same picture without the dark theme: for pages with a switch of their own."""
+    return svg.replace(STYLE, "", 1)
+
+
+def swatch_style() -> str:
+    """The rules for the swatches in the legends of a page."""
+    return f"{QUERY} {{\n{_rules('.swatch', ('border-top-color',))}}}\n"

@@ -1,0 +1,154 @@
+"""Compilation ahead of time: small calls of what users call."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linforest_precond import graph, matrices, solvers
+from linforest_precond.backends import backend_of, cuda_status
+from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
+from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
+from linforest_precond.precond.chooser.solve import solve
+from linforest_precond.precond.ilu.incomplete_lu import ilu
+from linforest_precond.precond.jacobi import block_jacobi, jacobi
+from linforest_precond.precond.multigrid.multilevel import multilevel
+from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
+from linforest_precond.study.progress import showing
+
+# Unknowns along a side of the grids, and of the coarsest level.
+SIDE, COARSEST = 8, 20
+
+
+class Systems(NamedTuple):
+    """What the steps are called with: a symmetric and a nonsymmetric matrix, and a vector of ones."""
+
+    A: Any
+    B: Any
+    r: Any
+
+
+def warmup(
+    dtype: npt.DTypeLike = np.float64, index_dtype: npt.DTypeLike = np.int32, *, progress: bool = False
+) -> None:
+    """Compile kernels ahead of time, on every usable backend: preconditioners, solvers, and graph functions.
+
+    On the CPU, those for small matrices, which use one thread, and those for large ones. The compiled code is
+    kept: see "numba cache" in `show_config`.
+
+    Parameters
+    ----------
+    dtype : dtype
+        float32, float64, complex64 or complex128.
+    index_dtype : dtype
+        int32 or int64.
+    progress : bool
+        Show a bar on the standard error output, or a line for each step where it is not a terminal.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> lf.warmup("float64", progress=True)  # doctest: +SKIP
+    """
+    options: dict[str, Any] = {"dtype": dtype, "index_dtype": index_dtype}
+    runs = _runs()
+    with showing(len(STEPS) * len(runs), progress, "warmup", "step") as shown:
+        for device, words, context in runs:
+            systems = _systems(device, options)
+            with context(), _without_warnings():
+                for name, step in STEPS.items():
+                    shown.working_on(f"{name}, {words}")
+                    step(systems)
+                    shown.finished(f"compiled {name}, {words}")
+
+
+def _runs() -> list[tuple[str, str, Callable[[], contextlib.AbstractContextManager[None]]]]:
+    """The device, what it is called, and a context for each pass over all steps."""
+    runs: list[tuple[str, str, Any]] = [
+        ("cpu", "for small inputs", contextlib.nullcontext),
+        ("cpu", "with threads", threads_for_small_arrays),
+    ]
+    return [*runs, ("cuda", "on the GPU", contextlib.nullcontext)] if cuda_status()[0] else runs
+
+
+@contextlib.contextmanager
+def _without_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
+def _systems(device: str, options: dict[str, Any]) -> Systems:
+    A = matrices.aniso(1, SIDE, device=device, **options)
+    # The gate symmetrizes a nonsymmetric matrix, and SPAI multiplies sparse ones, by kernels of their own.
+    B = matrices.stencil(SIDE * SIDE, [1, 4, 2], device=device, **options)
+    return Systems(A, B, backend_of(A).xp.ones(A.shape[0], A.dtype))
+
+
+def _preconditioner(make: Callable[..., Any], **options: Any) -> Callable[[Systems], None]:
+    def step(systems: Systems) -> None:
+        for matrix in (systems.A, systems.B):
+            make(matrix, **options) @ systems.r
+
+    return step
+
+
+def _hierarchy(**options: Any) -> Callable[[Systems], None]:
+    def step(systems: Systems) -> None:
+        for matrix in (systems.A, systems.B):
+            multilevel(matrix, max_coarse=COARSEST, **options).aspreconditioner() @ systems.r
+
+    return step
+
+
+def _solver(name: str) -> Callable[[Systems], None]:
+    def step(systems: Systems) -> None:
+        A, _, r = systems
+        for M in (None, jacobi(A)):
+            getattr(solvers, name)(A, r, M=M, history=solvers.History())
+
+    return step
+
+
+def _on_graph(function: Callable[..., Any], *arguments: Any) -> Callable[[Systems], None]:
+    def step(systems: Systems) -> None:
+        for matrix in (systems.A, systems.B):
+            function(abs(matrix), *arguments)  # weights are real, and some functions take no negative ones
+
+    return step
+
+
+STEPS: dict[str, Callable[[Systems], Any]] = {
+    "jacobi": _preconditioner(jacobi),
+    "block_jacobi": _preconditioner(block_jacobi),
+    "scaling": _preconditioner(jacobi, scaling="matching"),
+    "tridiagonal": _preconditioner(tridiagonal),
+    "block_tridiagonal": _preconditioner(block_tridiagonal),
+    "ilu": _preconditioner(ilu),
+    "approximate_inverse": _preconditioner(approximate_inverse),
+    "multilevel": _hierarchy(),
+    "multilevel by matchings": _hierarchy(coarsening="matching"),
+    "multilevel with lines": _hierarchy(smoother="tridiagonal"),
+    **{name: _solver(name) for name in ("cg", "fcg", "bicgstab", "minres", "gmres", "fgmres", "idrs")},
+    "solve": lambda systems: [solve(matrix, systems.r) for matrix in (systems.A, systems.B)],
+    "factor": _on_graph(graph.factor, 2),
+    "linear_forest": _on_graph(graph.linear_forest),
+    "matching": _on_graph(graph.matching),
+    "coarsen": _on_graph(lambda A: graph.coarsen(A, graph.matching(A))),
+    "reverse_cuthill_mckee": _on_graph(graph.reverse_cuthill_mckee),
+    "bfs_levels": _on_graph(graph.bfs_levels, 0),
+    "breadth_first_order": _on_graph(graph.breadth_first_order, 0),
+    "connected_components": _on_graph(graph.connected_components),
+    "strongly_connected_components": _on_graph(graph.strongly_connected_components),
+    "minimum_spanning_tree": _on_graph(graph.minimum_spanning_tree),
+    "maximal_independent_set": _on_graph(graph.maximal_independent_set),
+    "vertex_coloring": _on_graph(graph.vertex_coloring),
+    "pagerank": _on_graph(graph.pagerank),
+    "label_propagation": _on_graph(graph.label_propagation),
+    "degrees": _on_graph(graph.degrees),
+}

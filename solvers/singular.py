@@ -1,0 +1,48 @@
+"""Failures of singular systems: A maps constants to zero, and b is not in its range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from linforest_precond.annotations import Array
+from linforest_precond.vectors import norms_of
+
+from .null_space import oscillating
+from .problem import Problem
+from .status import Status
+from .vector_space import VectorSpace
+
+# The outcomes that a singular A may have.
+OUTCOMES = Status.RHO, Status.OMEGA, Status.INDEFINITE, Status.STAGNATED, Status.DIVERGED
+# A product that rounding errors explain, in units of the machine precision.
+ROUNDING = 100.0
+
+
+def singular_columns(
+    problem: Problem, space: VectorSpace, names: Sequence[str], statuses: npt.NDArray[np.float64]
+) -> list[int]:
+    """The columns that failed where A maps constants to zero, and b has a constant part.
+
+    The method's first and last vectors are overwritten.
+    """
+    failed = np.isin(statuses, OUTCOMES)
+    if not failed.any() or problem.inner is not None or problem.null_space is not None:
+        return []
+    source, target = names[0], names[-1]
+
+    def growth(vectors: Array) -> npt.NDArray[np.float64]:
+        """norm(A v) / norm(v) for each column."""
+        space[source][...] = vectors
+        space.multiply(problem.product, source, target)
+        return np.asarray(norms_of(space[target], None) / norms_of(space[source], None))
+
+    eps = float(np.finfo(problem.b.dtype).eps)
+    ones = problem.backend.xp.ones_like(problem.b)
+    with np.errstate(all="ignore"):
+        maps_to_zero = growth(ones) <= ROUNDING * eps * growth(oscillating(problem.b, None))
+        mean = problem.b.mean(axis=0, keepdims=True)
+        constant = np.asarray(norms_of(ones * mean, None)) > eps**0.5 * problem.norms
+    return [int(c) for c in np.flatnonzero(failed & maps_to_zero & constant)]

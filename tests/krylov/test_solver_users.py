@@ -1,0 +1,186 @@
+"""What a user sees of a solve: live lines, Ctrl-C, singular systems, and errors that name the fix."""
+
+import io
+import logging
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from solver_cases import each_solver, grid
+
+import linforest_precond as lf
+from linforest_precond import solvers
+from linforest_precond.solvers import History, Interrupted, Status, live_line
+from linforest_precond.solvers.live_line import LiveLine
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Live lines show every report."""
+    monkeypatch.setattr(live_line, "TERMINAL_INTERVAL", 0.0)
+    monkeypatch.setattr(live_line, "LINE_INTERVAL", 0.0)
+
+
+def neumann(side):
+    """The Laplacian with Neumann conditions on a square: A 1 = 0."""
+    ones = np.ones(side)
+    T = sp.diags_array([-ones[1:], 2 * ones, -ones[1:]], offsets=[-1, 0, 1]).tolil()
+    T[0, 0] = T[-1, -1] = 1
+    eye = sp.eye_array(side)
+    return sp.csr_array(sp.kron(T, eye) + sp.kron(eye, T))
+
+
+def solve(solver, A, b, **options):
+    return getattr(solvers, solver)(A, b, **options)
+
+
+@each_solver
+def test_verbose_shows_iteration_residual_rate_and_end(solver, backend, impatient, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    A = backend.csr(grid(solver))
+    solve(solver, A, backend.xp.ones(400), rtol=1e-8, verbose=True)
+    states = terminal.getvalue().split("\r")
+    rated = [state for state in states if "per iteration" in state]
+    assert len(rated) > (5 if backend.name == "cpu" else 0) and all(
+        state.startswith(f"{solver}: iteration ") for state in rated
+    )
+    assert all("left" in state and "residual" in state for state in rated)
+    assert states[-1].startswith(f"{solver}: converged after ") and states[-1].endswith("\n")
+
+
+def test_a_short_solve_is_silent_unless_verbose(capsys):
+    solvers.cg(lf.matrices.poisson((5, 5)), np.ones(25))
+    assert capsys.readouterr().err == ""
+    solvers.cg(lf.matrices.poisson((5, 5)), np.ones(25), verbose=True)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("cg: converged after ")
+
+
+def test_logging_at_info_gets_the_same_lines(impatient, caplog, capsys):
+    with caplog.at_level(logging.INFO, logger="linforest_precond.solvers"):
+        solvers.cg(lf.matrices.poisson((9, 9)), np.ones(81))
+    texts = [record.getMessage() for record in caplog.records]
+    assert "iteration 2, residual" in "".join(texts) and texts[-1].startswith("cg: converged after ")
+    assert capsys.readouterr().err == ""
+
+
+def test_the_estimated_end_of_linear_convergence_is_exact(monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr(live_line.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(live_line, "LINE_INTERVAL", 0.0)
+    line = LiveLine("cg", np.ones(1), np.array([1e-8]), 10**6, verbose=False)
+    for k in range(1, 41):  # a digit in ten iterations, one iteration per second
+        line.see(report_of(k, 10 ** (-k / 10)))
+    assert line.text() == "cg: iteration 40, residual 1.0e-04, 0.794 per iteration, about 40 s left"
+    for k in range(41, 100):
+        line.see(report_of(k, 1.0))
+    assert "at most" in line.text()
+
+
+def report_of(iteration, norm):
+    norms = np.array([[norm]])
+    return live_line.Report(np.ones(1), np.array([iteration]), np.ones(1), np.ones(1), norms, None)
+
+
+def test_verbose_must_be_a_bool():
+    with pytest.raises(TypeError, match="verbose must be True or False, got 'yes'"):
+        solvers.cg(lf.matrices.poisson((3, 3)), np.ones(9), verbose="yes")
+
+
+@each_solver
+def test_ctrl_c_keeps_the_iterate(solver, backend):
+    A, b = grid(solver), np.ones(400)
+    calls = []
+
+    def stop(x):
+        calls.append(x)
+        if len(calls) == 12:
+            raise KeyboardInterrupt
+
+    history = History()
+    with pytest.raises(Interrupted) as stopped:
+        solve(solver, backend.csr(A), backend.xp.asarray(b), rtol=1e-12, callback=stop, history=history)
+    x = backend.host(stopped.value.x)
+    residual = np.linalg.norm(b - A @ x) / 20
+    assert x.shape == (400,) and history.interrupted and "interrupted" in str(history)
+    assert len(history) > 10 and history.true_residuals[-1][2] == pytest.approx(residual, rel=1e-6)
+    assert residual <= 2 * history.residuals[-1] * (1 + 1e-6) and isinstance(stopped.value, KeyboardInterrupt)
+
+
+@each_solver
+def test_constants_are_projected_out(solver, backend):
+    A = neumann(20)
+    b = np.random.default_rng(0).standard_normal(400) + 1
+    for M in (None, lf.jacobi(backend.csr(A))):
+        x, info = solve(
+            solver, backend.csr(A), backend.xp.asarray(b), M=M, rtol=1e-9, maxiter=4000, nullspace="constant"
+        )
+        x = backend.host(x)
+        assert info == 0 and abs(x.mean()) < 1e-12 * abs(x).max()
+        expected = np.linalg.lstsq(A.toarray(), b, rcond=1e-10)[0]
+        assert np.allclose(x, expected, atol=1e-6 * abs(expected).max())
+
+
+def test_several_components_are_projected_out():
+    A = sp.csr_array(sp.block_diag([neumann(8), neumann(8)]))
+    basis = np.kron(np.eye(2), np.ones((64, 1))) @ np.array([[1.0, 1.0], [0.0, 3.0]])
+    b = np.random.default_rng(1).standard_normal((128, 2)) + [[1, 2]]
+    x, info = solvers.cg(A, b, rtol=1e-10, nullspace=basis)
+    assert not info.any() and abs(basis.T @ x).max() < 1e-10
+    part = b.reshape(2, 64, 2)
+    assert np.allclose(A @ x, (part - part.mean(axis=1, keepdims=True)).reshape(128, 2), atol=1e-8)
+
+
+def test_a_right_hand_side_in_the_null_space_has_the_solution_zero():
+    x, info = solvers.cg(neumann(10), np.full(100, 0.1), nullspace="constant")
+    assert info == 0 and not x.any()
+
+
+# GMRES makes all iterations: its residuals never grow.
+@pytest.mark.parametrize("solver", ["cg", "fcg", "bicgstab"])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_singular_is_not_indefinite(solver, shift, backend):
+    A, b = backend.csr(neumann(20)), np.ones(400)
+    if shift:
+        b = np.random.default_rng(0).standard_normal(400) + shift
+    history = History()
+    with pytest.warns(RuntimeWarning, match=r'singular.*: b must lie in the range.*nullspace="constant"'):
+        _, info = solve(solver, A, backend.xp.asarray(b), rtol=1e-9, maxiter=4000, history=history)
+    assert info == Status.SINGULAR and history.status is Status.SINGULAR
+
+
+def test_indefinite_is_not_singular():
+    with pytest.warns(RuntimeWarning, match="not positive definite"):
+        _, info = solvers.cg(sp.csr_array(sp.diags_array([1.0, -3.0])), np.ones(2))
+    assert info == Status.INDEFINITE
+
+
+def test_nullspace_is_checked():
+    A, b = lf.matrices.poisson((5, 5)), np.ones(25)
+    with pytest.raises(ValueError, match=r"nullspace must hold vectors that A maps to zero, got norm"):
+        solvers.cg(A, b, nullspace="constant")
+    with pytest.raises(ValueError, match="nullspace must be None, \"constant\" or an array, got 'constants'"):
+        solvers.cg(A, b, nullspace="constants")
+    with pytest.raises(ValueError, match=r"nullspace must have the shape \(25,\)"):
+        solvers.cg(A, b, nullspace=np.ones(24))
+
+
+def test_errors_name_the_fix(backend):
+    A = backend.csr(lf.matrices.poisson((5, 5)))
+    ones = backend.xp.ones
+    ml = lf.multilevel(backend.csr(lf.matrices.poisson((3, 3))))
+    with pytest.raises(TypeError, match=r"M must be .* got a Hierarchy: pass its .aspreconditioner\(\)"):
+        solvers.cg(A, ones(25), M=ml)
+    with pytest.raises(TypeError, match=r"b must be a dense array, got a .*: pass b.toarray\(\)"):
+        solvers.cg(A, backend.csr(sp.csr_matrix(np.ones((25, 1)))))
+    with pytest.raises(ValueError, match=r"b must have the shape .* got \(1, 25\): pass b.T"):
+        solvers.cg(A, ones((1, 25)))
+    with pytest.raises(ValueError, match=r"b must have the shape .* got \(2, 24\)$"):
+        solvers.cg(A, ones((2, 24)))
