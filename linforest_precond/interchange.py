@@ -63,7 +63,7 @@ def returned_as(array: Any) -> Callable[[Any], Any]:
 
 
 def takes_foreign_arrays(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorator of solvers: A, b, x0 and M may be of other libraries, and x is returned as b was given.
+    """Decorator of solvers: their arrays and matrices may be of other libraries; x is returned as b was given.
 
     A callback and an inner product are called with arrays of b's library, too.
     """
@@ -93,6 +93,7 @@ _CONVERSIONS: dict[str, Callable[[str, Any], Any]] = {
     "M": native_matrix,
     "b": native_array,
     "x0": native_array,
+    "nullspace": native_array,
 }
 
 

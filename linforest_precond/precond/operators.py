@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of, cuda_status
+from linforest_precond.foreign_arrays import is_foreign
 from linforest_precond.gate import as_csr
 from linforest_precond.interchange import native_array, native_matrix, returned_as
 from linforest_precond.number_range import shift, shifted
@@ -81,7 +82,9 @@ class _Products:
 
     def dot(self, x: Any) -> Any:
         """The product with an array or another operator; ``M @ x`` calls it."""
-        return returned_as(x)(super().dot(native_array("r", x)))  # type: ignore[misc]
+        if not is_foreign(x):
+            return super().dot(x)  # type: ignore[misc]
+        return returned_as(x)(self.dot(native_array("r", x)))
 
     def matvec(self, x: npt.ArrayLike) -> Array:
         """The product with a vector of shape (n,), or of another shape that the library accepts."""

@@ -7,12 +7,12 @@ import os
 from dataclasses import dataclass
 
 from linforest_precond.annotations import Array
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import ReadOnlyArrays
 
 
-@dataclass(frozen=True, eq=False)
-class JoinResult(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class JoinResult(ReadOnlyArrays, Printed):
     """
     Similar pairs of sets, ordered by their numbers.
 
@@ -65,8 +65,8 @@ class JoinResult(ReadOnlyArrays):
             lines.writerow(("left", "right", "similarity", "similarity_bound"))
             lines.writerows(zip(*(column.tolist() for column in columns)))
 
-    def __str__(self) -> str:
-        return as_table(
+    def _printout(self) -> Printout:
+        return Printout.of(
             f"fuzzy join: {len(self):,} similar pairs",
             ("pairs of sets", f"{self.compared:,}"),
             ("candidates", f"{self.candidates:,}"),
@@ -76,8 +76,8 @@ class JoinResult(ReadOnlyArrays):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class SetMatching(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class SetMatching(ReadOnlyArrays, Printed):
     """
     The matching between the elements of two sets, and its certificate.
 
@@ -118,6 +118,6 @@ class SetMatching(ReadOnlyArrays):
             if column >= 0
         ]
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         rows = [(f"{a} - {b}", f"{weight:.3f}") for a, b, weight in self.pairs]
-        return as_table(f"similarity {self.similarity:.4f}, at most {self.similarity_bound:.4f}", *rows)
+        return Printout.of(f"similarity {self.similarity:.4f}, at most {self.similarity_bound:.4f}", *rows)

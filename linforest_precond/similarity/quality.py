@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.similarity.join_records import JoinResult
 
 
 @dataclass(frozen=True)
-class JoinQuality:
+class JoinQuality(Printed):
     """
     How a join compares with the exact one.
 
@@ -28,8 +28,8 @@ class JoinQuality:
     missed: int
     added: int
 
-    def __str__(self) -> str:
-        return as_table(
+    def _printout(self) -> Printout:
+        return Printout.of(
             "against the exact join",
             ("recall", f"{self.recall:.4f} ({self.missed:,} pairs missed)"),
             ("precision", f"{self.precision:.4f} ({self.added:,} pairs added)"),

@@ -76,6 +76,14 @@ def test_the_right_hand_side_alone_may_be_native(library):  # noqa: F811
     assert type(x) is np.ndarray and info == 0
 
 
+def test_a_nullspace_is_taken(library):  # noqa: F811
+    A, b = lf.matrices.poisson((12,)), np.arange(12.0)
+    A = A - np.diag(A.sum(axis=1))  # maps constants to 0
+    x, _ = lf.solvers.cg(A, library.array(b - b.mean()), nullspace=library.array(np.ones(12)), rtol=1e-10)
+    np.testing.assert_allclose(A @ library.host(x), b - b.mean(), atol=1e-7)
+    assert abs(library.host(x).mean()) < 1e-8
+
+
 def test_an_argument_that_is_missing_is_named():
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'b'"):
         lf.solvers.cg(definite())

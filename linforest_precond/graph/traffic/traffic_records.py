@@ -10,15 +10,15 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.matrices.arrays import array_modules, csr
-from linforest_precond.printing import as_table
+from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import ReadOnlyArrays
 
 # The largest number up to which float64 holds all integers.
 LARGEST_EXACT_FLOAT = 2**53
 
 
-@dataclass(frozen=True, eq=False)
-class TrafficMatrix(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class TrafficMatrix(ReadOnlyArrays, Printed):
     """A hypersparse traffic matrix: CSR over the addresses that occur, which are numbered in their order.
 
     Attributes
@@ -76,19 +76,17 @@ class TrafficMatrix(ReadOnlyArrays):
             index = np.dtype(np.int64)
         return csr(sparse, values, self.indices.astype(index), self.indptr.astype(index), self.shape)
 
-    def __str__(self) -> str:
-        return as_table(
+    def _printout(self) -> Printout:
+        return Printout.of(
             "traffic matrix",
             ("sources", f"{self.shape[0]:,}"),
             ("destinations", f"{self.shape[1]:,}"),
             ("links", f"{self.nnz:,}"),
         )
 
-    __repr__ = __str__
-
 
 @dataclass(frozen=True)
-class TrafficStatistics:
+class TrafficStatistics(Printed):
     """The aggregate properties of a traffic matrix, exact integers.
 
     Attributes
@@ -121,6 +119,6 @@ class TrafficStatistics:
         """The properties by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def __str__(self) -> str:
+    def _printout(self) -> Printout:
         rows = ((name.replace("_", " "), f"{value:,}") for name, value in self.as_dict().items())
-        return as_table("traffic statistics", *rows)
+        return Printout.of("traffic statistics", *rows)
