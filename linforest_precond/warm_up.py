@@ -23,14 +23,20 @@ from linforest_precond.study.progress import showing
 
 # Unknowns along a side of the grids, and of the coarsest level.
 SIDE, COARSEST = 8, 20
+# A side of a grid whose vectors are long enough for threads, and whose hierarchy is kept in single precision.
+LARGE_SIDE = 300
+# Iterations with it: all kernels run in the first two.
+ITERATIONS = 2
 
 
 class Systems(NamedTuple):
-    """What the steps are called with: a symmetric and a nonsymmetric matrix, and a vector of ones."""
+    """What the steps are called with: a symmetric and a nonsymmetric matrix, a vector of ones, and a matrix
+    for solvers and hierarchies, whose kernels depend on its size."""
 
     A: Any
     B: Any
     r: Any
+    large: Any
 
 
 def warmup(
@@ -58,8 +64,8 @@ def warmup(
     options: dict[str, Any] = {"dtype": dtype, "index_dtype": index_dtype}
     runs = _runs()
     with showing(len(STEPS) * len(runs), progress, "warmup", "step") as shown:
-        for device, words, context in runs:
-            systems = _systems(device, options)
+        for device, side, words, context in runs:
+            systems = _systems(device, side, options)
             with context(), _without_warnings():
                 for name, step in STEPS.items():
                     shown.working_on(f"{name}, {words}")
@@ -67,13 +73,14 @@ def warmup(
                     shown.finished(f"compiled {name}, {words}")
 
 
-def _runs() -> list[tuple[str, str, Callable[[], contextlib.AbstractContextManager[None]]]]:
-    """The device, what it is called, and a context for each pass over all steps."""
-    runs: list[tuple[str, str, Any]] = [
-        ("cpu", "for small inputs", contextlib.nullcontext),
-        ("cpu", "with threads", threads_for_small_arrays),
+def _runs() -> list[tuple[str, int, str, Callable[[], contextlib.AbstractContextManager[None]]]]:
+    """The device, the side of the larger grid, its name, and a context, for each pass over all steps."""
+    runs: list[tuple[str, int, str, Any]] = [
+        ("cpu", SIDE, "for small inputs", contextlib.nullcontext),
+        ("cpu", LARGE_SIDE, "with threads", threads_for_small_arrays),
     ]
-    return [*runs, ("cuda", "on the GPU", contextlib.nullcontext)] if cuda_status()[0] else runs
+    on_gpu = ("cuda", LARGE_SIDE, "on the GPU", contextlib.nullcontext)
+    return [*runs, on_gpu] if cuda_status()[0] else runs
 
 
 @contextlib.contextmanager
@@ -83,11 +90,16 @@ def _without_warnings() -> Iterator[None]:
         yield
 
 
-def _systems(device: str, options: dict[str, Any]) -> Systems:
+def _systems(device: str, side: int, options: dict[str, Any]) -> Systems:
     A = matrices.aniso(1, SIDE, device=device, **options)
     # The gate symmetrizes a nonsymmetric matrix, and SPAI multiplies sparse ones, by kernels of their own.
     B = matrices.stencil(SIDE * SIDE, [1, 4, 2], device=device, **options)
-    return Systems(A, B, backend_of(A).xp.ones(A.shape[0], A.dtype))
+    large = matrices.aniso(1, side, device=device, **options)
+    return Systems(A, B, _ones(A), large)
+
+
+def _ones(A: Any) -> Any:
+    return backend_of(A).xp.ones(A.shape[0], A.dtype)
 
 
 def _preconditioner(make: Callable[..., Any], **options: Any) -> Callable[[Systems], None]:
@@ -102,15 +114,16 @@ def _hierarchy(**options: Any) -> Callable[[Systems], None]:
     def step(systems: Systems) -> None:
         for matrix in (systems.A, systems.B):
             multilevel(matrix, max_coarse=COARSEST, **options).aspreconditioner() @ systems.r
+        multilevel(systems.large, **options).aspreconditioner() @ _ones(systems.large)
 
     return step
 
 
 def _solver(name: str) -> Callable[[Systems], None]:
     def step(systems: Systems) -> None:
-        A, _, r = systems
-        for M in (None, jacobi(A)):
-            getattr(solvers, name)(A, r, M=M, history=solvers.History())
+        for A in (systems.A, systems.large):
+            for M in (None, jacobi(A)):
+                getattr(solvers, name)(A, _ones(A), M=M, history=solvers.History(), maxiter=ITERATIONS)
 
     return step
 
