@@ -63,7 +63,7 @@ def returned_as(array: Any) -> Callable[[Any], Any]:
 
 
 def takes_foreign_arrays(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorator of solvers: their arrays and matrices may be of other libraries; x is returned as b was given.
+    """Decorator of solvers: their arguments may be of other libraries, and x is returned as b was given.
 
     A callback and an inner product are called with arrays of b's library, too.
     """

@@ -124,7 +124,7 @@ def assert_operator(backend, M, inverse):
         (M.H @ x, adjoint @ r),
         (M.T.H @ x, inverse.conj() @ r),
         (M.T.rmatvec(x), inverse.conj() @ r),
-        (M.matvec(x[:, None]), inverse @ r[:, None]),
+        (M.matmat(x[:, None]), inverse @ r[:, None]),
         (M @ X, inverse @ R),
         (M.matmat(X), inverse @ R),
         (M.rmatmat(X), adjoint @ R),
