@@ -10,9 +10,9 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, get_origin
 
-from linforest_precond import distributed
+from linforest_precond import annotations, distributed
 from linforest_precond.arguments import as_choice
 from linforest_precond.petsc.library import petsc_module
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
@@ -152,9 +152,14 @@ def converted(option: str, text: str, annotation: str) -> Any:
                 return read(text)
             except ValueError:
                 continue
-    if text and WORDS & set(accepted):
+    if text and any(is_word(kind) for kind in accepted):
         return text
     raise ValueError(f"{option} must be {annotation}, got {text!r}")
+
+
+def is_word(annotation: str) -> bool:
+    """Whether an argument takes words; which ones, its function checks."""
+    return annotation in WORDS or get_origin(getattr(annotations, annotation, None)) is Literal
 
 
 def truth_of(text: str) -> bool:

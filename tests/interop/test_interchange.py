@@ -218,7 +218,7 @@ def test_tensors_on_the_gpu_stay_there(cuda):
     torch = require("torch")
     if not torch.cuda.is_available():
         pytest.skip("this torch has no CUDA device")
-    A, b = definite(200), torch.arange(200, dtype=torch.float64, device="cuda")
+    A, b = lf.matrices.poisson((10, 20)), torch.arange(200, dtype=torch.float64, device="cuda")
     indptr, indices, data = (torch.from_numpy(part).cuda() for part in (A.indptr, A.indices, A.data))
     given = torch.sparse_csr_tensor(indptr, indices, data, A.shape)
     native = interchange.native_matrix("A", given)

@@ -44,6 +44,7 @@ def solve(solver, A, b, **options):
 def test_verbose_shows_iteration_residual_rate_and_end(solver, backend, impatient, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "200")  # longer lines are cut
     A = backend.csr(grid(solver))
     solve(solver, A, backend.xp.ones(400), rtol=1e-8, verbose=True)
     states = terminal.getvalue().split("\r")

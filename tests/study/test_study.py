@@ -425,6 +425,7 @@ COVERAGE_KEYS = {
     "charges", "single_precision",
 }  # fmt: skip
 RULES = {"charge", "ties", "repair"}
+MULTIGRID = {"coarsening", "cycle", "smoother"}
 
 
 class TestRun:
@@ -432,7 +433,8 @@ class TestRun:
         found = study(["aniso2:20"], parts=PARTS, permutations=1, device=backend.name)
         assert set(found) == STUDY_KEYS and found["schema"] == 1 and not found["interrupted"]
         assert set(found["machine"]) >= {"processor", "cores", "gpu", "memory_gib", "versions"}
-        assert set(found["settings"]) == {"rtol", "maxiter", "permutations", "parts", "precond", *RULES}
+        settings = {"rtol", "maxiter", "permutations", "parts", "precond", *MULTIGRID, *RULES}
+        assert set(found["settings"]) == settings
         (case,) = found["cases"]
         assert set(case) == CASE_KEYS and case["status"] == "done" and case["error"] is None
         assert (case["name"], case["title"], case["rows"]) == ("aniso2:20", "ANISO2 20 × 20", 400)
