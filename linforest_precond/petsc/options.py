@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_origin
 
-from linforest_precond import annotations, distributed
+from linforest_precond import annotations as argument_types
+from linforest_precond import distributed
 from linforest_precond.arguments import as_choice
 from linforest_precond.petsc.library import petsc_module
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
@@ -159,7 +160,7 @@ def converted(option: str, text: str, annotation: str) -> Any:
 
 def is_word(annotation: str) -> bool:
     """Whether an argument takes words; which ones, its function checks."""
-    return annotation in WORDS or get_origin(getattr(annotations, annotation, None)) is Literal
+    return annotation in WORDS or get_origin(getattr(argument_types, annotation, None)) is Literal
 
 
 def truth_of(text: str) -> bool:
