@@ -25,7 +25,7 @@ settings.register_profile("default", max_examples=60, **COMMON)
 settings.register_profile("ci", max_examples=60, derandomize=True, database=None, **COMMON)
 settings.register_profile("thorough", max_examples=1000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
-QUICK_EXAMPLES = 20
+QUICK_EXAMPLES = 15
 
 REQUIRED = {name.strip() for name in os.environ.get("LINFOREST_REQUIRE", "").split(",") if name.strip()}
 GPU_USABLE, GPU_REASON = cuda_status()

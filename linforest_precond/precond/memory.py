@@ -124,7 +124,7 @@ def memory_estimate(
     --------
     >>> import linforest_precond as lf
     >>> A = lf.matrices.aniso(2, 100)
-    >>> lf.memory_estimate(A, symmetric=True)
+    >>> print(lf.memory_estimate(A, symmetric=True))
     memory
       operator  800,000 bytes
       setup     2,075,216 bytes

@@ -95,7 +95,7 @@ class TestBands:
         t = lf.linear_forest(backend.csr(A))
         assert_bands(backend, B, t, lf.extract_bands(backend.csr(B), t))
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 2))
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(3000, "unique", 6, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
