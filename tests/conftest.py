@@ -40,6 +40,15 @@ def pytest_configure(config):
         settings.load_profile("quick")
 
 
+def pytest_collection_modifyitems(items):
+    """Skip what needs a missing GPU before its fixtures are set up: there are thousands of such tests."""
+    if not GPU_USABLE and "gpu" not in REQUIRED:
+        missing = pytest.mark.skip(reason=f"no usable GPU: {GPU_REASON}")
+        for item in items:
+            if item.get_closest_marker("gpu"):
+                item.add_marker(missing)
+
+
 def skip_or_fail(need, reason):
     """A missing requirement skips the test, or fails it where LINFOREST_REQUIRE lists it."""
     if need in REQUIRED:

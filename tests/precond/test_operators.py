@@ -28,7 +28,10 @@ from operator_cases import (
 import linforest_precond as lf
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# Orderings of one operator are alike but for the ordering, which other tests are about.
+@pytest.mark.parametrize(
+    "kind", [graphs.slow(kind) if kind in ("rcm", "permutation") else kind for kind in KINDS]
+)
 class TestBattery:
     def test_symmetric(self, backend, kind):
         A = dominant()
