@@ -51,7 +51,7 @@ def fuzzy_join(
     Pairs of sets of strings whose fuzzy Jaccard similarity reaches a threshold.
 
     The elements of two sets R and S form a complete bipartite graph, weighted by their similarities. With the
-    weight O of a matching in it, the similarity of the sets is ``O / (|R| + |S| - O)`` (Wang, Li and Feng 2014).
+    weight O of a matching in it, their similarity is ``O / (|R| + |S| - O)`` (Wang, Li and Feng 2014).
     Pairs are filtered by the q-grams they have in common, without losing any that is similar; the others are
     verified by a matching, exact or approximate (Mandulak et al., ApproxJoin, arXiv:2507.18891).
 
