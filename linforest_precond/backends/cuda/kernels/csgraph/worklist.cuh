@@ -124,3 +124,47 @@ __device__ __forceinline__ void process_worklist(const Worklist& work, u64 count
     }
     grid_barrier(barrier, generation);
 }
+
+// Processes items 0 to count - 1 in rounds within a cooperative launch: `examine(item)`, called by all lanes of a warp,
+// tells whether the item stays for the next round. An item has `lanes` threads, a power of two, whose first one is heard.
+// Ends with a grid barrier.
+template <typename Examine>
+__device__ __forceinline__ void process_worklist_adaptively(const Worklist& work, u64 count, u32* barrier, u32& generation,
+                                                 Examine examine) {
+    for (u32 round = 0; count; ++round) {
+        const u64 everybody = (u64)gridDim.x * blockDim.x;
+        u32 lanes = 1;
+        while (lanes < 32 && 2 * lanes * count <= everybody) lanes *= 2;
+        const int lane_bits = 31 - __clz((int)lanes);
+        const bool is_first_lane = (threadIdx.x & (lanes - 1)) == 0;
+        const u64 wanted = count << lane_bits;
+        const bool alone = wanted <= SINGLE_BLOCK;
+        if (alone && blockIdx.x) break;
+        const u64 blocks = alone ? 1 : gridDim.x, threads = blocks * blockDim.x;
+        const u32* const list = work.items + round % 2 * work.capacity;
+        u32* const next = work.items + (round + 1) % 2 * work.capacity;
+        u64* const length = work.lengths + (round + 1) % 3;
+        // All blocks read this length before the last barrier.
+        if (blockIdx.x == 0 && threadIdx.x == 0) work.lengths[(round + 2) % 3] = 0;
+        const u32 turns = (u32)min((u64)AT_ONCE, (wanted + threads - 1) / threads), span = turns * blockDim.x;
+        for (u64 base = (u64)blockIdx.x * span; base < wanted; base += blocks * span) {
+            const auto item_of = [&](u32 turn) {
+                const u64 place = (base + turn * blockDim.x + threadIdx.x) >> lane_bits;
+                return place >= count ? NO_ITEM : round ? __ldcg(list + place) : (u32)place;
+            };
+            u32 kept = 0;
+            u64 places[AT_ONCE];
+#pragma unroll 1
+            for (u32 turn = 0; turn < turns; ++turn)
+                if (examine(item_of(turn), lanes) && is_first_lane) kept |= 1u << turn;
+            append_places(kept, length, places);
+#pragma unroll
+            for (u32 turn = 0; turn < AT_ONCE; ++turn)
+                if (kept >> turn & 1) next[places[turn]] = item_of(turn);
+        }
+        if (alone) __syncthreads();
+        else grid_barrier(barrier, generation);
+        count = __ldcg(length);
+    }
+    grid_barrier(barrier, generation);
+}
