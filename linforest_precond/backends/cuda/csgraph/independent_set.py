@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
-from ..runtime.launch import launch
+from ..runtime.launch import launch, launch_blocks, resident_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
@@ -11,6 +11,7 @@ from .worklist import process_worklist
 
 # For k = 2: entries that a lane loads at once, as LOADS in worklist.cuh, and takes of one row at most.
 LOADS, LANE_ENTRIES = 4, 64
+BLOCKS, FREELY, BACKOFF = None, True, 0
 
 SELECTION = Struct(
     "Selection", "csgraph/independent_set.cu",
@@ -24,7 +25,7 @@ def independent_set(pattern, k, seed):
     """1 for the vertices of the set, 0 for the others."""
     n, piece = pattern.n, PIECE
     program = kernels(
-        "csgraph/independent_set", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece
+        "csgraph/independent_set", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece, BACKOFF=BACKOFF
     )
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces
@@ -41,7 +42,12 @@ def independent_set(pattern, k, seed):
         minima=minima, any_undecided=words, members=members, n=n, seed=seed, k=k,
         lanes=lanes,
     )  # fmt: skip
-    if k == 1:
+    if k == 1 and FREELY:
+        blocks = min(resident_blocks(program.select_freely), -(-items // 256))
+        blocks = min(blocks, BLOCKS or blocks)
+        lists = cupy.empty(items + 40 * 8 * blocks, np.uint32)
+        launch_blocks(program.select_freely, blocks, (selection, lists, cupy.zeros(1, np.uint32)))
+    elif k == 1:
         process_worklist(program.select_distance_1, selection, items)
     elif k == 2 and pattern.longest_row <= LANE_ENTRIES * lanes:
         process_worklist(program.select_distance_2, selection, n, threads=n * lanes)

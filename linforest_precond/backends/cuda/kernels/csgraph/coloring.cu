@@ -181,3 +181,14 @@ extern "C" __global__ void __launch_bounds__(256) color(Coloring c, Worklist wor
     const auto examine = [&](u32 item, u32 lanes) { return color_vertex(c, order, item, lanes); };
     process_worklist_adaptively(work, items, barrier, generation, examine);
 }
+
+// The same without barriers.
+extern "C" __global__ void __launch_bounds__(256) color_freely(Coloring c, u32* lists, u32* barrier) {
+    u32 generation = 0;
+    const u64 pieces = piece_count(c.long_rows);
+    initialize(c, c.n + pieces);
+    grid_barrier(barrier, generation);
+    const VertexOrder order = {c.degrees, (u32)iteration_key(c.seed, 2)};
+    process_own_items(lists, c.n, pieces, 32,
+                      [&](u32 item, u32 lanes) { return color_vertex(c, order, item, lanes); });
+}

@@ -61,7 +61,7 @@ struct SelectionProblem {
     const u8* states;
     u32 tie_key;
 
-    __device__ __forceinline__ u8 fetch(int neighbour) const { return __ldcg(states + neighbour); }
+    __device__ __forceinline__ u8 fetch(int neighbour) const { return *(const volatile u8*)(states + neighbour); }
     __device__ __forceinline__ u64 priority(int vertex, u8 state) const {
         return state == EXCLUDED ? NO_PRIORITY : priority_word(state, (u32)vertex, tie_key);
     }
@@ -96,7 +96,7 @@ __device__ __forceinline__ void exclude_neighbours(const Selection& s, const Par
 // decided.
 __device__ __forceinline__ bool decide(const Selection& s, const SelectionProblem& problem, u32 item) {
     const Part part = part_of(s.indptr, (u32)s.n, s.long_rows, item);
-    const u8 state = part.vertex == NOBODY ? (u8)EXCLUDED : __ldcg(s.states + part.vertex);
+    const u8 state = part.vertex == NOBODY ? (u8)EXCLUDED : problem.fetch(part.vertex);
     const bool open = state != EXCLUDED && (state != MEMBER || part.owner != WHOLE);
     int offset = open ? (int)s.offsets[item] : 0;
     const bool finished = open && part.owner != WHOLE && offset == part.length, wanted = open && !finished;
@@ -126,6 +126,20 @@ extern "C" __global__ void __launch_bounds__(256, 5) select_distance_1(Selection
     const SelectionProblem problem = problem_of(s);
     const auto examine = [&](u32 item) { return decide(s, problem, item); };
     process_worklist(work, items, barrier, generation, examine);
+    write_members(s);
+}
+
+// The same without barriers.
+extern "C" __global__ void __launch_bounds__(256) select_freely(Selection s, u32* lists, u32* barrier) {
+    u32 generation = 0;
+    initialize(s);
+    const u64 pieces = piece_count(s.long_rows), items = s.n + pieces;
+    for (i64 item = (i64)blockIdx.x * blockDim.x + threadIdx.x; item < items; item += (i64)gridDim.x * blockDim.x)
+        s.offsets[item] = 0;
+    grid_barrier(barrier, generation);
+    const SelectionProblem problem = problem_of(s);
+    process_own_items(lists, s.n, pieces, 1, [&](u32 item, u32) { return decide(s, problem, item); });
+    grid_barrier(barrier, generation);
     write_members(s);
 }
 

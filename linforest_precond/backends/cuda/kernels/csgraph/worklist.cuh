@@ -168,3 +168,41 @@ __device__ __forceinline__ void process_worklist_adaptively(const Worklist& work
     }
     grid_barrier(barrier, generation);
 }
+
+// The same without rounds and barriers: every warp has a list of items of its own, and examines them until none stays.
+// Vertices are dealt to the warps in chunks of 32, pieces of long rows one by one. `examine(item, lanes)` has up to
+// `most_lanes` lanes for an item where the list is short. Lists have `own_capacity` items for each warp.
+#ifndef BACKOFF
+#define BACKOFF 0
+#endif
+template <typename Examine>
+__device__ __forceinline__ void process_own_items(u32* lists, u64 n, u64 pieces, u32 most_lanes, Examine examine) {
+    const u32 lane = threadIdx.x % 32;
+    const u64 warps = (u64)gridDim.x * blockDim.x / 32, warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    const u64 chunks = (n + 31) / 32;
+    const auto dealt = [&](u64 count) { return (u32)(warp < count ? (count - 1 - warp) / warps + 1 : 0); };
+    const u32 vertices = 32 * dealt(chunks);
+    const auto first_item = [&](u32 place) {
+        if (place >= vertices) return (u32)(n + warp + (place - vertices) * warps);
+        const u64 vertex = 32 * (warp + place / 32 * warps) + place % 32;
+        return vertex < n ? (u32)vertex : NO_ITEM;
+    };
+    u32* const list = lists + warp * (32 * ((chunks + warps - 1) / warps) + (pieces + warps - 1) / warps);
+    u32 left = vertices + dealt(pieces);
+    for (bool is_first = true; left; is_first = false) {
+        const u32 groups = left > 16 ? 32 : left > 1 ? 2u << (31 - __clz((int)left - 1)) : 1;
+        const u32 lanes = min(32 / groups, most_lanes);
+        u32 kept = 0;
+        for (u32 base = 0; base < left; base += 32 / lanes) {
+            const u32 place = base + lane / lanes;
+            const u32 item = place >= left ? NO_ITEM : is_first ? first_item(place) : list[place];
+            const bool stays = examine(item, lanes) && (lane & (lanes - 1)) == 0;
+            const u32 staying = __ballot_sync(FULL_WARP, stays);
+            if (stays) list[kept + __popc(staying & ((1u << lane) - 1))] = item;
+            kept += __popc(staying);
+        }
+        if (BACKOFF && kept == left) __nanosleep(BACKOFF);
+        __syncwarp();
+        left = kept;
+    }
+}
