@@ -31,6 +31,8 @@ struct Selection {
     // Whether any vertex is undecided, in even rounds and in odd ones; zero at first.
     u32* any_undecided;
     int* members;
+    // For k = 1: the lists of the warps, and the barrier.
+    u32 *lists, *barrier;
     i64 n;
     u64 seed;
     i64 k;
@@ -44,6 +46,7 @@ __device__ void initialize(const Selection& s) {
     for (i64 row = first; row < row_count(s.long_rows); row += step) {
         const int v = s.long_rows.rows[row];
         s.unfinished[row] = pieces_in((i64)s.indptr[v + 1] - s.indptr[v]);
+        if (s.k == 1) continue;
         s.row_minima[row] = NO_PRIORITY;
         s.arrived[row] = 0;
     }
@@ -110,6 +113,7 @@ __device__ __forceinline__ bool decide(const Selection& s, const SelectionProble
         stays = true;
     }
     exclude_neighbours(s, part, joins || (finished && state == MEMBER));
+    if (!stays && part.vertex != NOBODY) s.members[part.vertex] = joins || state == MEMBER;
     return stays;
 }
 
@@ -130,17 +134,15 @@ extern "C" __global__ void __launch_bounds__(256, 5) select_distance_1(Selection
 }
 
 // The same without barriers.
-extern "C" __global__ void __launch_bounds__(256) select_freely(Selection s, u32* lists, u32* barrier) {
+extern "C" __global__ void __launch_bounds__(256) select_freely(Selection s) {
     u32 generation = 0;
     initialize(s);
     const u64 pieces = piece_count(s.long_rows), items = s.n + pieces;
     for (i64 item = (i64)blockIdx.x * blockDim.x + threadIdx.x; item < items; item += (i64)gridDim.x * blockDim.x)
         s.offsets[item] = 0;
-    grid_barrier(barrier, generation);
+    grid_barrier(s.barrier, generation);
     const SelectionProblem problem = problem_of(s);
-    process_own_items(lists, s.n, pieces, 1, [&](u32 item, u32) { return decide(s, problem, item); });
-    grid_barrier(barrier, generation);
-    write_members(s);
+    process_own_items(s.lists, s.n, pieces, 1, [&](u32 item, u32) { return decide(s, problem, item); });
 }
 
 // The minimum of `word(u)` over the neighbours u of a vertex, by its lanes and for all of them; NO_PRIORITY where it is not

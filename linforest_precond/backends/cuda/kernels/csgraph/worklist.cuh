@@ -13,7 +13,9 @@ enum Outcome { PASSED, BLOCKED, REJECTED, INCOMPLETE };
 
 // Entries that a thread scans before its warp takes over, and loads that it batches for memory-level parallelism.
 #define THREAD_ENTRIES 16
+#ifndef LOADS
 #define LOADS 4
+#endif
 
 // Scan by one thread. A Problem has `indices`, the columns of all rows; `fetch(neighbour)`, which loads a neighbour's
 // state; and `check(own priority, neighbour, state)`, the outcome of one neighbour.
