@@ -222,7 +222,13 @@ def path(plan):
 
 
 # The graphs, and the functions of lf.graph that run on each.
-ON_ALL = "connected_components", "minimum_spanning_tree", "breadth_first_order", "maximal_independent_set"
+ON_ALL = (
+    "connected_components",
+    "minimum_spanning_tree",
+    "breadth_first_order",
+    "maximal_independent_set",
+    "vertex_coloring",
+)
 GRAPH_CASES = {
     "R-MAT": (skewed, ON_ALL),
     "directed R-MAT": (functools.partial(skewed, symmetric=False), ("strongly_connected_components",)),
