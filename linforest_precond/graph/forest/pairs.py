@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from linforest_precond.annotations import Array
@@ -11,7 +12,7 @@ from linforest_precond.backends import backend_of
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.forest.path_pairs import pair_paths
-from linforest_precond.records import BlockForest, Factor, Forest, Graph, Pairs, covered_share
+from linforest_precond.records import BlockForest, Factor, Graph, Pairs, covered_share, share_of, weight_of
 
 # Number of pairings for each block size.
 PAIRINGS = {1: 0, 2: 1, 4: 2}
@@ -20,6 +21,8 @@ CANDIDATES = 1, 5
 # Iterations that iterations="auto" makes without charging (m = 1): where weights are tied, an iteration pairs
 # only a few vertices, while all are active.
 UNCHARGED_ITERATIONS = 5
+# More than the rounding errors of two coverages.
+MARGIN = 1e-12
 
 
 def check_block_options(
@@ -77,34 +80,98 @@ def best_block_forest(
     If there are several candidates, pairs across paths are tried, too, with the best candidate's options,
     unless `partners` are given: vertices to be paired, -1 for those that are paired along heavy edges.
     """
-    found = (block_forest(graph, options, partners) for options in candidates)
-    best, options = max(zip(found, candidates, strict=True), key=lambda each: each[0].coverage)
+    blocks = [blocks_along_edges(graph, options, partners) for options in candidates]
+    number, best = _best_of(blocks)
     if len(candidates) == 1 or best.block_size == 1 or best.coverage == 1.0 or partners is not None:
         return best
-    ladders = ladder_forest(graph, options, candidates[-1][-1])
-    return ladders if ladders.coverage > best.coverage else best
+    ladders = blocks_across_paths(graph, candidates[number], candidates[-1][-1])
+    if ladders.bound + MARGIN < best.coverage:
+        return best
+    forest = forest_of_blocks(ladders)
+    return forest if forest.coverage > best.coverage else best
 
 
-def block_forest(
-    graph: Graph, options: tuple[dict[str, Any], ...], partners: Array | None = None
-) -> BlockForest:
+def _best_of(blocks: list[Blocks]) -> tuple[int, BlockForest]:
+    """The candidate of largest coverage and its number.
+
+    Those with the largest bounds are tried first, and none whose bound is below a coverage that was found.
+    """
+    bounds = [each.bound if len(blocks) > 1 else 1.0 for each in blocks]
+    found: dict[int, BlockForest] = {}
+    for number in sorted(range(len(blocks)), key=lambda number: -bounds[number]):
+        if all(bounds[number] + MARGIN >= forest.coverage for forest in found.values()):
+            found[number] = forest_of_blocks(blocks[number])
+    return max(sorted(found.items()), key=lambda each: each[1].coverage)
+
+
+def block_forest(graph: Graph, options: tuple[dict[str, Any], ...]) -> BlockForest:
     """Pair vertices by [0,1]-factors, once for each option but the last; that one is for the paths of blocks.
 
     Section 6 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035.
     """
+    return forest_of_blocks(blocks_along_edges(graph, options))
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Blocks of paired vertices, whose paths are not found yet.
+
+    Attributes
+    ----------
+    graph
+        The graph whose vertices are the blocks.
+    pairings
+        The pairs of each pairing.
+    options
+        Those of all factors.
+    pairing
+        How vertices were paired: along "edges", or across "paths".
+    kept
+        The weight of the factors along whose edges vertices were paired.
+    """
+
+    graph: Graph
+    pairings: list[Pairs]
+    options: tuple[dict[str, Any], ...]
+    pairing: str
+    kept: float = 0.0
+
+    def coverage(self, values: Array) -> float:
+        """Share of the weight within blocks and on edges between them, which have these values."""
+        total, scale = self.graph.total_weight, self.graph.scale
+        weight = weight_of(values, scale)
+        if self.pairing == "edges":
+            return share_of(self.kept + weight, total)
+        # Only the weight between blocks that are not neighbours on a path is not covered.
+        return 1.0 - (self._between - share_of(weight, total))
+
+    @cached_property
+    def _between(self) -> float:
+        return covered_share((self.graph.values,), self.graph.total_weight, self.graph.scale)
+
+    @property
+    def bound(self) -> float:
+        """No forest has a larger coverage, up to rounding: each block keeps two edges at most."""
+        if not self.pairings:
+            return 1.0
+        return self.coverage(backend_of(self.graph.values).forest.pairs.heaviest_two(self.graph))
+
+
+def blocks_along_edges(
+    graph: Graph, options: tuple[dict[str, Any], ...], partners: Array | None = None
+) -> Blocks:
+    """Pair vertices by [0,1]-factors, once for each option but the last."""
     pairings: list[Pairs] = []
-    kept = []
+    kept = 0.0
     for pairing in options[:-1]:
         if partners is None or pairings:
             factor = propose_factor(graph, **pairing)
         else:
             factor = factor_with_partners(graph, partners, pairing)
         pairings.append(pair_up(factor))
-        kept.append(factor.values)
+        kept += weight_of(factor.values, graph.scale)
         graph = graph_of_pairs(graph, pairings[-1])
-    forest = break_cycles(propose_factor(graph, **options[-1]), in_place=True)
-    coverage = covered_share((*kept, forest.values), graph.total_weight, graph.scale)
-    return _block_forest_of(forest, pairings, coverage, options, "edges")
+    return Blocks(graph, pairings, options, "edges", kept)
 
 
 def factor_with_partners(graph: Graph, partners: Array, options: dict[str, Any]) -> Factor:
@@ -121,30 +188,27 @@ def factor_with_partners(graph: Graph, partners: Array, options: dict[str, Any])
     return replace(rest, neighbors=neighbors, values=values, slots=None)
 
 
-def ladder_forest(
+def blocks_across_paths(
     graph: Graph, options: tuple[dict[str, Any], ...], path_options: dict[str, Any]
-) -> BlockForest:
-    """As `block_forest`, with pairs across the paths of a forest that is found with `path_options`."""
+) -> Blocks:
+    """As `blocks_along_edges`, with pairs across the paths of a forest that is found with `path_options`."""
     pairings = []
     for _ in options[:-1]:
         pairings.append(pair_paths(graph, **path_options))
         graph = graph_of_pairs(graph, pairings[-1])
-    forest = break_cycles(propose_factor(graph, **options[-1]), in_place=True)
-    # Only the weight between blocks that are not neighbours on a path is not covered.
-    between = covered_share((graph.values,), graph.total_weight, graph.scale)
-    return _block_forest_of(forest, pairings, 1.0 - (between - forest.coverage), options, "paths")
+    return Blocks(graph, pairings, options, "paths")
 
 
-def _block_forest_of(
-    forest: Forest, pairings: list[Pairs], coverage: float, options: tuple[dict[str, Any], ...], pairing: str
-) -> BlockForest:
+def forest_of_blocks(blocks: Blocks) -> BlockForest:
+    """The blocks along the paths of a linear forest of their graph."""
+    forest = break_cycles(propose_factor(blocks.graph, **blocks.options[-1]), in_place=True)
     return BlockForest(
-        members=_vertices_in_order(forest.order, pairings),
-        block_size=2 ** len(pairings),
+        members=_vertices_in_order(forest.order, blocks.pairings),
+        block_size=2 ** len(blocks.pairings),
         forest=forest,
-        coverage=coverage,
-        m=tuple(each["m"] for each in options),
-        pairing=pairing,
+        coverage=blocks.coverage(forest.values),
+        m=tuple(each["m"] for each in blocks.options),
+        pairing=blocks.pairing,
     )
 
 
