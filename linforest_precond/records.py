@@ -137,18 +137,8 @@ def covered_share(kept: tuple[Array, ...], total_weight: float, scale: float) ->
     """Share of the weight in `kept` (Eq. 4 of Klein & Strzodka, 2022); 1 for a graph without edges."""
     if total_weight == 0.0:
         return 1.0
-    return share_of(sum(weight_of(values, scale) for values in kept), total_weight)
-
-
-def weight_of(values: Array, scale: float) -> float:
-    """The sum of the magnitudes, each times `scale`."""
-    weight: float = backend_of(values).matrix.sums.tree_sum(values, scale)
-    return weight
-
-
-def share_of(weight: float, total_weight: float) -> float:
-    """A weight as a share of that of all edges; 1 for a graph without edges."""
-    return 1.0 if total_weight == 0.0 else min(1.0, weight / total_weight)
+    weight: float = sum(backend_of(kept[0]).matrix.sums.tree_sums(kept, scale))
+    return min(1.0, weight / total_weight)
 
 
 def ratio_to_finest(numbers: Sequence[int]) -> float:

@@ -130,6 +130,7 @@ class PatternDigestModule(Protocol):
 
 class SumsModule(Protocol):
     def tree_sum(self, x: Array, scale: float = 1.0) -> float: ...
+    def tree_sums(self, arrays: Sequence[Array], scale: float = 1.0) -> list[float]: ...
 
 
 class SparseProductsModule(Protocol):

@@ -12,7 +12,7 @@ from linforest_precond.backends import backend_of
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.forest.path_pairs import pair_paths
-from linforest_precond.records import BlockForest, Factor, Graph, Pairs, covered_share, share_of, weight_of
+from linforest_precond.records import BlockForest, Factor, Graph, Pairs, covered_share
 
 # Number of pairings for each block size.
 PAIRINGS = {1: 0, 2: 1, 4: 2}
@@ -127,27 +127,28 @@ class Blocks:
     pairing
         How vertices were paired: along "edges", or across "paths".
     kept
-        The weight of the factors along whose edges vertices were paired.
+        The values of the factors along whose edges vertices were paired.
     """
 
     graph: Graph
     pairings: list[Pairs]
     options: tuple[dict[str, Any], ...]
     pairing: str
-    kept: float = 0.0
+    kept: tuple[Array, ...] = ()
 
     def coverage(self, values: Array) -> float:
         """Share of the weight within blocks and on edges between them, which have these values."""
-        total, scale = self.graph.total_weight, self.graph.scale
-        weight = weight_of(values, scale)
         if self.pairing == "edges":
-            return share_of(self.kept + weight, total)
+            return self._share(*self.kept, values)
         # Only the weight between blocks that are not neighbours on a path is not covered.
-        return 1.0 - (self._between - share_of(weight, total))
+        return 1.0 - (self._between - self._share(values))
 
     @cached_property
     def _between(self) -> float:
-        return covered_share((self.graph.values,), self.graph.total_weight, self.graph.scale)
+        return self._share(self.graph.values)
+
+    def _share(self, *kept: Array) -> float:
+        return covered_share(kept, self.graph.total_weight, self.graph.scale)
 
     @property
     def bound(self) -> float:
@@ -162,16 +163,16 @@ def blocks_along_edges(
 ) -> Blocks:
     """Pair vertices by [0,1]-factors, once for each option but the last."""
     pairings: list[Pairs] = []
-    kept = 0.0
+    kept: list[Array] = []
     for pairing in options[:-1]:
         if partners is None or pairings:
             factor = propose_factor(graph, **pairing)
         else:
             factor = factor_with_partners(graph, partners, pairing)
         pairings.append(pair_up(factor))
-        kept += weight_of(factor.values, graph.scale)
+        kept.append(factor.values)
         graph = graph_of_pairs(graph, pairings[-1])
-    return Blocks(graph, pairings, options, "edges", kept)
+    return Blocks(graph, pairings, options, "edges", tuple(kept))
 
 
 def factor_with_partners(graph: Graph, partners: Array, options: dict[str, Any]) -> Factor:
