@@ -210,6 +210,7 @@ class LinearForestModule(Protocol):
     def linear_forest(
         self, neighbors: Array, values: Array, slots: Array | None, in_place: bool = False
     ) -> ForestArrays: ...
+    def most_lost(self, neighbors: Array, values: Array) -> Array: ...
 
 
 class BidirectionalScanModule(Protocol):

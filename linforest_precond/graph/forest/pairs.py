@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -80,28 +81,46 @@ def best_block_forest(
     If there are several candidates, pairs across paths are tried, too, with the best candidate's options,
     unless `partners` are given: vertices to be paired, -1 for those that are paired along heavy edges.
     """
-    blocks = [blocks_along_edges(graph, options, partners) for options in candidates]
-    number, best = _best_of(blocks)
-    if len(candidates) == 1 or best.block_size == 1 or best.coverage == 1.0 or partners is not None:
-        return best
-    ladders = blocks_across_paths(graph, candidates[number], candidates[-1][-1])
-    if ladders.bound + MARGIN < best.coverage:
-        return best
-    forest = forest_of_blocks(ladders)
-    return forest if forest.coverage > best.coverage else best
+    if len(candidates) == 1:
+        return blocks_along_edges(graph, candidates[0], partners).forest
+    best = _best_of([Candidate(blocks_along_edges(graph, options, partners)) for options in candidates])
+    if best.blocks.block_size == 1 or best.covers_all() or partners is not None:
+        return best.blocks.forest
+    ladders = blocks_across_paths(graph, best.blocks.options, candidates[-1][-1])
+    return _best_of([best, Candidate(ladders)]).blocks.forest
 
 
-def _best_of(blocks: list[Blocks]) -> tuple[int, BlockForest]:
-    """The candidate of largest coverage and its number.
+class Candidate:
+    """Blocks whose coverage is known to lie between `least` and `most`, up to rounding."""
 
-    Those with the largest bounds are tried first, and none whose bound is below a coverage that was found.
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+        self._coverages = blocks.coverages()
+        self.tighten()
+
+    def tighten(self) -> None:
+        """Compute the next pair of bounds."""
+        self.least, self.most = next(self._coverages)
+
+    def covers_all(self) -> bool:
+        while self.least < self.most == 1.0:
+            self.tighten()
+        return self.least == 1.0
+
+
+def _best_of(candidates: list[Candidate]) -> Candidate:
+    """The candidate of largest coverage, the first one if several are equal.
+
+    The bounds of the most promising one are tightened until they are decisive.
     """
-    bounds = [each.bound if len(blocks) > 1 else 1.0 for each in blocks]
-    found: dict[int, BlockForest] = {}
-    for number in sorted(range(len(blocks)), key=lambda number: -bounds[number]):
-        if all(bounds[number] + MARGIN >= forest.coverage for forest in found.values()):
-            found[number] = forest_of_blocks(blocks[number])
-    return max(sorted(found.items()), key=lambda each: each[1].coverage)
+    while True:
+        best = max(candidates, key=lambda each: each.most)
+        if all(each is best or each.most + MARGIN < best.least for each in candidates):
+            return best
+        unsure = [each for each in candidates if each.least < each.most]
+        if not unsure:
+            return best
+        max(unsure, key=lambda each: each.most).tighten()
 
 
 def block_forest(graph: Graph, options: tuple[dict[str, Any], ...]) -> BlockForest:
@@ -109,7 +128,7 @@ def block_forest(graph: Graph, options: tuple[dict[str, Any], ...]) -> BlockFore
 
     Section 6 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035.
     """
-    return forest_of_blocks(blocks_along_edges(graph, options))
+    return blocks_along_edges(graph, options).forest
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,12 +169,39 @@ class Blocks:
     def _share(self, *kept: Array) -> float:
         return covered_share(kept, self.graph.total_weight, self.graph.scale)
 
+    def coverages(self) -> Iterator[tuple[float, float]]:
+        """Lower and upper bounds of the coverage: each pair is tighter and costs more, the last ones are equal."""
+        backend = backend_of(self.graph.values).forest
+        # Each block keeps two edges at most.
+        yield 0.0, self.coverage(backend.pairs.heaviest_two(self.graph)) if self.pairings else 1.0
+        factor = self.factor
+        most = self.coverage(factor.values)
+        # The values hold each edge twice.
+        lost = 2 * self._share(backend.linear_forest.most_lost(factor.neighbors, factor.values))
+        yield most - lost if self.graph.total_weight else most, most
+        yield self.forest.coverage, self.forest.coverage
+
     @property
-    def bound(self) -> float:
-        """No forest has a larger coverage, up to rounding: each block keeps two edges at most."""
-        if not self.pairings:
-            return 1.0
-        return self.coverage(backend_of(self.graph.values).forest.pairs.heaviest_two(self.graph))
+    def block_size(self) -> int:
+        return int(2 ** len(self.pairings))
+
+    @cached_property
+    def factor(self) -> Factor:
+        """The factor of the blocks' graph, until the forest is asked for, which changes it."""
+        return propose_factor(self.graph, **self.options[-1])
+
+    @cached_property
+    def forest(self) -> BlockForest:
+        """The blocks along the paths of a linear forest of their graph."""
+        forest = break_cycles(self.factor, in_place=True)
+        return BlockForest(
+            members=_vertices_in_order(forest.order, self.pairings),
+            block_size=self.block_size,
+            forest=forest,
+            coverage=self.coverage(forest.values),
+            m=tuple(each["m"] for each in self.options),
+            pairing=self.pairing,
+        )
 
 
 def blocks_along_edges(
@@ -198,19 +244,6 @@ def blocks_across_paths(
         pairings.append(pair_paths(graph, **path_options))
         graph = graph_of_pairs(graph, pairings[-1])
     return Blocks(graph, pairings, options, "paths")
-
-
-def forest_of_blocks(blocks: Blocks) -> BlockForest:
-    """The blocks along the paths of a linear forest of their graph."""
-    forest = break_cycles(propose_factor(blocks.graph, **blocks.options[-1]), in_place=True)
-    return BlockForest(
-        members=_vertices_in_order(forest.order, blocks.pairings),
-        block_size=2 ** len(blocks.pairings),
-        forest=forest,
-        coverage=blocks.coverage(forest.values),
-        m=tuple(each["m"] for each in blocks.options),
-        pairing=blocks.pairing,
-    )
 
 
 def pair_up(factor: Factor) -> Pairs:
