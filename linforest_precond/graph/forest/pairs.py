@@ -170,7 +170,7 @@ class Blocks:
         return covered_share(kept, self.graph.total_weight, self.graph.scale)
 
     def coverages(self) -> Iterator[tuple[float, float]]:
-        """Lower and upper bounds of the coverage: each pair is tighter and costs more, the last ones are equal."""
+        """Lower and upper bounds of the coverage; each pair is tighter and costs more, the last is exact."""
         backend = backend_of(self.graph.values).forest
         # Each block keeps two edges at most.
         yield 0.0, self.coverage(backend.pairs.heaviest_two(self.graph)) if self.pairings else 1.0
