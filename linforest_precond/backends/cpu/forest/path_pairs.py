@@ -3,7 +3,6 @@
 import numpy as np
 
 from linforest_precond.backends.returns import NumberedPaths, SampledRows
-from linforest_precond.subnormals import is_nonzero, magnitude_bits
 
 from ..matrix.entries import magnitudes, rows_of
 from ..runtime.constants import NO_VERTEX
@@ -13,8 +12,8 @@ NO_PATH = -1
 
 def drop_weak_edges(neighbors, values):
     """A [0,2]-factor without the edges below half of the heaviest at both ends; the others come first."""
-    weights = magnitude_bits(values)
-    # Half of the weight: its exponent is one less.
+    # Bits are ordered as the weights are. Half of a weight: its exponent is one less.
+    weights = np.abs(values).view(f"i{values.dtype.itemsize}")
     half = np.maximum(weights[:, 0], weights[:, 1]) - (1 << np.finfo(values.dtype).nmant)
     weak = (weights < half[:, None]) & (weights < half[neighbors])
     return _kept(neighbors, weak, NO_VERTEX), _kept(values, weak, 0)
@@ -84,7 +83,7 @@ def _alignments(paths, samples, mates):
     that row is aligned with the mean of the places of these entries. The direction is 0 where neither first
     row has entries in the other path.
     """
-    in_mate = (samples.target_paths == mates[samples.paths]) & is_nonzero(samples.weights)
+    in_mate = (samples.target_paths == mates[samples.paths]) & (samples.weights != 0)
     counts = _row_sums(samples.indptr, in_mate)
     means = _row_sums(samples.indptr, np.where(in_mate, samples.targets, 0)) // np.maximum(counts, 1)
     (first_count, second_count), (first_mean, second_mean) = counts.reshape(2, -1), means.reshape(2, -1)
