@@ -137,7 +137,7 @@ def covered_share(kept: tuple[Array, ...], total_weight: float, scale: float) ->
     """Share of the weight in `kept` (Eq. 4 of Klein & Strzodka, 2022); 1 for a graph without edges."""
     if total_weight == 0.0:
         return 1.0
-    weight: float = sum(backend_of(values).matrix.sums.tree_sum(values, scale) for values in kept)
+    weight: float = sum(backend_of(kept[0]).matrix.sums.tree_sums(kept, scale))
     return min(1.0, weight / total_weight)
 
 

@@ -45,6 +45,29 @@ class FactorFinding(IntEnum):
     NOT_FINITE = 2  # pivots that are NaN or infinite: entries have grown until they overflowed
 
 
+class NumberedPaths(NamedTuple):
+    """The paths of a forest, numbered in the forest's order. A place is an index of that order."""
+
+    order: Array  # the vertex at each place
+    rank: Array  # the place of each vertex
+    number: Array  # the path at each place, counted from 0 on the CPU, from 1 on the GPU
+    starts: Array  # the first place of each path, and the number of vertices
+
+
+class SampledRows(NamedTuple):
+    """Two neighbouring rows of a graph from the middle of each path: all first rows, then all second ones.
+
+    The fields after `indptr` have an item for each entry of these rows.
+    """
+
+    indptr: Array  # where the entries of each row begin
+    rows: Array
+    paths: Array  # the path of the row
+    targets: Array  # the place of the column
+    target_paths: Array  # the path of the column
+    weights: Array
+
+
 class TrafficScan(NamedTuple):
     """The result of one pass over the links of a traffic matrix; slots are -1 where nothing is wrong."""
 

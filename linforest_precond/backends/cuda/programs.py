@@ -62,6 +62,7 @@ PROGRAMS = {
     "forest/bands": _every(VALUE=_VALUES, INDEX=_INDICES),
     "matching/matched_edge_values": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "forest/pairs": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
+    "forest/path_pairs": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "matching/aggregates": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "matrix/logarithms": _every(WEIGHT=_WEIGHTS),
     "matrix/log_scaling": _every(INDEX=_INDICES),

@@ -8,4 +8,5 @@ from . import greedy as greedy
 from . import linear_forest as linear_forest
 from . import ordering as ordering
 from . import pairs as pairs
+from . import path_pairs as path_pairs
 from . import record_checks as record_checks
