@@ -40,6 +40,8 @@ class CSR:
     exponent
         The binary exponent e of the largest magnitude m, ``2**(e - 1) <= m < 2**e``; None where that is
         subnormal or 0, and for matrices from files.
+    as_given
+        Whether the entries of a CSR matrix are in the order in which the user gave them.
     """
 
     indptr: Array
@@ -52,6 +54,7 @@ class CSR:
     longest_row: int
     scale: float = 1.0
     exponent: int | None = field(default=None, metadata={"packed": False})
+    as_given: bool = field(default=False, metadata={"packed": False})
 
     @property
     def n(self) -> int:

@@ -12,7 +12,14 @@ from typing import Any, Protocol, TypeAlias
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends.batch_options import BatchOptions
-from linforest_precond.backends.returns import EntryScan, ForestArrays, PatternScan, RowFacts, TrafficScan
+from linforest_precond.backends.returns import (
+    EntryScan,
+    ForestArrays,
+    PatternScan,
+    RowFacts,
+    TrafficScan,
+    ValueScan,
+)
 
 CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
 
@@ -218,6 +225,26 @@ class PairsModule(Protocol):
     def coarse_graph(self, graph: GraphRecord, members: Array, places: Array) -> Any: ...
 
 
+class ForestRecord(Protocol):
+    """What the backends read of a `records.Forest`."""
+
+    @property
+    def neighbors(self) -> Array: ...
+    @property
+    def slots(self) -> Array | None: ...
+    @property
+    def order(self) -> Array: ...
+    @property
+    def rank(self) -> Array: ...
+
+
+class BandRefreshModule(Protocol):
+    def copy_values(
+        self, indptr: Array, indices: Array, data: Array, forest: ForestRecord
+    ) -> tuple[tuple[Array, Array, Array], Any]: ...
+    def read_report(self, report: Any, dtype: DType) -> ValueScan: ...
+
+
 class BandsModule(Protocol):
     def extract(
         self, csr: CSRRecord, neighbors: Array, order: Array, values: Array | None, slots: Array | None
@@ -238,6 +265,7 @@ class ForestRoom(Protocol):
     record_checks: RecordChecksModule
     pairs: PairsModule
     bands: BandsModule
+    band_refresh: BandRefreshModule
     block_bands: BlockBandsModule
 
 

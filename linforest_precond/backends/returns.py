@@ -73,6 +73,16 @@ class EntryScan(NamedTuple):
     diagonal: Array
 
 
+class ValueScan(NamedTuple):
+    """The same of a matrix that should have a known pattern."""
+
+    valid: bool  # all entries are finite, and indptr rises to their number
+    total: float
+    adjacent: float
+    biased_exponent: int
+    digest: list[int]  # of the pattern
+
+
 class PatternScan(NamedTuple):
     """The same for the pattern, whatever the values are."""
 

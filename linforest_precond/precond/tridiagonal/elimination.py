@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
@@ -13,6 +14,9 @@ from linforest_precond.precond.tridiagonal.segments import Triple
 from linforest_precond.precond.tridiagonal.singular import perturb_singular
 from linforest_precond.printing import numbers_of
 
+# A factorization under way: gives the inverses of the pivots, and the counters of `PivotFinding`.
+Factorization: TypeAlias = Callable[[], "tuple[Array, list[int]]"]
+
 
 class Elimination:
     """What `TridiagonalSolver` decides upon and calls; over several ranks, the same steps are collective."""
@@ -22,8 +26,12 @@ class Elimination:
 
     def factor(self, bands: Triple, perturb: bool) -> tuple[Array, list[int]]:
         """The inverses of the pivots, and the counters of `PivotFinding`."""
+        return self.start(bands, perturb)()
+
+    def start(self, bands: Triple, perturb: bool) -> Factorization:
+        """The same without a stall: what is returned waits for the counters when it is called."""
         inverse, report = backend_of(bands[1]).tridiagonal.pivots.factor(*bands, perturb)
-        return inverse, numbers_of(report)  # stall: decides how the system is solved
+        return lambda: (inverse, numbers_of(report))  # stall: decides how the system is solved
 
     def clip(self, bands: Triple) -> Triple:
         """Clip couplings until the matrix is definite."""
