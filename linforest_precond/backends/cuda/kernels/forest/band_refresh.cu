@@ -41,10 +41,13 @@ extern "C" __global__ void begin_refresh(const INDEX* __restrict__ indptr, i64 r
     }
 }
 
+// Values of 16 bytes are not staged in shared memory, which has too little room: their second read is from a cache.
+constexpr bool staged = sizeof(VALUE) <= 8;
+
 // What an entry is to the sums of the weights.
 enum EntryKind { COUPLING, DIAGONAL, ADJACENT };
 
-// A chunk of entries in shared memory, and all entries.
+// A chunk of entries, its columns in shared memory, and all entries.
 struct Chunk {
     const INDEX* __restrict__ indices;
     const VALUE* __restrict__ data;
@@ -133,7 +136,7 @@ __device__ __forceinline__ void stage(const INDEX* __restrict__ indices, const V
 #pragma unroll
         for (int j = 0; j < fours; ++j) four[j] = ((const Four*)(indices + base))[t + j * LANES];
 #pragma unroll
-        for (int j = 0; j < singles; ++j) value[j] = data[base + t + j * LANES];
+        for (int j = 0; staged && j < singles; ++j) value[j] = data[base + t + j * LANES];
     } else {
 #pragma unroll
         for (int j = 0; j < fours; ++j)
@@ -142,7 +145,8 @@ __device__ __forceinline__ void stage(const INDEX* __restrict__ indices, const V
                 four[j].at[i] = place < count ? indices[base + place] : 0;
             }
 #pragma unroll
-        for (int j = 0; j < singles; ++j) value[j] = t + j * LANES < count ? data[base + t + j * LANES] : VALUE{};
+        for (int j = 0; staged && j < singles; ++j)
+            if (t + j * LANES < count) value[j] = data[base + t + j * LANES];
     }
 #pragma unroll
     for (int j = 0; j < fours; ++j) {
@@ -152,7 +156,7 @@ __device__ __forceinline__ void stage(const INDEX* __restrict__ indices, const V
         ((u32*)kinds)[group] = 0;
     }
 #pragma unroll
-    for (int j = 0; j < singles; ++j) values[t + j * LANES] = value[j];
+    for (int j = 0; staged && j < singles; ++j) values[t + j * LANES] = value[j];
 }
 
 // The sums of a chunk's weights by the fixed tree: of its couplings, and of those next to the diagonal. Nonfinite entries
@@ -163,7 +167,7 @@ __device__ __forceinline__ double sum_weights(const Chunk& chunk, double* lanes,
     bool bad = false;
 #pragma unroll
     for (int j = 0; j < CHUNK; j += LANES) {
-        const VALUE value = chunk.values[t + j];
+        const VALUE value = t + j < chunk.count ? chunk.values[t + j] : VALUE{};
         const u8 kind = chunk.kinds[t + j];
         bad |= !is_finite(value);
         const WEIGHT own = magnitude(value);
@@ -185,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(LANES, REFRESH_BLOCKS)
     refresh_bands(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
                   i64 rows, i64 entries, Forest forest, BandRows bands, const INDEX* __restrict__ chunk_row,
                   double* __restrict__ chunk_sums, u64* report) {
-    __shared__ alignas(16) VALUE values[CHUNK];
+    __shared__ VALUE values[staged ? CHUNK : 1];
     __shared__ alignas(32) INDEX columns[CHUNK];
     __shared__ alignas(4) u8 kinds[CHUNK];
     __shared__ double lanes[2 * LANES];
@@ -197,7 +201,7 @@ extern "C" __global__ void __launch_bounds__(LANES, REFRESH_BLOCKS)
     for (i64 number = blockIdx.x; number < chunks; number += gridDim.x) {
         const i64 base = number * CHUNK;
         const int count = entries - base < CHUNK ? (int)(entries - base) : CHUNK;
-        const Chunk chunk = {indices, data, entries, rows, base, count, columns, values, kinds};
+        const Chunk chunk = {indices, data, entries, rows, base, count, columns, staged ? values : data + base, kinds};
         // Clamped: the pointers may have changed since the rows were found.
         const INDEX first_row = clamped(chunk_row[number], rows);
         const INDEX last_row = number + 1 < chunks ? clamped(chunk_row[number + 1], rows) : (INDEX)(rows - 1);
