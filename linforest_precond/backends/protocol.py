@@ -471,7 +471,9 @@ class ClippingModule(Protocol):
 
 
 class SweepsModule(Protocol):
-    def Sweeps(self, lower: Array, inverse: Array, upper: Array, symmetric: bool) -> Any: ...  # noqa: N802
+    def Sweeps(  # noqa: N802
+        self, lower: Array, inverse: Array, upper: Array, symmetric: bool, amplifying: bool = True
+    ) -> Any: ...
 
 
 class PivotingModule(Protocol):

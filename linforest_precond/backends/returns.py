@@ -35,6 +35,7 @@ class PivotFinding(IntEnum):
     NOT_POSITIVE = 7  # diagonal entries without a positive real part
     INCONSISTENT = 8  # pivots that two orders of elimination give with more than roundoff between them
     WEAK = 9  # pivots below a quarter of their diagonal entry, or of the other sign; see `repair`
+    AMPLIFYING = 10  # rows whose inverse pivot times one of its couplings has a row sum above 1
 
 
 class FactorFinding(IntEnum):

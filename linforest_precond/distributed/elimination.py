@@ -6,12 +6,14 @@ bit; and with them all that is decided by them. Sums over a path are integers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.tridiagonal import clipping, pivots, sweeps
+from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.distributed.band_stretch import Stretch
 from linforest_precond.distributed.carried_sweeps import CarriedSweeps
 from linforest_precond.distributed.communicator import Communicator
@@ -85,8 +87,8 @@ class RankElimination(Elimination):
         paths, couplings = self.comm.allreduce(np.array(counts))
         return _inside(clipped), int(paths), int(couplings)
 
-    def sweeps(self, bands: Triple, inverse: Array, symmetric: bool) -> Any | None:
-        stretch = self.stretch(bands)
+    def sweeps(self, bands: Triple, inverse: Array, found: Sequence[int]) -> Any | None:
+        stretch, symmetric = self.stretch(bands), found[PivotFinding.NOT_SYMMETRIC] == 0
         if inverse.ndim == 1 and self._largest_growth(stretch, inverse) > sweeps.most_growth(inverse.dtype):
             return None
         method = CarriedSweeps if stretch.by_messages else SweptStretch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from linforest_precond.annotations import Array
@@ -42,10 +42,11 @@ class Elimination:
         """Clip couplings of some paths; the numbers of these and of clipped couplings."""
         return clipped_couplings(bands, rows)
 
-    def sweeps(self, bands: Triple, inverse: Array, symmetric: bool) -> Any | None:
-        """The solver without pivoting; None where rounding errors would grow."""
+    def sweeps(self, bands: Triple, inverse: Array, found: Sequence[int]) -> Any | None:
+        """The solver without pivoting, by the counters of `PivotFinding`; None where rounding errors would grow."""
         lower, diagonal, upper = bands
-        method = backend_of(diagonal).tridiagonal.sweeps.Sweeps(lower, inverse, upper, symmetric)
+        symmetric, amplifying = found[PivotFinding.NOT_SYMMETRIC] == 0, found[PivotFinding.AMPLIFYING] > 0
+        method = backend_of(diagonal).tridiagonal.sweeps.Sweeps(lower, inverse, upper, symmetric, amplifying)
         return method if method.keep_digits(diagonal) else None
 
     def pivoted(self, bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> tuple[Any, int]:

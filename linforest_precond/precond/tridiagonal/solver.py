@@ -127,7 +127,7 @@ class TridiagonalSolver(Printed):
             inverse, found = steps.factor(bands, perturb)
         self.symmetric = found[PivotFinding.NOT_SYMMETRIC] == 0
         perturbed = found[PivotFinding.PERTURBED]
-        method = steps.sweeps(bands, inverse, self.symmetric) if _is_safe(found) else None
+        method = steps.sweeps(bands, inverse, found) if _is_safe(found) else None
         self.pivoted = method is None
         self.regularized = 0
         if method is None:
