@@ -376,6 +376,22 @@ class BlockForest(ReadOnlyArrays, Printed):
         return self.members.size // self.block_size
 
     @property
+    def starts_path(self) -> Array:
+        """Whether each block is the first of its path."""
+        first: Array = self.forest.position[self.forest.order] == 1
+        return first
+
+    @cached_property
+    def places(self) -> Array:
+        """The place of each vertex in `members`; the complement where its block is the first of its path."""
+        xp, count = backend_of(self.members).xp, self.members.size
+        codes = xp.arange(count, dtype=self.members.dtype).reshape(-1, self.block_size)
+        codes = xp.where(self.starts_path[:, None], ~codes, codes).reshape(-1)
+        places = xp.empty(count, self.members.dtype)  # those beyond the vertices are of ghosts
+        places[xp.where(self.members >= 0, self.members, count - 1)] = codes
+        return places
+
+    @property
     def n_paths(self) -> int:
         """Number of paths, isolated blocks included."""
         return self.forest.n_paths

@@ -245,6 +245,25 @@ class BandRefreshModule(Protocol):
     def read_report(self, report: Any, dtype: DType) -> ValueScan: ...
 
 
+class BlockForestRecord(Protocol):
+    """What the backends read of a `records.BlockForest`."""
+
+    @property
+    def members(self) -> Array: ...
+    @property
+    def block_size(self) -> int: ...
+    @property
+    def places(self) -> Array: ...
+    @property
+    def starts_path(self) -> Array: ...
+
+
+class BlockRefreshModule(Protocol):
+    def copy_values(
+        self, indptr: Array, indices: Array, data: Array, forest: BlockForestRecord
+    ) -> tuple[tuple[Array, Array, Array] | None, Any]: ...
+
+
 class BandsModule(Protocol):
     def extract(
         self, csr: CSRRecord, neighbors: Array, order: Array, values: Array | None, slots: Array | None
@@ -267,6 +286,7 @@ class ForestRoom(Protocol):
     bands: BandsModule
     band_refresh: BandRefreshModule
     block_bands: BlockBandsModule
+    block_refresh: BlockRefreshModule
 
 
 class MatchingModule(Protocol):

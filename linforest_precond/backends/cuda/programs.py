@@ -61,6 +61,7 @@ PROGRAMS = {
     "forest/record_checks": _every(INDEX=_INDICES),
     "forest/bands": _every(VALUE=_VALUES, INDEX=_INDICES),
     "forest/band_refresh": _every(VALUE=_VALUES, INDEX=_INDICES),
+    "forest/block_refresh": _every(VALUE=_VALUES, INDEX=_INDICES, BITS=(0, 1, 2)),
     "matching/matched_edge_values": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "forest/pairs": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "matching/aggregates": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),

@@ -39,7 +39,12 @@ from linforest_precond.precond.schema import (
 from linforest_precond.precond.schema_arrays import Marks
 from linforest_precond.precond.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.elimination import Factorization
-from linforest_precond.precond.tridiagonal.refresh import Refreshed, own_arrays, refreshed_matrix
+from linforest_precond.precond.tridiagonal.refresh import (
+    Refreshed,
+    copy_values,
+    own_arrays,
+    refreshed_matrix,
+)
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
 from linforest_precond.precond.tridiagonal.segments import Triple
 from linforest_precond.precond.tridiagonal.solver import (
@@ -181,18 +186,17 @@ class TridiagonalPart:
         None where that is impossible: A has another pattern, format or type, or entries that are not finite
         or at the edge of the number range.
         """
-        forest = self.forest
-        if not (self.in_place and isinstance(forest, Forest) and forest.slots is not None and self.n):
+        arrays = own_arrays(A, pattern, self.order.dtype) if self.in_place and self.order is not None else None
+        if arrays is None or self.forest is None or not self.n:
             return None
-        arrays = own_arrays(A, pattern, forest.rank.dtype)
-        if arrays is None:
+        copied = copy_values(arrays, self.forest)
+        if copied is None:
             return None
-        refresh, data = backend_of(forest.rank).forest.band_refresh, arrays[2]
-        copied, report = refresh.copy_values(*arrays, forest)
-        bands, started = Bands(*copied), None
-        if data.dtype == self.stored:  # without a stall before it
+        bands, report = copied
+        started, dtype = None, bands.diagonal.dtype
+        if dtype == self.stored:  # the factorization begins before the report is read
             started = started_factorization(bands, perturb=self.repair == "auto")
-        found = refreshed_matrix(A, refresh.read_report(report, data.dtype), data.dtype, self.stored, pattern)
+        found = refreshed_matrix(A, report, dtype, self.stored, pattern)
         if found is None:
             return None
         return self.of(found, self.stored, bands, started=started, **self._kept)

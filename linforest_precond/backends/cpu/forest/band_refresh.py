@@ -23,13 +23,19 @@ def copy_values(indptr, indices, data, forest):
     The index arrays may be any: where the report has another digest than that of the forest's matrix, the
     bands are void.
     """
-    indptr, indices = indptr.copy(), indices.copy()  # the user's may change while they are followed
+    _, _, diagonal, report = checked_copy(indptr, indices, data)
+    values = _Values(indptr.size - 1, data, diagonal)
+    return extract(values, forest.neighbors, forest.order, None, forest.slots), report
+
+
+def checked_copy(indptr, indices, data):
+    """Copies of the index arrays, since the user's may change while they are followed; diagonal and report."""
+    indptr, indices = indptr.copy(), indices.copy()
     found = scan(indptr, indices, data)
     wrong = found.first_bad_row, found.first_out_of_range, found.first_nonfinite
     words = [int(word) for word in digest([indptr, indices])]
     report = ValueScan(max(wrong) < 0, found.total, found.adjacent, found.biased_exponent, words)
-    values = _Values(indptr.size - 1, data, found.diagonal)
-    return extract(values, forest.neighbors, forest.order, None, forest.slots), report
+    return indptr, indices, found.diagonal, report
 
 
 def read_report(report, dtype):

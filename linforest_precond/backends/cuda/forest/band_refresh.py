@@ -11,8 +11,9 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 
-FOREST = Struct("Forest", "forest/band_refresh.cu", slots="P", rank="P")
-BAND_ROWS = Struct("BandRows", "forest/band_refresh.cu", lower="P", diagonal="P", upper="P")
+PATHS = Struct(
+    "Paths", "forest/band_refresh.cu", slots="P", rank="P", lower="P", diagonal="P", upper="P"
+)
 # The words of a pattern's hash, at the end of the report.
 DIGEST_WORDS = 2
 
@@ -23,18 +24,22 @@ def copy_values(indptr, indices, data, forest):
     The index arrays may be any: where the report has another digest than that of the forest's matrix, the
     bands are void.
     """
-    rows, entries, index = indptr.size - 1, indices.size, indices.dtype
-    program = kernels("forest/band_refresh", VALUE=data.dtype.type, INDEX=index.type)
-    bands = tuple(cupy.empty(rows, data.dtype) for _ in range(3))
+    program = kernels("forest/band_refresh", VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    bands = lower, diagonal, upper = tuple(cupy.empty(indptr.size - 1, data.dtype) for _ in range(3))
+    paths = PATHS(slots=forest.slots, rank=forest.rank, lower=lower, diagonal=diagonal, upper=upper)
+    return bands, run_pass(program.begin_refresh, program.refresh_bands, indptr, indices, data, paths)
+
+
+def run_pass(begin, refresh, indptr, indices, data, target):
+    """Launch the kernels of one pass over a matrix, which write `target`; the report for `read_report`."""
+    rows, entries = indptr.size - 1, indices.size
     report, chunks = cupy.zeros(WORDS + SUMS + DIGEST_WORDS, np.uint64), -(-entries // CHUNK)
-    chunk_row, chunk_sums = cupy.empty(chunks, index), cupy.empty((SUMS, chunks))
-    targets = BAND_ROWS(lower=bands[0], diagonal=bands[1], upper=bands[2])
-    common = FOREST(slots=forest.slots, rank=forest.rank), targets, chunk_row
-    launch(program.begin_refresh, (indptr, rows, entries, *common, report), items=rows)
-    arguments = indptr, _aligned(indices), data, rows, entries, *common, chunk_sums, report
-    launch(program.refresh_bands, arguments, items=chunks * BLOCK)
+    chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((SUMS, chunks))
+    launch(begin, (indptr, rows, entries, target, chunk_row, report), items=rows)
+    arguments = indptr, _aligned(indices), data, rows, entries, target, chunk_row, chunk_sums, report
+    launch(refresh, arguments, items=chunks * BLOCK)
     tree_sum_on_device(chunk_sums, report[WORDS : WORDS + SUMS].view(np.float64))
-    return bands, report
+    return report
 
 
 def read_report(report, dtype):

@@ -1,223 +1,61 @@
 #include "runtime/common.cuh"
 #include "matrix/entry_tiles.cuh"
 #include "matrix/pattern_digest.cuh"
-
-// New values for the bands along a forest, in one pass over a matrix that should have the pattern of the forest's: the
-// entries are copied, checked and summed, and the pattern is hashed. The index arrays are the user's own: whatever they
-// contain, no address depends on them unchecked, and another hash than that of the forest's matrix tells that the bands
-// are void.
-
-// The words of the report after those of a scan: the sums of the weights, and the hash of the pattern.
-#define TOTALS WORDS
-#define DIGEST (WORDS + 2)
+#include "forest/refresh_pass.cuh"
 
 // The two edges of a vertex, for one vectorized load.
 struct alignas(2 * sizeof(INDEX)) EdgeSlots {
     INDEX at[2];
 };
 
-struct Forest {
+// The bands along a forest of vertices.
+struct Paths {
     const EdgeSlots* __restrict__ slots;  // of the edges in the matrix, -1 for none
     const INDEX* __restrict__ rank;       // the row of the bands that a vertex is
-};
-
-struct BandRows {
     VALUE* __restrict__ lower;
     VALUE* __restrict__ diagonal;
     VALUE* __restrict__ upper;
-};
 
-// Hashes and checks the row pointers, finds the first row of each chunk of entries, and writes the bands' empty rows.
-extern "C" __global__ void begin_refresh(const INDEX* __restrict__ indptr, i64 rows, i64 entries, Forest forest,
-                                         BandRows bands, INDEX* __restrict__ chunk_row, u64* report) {
-    Digest digest = {};
-    digest.add_array(indptr, rows + 1, 0);
-    digest.report(report + DIGEST);
-    find_chunk_rows(indptr, rows, entries, chunk_row, nullptr, report);
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
-        if (indptr[row] != indptr[row + 1]) continue;
-        const INDEX place = forest.rank[row];
-        bands.lower[place] = bands.diagonal[place] = bands.upper[place] = VALUE{};
-    }
-}
+    struct Task {
+        INDEX begin, end, place;
+        EdgeSlots slots;
+    };
 
-// Values of 16 bytes are not staged in shared memory, which has too little room: their second read is from a cache.
-constexpr bool staged = sizeof(VALUE) <= 8;
-
-// What an entry is to the sums of the weights.
-enum EntryKind { COUPLING, DIAGONAL, ADJACENT };
-
-// A chunk of entries, its columns in shared memory, and all entries.
-struct Chunk {
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ data;
-    i64 entries, rows, base;
-    int count;
-    const INDEX* columns;
-    const VALUE* values;
-    u8* kinds;
-
-    // The column and the value of an entry, which is most often in this chunk. A slot beyond the entries has none.
-    __device__ __forceinline__ INDEX column(i64 slot) const {
-        if ((u64)(slot - base) < (u64)count) return columns[slot - base];
-        return (u64)slot < (u64)entries ? indices[slot] : NO_VERTEX;
-    }
-    __device__ __forceinline__ VALUE value(i64 slot) const {
-        if ((u64)(slot - base) < (u64)count) return values[slot - base];
-        return (u64)slot < (u64)entries ? data[slot] : VALUE{};
+    __device__ __forceinline__ Task load(const INDEX* __restrict__ indptr, i64 row) const {
+        return {indptr[row], indptr[row + 1], rank[row], slots[row]};
     }
 
-    // Marks the entries on the diagonal and beside it of the part [begin, end) of a row. Returns the place of the
-    // diagonal entry in the chunk, or -1.
-    __device__ __forceinline__ int mark(INDEX row, int begin, int end) const {
-        const int place = (int)lower_bound(columns, (i64)begin, (i64)end, row);
-        const bool found = place < end && columns[place] == row;
-        if (found) kinds[place] = DIAGONAL;
-        if (place > begin && columns[place - 1] == row - 1) kinds[place - 1] = ADJACENT;
-        const int after = place + found;
-        if (after < end && columns[after] == row + 1) kinds[after] = ADJACENT;
-        return found ? place : -1;
+    // A vertex is before another one where its row in the bands is.
+    __device__ __forceinline__ void copy(const Chunk& chunk, INDEX row, const Task& task, const PartOfRow& part,
+                                         int place_of_diagonal) const {
+        VALUE to_before = VALUE{}, to_after = VALUE{};
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const INDEX slot = task.slots.at[i];
+            if (slot < 0) continue;
+            const INDEX neighbor = chunk.column(slot);
+            const bool is_before = !is_outside(neighbor, chunk.rows) && rank[neighbor] < task.place;
+            (is_before ? to_before : to_after) = chunk.value(slot);
+        }
+        lower[task.place] = to_before;
+        diagonal[task.place] = chunk.diagonal(row, place_of_diagonal, task.end);
+        upper[task.place] = to_after;
     }
 
-    // The diagonal entry of a row, which this chunk holds at `place`, or else one of the next chunks may hold.
-    __device__ __forceinline__ VALUE diagonal(INDEX row, int place, i64 row_end) const {
-        if (place >= 0) return values[place];
-        const i64 slot = find_column(indices, base + count, min(row_end, entries), row);
-        return slot < 0 ? VALUE{} : data[slot];
+    __device__ __forceinline__ void copy_empty(INDEX row) const {
+        const INDEX place = rank[row];
+        lower[place] = diagonal[place] = upper[place] = VALUE{};
     }
 };
 
-// A row of the matrix: its entries, its place in the bands, and the entries along its path.
-struct RowTask {
-    INDEX begin, end, place;
-    EdgeSlots slots;
-};
-
-__device__ __forceinline__ RowTask load_task(const INDEX* __restrict__ indptr, const Forest& forest, i64 row) {
-    return {indptr[row], indptr[row + 1], forest.rank[row], forest.slots[row]};
+extern "C" __global__ void begin_refresh(const INDEX* __restrict__ indptr, i64 rows, i64 entries, Paths paths,
+                                         INDEX* __restrict__ chunk_row, u64* report) {
+    begin_pass(indptr, rows, entries, paths, chunk_row, report);
 }
 
-// Copies the entries of a row that begins in the chunk. A vertex is before another one where its row in the bands is.
-__device__ __forceinline__ void copy_row(const Chunk& chunk, const Forest& forest, const RowTask& task, VALUE diagonal,
-                                         const BandRows& bands) {
-    VALUE to_before = VALUE{}, to_after = VALUE{};
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-        const INDEX slot = task.slots.at[i];
-        if (slot < 0) continue;
-        const INDEX neighbor = chunk.column(slot);
-        const bool is_before = !is_outside(neighbor, chunk.rows) && forest.rank[neighbor] < task.place;
-        (is_before ? to_before : to_after) = chunk.value(slot);
-    }
-    bands.lower[task.place] = to_before;
-    bands.diagonal[task.place] = diagonal;
-    bands.upper[task.place] = to_after;
-}
-
-// Marks the part of a row that lies in the chunk, and copies the row where it begins there.
-__device__ __forceinline__ void refresh_row(const Chunk& chunk, const Forest& forest, INDEX row, const RowTask& task,
-                                            const BandRows& bands) {
-    const i64 first = (i64)task.begin - chunk.base, last = (i64)task.end - chunk.base;
-    const int begin = (int)min(max(first, 0ll), (i64)chunk.count), end = (int)min(max(last, 0ll), (i64)chunk.count);
-    if (begin >= end) return;
-    const int place = chunk.mark(row, begin, end);
-    if (first >= 0) copy_row(chunk, forest, task, chunk.diagonal(row, place, task.end), bands);
-}
-
-// Stages a chunk in shared memory, and hashes its columns; missing columns count as zeros. All loads are issued before
-// the first is used (memory-level parallelism).
-__device__ __forceinline__ void stage(const INDEX* __restrict__ indices, const VALUE* __restrict__ data, i64 base,
-                                      int count, INDEX* columns, VALUE* values, u8* kinds, Digest& digest) {
-    constexpr int fours = CHUNK / 4 / LANES, singles = CHUNK / LANES;
-    const int t = threadIdx.x;
-    Four four[fours];
-    VALUE value[singles];
-    if (count == CHUNK) {
-#pragma unroll
-        for (int j = 0; j < fours; ++j) four[j] = ((const Four*)(indices + base))[t + j * LANES];
-#pragma unroll
-        for (int j = 0; staged && j < singles; ++j) value[j] = data[base + t + j * LANES];
-    } else {
-#pragma unroll
-        for (int j = 0; j < fours; ++j)
-            for (int i = 0; i < 4; ++i) {
-                const int place = 4 * (t + j * LANES) + i;
-                four[j].at[i] = place < count ? indices[base + place] : 0;
-            }
-#pragma unroll
-        for (int j = 0; staged && j < singles; ++j)
-            if (t + j * LANES < count) value[j] = data[base + t + j * LANES];
-    }
-#pragma unroll
-    for (int j = 0; j < fours; ++j) {
-        const int group = t + j * LANES;
-        if (4 * group < count) digest.add(four[j], (u64)(base / 4 + group), 1);
-        ((Four*)columns)[group] = four[j];
-        ((u32*)kinds)[group] = 0;
-    }
-#pragma unroll
-    for (int j = 0; staged && j < singles; ++j) values[t + j * LANES] = value[j];
-}
-
-// The sums of a chunk's weights by the fixed tree: of its couplings, and of those next to the diagonal. Nonfinite entries
-// are reported, and the leading bits of the largest magnitude are kept.
-__device__ __forceinline__ double sum_weights(const Chunk& chunk, double* lanes, u32& largest, u64* report) {
-    const int t = threadIdx.x;
-    double sums[2] = {0.0, 0.0};
-    bool bad = false;
-#pragma unroll
-    for (int j = 0; j < CHUNK; j += LANES) {
-        const VALUE value = t + j < chunk.count ? chunk.values[t + j] : VALUE{};
-        const u8 kind = chunk.kinds[t + j];
-        bad |= !is_finite(value);
-        const WEIGHT own = magnitude(value);
-        largest = max(largest, leading_bits(own));
-        const double weight = kind == DIAGONAL ? 0.0 : widened(own);
-        sums[0] += weight;
-        sums[1] += kind == ADJACENT ? weight : 0.0;
-    }
-    if (bad) report[NONFINITE] = 1;
-    return fold_lanes(sums, lanes);
-}
-
-#ifndef REFRESH_BLOCKS
-#define REFRESH_BLOCKS (sizeof(VALUE) > 8 ? 4 : 6)
-#endif
-
-// One pass over all entries, a chunk per block at a time. A thread copies the entries of a row that begins in the chunk.
 extern "C" __global__ void __launch_bounds__(LANES, REFRESH_BLOCKS)
     refresh_bands(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
-                  i64 rows, i64 entries, Forest forest, BandRows bands, const INDEX* __restrict__ chunk_row,
+                  i64 rows, i64 entries, Paths paths, const INDEX* __restrict__ chunk_row,
                   double* __restrict__ chunk_sums, u64* report) {
-    __shared__ VALUE values[staged ? CHUNK : 1];
-    __shared__ alignas(32) INDEX columns[CHUNK];
-    __shared__ alignas(4) u8 kinds[CHUNK];
-    __shared__ double lanes[2 * LANES];
-    if (report[BAD_ROW]) return;
-    const i64 chunks = (entries + CHUNK - 1) / CHUNK;
-    const int t = threadIdx.x;
-    Digest digest = {};
-    u32 largest = 0;
-    for (i64 number = blockIdx.x; number < chunks; number += gridDim.x) {
-        const i64 base = number * CHUNK;
-        const int count = entries - base < CHUNK ? (int)(entries - base) : CHUNK;
-        const Chunk chunk = {indices, data, entries, rows, base, count, columns, staged ? values : data + base, kinds};
-        // Clamped: the pointers may have changed since the rows were found.
-        const INDEX first_row = clamped(chunk_row[number], rows);
-        const INDEX last_row = number + 1 < chunks ? clamped(chunk_row[number + 1], rows) : (INDEX)(rows - 1);
-        i64 row = (i64)first_row + t;
-        stage(indices, data, base, count, columns, values, kinds, digest);
-        RowTask task = load_task(indptr, forest, min(row, (i64)last_row));  // loaded while others stage
-        __syncthreads();
-        for (; row <= last_row; row += LANES) {
-            refresh_row(chunk, forest, (INDEX)row, task, bands);
-            if (row + LANES <= last_row) task = load_task(indptr, forest, row + LANES);
-        }
-        __syncthreads();
-        const double sum = sum_weights(chunk, lanes, largest, report);
-        if (t % 32 == 0 && t < 64) chunk_sums[t / 32 * chunks + number] = sum;
-    }
-    digest.report(report + DIGEST);
-    largest = warp_max(largest);
-    if (t % 32 == 0 && largest > report[LARGEST]) atomicMax(report + LARGEST, (u64)largest);
+    pass(indptr, indices, data, rows, entries, paths, chunk_row, chunk_sums, report);
 }
