@@ -10,7 +10,7 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.gate import value_dtype
-from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
+from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization, SweepKind
 from linforest_precond.precond.tridiagonal.repair import Decision
 from linforest_precond.printing import Printed, Printout
 from linforest_precond.records import Bands
@@ -91,6 +91,7 @@ class TridiagonalSolver(Printed):
     hermitian: bool
     positive_definite: bool
     nbytes: int
+    sweep_kind: SweepKind | None  # None where it is pivoted
     _steps: Elimination = Elimination()
 
     def __init__(self, lower: Array, diagonal: Array, upper: Array, *, make_definite: bool = False) -> None:
@@ -114,7 +115,7 @@ class TridiagonalSolver(Printed):
         where it is under way.
         """
         steps, bands = self._steps, (lower, diagonal, upper)
-        inverse, found = steps.factor(bands, perturb) if started is None else started()
+        inverse, found = steps.factor(bands, perturb) if started is None else started.result()
         self.clipped = bool(make_definite) and _is_positive(found) and not _is_definite(found)
         self.repaired, self.repaired_paths, self.repaired_couplings = None, 0, 0
         if decide is not None and found[PivotFinding.WEAK] and not _is_positive(found):
@@ -125,10 +126,12 @@ class TridiagonalSolver(Printed):
             bands, self.repaired_paths, self.repaired_couplings = steps.clip_paths(bands, self.repaired)
         if self.clipped or self.repaired_couplings:
             inverse, found = steps.factor(bands, perturb)
+            started = None
         self.symmetric = found[PivotFinding.NOT_SYMMETRIC] == 0
         perturbed = found[PivotFinding.PERTURBED]
-        method = steps.sweeps(bands, inverse, found) if _is_safe(found) else None
+        method = steps.sweeps(bands, inverse, found, started) if _is_safe(found) else None
         self.pivoted = method is None
+        self.sweep_kind = None if self.pivoted else SweepKind.of(found)
         self.regularized = 0
         if method is None:
             method, self.regularized = steps.pivoted(bands, inverse, perturbed, perturb)
@@ -255,9 +258,9 @@ def solver_of(
     return solver
 
 
-def started_factorization(bands: Bands, *, perturb: bool = True) -> Factorization:
-    """The factorization that `solver_of` begins with, under way."""
-    return Elimination().start((bands.lower, bands.diagonal, bands.upper), perturb)
+def started_factorization(bands: Bands, like: TridiagonalSolver, *, perturb: bool = True) -> Factorization:
+    """The factorization that `solver_of` begins with, under way; the solver is expected to be one `like` it."""
+    return Factorization((bands.lower, bands.diagonal, bands.upper), perturb, like.sweep_kind)
 
 
 def _is_positive(found: Sequence[int]) -> bool:

@@ -195,7 +195,7 @@ class TridiagonalPart:
         bands, report = copied
         started, dtype = None, bands.diagonal.dtype
         if dtype == self.stored:  # the factorization begins before the report is read
-            started = started_factorization(bands, perturb=self.repair == "auto")
+            started = started_factorization(bands, self.solver, perturb=self.repair == "auto")
         found = refreshed_matrix(A, report, dtype, self.stored, pattern)
         if found is None:
             return None

@@ -32,6 +32,7 @@ class Sweeps:
     """The factors of a (block) tridiagonal matrix, for solves with it and with its transpose.
 
     Without `PivotFinding.AMPLIFYING`, `amplifying` is False: rounding errors then do not grow in the sweeps.
+    The constructor has no stall: `settle` comes before the first solve.
     """
 
     def __init__(self, lower, inverse, upper, symmetric, amplifying=True):
@@ -40,8 +41,14 @@ class Sweeps:
         # The couplings of the transpose are others.
         self._transposed = self._forward if symmetric else _Direction(*bands, tiles.TRANSPOSED, True)
 
+    def settle(self):
+        """Read what was measured, and decide how the systems are solved."""
+        for direction in {self._forward, self._transposed}:
+            direction.settle()
+
     def keep_digits(self, diagonal):
         """Whether the solutions are about as accurate as those of elimination with pivoting."""
+        self.settle()
         bands, block = (self._lower, diagonal, self._upper), block_size(diagonal)
         # A dict: the two directions of a symmetric system are one object.
         for direction, transpose in {self._transposed: True, self._forward: False}.items():
@@ -84,18 +91,21 @@ class _Direction:
         self.nbytes = 0
         self._side_by_side = False  # whether `sweep_many` solves several columns at once
         self.growth = 0.0  # the largest growth factor of a rounding error; 0 where it is at most 1
+        self._found = cupy.zeros(2)  # the growth, and two counters
         if self._count:
-            self._measure(amplifying)
+            self._count_open_halos(self._found[1:].view(np.uint32))
+        if self._count and amplifying:
+            self._launch_measure(self._halo, self._growth_on_device)
 
-    def _measure(self, amplifying):
-        """Determine whether carries decay within the halos, and how rounding errors grow."""
-        real = self._dtype.type(0).real.dtype
-        found = cupy.zeros(2)
-        growth, still_open = found[:1].view(real)[:1], found[1:].view(np.uint32)
-        self._count_open_halos(still_open)
-        if amplifying:
-            self._launch_measure(self._halo, growth)
-        numbers = found.get()  # stall: decides how the system is solved
+    @property
+    def _growth_on_device(self):
+        return self._found[:1].view(self._dtype.type(0).real.dtype)[:1]
+
+    def settle(self):
+        """Decide whether carries decay within the halos, and how rounding errors grow."""
+        if not self._count:
+            return
+        numbers = self._found.get()  # stall: decides how the system is solved
         one_open, many_open = numbers[1:].view(np.uint32)
         memory = self._shared_memory(self._rows_of_many, tiles.COLUMNS)
         self._side_by_side = not (one_open or many_open) and memory <= tiles.LARGEST_SHARED_MEMORY
@@ -105,9 +115,10 @@ class _Direction:
             self._through = tuple(cupy.empty(shape, self._dtype) for _ in range(2))
             carries = self._carries.prepare((1, current()), lambda: self._carry_vectors(1))
             self.nbytes = sum(array.nbytes for array in (*self._through, *carries))
-            self._launch_measure(0, growth)
-            numbers = found.get()  # stall: as above, where carries do not decay
-        self.growth = float(numbers[:1].view(real)[0])
+            self._launch_measure(0, self._growth_on_device)
+            numbers = self._found.get()  # stall: as above, where carries do not decay
+        self.growth = float(numbers[:1].view(self._growth_on_device.dtype)[0])
+        self._found = None
 
     def _count_open_halos(self, still_open):
         """Count the boundaries that carries cross: between tiles for one column, and for several."""
