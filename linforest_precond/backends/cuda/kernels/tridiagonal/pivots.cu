@@ -8,6 +8,9 @@
 // recursively. Groups of GROUP rows are reduced to their last rows, which form a smaller tridiagonal system. From the
 // pivots of that system, each group computes those of its own rows.
 #define GROUP 16
+// The coarsest level has at most TOP rows. A system of one thread block has at most MOST_LEVELS finer ones.
+#define TOP 64
+#define MOST_LEVELS 8
 
 // An inverse pivot above this size, relative to its row, counts as grown.
 #define LARGEST_GROWTH 8
@@ -22,9 +25,9 @@
 #define VANISHING (64 * EPSILON)
 
 struct Rows {
-    const Block* __restrict__ lower;
-    const Block* __restrict__ diagonal;
-    const Block* __restrict__ upper;
+    const Block* lower;
+    const Block* diagonal;
+    const Block* upper;
     i64 count;
 };
 
@@ -59,7 +62,8 @@ extern __shared__ uint4 shared_units[];
 
 enum Band { LOWER, DIAGONAL, UPPER };
 
-// The rows of a thread block's groups, from row `first` on.
+// The rows of a thread block's groups, from row `first` on; IN_SHARED memory, or in global memory.
+template <bool IN_SHARED>
 struct Tile {
     Rows rows;
     i64 first;
@@ -75,13 +79,19 @@ struct Tile {
         return (Block*)unit(which, local / GROUP * UNITS) + local % GROUP;
     }
     __device__ __forceinline__ bool holds(i64 row) const {
-        return STAGED && row >= first && row < first + GROUPS * GROUP;
+        return IN_SHARED && row >= first && row < first + GROUPS * GROUP;
     }
 
-    // Starts to copy a band to shared memory; rows beyond the last one are zero.
-    __device__ __forceinline__ void start(Band which) const {
-        for (int i = threadIdx.x; i < GROUPS * UNITS; i += GROUPS)
-            start_unit(unit(which, i), band(which), first * BLOCK_BYTES + 16 * i, rows.count * BLOCK_BYTES);
+    // Copies the bands to shared memory; rows beyond the last one are zero.
+    __device__ __forceinline__ void stage() const {
+        if (!IN_SHARED) return;
+        const i64 begin = first * BLOCK_BYTES, end = rows.count * BLOCK_BYTES;
+        for (int i = threadIdx.x; i < GROUPS * UNITS; i += blockDim.x) {
+            start_unit(unit(LOWER, i), rows.lower, begin + 16 * i, end);
+            start_unit(unit(DIAGONAL, i), rows.diagonal, begin + 16 * i, end);
+            start_unit(unit(UPPER, i), rows.upper, begin + 16 * i, end);
+        }
+        finish_copies();
     }
     __device__ __forceinline__ Block at(Band which, i64 row) const {
         return holds(row) ? *staged(which, row) : band(which)[row];
@@ -90,24 +100,26 @@ struct Tile {
 
     __device__ __forceinline__ Chunk chunk(Band which, i64 row) const {
         Chunk chunk;
-        if (STAGED) memcpy(&chunk, (const uint4*)staged(which, row), sizeof(Chunk));
-        else chunk.at[0] = band(which)[row];
+        if (IN_SHARED) memcpy(&chunk, (const uint4*)staged(which, row), sizeof(Chunk));
+        else EACH (i, chunk_rows) chunk.at[i] = row + i < rows.count ? band(which)[row + i] : zeros<Block>();
         return chunk;
     }
     __device__ __forceinline__ RowChunk load(i64 row) const {
         return {chunk(LOWER, row), chunk(DIAGONAL, row), chunk(UPPER, row)};
     }
 
-    // Stores results: where STAGED, in the place of the diagonal, until all are copied to global memory.
-    __device__ __forceinline__ void store(i64 row, const Chunk& chunk, Block* __restrict__ to) const {
-        if (STAGED) memcpy((uint4*)staged(DIAGONAL, row), &chunk, sizeof(Chunk));
-        else to[row] = chunk.at[0];
+    // Stores results: in shared memory in the place of the diagonal, until all are copied to global memory.
+    __device__ __forceinline__ void store(i64 row, const Chunk& chunk, Block* to) const {
+        if (IN_SHARED) memcpy((uint4*)staged(DIAGONAL, row), &chunk, sizeof(Chunk));
+        else
+            EACH (i, chunk_rows)
+                if (row + i < rows.count) to[row + i] = chunk.at[i];
     }
-    __device__ __forceinline__ void finish_stores(Block* __restrict__ to) const {
-        if (!STAGED) return;
+    __device__ __forceinline__ void finish_stores(Block* to) const {
+        if (!IN_SHARED) return;
         __syncthreads();
         const i64 end = rows.count * BLOCK_BYTES;
-        for (int i = threadIdx.x; i < GROUPS * UNITS; i += GROUPS) {
+        for (int i = threadIdx.x; i < GROUPS * UNITS; i += blockDim.x) {
             const i64 at = first * BLOCK_BYTES + 16 * i;
             const uint4 own = *unit(DIAGONAL, i);
             if (at + 16 <= end) *(uint4*)((char*)to + at) = own;
@@ -116,13 +128,10 @@ struct Tile {
     }
 };
 
-__device__ __forceinline__ Tile load_tile(const Block* lower, const Block* diagonal, const Block* upper, i64 count) {
-    const Tile tile = {{lower, diagonal, upper, count}, (i64)blockIdx.x * GROUPS * GROUP};
-    if (!STAGED) return tile;
-    tile.start(LOWER);
-    tile.start(DIAGONAL);
-    tile.start(UPPER);
-    finish_copies();
+// The tile of this thread block.
+__device__ __forceinline__ Tile<STAGED> load_tile(const Rows& rows) {
+    const Tile<STAGED> tile = {rows, (i64)blockIdx.x * GROUPS * GROUP};
+    tile.stage();
     return tile;
 }
 
@@ -186,59 +195,72 @@ __device__ __forceinline__ void add_finding(i64* report, PivotFinding kind, u32 
     if (threadIdx.x % 32 == 0 && sum) atomicAdd((u64*)report + kind, (u64)sum);
 }
 
-// Eliminates all rows of each group but the last. Writes the reduced last row (pivot, and coupling to the last row of the
-// group before), and the group's update of that previous row's diagonal and coupling.
-extern "C" __global__ void __launch_bounds__(GROUPS)
-    reduce_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb,
-                  Block* __restrict__ pivots, Block* __restrict__ before, Block* __restrict__ change,
-                  Block* __restrict__ after) {
-    const Tile tile = load_tile(lower, diagonal, upper, count);
-    const i64 group = (i64)blockIdx.x * GROUPS + threadIdx.x, first = group * GROUP;
+// The reduced last row of each group (pivot, and coupling to the last row of the group before), the group's update of
+// that previous row's diagonal and coupling, and the reduced system: the last rows, updated by the next group.
+struct Reduced {
+    Block* pivots;
+    Block* before;
+    Block* change;
+    Block* after;
+    Block* diagonal;
+    Block* upper;
+};
+
+// Eliminates all rows of a group but the last.
+template <typename Tile>
+__device__ __forceinline__ void reduce_group(const Tile& tile, i64 group, int perturb, const Reduced& reduced) {
+    const i64 first = group * GROUP, last = min(first + GROUP, tile.rows.count) - 1;
     u32 perturbed = 0;
-    if (first < count) {
-        const i64 last = min(first + GROUP, count) - 1;
-        Row row;
-        Block pivot, p, q = identity(), c = zeros<Block>();
-        for (i64 begin = first; begin <= last; begin += chunk_rows) {
-            const RowChunk chunk = tile.load(begin);
-            EACH (i, chunk_rows) {
-                if (begin + i > last) break;
-                const Row next = chunk.row(i);
-                if (begin + i == first) {
-                    pivot = next.diagonal;
-                    p = next.lower;
-                } else {
-                    const Block w = perturbed_inverse(pivot, row.size(), perturb, perturbed), qw = q * w;
-                    c = c + qw * p;
-                    const Block m = next.lower * w;
-                    q = -(qw * row.upper);
-                    p = -(m * p);
-                    pivot = next.diagonal - m * row.upper;
-                }
-                row = next;
+    Row row;
+    Block pivot, p, q = identity(), c = zeros<Block>();
+    for (i64 begin = first; begin <= last; begin += chunk_rows) {
+        const RowChunk chunk = tile.load(begin);
+        EACH (i, chunk_rows) {
+            if (begin + i > last) break;
+            const Row next = chunk.row(i);
+            if (begin + i == first) {
+                pivot = next.diagonal;
+                p = next.lower;
+            } else {
+                const Block w = perturbed_inverse(pivot, row.size(), perturb, perturbed), qw = q * w;
+                c = c + qw * p;
+                const Block m = next.lower * w;
+                q = -(qw * row.upper);
+                p = -(m * p);
+                pivot = next.diagonal - m * row.upper;
             }
+            row = next;
         }
-        pivots[group] = pivot;
-        before[group] = p;
-        change[group] = c;
-        after[group] = q;
     }
+    reduced.pivots[group] = pivot;
+    reduced.before[group] = p;
+    reduced.change[group] = c;
+    reduced.after[group] = q;
 }
 
-// The reduced system: each group's last row, updated by the elimination of the next group.
-extern "C" __global__ void join_groups(const Block* __restrict__ upper, i64 count, const Block* __restrict__ pivots,
-                                       const Block* __restrict__ change, const Block* __restrict__ after,
-                                       Block* __restrict__ joined_diagonal, Block* __restrict__ joined_upper) {
-    const i64 groups = (count + GROUP - 1) / GROUP, group = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (group >= groups) return;
-    Block diagonal = pivots[group], coupling = zeros<Block>();
+extern "C" __global__ void __launch_bounds__(GROUPS)
+    reduce_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb,
+                  Reduced reduced) {
+    const Tile<STAGED> tile = load_tile({lower, diagonal, upper, count});
+    const i64 group = (i64)blockIdx.x * GROUPS + threadIdx.x;
+    if (group * GROUP < count) reduce_group(tile, group, perturb, reduced);
+}
+
+// A row of the reduced system: a group's last row, updated by the elimination of the next group.
+__device__ __forceinline__ void join_group(const Block* upper, i64 groups, i64 group, const Reduced& reduced) {
+    Block diagonal = reduced.pivots[group], coupling = zeros<Block>();
     if (group + 1 < groups) {
         const Block up = upper[group * GROUP + GROUP - 1];
-        diagonal = diagonal - up * change[group + 1];
-        coupling = up * after[group + 1];
+        diagonal = diagonal - up * reduced.change[group + 1];
+        coupling = up * reduced.after[group + 1];
     }
-    joined_diagonal[group] = diagonal;
-    joined_upper[group] = coupling;
+    reduced.diagonal[group] = diagonal;
+    reduced.upper[group] = coupling;
+}
+
+extern "C" __global__ void join_groups(const Block* upper, i64 groups, Reduced reduced) {
+    const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (group < groups) join_group(upper, groups, group, reduced);
 }
 
 // Counters of one thread; see `PivotFinding` in returns.py.
@@ -305,18 +327,16 @@ __device__ __forceinline__ void examine(Findings& found, const Row& row, const B
     found.not_hermitian += !hermitian;
 }
 
-// The reduced last rows of the groups, and the inverse pivots of the reduced system. In that system the next group is
+// The reduced rows of the groups, and the inverse pivots of the reduced system. In that system the next group is
 // eliminated too, so its pivots are not those of the original row order.
 struct Ends {
-    const Block* __restrict__ pivots;
-    const Block* __restrict__ before;
-    const Block* __restrict__ upper;
-    const Block* __restrict__ inverses;
+    Reduced rows;
+    const Block* inverses;
 
     // The pivot of a group's last row in the original order.
     __device__ __forceinline__ Block last_pivot(i64 group) const {
-        if (group == 0) return pivots[0];
-        return pivots[group] - (before[group] * inverses[group - 1]) * upper[group - 1];
+        if (group == 0) return rows.pivots[0];
+        return rows.pivots[group] - (rows.before[group] * inverses[group - 1]) * rows.upper[group - 1];
     }
 };
 
@@ -330,10 +350,10 @@ __device__ __forceinline__ bool is_inconsistent(const Block& a, const Block& b, 
 
 // The inverse pivots of the rows of a group, from the pivot of the row before it; on the finest level the rows are
 // examined too. `ends` is null where one group holds all rows.
-template <bool FINEST>
+template <bool FINEST, typename Tile>
 __device__ __forceinline__ void pivots_of_group(const Tile& tile, const Row& before, const Ends* ends, i64 group,
-                                                i64 first, i64 last, int perturb, Block* __restrict__ inverses,
-                                                u32& indefinite, u32& perturbed, Findings& found) {
+                                                i64 first, i64 last, int perturb, Block* inverses, u32& indefinite,
+                                                u32& perturbed, Findings& found) {
     Block w = zeros<Block>(), up_before = zeros<Block>(), up_before_that = zeros<Block>();
     if (first) {
         u32 uncounted = 0;
@@ -389,8 +409,8 @@ __device__ __forceinline__ void add_findings(i64* report, u32 indefinite, u32 pe
 
 // The pivots of one level, one thread per group.
 template <bool FINEST>
-__device__ __forceinline__ void pivots_of_level(const Tile& tile, const Ends& ends, int perturb,
-                                                Block* __restrict__ inverses, i64* report) {
+__device__ __forceinline__ void pivots_of_level(const Tile<STAGED>& tile, const Ends& ends, int perturb,
+                                                Block* inverses, i64* report) {
     const i64 group = (i64)blockIdx.x * GROUPS + threadIdx.x, first = group * GROUP, count = tile.rows.count;
     u32 indefinite = 0, perturbed = 0;
     Findings found = {};
@@ -407,27 +427,72 @@ __device__ __forceinline__ void pivots_of_level(const Tile& tile, const Ends& en
 extern "C" __global__ void __launch_bounds__(GROUPS)
     pivots_of_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, Ends ends,
                      Block* inverses, i64* report) {
-    pivots_of_level<false>(load_tile(lower, diagonal, upper, count), ends, perturb, inverses, report);
+    pivots_of_level<false>(load_tile({lower, diagonal, upper, count}), ends, perturb, inverses, report);
 }
 
 extern "C" __global__ void __launch_bounds__(GROUPS)
     pivots_of_rows(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, Ends ends,
                    Block* inverses, i64* report) {
-    pivots_of_level<true>(load_tile(lower, diagonal, upper, count), ends, perturb, inverses, report);
+    pivots_of_level<true>(load_tile({lower, diagonal, upper, count}), ends, perturb, inverses, report);
 }
 
-// The coarsest level, by one thread of a block; its counters are reported where it is also the `finest`.
-extern "C" __global__ void __launch_bounds__(GROUPS)
-    pivots_of_top(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, int finest,
-                  Block* inverses, i64* report) {
-    const Tile tile = load_tile(lower, diagonal, upper, count);
+// A level of a small system, whose reduced system is the next one.
+struct SmallLevel {
+    Rows rows;
+    Ends ends;
+    Block* inverses;
+};
+
+// Six arrays of the reduced system and its inverse pivots, taken from the work space; each begins at a unit of 16 bytes.
+__device__ __forceinline__ Reduced take_arrays(Block*& space, i64 groups, Block*& inverses) {
+    const i64 size = (groups + 3) / 4 * 4;
+    const Reduced reduced = {space, space + size, space + 2 * size, space + 3 * size, space + 4 * size, space + 5 * size};
+    inverses = space + 6 * size;
+    space += 7 * size;
+    return reduced;
+}
+
+// All levels of a small system, by one thread block; one thread factors the coarsest. The counters are reported where that
+// is also the `finest`. The work space has seven arrays of every finer level.
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS)
+    pivots_of_small(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, int finest,
+                    Block* space, Block* inverses, i64* report) {
+    SmallLevel levels[MOST_LEVELS];
+    Rows rows = {lower, diagonal, upper, count};
+    int depth = 0;
+    for (; rows.count > TOP; ++depth) {
+        const i64 groups = (rows.count + GROUP - 1) / GROUP;
+        Block* reduced_inverses;
+        const Reduced reduced = take_arrays(space, groups, reduced_inverses);
+        levels[depth] = {rows, {reduced, reduced_inverses}, inverses};
+        for (i64 group = threadIdx.x; group < groups; group += SMALL_THREADS)
+            reduce_group(Tile<false>{rows, 0}, group, perturb, reduced);
+        __syncthreads();
+        for (i64 group = threadIdx.x; group < groups; group += SMALL_THREADS)
+            join_group(rows.upper, groups, group, reduced);
+        __syncthreads();
+        rows = {reduced.before, reduced.diagonal, reduced.upper, groups};
+        inverses = reduced_inverses;
+    }
     u32 indefinite = 0, perturbed = 0;
     Findings found = {};
+    const Tile<STAGED> top = {rows, 0};
+    top.stage();
     if (threadIdx.x == 0)
-        pivots_of_group<true>(tile, {}, nullptr, 0, 0, count - 1, perturb, inverses, indefinite, perturbed, found);
-    tile.finish_stores(inverses);
+        pivots_of_group<true>(top, {}, nullptr, 0, 0, rows.count - 1, perturb, inverses, indefinite, perturbed, found);
+    top.finish_stores(inverses);
     if (finest) add_findings<true>(report, indefinite, perturbed, found);
-    else add_findings<false>(report, indefinite, perturbed, found);
+    while (depth--) {
+        __syncthreads();
+        const SmallLevel& level = levels[depth];
+        const Tile<false> tile = {level.rows, 0};
+        for (i64 first = threadIdx.x * GROUP; first < level.rows.count; first += SMALL_THREADS * GROUP) {
+            const Row before = first ? tile.row(first - 1) : Row{};
+            const i64 last = min(first + GROUP, level.rows.count) - 1;
+            pivots_of_group<false>(tile, before, &level.ends, first / GROUP, first, last, perturb, level.inverses,
+                                   indefinite, perturbed, found);
+        }
+    }
 }
 
 // The lower Cholesky factor of a diagonal block; the off-diagonal entries of a block that is not positive definite are
