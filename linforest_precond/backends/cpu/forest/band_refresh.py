@@ -21,9 +21,11 @@ def copy_values(indptr, indices, data, forest):
     """The bands along a forest whose slots are those of this CSR matrix, and the report for `read_report`.
 
     The index arrays may be any: where the report has another digest than that of the forest's matrix, the
-    bands are void.
+    bands are void. They are None where the arrays are not valid.
     """
     _, _, diagonal, report = checked_copy(indptr, indices, data)
+    if not report.valid:
+        return None, report
     values = _Values(indptr.size - 1, data, diagonal)
     return extract(values, forest.neighbors, forest.order, None, forest.slots), report
 
