@@ -294,9 +294,7 @@ def as_stored(A: MatrixLike) -> Any:
     return (majors, indices, values) if major == "row" else (indices, majors, values)
 
 
-def checked_csr(
-    indptr: Array, indices: Array, data: Array, name: str = "A", as_given: bool = True
-) -> CSR:
+def checked_csr(indptr: Array, indices: Array, data: Array, name: str = "A", as_given: bool = True) -> CSR:
     """Check CSR arrays of a user, of one index type and a supported value type; sort them if needed."""
     backend = backend_of(data)
     scan = backend.matrix.entries.scan(indptr, indices, data)

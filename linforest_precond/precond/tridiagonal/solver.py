@@ -259,7 +259,7 @@ def solver_of(
 
 
 def started_factorization(bands: Bands, like: TridiagonalSolver, *, perturb: bool = True) -> Factorization:
-    """The factorization that `solver_of` begins with, under way; the solver is expected to be one `like` it."""
+    """The factorization that `solver_of` begins with, under way; its solver is expected to be `like` this."""
     return Factorization((bands.lower, bands.diagonal, bands.upper), perturb, like.sweep_kind)
 
 

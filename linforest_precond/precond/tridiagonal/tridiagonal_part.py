@@ -145,9 +145,7 @@ class TridiagonalPart:
         **fields: Any,
     ) -> TridiagonalPart:
         repairs = {"make_definite": True, "decide": decide} if repair == "auto" else NO_REPAIRS
-        return cls(
-            bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs, started=started)
-        )
+        return cls(bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs, started=started))
 
     @classmethod
     def from_state(cls, own_forest: bool, repair: str = "auto", **fields: Any) -> TridiagonalPart:
@@ -186,7 +184,9 @@ class TridiagonalPart:
         None where that is impossible: A has another pattern, format or type, or entries that are not finite
         or at the edge of the number range.
         """
-        arrays = own_arrays(A, pattern, self.order.dtype) if self.in_place and self.order is not None else None
+        arrays = (
+            own_arrays(A, pattern, self.order.dtype) if self.in_place and self.order is not None else None
+        )
         if arrays is None or self.forest is None or not self.n:
             return None
         copied = copy_values(arrays, self.forest)

@@ -31,7 +31,7 @@ def copy_values(indptr, indices, data, forest):
 
 
 def checked_copy(indptr, indices, data):
-    """Copies of the index arrays, since the user's may change while they are followed; diagonal and report."""
+    """Copies of the index arrays, which the user may change while they are followed; diagonal and report."""
     indptr, indices = indptr.copy(), indices.copy()
     found = scan(indptr, indices, data)
     wrong = found.first_bad_row, found.first_out_of_range, found.first_nonfinite

@@ -64,7 +64,9 @@ def factor_rows(lower, diagonal, upper, inverse, first, end, perturb=True):
 
 # Threads eliminate independent segments: at each start but the first the couplings to the row before vanish.
 @kernel(parallel=True)
-def find_pivots(lower, diagonal, upper, vanishing, perturbed, root_epsilon, tiny, most, starts, inverse, counts):
+def find_pivots(
+    lower, diagonal, upper, vanishing, perturbed, root_epsilon, tiny, most, starts, inverse, counts
+):
     n, b = diagonal.shape[:2]
     for part in prange(starts.size - 1):
         found = counts[part]
@@ -78,7 +80,9 @@ def find_pivots(lower, diagonal, upper, vanishing, perturbed, root_epsilon, tiny
             found[INDEFINITE] += is_indefinite(other, diagonal[j], vanishing)
             found[PERTURBED] += invert(pivot, row_size, perturbed, root_epsilon, tiny, inverse[j])
             found[WEAK] += is_weak(inverse[j], diagonal[j])
-            found[AMPLIFYING] += amplifies(inverse[j], lower[j], most) or amplifies(inverse[j], upper[j], most)
+            found[AMPLIFYING] += amplifies(inverse[j], lower[j], most) or amplifies(
+                inverse[j], upper[j], most
+            )
             found[GROWN] += not largest_size(inverse[j]) * row_size <= LARGEST_GROWTH
             count_nondominant(lower, diagonal, upper, j, n, found)
             count_nonsymmetric(lower, diagonal, upper, j, n, found)

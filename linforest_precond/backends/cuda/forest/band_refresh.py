@@ -1,4 +1,4 @@
-"""New values for bands along a forest: one pass over a matrix copies, checks and sums them, and hashes the pattern."""
+"""New values for bands along a forest: one pass copies, checks and sums them, and hashes the pattern."""
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 
-PATHS = Struct(
-    "Paths", "forest/band_refresh.cu", slots="P", rank="P", lower="P", diagonal="P", upper="P"
-)
+PATHS = Struct("Paths", "forest/band_refresh.cu", slots="P", rank="P", lower="P", diagonal="P", upper="P")
 # The words of a pattern's hash, at the end of the report.
 DIGEST_WORDS = 2
 

@@ -34,8 +34,8 @@ def macros(dtype, block):
     size = np.dtype(dtype).itemsize * block * block
     groups = 128 if size > LARGEST_STAGED else 64 if block == 1 else 32
     return {
-        "VALUE": np.dtype(dtype).type, "BLOCK": block, "GROUPS": groups, "STAGED": int(size <= LARGEST_STAGED),
-        "SMALL_THREADS": SMALL_THREADS[block],
+        "VALUE": np.dtype(dtype).type, "BLOCK": block, "GROUPS": groups,
+        "STAGED": int(size <= LARGEST_STAGED), "SMALL_THREADS": SMALL_THREADS[block],
     }  # fmt: skip
 
 

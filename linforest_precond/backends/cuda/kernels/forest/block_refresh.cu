@@ -104,8 +104,8 @@ extern "C" __global__ void begin_block_refresh(const INDEX* __restrict__ indptr,
 }
 
 extern "C" __global__ void __launch_bounds__(LANES, REFRESH_BLOCKS)
-    refresh_blocks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                   const VALUE* __restrict__ data, i64 rows, i64 entries, BlockPaths paths,
-                   const INDEX* __restrict__ chunk_row, double* __restrict__ chunk_sums, u64* report) {
+    refresh_blocks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
+                   i64 rows, i64 entries, BlockPaths paths, const INDEX* __restrict__ chunk_row,
+                   double* __restrict__ chunk_sums, u64* report) {
     pass(indptr, indices, data, rows, entries, paths, chunk_row, chunk_sums, report);
 }

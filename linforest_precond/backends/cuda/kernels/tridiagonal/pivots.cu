@@ -101,7 +101,8 @@ struct Tile {
     __device__ __forceinline__ Chunk chunk(Band which, i64 row) const {
         Chunk chunk;
         if (IN_SHARED) memcpy(&chunk, (const uint4*)staged(which, row), sizeof(Chunk));
-        else EACH (i, chunk_rows) chunk.at[i] = row + i < rows.count ? band(which)[row + i] : zeros<Block>();
+        else
+            EACH (i, chunk_rows) chunk.at[i] = row + i < rows.count ? band(which)[row + i] : zeros<Block>();
         return chunk;
     }
     __device__ __forceinline__ RowChunk load(i64 row) const {
@@ -446,7 +447,8 @@ struct SmallLevel {
 // Six arrays of the reduced system and its inverse pivots, taken from the work space; each begins at a unit of 16 bytes.
 __device__ __forceinline__ Reduced take_arrays(Block*& space, i64 groups, Block*& inverses) {
     const i64 size = (groups + 3) / 4 * 4;
-    const Reduced reduced = {space, space + size, space + 2 * size, space + 3 * size, space + 4 * size, space + 5 * size};
+    const Reduced reduced = {space,           space + size, space + 2 * size, space + 3 * size, space + 4 * size,
+                             space + 5 * size};
     inverses = space + 6 * size;
     space += 7 * size;
     return reduced;
