@@ -93,7 +93,9 @@ class Product(Operator):
         blocks = min(LARGEST_GRID, max(1, rows.most_pieces // WARPS))
         launch_blocks(program.multiply_pieces, blocks, (space.struct, *arguments), block=THREADS)
         blocks = min(LARGEST_GRID, max(1, rows.most_rows // WARPS))
-        launch_blocks(program.sum_pieces, blocks, (self._csr[0], rows.struct, self._partials, y), block=THREADS)
+        launch_blocks(
+            program.sum_pieces, blocks, (self._csr[0], rows.struct, self._partials, y), block=THREADS
+        )
 
     @functools.cached_property
     def _cusparse_matrix(self):

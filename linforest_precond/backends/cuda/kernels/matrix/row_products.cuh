@@ -41,7 +41,8 @@ struct Chunk {
                                           i64 end) {
         const int lane = threadIdx.x % 32, count = (int)min(end - base, (i64)CHUNK_ENTRIES);
         EACH (i, ENTRIES_OF_LANE)
-            if (i * 32 + lane < count) copy_async<sizeof(INDEX)>(columns + i * 32 + lane, indices + base + i * 32 + lane);
+            if (i * 32 + lane < count)
+                copy_async<sizeof(INDEX)>(columns + i * 32 + lane, indices + base + i * 32 + lane);
         EACH (i, ENTRIES_OF_LANE)
             if (i * 32 + lane < count)
                 EACH (part, (int)(sizeof(VALUE) / sizeof(WEIGHT)))  // complex values are aligned to their parts

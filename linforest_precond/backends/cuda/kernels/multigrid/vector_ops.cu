@@ -71,7 +71,7 @@ __device__ __forceinline__ void each_entry_product(const Matrix& matrix, int col
         return;
     }
     const auto from_column = [&](i64 column) { return source(column, column); };
-    #if TEAMS
+#if TEAMS
     each_team_product(matrix, from_column, [&](i64 row, VALUE sum) { take(row, row, sum); });
 #else
     each_product<false, false>(matrix.indptr, matrix.indices, matrix.data, matrix.rows, from_column,
