@@ -1,4 +1,4 @@
-"""The Krylov solvers on the GPU: time per iteration beside cupyx, and time to a solution."""
+"""The Krylov solvers on the GPU: products and iterations beside cupyx, and time to a solution."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 import cases
 import cupy
 import cupyx.scipy.sparse.linalg
+import numpy as np
 import preconditioners
 import targets
 from iteration_time import SOLVERS, IterationTimer
@@ -16,6 +17,9 @@ from results import Row
 
 import linforest_precond as lf
 from linforest_precond import solvers
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import as_csr
+from linforest_precond.matrices.arrays import on_device
 from linforest_precond.study import timing
 
 # Limits of a solve: iterations, and milliseconds as extrapolated from a trial of a few iterations.
@@ -29,10 +33,15 @@ LONG_SOLVE = 1000
 SOLVE_REPEATS = 3
 # The solvers verify b - A x themselves; recomputed here, it rounds differently.
 LARGEST_RESIDUAL = 1.01 * cases.RTOL
+# The largest relative difference between our product and cupyx's, in units of machine epsilon.
+LARGEST_ROUNDING = 1000
 
 
 def measurements(plan):
     """(title, function that yields rows) of all solvers."""
+    for case in (cases.aniso2, cases.cube, skewed):
+        for dtype in preconditioners.DTYPES:
+            yield f"products of {case.__name__}, {dtype}", partial(product_rows, plan, case, dtype)
     for name in SOLVERS:
         yield f"small iterations of {name}", partial(small_rows, plan, name)
         yield f"iterations of {name}", partial(large_rows, plan, name)
@@ -40,6 +49,43 @@ def measurements(plan):
     for case, name in cases.SOLVED_CASES.items():
         for kind in KINDS:
             yield f"solution of {case.__name__}, {kind}", partial(solution_rows, plan, case, name, kind)
+
+
+def skewed(plan, dtype, device):
+    title, A = cases.skewed(plan)
+    return title, on_device(A.astype(dtype), device)
+
+
+def product_rows(plan, case, dtype):
+    """A product inside the solvers beside cupyx's."""
+    title, A = case(plan, dtype=dtype, device="cuda")
+    yield Row(
+        "products",
+        "A x inside lf.solvers",
+        title,
+        product_samples(plan, A),
+        dtype,
+        note=f"{A.shape[0]:,} rows, {A.nnz:,} entries",
+        **preconditioners.unit(plan, A),
+        **targets.PRODUCT,
+    )
+
+
+def product_samples(plan, A):
+    """Of products with one vector, calls queued; raises where they differ from cupyx's."""
+    krylov, (n, _) = backend_of(A).krylov, A.shape
+    product = krylov.spmv.Product(as_csr(A), A.dtype, is_csr=True)
+    limits = {"targets": np.zeros(1), "largest_growth": math.inf, "most_iterations": 1}
+    space = krylov.vector_space.KrylovSpace(n, 1, A.dtype, ("product",), **limits)
+    space["x"][:, 0] = cupy.asarray(cases.right_sides(n, 1, A.dtype)[:, 0])
+    samples = timing.device_samples(
+        lambda: space.multiply(product, "x", "product"), plan.short_repeats, queued=True
+    )
+    expected = A @ space["x"][:, 0]
+    difference = float(abs(space["product"][:, 0] - expected).max() / abs(expected).max())
+    if not difference <= LARGEST_ROUNDING * np.finfo(A.dtype).eps:
+        raise RuntimeError(f"the product with {A.shape[0]:,} rows differs from cupyx's by {difference:.1e}")
+    return samples
 
 
 def small_rows(plan, name):

@@ -46,6 +46,8 @@ SECTIONS = {
     "setups": "`lf.tridiagonal(A)` on the GPU from an idle device, synchronizations included: of a small "
     "matrix, and of one whose entries need 64-bit indices",
     "held": "Device memory of a preconditioner, in units of the matrix",
+    "products": "Sparse matrix-vector products inside the Krylov solvers on the GPU, calls queued: speed "
+    "relative to cupyx's `A @ x`",
     "small iterations": "Iterations of a Krylov solver on a small system on the GPU, launches and "
     "synchronizations included, setup excluded: speed relative to cupyx on the same system",
     "iterations": "Iterations of a Krylov solver on the GPU without a preconditioner, in units of the time "
@@ -103,6 +105,7 @@ BY_MATRIX = ("memory",)
 BY_TYPE = (
     "solves",
     "columns",
+    "products",
     "cpu solves",
     "systems",
     "systems in products",

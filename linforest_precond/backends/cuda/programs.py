@@ -135,7 +135,9 @@ PROGRAMS = {
     "krylov/updates": _SCALAR,
     "krylov/arnoldi": _SCALAR,
     "krylov/idr": _SCALAR,
-    "krylov/spmv": [{**types, "INDEX": index} for types in _SCALAR for index in _INDICES],
+    "krylov/spmv": [
+        {**types, "INDEX": index, "PIECE": PIECE} for types, index in itertools.product(_SCALAR, _INDICES)
+    ],
     "multigrid/dense_matrix": [
         {"VALUE": value, "WIDE": wide_type(value), "INDEX": index}
         for value, index in itertools.product(_VALUES, _INDICES)

@@ -1,15 +1,15 @@
 """Products of matrices and preconditioners with the vectors of Krylov solvers, on the device."""
 
-from typing import Any
+import functools
 
 import numpy as np
 
-from ..matrix.row_products import LONGEST_ROW
+from ..matrix.long_row_split import PIECE, split_long_rows
+from ..matrix.row_products import LONGEST_ROW, WARPS, chunk_memory
+from ..runtime.column_sums import LARGEST_GRID, THREADS
+from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
-
-# CUSPARSE_SPMV_CSR_ALG2, the deterministic algorithm.
-CSR_ALG2 = 3
 
 
 class Operator:
@@ -38,41 +38,76 @@ class Operator:
 
 
 class Product(Operator):
-    """Products with A: a `CSR` record by our own kernels or by cuSPARSE, anything else by its `@`.
+    """Products with A: a `CSR` record by our own kernels, anything else by its `@`.
 
     Only our own kernels are capturable: CuPy refuses to capture cuSPARSE's calls.
     """
 
     def __init__(self, A, dtype, is_csr):
         super().__init__("A", None if is_csr else A)
-        self.own = self.capturable = is_csr and A.longest_row <= LONGEST_ROW
-        self._csr = (A.indptr, A.indices, A.data.astype(dtype, copy=False)) if is_csr else None
-        self._cusparse = None
-        if is_csr and not self.own:
-            indptr, indices, data = self._csr  # cuSPARSE does not check the indices, which may be the user's
-            self._cusparse = _CuSparse(indptr, cupy.clip(indices, 0, max(A.n - 1, 0)), data, A.n)
-        if self.own:
-            self._program = kernels(
-                "krylov/spmv", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=1, INDEX=A.indices.dtype.type
-            )
+        self.own = self.capturable = is_csr
+        if not is_csr:
+            return
+        self._csr = A.indptr, A.indices, A.data.astype(dtype, copy=False)
+        self._long_rows = split_long_rows(A.indptr, A.indices.size, A.longest_row, PIECE, LONGEST_ROW)
+        self._partials = cupy.empty(self._long_rows.most_pieces, dtype)
+        self._program = kernels(
+            "krylov/spmv",
+            VALUE=dtype.type,
+            WIDE=wide_type(dtype),
+            BLOCK=1,
+            INDEX=A.indices.dtype.type,
+            PIECE=PIECE,
+        )
 
     def into(self, space, source, target):
-        if self._csr is None:
+        if not self.own:
             super().into(space, source, target)
             return
         x, y = space[source], space[target]
-        if not self.own:
-            self._cusparse.multiply(x, y)
-        elif space.columns > 1:
+        if space.columns == 1:
+            self._multiply_long_rows(space, x, y)
+            self._launch(space, self._program.multiply_plain, x, y)
+        elif self._long_rows.counts is None:
             space.launch(self._program.multiply_columns, *self._csr, x, y)
         else:
-            space.launch_rows(self._program.multiply_plain, *self._csr, x, y)
+            y[...] = self._cusparse_matrix @ x
 
     def into_with_sums(self, space, source, target, step, pairs):
         """The same for one column by our own kernels, fused with the inner products and the scalar step."""
         kernel = self._program.multiply_one if len(pairs) == 1 else self._program.multiply_two
         (other,) = {name for name in pairs[0] if name != target}
-        space.launch_rows(kernel, *self._csr, space[source], space[target], space[other], step)
+        self._multiply_long_rows(space, space[source], space[target])
+        self._launch(space, kernel, space[source], space[target], space[other], step)
+
+    def _launch(self, space, kernel, *arguments):
+        indices, data = self._csr[1:]
+        space.launch_rows(kernel, chunk_memory(data.dtype, indices.dtype), *self._csr, *arguments)
+
+    def _multiply_long_rows(self, space, x, y):
+        """Write the entries of y = A x that belong to long rows."""
+        rows, program = self._long_rows, self._program
+        if rows.counts is None:
+            return
+        arguments = *self._csr, rows.struct, x, self._partials
+        blocks = min(LARGEST_GRID, max(1, rows.most_pieces // WARPS))
+        launch_blocks(program.multiply_pieces, blocks, (space.struct, *arguments), block=THREADS)
+        blocks = min(LARGEST_GRID, max(1, rows.most_rows // WARPS))
+        launch_blocks(
+            program.sum_pieces, blocks, (self._csr[0], rows.struct, self._partials, y), block=THREADS
+        )
+
+    @functools.cached_property
+    def _cusparse_matrix(self):
+        """A for products of long rows with several columns; cuSPARSE follows indices, so they are checked."""
+        import cupyx.scipy.sparse as sparse
+
+        indptr, indices, data = self._csr
+        n = indptr.size - 1
+        indices = cupy.clip(indices, 0, max(n - 1, 0))
+        matrix = sparse.csr_matrix((data, indices, indptr), shape=(n, n))
+        matrix.indices, matrix.indptr = indices, indptr  # of 64 bits, too
+        return matrix
 
 
 class Preconditioning(Operator):
@@ -93,39 +128,3 @@ class Preconditioning(Operator):
             self.matrix.apply_into(space[source], space[target], False)
         else:
             super().into(space, source, target)
-
-
-class _CuSparse:
-    """A matrix with long rows, multiplied by cuSPARSE; descriptors and buffers are cached."""
-
-    def __init__(self, indptr, indices, data, n):
-        import cupyx.scipy.sparse as sparse
-        from cupyx import cusparse
-
-        self._matrix = sparse.csr_matrix((data, indices, indptr), shape=(n, n))
-        self._matrix.indices, self._matrix.indptr = indices, indptr
-        self._descriptor = cusparse.SpMatDescriptor.create(self._matrix)
-        self._scalars = [np.array(value, data.dtype) for value in (1, 0)]
-        self._cached: dict[tuple[int, int], Any] = {}
-
-    def multiply(self, source, target):
-        if source.shape[1] > 1:
-            target[...] = self._matrix @ source
-            return
-        from cupy_backends.cuda.libs import cusparse as library
-        from cupyx import cusparse
-
-        key = source.data.ptr, target.data.ptr
-        alpha, beta = (scalar.ctypes.data for scalar in self._scalars)
-        handle = cupy.cuda.device.get_cusparse_handle()
-        if key not in self._cached:
-            vectors = [cusparse.DnVecDescriptor.create(array.reshape(-1)) for array in (source, target)]
-            kind = cusparse._dtype.to_cuda_dtype(source.dtype)
-            shared = (
-                handle, library.CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, self._descriptor.desc,
-                vectors[0].desc, beta, vectors[1].desc, kind, CSR_ALG2,
-            )  # fmt: skip
-            buffer = cupy.empty(library.spMV_bufferSize(*shared), np.int8)
-            self._cached[key] = vectors, buffer, shared
-        _, buffer, shared = self._cached[key]
-        library.spMV(*shared, buffer.data.ptr)

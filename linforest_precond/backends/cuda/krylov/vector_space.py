@@ -224,9 +224,10 @@ class KrylovSpace:
         """Launch a kernel over the entries of vectors."""
         launch_blocks(kernel, self.blocks, (self.struct, *arguments), block=THREADS)
 
-    def launch_rows(self, kernel, *arguments):
+    def launch_rows(self, kernel, shared_memory, *arguments):
         """Launch a kernel over the rows of a matrix."""
-        launch_blocks(kernel, self._row_blocks, (self.struct, *arguments), block=THREADS)
+        arguments = self.struct, *arguments
+        launch_blocks(kernel, self._row_blocks, arguments, shared_memory=shared_memory, block=THREADS)
 
     def batch(self, iterate, capturable, cycle=0, most=None):
         """Enqueue a few iterations, at most `most`, and their report; returns how many.

@@ -1,12 +1,56 @@
 #include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "krylov/scalar_steps.cuh"
+#include "matrix/long_row_split.cuh"
 #include "matrix/row_products.cuh"
 
 // Sparse matrix-vector products (SpMV) of Krylov solvers, fused with the inner products that follow them. `indices` may
 // be the user's own, which a callback can change: columns are clamped.
 
-// y = A x for one column, and PAIRS inner products: <w, y>, or <y, w> and <y, y>.
+// The sum over 32 lanes, by butterfly shuffles.
+__device__ __forceinline__ VALUE warp_sum(VALUE sum) {
+    for (int half = 16; half > 0; half /= 2) sum = sum + from_lane(sum, threadIdx.x % 32 ^ half);
+    return sum;
+}
+
+// The sums of the pieces of long rows, a warp per piece: a lane sums every 32nd product.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    multiply_pieces(KrylovSpace space, const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                    const VALUE* __restrict__ data, LongRows long_rows, const VALUE* __restrict__ x,
+                    VALUE* __restrict__ partials) {
+    const u32 pieces = piece_count(long_rows), warps = gridDim.x * THREADS / 32;
+    for (u32 piece = (blockIdx.x * THREADS + threadIdx.x) / 32; piece < pieces; piece += warps) {
+        const Part part = piece_of(indptr, long_rows, piece);
+        VALUE sum = VALUE{};
+        EACH (i, PIECE / 32) {
+            const int place = i * 32 + threadIdx.x % 32;
+            if (place < part.length) {
+                const i64 at = part.begin + place;
+                sum = sum + data[at] * x[clamped(indices[at], space.rows)];
+            }
+        }
+        sum = warp_sum(sum);
+        if (threadIdx.x % 32 == 0) partials[piece] = sum;
+    }
+}
+
+// The products of long rows, a warp per row: a lane sums the products of every 32nd piece.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    sum_pieces(const INDEX* __restrict__ indptr, LongRows long_rows, const VALUE* __restrict__ partials,
+               VALUE* __restrict__ y) {
+    const u32 rows = row_count(long_rows), warps = gridDim.x * THREADS / 32;
+    for (u32 place = (blockIdx.x * THREADS + threadIdx.x) / 32; place < rows; place += warps) {
+        const int row = long_rows.rows[place];
+        const VALUE* const own = partials + long_rows.first[place];
+        const u32 pieces = pieces_in((i64)indptr[row + 1] - indptr[row]);
+        VALUE sum = VALUE{};
+        for (u32 piece = threadIdx.x % 32; piece < pieces; piece += 32) sum = sum + own[piece];
+        sum = warp_sum(sum);
+        if (threadIdx.x % 32 == 0) y[row] = sum;
+    }
+}
+
+// y = A x for one column, and PAIRS inner products: <w, y>, or <y, w> and <y, y>. The products of long rows are in y.
 template <int PAIRS>
 __device__ __forceinline__ void multiply(const KrylovSpace& space, const INDEX* __restrict__ indptr,
                                          const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
@@ -14,8 +58,9 @@ __device__ __forceinline__ void multiply(const KrylovSpace& space, const INDEX* 
                                          const VALUE* __restrict__ w, int step) {
     Scalar sums[PAIRS ? PAIRS : 1] = {};
     const auto from_x = [&](i64 column) { return x[column]; };
-    each_product<true>(indptr, indices, data, space.rows, from_x, [&](i64 row, VALUE sum) {
-        y[row] = sum;
+    each_product<true, true>(indptr, indices, data, space.rows, from_x, [&](i64 row, VALUE sum, bool is_long) {
+        if (is_long) sum = y[row];
+        else y[row] = sum;
         if (PAIRS == 1) add_product(sums[0], w[row], sum);
         if (PAIRS == 2) {
             add_product(sums[0], sum, w[row]);

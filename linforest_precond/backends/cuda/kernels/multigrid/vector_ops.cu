@@ -71,11 +71,11 @@ __device__ __forceinline__ void each_entry_product(const Matrix& matrix, int col
         return;
     }
     const auto from_column = [&](i64 column) { return source(column, column); };
-    const auto take_row = [&](i64 row, VALUE sum) { take(row, row, sum); };
 #if TEAMS
-    each_team_product(matrix, from_column, take_row);
+    each_team_product(matrix, from_column, [&](i64 row, VALUE sum) { take(row, row, sum); });
 #else
-    each_product<false>(matrix.indptr, matrix.indices, matrix.data, matrix.rows, from_column, take_row);
+    each_product<false, false>(matrix.indptr, matrix.indices, matrix.data, matrix.rows, from_column,
+                               [&](i64 row, VALUE sum, bool) { take(row, row, sum); });
 #endif
 }
 
