@@ -55,6 +55,7 @@ FIRST, FIRST_WITHOUT_CG, TRIAL, CHECK = 5, 2, 4, 1.4
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
 # slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations.
 MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.2, 2.0
+DOUBT = 3.0
 # The work of a turn, in units of what was expected.
 TURN = 1.5
 # The work of a run that has won nothing, in units of the work for another one.
@@ -139,10 +140,8 @@ class Chooser:
         - For an elliptic matrix whose boundary tells the iterations, the candidate with the least work.
         """
         facts = self.facts
-        if facts.dominant_share >= 0.9 and self._outlook.most_iterations > WORTH_A_FOREST:
-            if facts.heavy_share >= (HEAVY if facts.hermitian else NEARLY_ALL):
-                flows = not facts.hermitian and facts.zero_sum_share >= 0.5
-                return self._named("ilu" if flows else "tridiagonal")
+        if self._outlook.most_iterations > WORTH_A_FOREST and self._suits_a_forest():
+            return self._named("ilu" if facts.flows else "tridiagonal")
         if not facts.elliptic_iterations:
             return self._named("jacobi")
         known = [each for each in self.untried if each.name == "jacobi" or each.is_trusted(facts)]
@@ -150,23 +149,35 @@ class Chooser:
         self._turn = TURN * self._expected(found)
         return found
 
+    def _suits_a_forest(self) -> bool:
+        """Whether two couplings of each row hold most of the weight; nearly all of it, if A is not Hermitian
+        or not dominant."""
+        facts = self.facts
+        is_dominant = facts.dominant_share >= 0.9
+        enough = HEAVY if facts.hermitian and is_dominant else NEARLY_ALL
+        return (facts.hermitian or is_dominant) and facts.heavy_share >= enough
+
     def _named(self, name: str) -> Candidate:
         return next(each for each in self.untried if each.name == name)
 
-    def _expected(self, candidate: Candidate) -> float:
+    def _expected(self, candidate: Candidate, factor: float = 1.0) -> float:
+        """The total of a candidate, for `factor` times the iterations that are predicted."""
         left = None if self.present is None else self.present.digits[-1]
-        return self._outlook.total(candidate, self._method(candidate), left)
+        return self._outlook.total(candidate, self._method(candidate), left, factor)
 
     def _rest(self, trial: Trial) -> float:
         return self._outlook.rest(trial, self.trials)
 
-    def _begin(self, candidate: Candidate) -> Trial | None:
-        """Set up a candidate; the present trial changes where there is none."""
+    def _begin(self, candidate: Candidate, heir: bool = False) -> Trial | None:
+        """Set up a candidate; the present trial changes where there is none. An heir goes on from its x."""
         self.untried.remove(candidate)
-        warm = candidate.is_multigrid or self.present is None or self.present.has_stalled
+        present = self.present
+        warm = candidate.is_multigrid or present is None or present.has_stalled or heir
         trial = self._start(candidate, self._method(candidate), self._last if warm else None)
         if trial is not None:
             self.trials.append(trial)
+            if heir and present is not None and not candidate.is_multigrid and not trial.is_cold:
+                trial.inherit(present, self._outlook.ratio(trial, present))
             first = FIRST if self.definite else FIRST_WITHOUT_CG
             trial.advance(first if self.present is None else TRIAL)
             if self.present is None:
@@ -181,13 +192,15 @@ class Chooser:
             return "cg"
         if self.facts.has_definite_diagonal and candidate.is_definite and candidate.name not in self._unfit:
             return "minres"
-        return "idrs" if self._robust else "bicgstab"
+        is_hard = self.facts.needs_matching and self.trials
+        return "idrs" if self._robust or is_hard else "bicgstab"
 
     def _go_on(self, present: Trial) -> None:
         present.advance(math.ceil((CHECK - 1) * present.iterations))
 
     def _take(self, trial: Trial, why: str) -> None:
         self.present = self._last = trial
+        self._turn = 0.0
         self.events.append(f"{trial.candidate.name} takes over: {why}")
 
     def _change(self, present: Trial) -> bool:
@@ -216,13 +229,20 @@ class Chooser:
         if candidate is None:
             return False
         expected = self._expected(candidate)
-        if self._margin(candidate, present) * expected >= rest:
+        if self._margin(candidate, present) * expected >= rest or self._is_premature(candidate, trusted):
             return False
-        trial = self._begin(candidate)
+        trial = self._begin(candidate, heir=True)
         if trial is not None and not trial.has_failed:
-            self._turn = TURN * expected
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
+            self._turn = TURN * expected
         return True
+
+    def _is_premature(self, candidate: Candidate, trusted: list[Candidate]) -> bool:
+        """Whether multigrid would be the better one if the iterations were `DOUBT` times those predicted: of
+        a mesh whose boundaries tell nothing, too many are rarely predicted."""
+        if not self.facts.usual_iterations or candidate.is_multigrid:
+            return False
+        return any(each.is_multigrid and self._expected(each) < self._expected(candidate, DOUBT) for each in trusted)
 
     def _margin(self, candidate: Candidate, present: Trial) -> float:
         if candidate.is_multigrid:
@@ -266,9 +286,10 @@ class Chooser:
             return self.untried[0]
         trusted = [each for each in self.untried if each.is_trusted(self.facts)]
         factors = [each for each in trusted if not each.is_multigrid]
-        matched = [each for each in self.untried if each.is_matched and each.setup_products < EXPENSIVE]
+        affordable = [each for each in self.untried if each.setup_products < EXPENSIVE]
+        matched = [each for each in affordable if each.is_matched]
         first = factors or matched if self.facts.needs_matching else []
-        return min(first or trusted or self.untried, key=self._expected)
+        return min(first or trusted or affordable or self.untried, key=self._expected)
 
     def _regret(self, present: Trial) -> bool:
         """Whether a paused trial has been resumed, because the present one has slowed down."""
@@ -289,7 +310,7 @@ class Chooser:
         """
         if trial.is_ahead_of(present):
             same = progress.iterations_to(trial.digits, present.digits[-1])
-            return same * trial.iteration / (present.iterations * present.iteration)
+            return same * trial.iteration / (present.steps * present.iteration)
         if trial.is_comparable_to(present):
             return trial.rest_compared_to(present) / max(self._outlook.cautious_rest(present), 1.0)
         return self._rest(trial) / max(self._rest(present), 1.0)

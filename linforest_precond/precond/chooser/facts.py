@@ -16,6 +16,8 @@ from linforest_precond.records import CSR
 BOUNDARY_ITERATIONS = 2.0
 # A shift s bounds them by sqrt(2 / s) log(2e8) / 2, of which four fifths are usual, in these units.
 SHIFTED = 5.5
+# Entries of a row that couples to its next neighbours only, on a grid in the plane.
+STENCIL = 5
 # Rows so many times longer than the mean are hubs of a graph.
 HUB = 10
 # Relative rounding errors of a row's sum.
@@ -72,6 +74,7 @@ class Facts:
     zero_sum_share: float = 0.0
     constant_share: float = 0.0
     longest_row: int = 0
+    mixed_diagonal: bool = False
 
     @property
     def may_be_definite(self) -> bool:
@@ -101,9 +104,15 @@ class Facts:
 
     @property
     def usual_iterations(self) -> float:
-        """Those of a mesh with so many rows, for an elliptic matrix of which no more is known; else 0."""
+        """Those of a mesh with so many rows, for an elliptic matrix of which no more is known; else 0.
+
+        In a row with k entries, couplings reach about sqrt(k) as far as those of the next neighbours.
+        """
         known = not self.hermitian or not self.is_elliptic or self.elliptic_iterations
-        return 0.0 if known or self.has_hubs else BOUNDARY_ITERATIONS * self.rows**0.5
+        if known or self.has_hubs:
+            return 0.0
+        reach = max(1.0, self.entries / (STENCIL * self.rows)) ** 0.5
+        return BOUNDARY_ITERATIONS * self.rows**0.5 / reach
 
     @property
     def has_hubs(self) -> bool:
@@ -124,6 +133,11 @@ class Facts:
         """Whether A may be definite and maps constants to 0 in most rows, as a stiffness matrix of finite
         elements does, whatever the signs of its couplings: multigrid often pays."""
         return self.has_definite_diagonal and self.constant_share >= 0.5
+
+    @property
+    def flows(self) -> bool:
+        """Whether A looks like transport: not Hermitian, with row sums of 0 in most rows."""
+        return not self.hermitian and self.zero_sum_share >= 0.5
 
     @property
     def needs_matching(self) -> bool:
