@@ -128,6 +128,13 @@ class Trial:
         return self.setup + self.iterations * self.iteration
 
     @property
+    def dropped(self) -> float:
+        """What incomplete factors in the natural order have dropped; 0 for other preconditioners."""
+        part: Any = self.M._part
+        is_natural = part.kind == "ilu" and part.order == "natural"
+        return float(part.findings.dropped) if is_natural else 0.0
+
+    @property
     def has_converged(self) -> bool:
         return self.info is not None and not self.info.any()
 
