@@ -45,7 +45,7 @@ from linforest_precond.precond.chooser import progress
 from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
 from linforest_precond.precond.chooser.facts import Facts
-from linforest_precond.precond.chooser.outlook import Outlook
+from linforest_precond.precond.chooser.outlook import Outlook, pace
 from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
@@ -182,7 +182,7 @@ class Chooser:
             if heir and present is not None and not candidate.is_multigrid and not trial.is_cold:
                 trial.inherit(present, self._outlook.ratio(trial, present))
             first = FIRST if self.definite else FIRST_WITHOUT_CG
-            trial.advance(first if self.present is None else TRIAL)
+            trial.advance(first if self.present is None else math.ceil(TRIAL * pace(trial.method)))
             if self.present is None:
                 self.present = self._last = trial
         elif self.present is None and self.untried:
@@ -244,7 +244,9 @@ class Chooser:
         """Whether the facts or, of incomplete factors in another order, what the present ones drop make
         success likely."""
         low, high = REORDERED
-        reorders = candidate.name == "ilu ordered" and low < present.dropped < high and not present.is_hovering
+        reorders = (
+            candidate.name == "ilu ordered" and low < present.dropped < high and not present.is_hovering
+        )
         return candidate.is_trusted(self.facts) or reorders
 
     def _is_premature(self, candidate: Candidate, trusted: list[Candidate]) -> bool:
@@ -252,7 +254,9 @@ class Chooser:
         a mesh whose boundaries tell nothing, too many are rarely predicted."""
         if not self.facts.usual_iterations or candidate.is_multigrid:
             return False
-        return any(each.is_multigrid and self._expected(each) < self._expected(candidate, DOUBT) for each in trusted)
+        return any(
+            each.is_multigrid and self._expected(each) < self._expected(candidate, DOUBT) for each in trusted
+        )
 
     def _margin(self, candidate: Candidate, present: Trial) -> float:
         if candidate.is_multigrid:
@@ -405,7 +409,10 @@ class Chooser:
             self.present = None
             return
         moving = [each for each in self._alive(failed) if not each.has_stalled]
-        self.present = min(moving, key=self._rest, default=None)
+        trusted = [
+            each for each in moving if failed.candidate.is_matched and each.candidate.is_trusted(self.facts)
+        ]
+        self.present = min(trusted or moving, key=self._rest, default=None)
         if self.present is None and not self.untried:
             self._become_robust()
         if self.present is None and self.untried:

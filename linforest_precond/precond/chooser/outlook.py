@@ -20,11 +20,14 @@ from linforest_precond.precond.chooser.trials import Trial
 MANY = 500
 # Iterations that multigrid is expected to need for 8 digits: where it is trusted, and where it is likely.
 MULTIGRID_ITERATIONS, LIKELY_ITERATIONS = 20, 45
-# Iterations of a method, relative to those of BiCGStab, which has two products in each.
-PACE = {"idrs": 1.7}
 # What the boundary of an elliptic problem tells, or else what is usual for its size, counts as much as this
 # many iterations that were seen.
 KNOWN, USUAL = 16, 3
+
+
+def pace(method: str) -> float:
+    """Iterations of a method, relative to those of BiCGStab, which has two products in each."""
+    return 1.7 if method == "idrs" else 1.0
 
 
 class Outlook:
@@ -90,7 +93,9 @@ class Outlook:
             total = total ** (1 - weight) * ((known or usual) * self._digits / 8) ** weight
         return min(total, self.most_iterations)
 
-    def total(self, candidate: Candidate, method: str, left: float | None = None, factor: float = 1.0) -> float:
+    def total(
+        self, candidate: Candidate, method: str, left: float | None = None, factor: float = 1.0
+    ) -> float:
         """Bytes of the setup of a candidate and of all its iterations, for so many digits."""
         iterations = factor * self.jacobi_iterations * self._share(candidate, method)
         trusted = candidate.is_trusted(self._facts)
@@ -107,7 +112,7 @@ class Outlook:
 
     def _share(self, candidate: Candidate, method: str) -> float:
         """The iterations to expect, relative to those with Jacobi."""
-        return candidate.reduction(self._facts) * PACE.get(method, 1.0)
+        return candidate.reduction(self._facts) * pace(method)
 
     def setup(self, candidate: Candidate) -> float:
         """Bytes of a setup that has not been made."""

@@ -16,6 +16,7 @@ from linforest_precond.annotations import Array
 from linforest_precond.precond.chooser import progress
 from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
+from linforest_precond.precond.ilu.ilu_part import IluPart
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.solvers.bicgstab import Bicgstab
 from linforest_precond.solvers.cg import Cg
@@ -131,7 +132,7 @@ class Trial:
     def dropped(self) -> float:
         """What incomplete factors in the natural order have dropped; 0 for other preconditioners."""
         part: Any = self.M._part
-        is_natural = part.kind == "ilu" and part.order == "natural"
+        is_natural = isinstance(part, IluPart) and part.order == "natural"
         return float(part.findings.dropped) if is_natural else 0.0
 
     @property
