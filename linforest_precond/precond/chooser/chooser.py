@@ -51,15 +51,17 @@ from linforest_precond.solvers.status import Status
 
 # Iterations of the first run before anything is predicted (BiCGStab's cost twice as much), of others, and
 # the factor by which they grow from one prediction to the next.
-FIRST, FIRST_WITHOUT_CG, TRIAL, CHECK = 5, 2, 4, 1.4
+FIRST, FIRST_WITHOUT_CG, TRIAL, CHECK = 4, 2, 4, 1.4
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
 # slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations.
 MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.2, 2.0
+# Meshes whose boundaries tell nothing have needed up to so many times the iterations that were predicted early.
 DOUBT = 3.0
-# The work of a turn, in units of what was expected, and the iterations after which it ends if they win nothing.
+# The work of a turn, in units of what was expected, and the iterations after which it ends if they have won
+# nothing.
 TURN, PATIENCE = 1.5, 14
-# Incomplete factors in the natural order of a grid drop 0.1. Where they drop more, another order may drop less;
-# where they drop much more, elimination is not stable in any order.
+# Incomplete factors in the natural order of a grid drop 0.1. Where they drop more, another order may drop
+# less; where they drop much more, elimination is not stable in any order.
 REORDERED = 0.15, 1.0
 # The work of a run that has won nothing, in units of the work for another one.
 ROTATE = 3.0
@@ -70,7 +72,7 @@ RISK, LIKELY, TAKE, TAKE_WITHOUT_CG = 0.03, 0.15, 0.75, 0.5
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
 # Weight on two couplings of each row from which on a forest comes first, and iterations that make it pay.
-HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.9, 0.95, 12
+HEAVY, WORTH_A_FOREST = 0.95, 12
 # Iterations of all runs together, in units of the most that one may make.
 TOTAL = 6
 # Products of a setup that comes last.
@@ -153,12 +155,9 @@ class Chooser:
         return found
 
     def _suits_a_forest(self) -> bool:
-        """Whether two couplings of each row hold most of the weight; nearly all of it, if A is not Hermitian
-        or not dominant."""
+        """Whether two couplings of each row hold nearly all of the weight."""
         facts = self.facts
-        is_dominant = facts.dominant_share >= 0.9
-        enough = HEAVY if facts.hermitian and is_dominant else NEARLY_ALL
-        return (facts.hermitian or is_dominant) and facts.heavy_share >= enough
+        return (facts.hermitian or facts.dominant_share >= 0.9) and facts.heavy_share >= HEAVY
 
     def _named(self, name: str) -> Candidate:
         return next(each for each in self.untried if each.name == name)

@@ -18,8 +18,8 @@ GROWTH = 1.5
 LINEAR = 2.0
 # No run is predicted to need more than this many times the iterations that it has made.
 HORIZON = 10
-# Residuals may stay where they are for a while, and then fall as before. From so many iterations on, a run that
-# has won a digit is predicted to need at most this many times what its progress from the start suggests.
+# Residuals may stay where they are for a while, and then fall as before. From so many iterations on, a run
+# that has won a digit is predicted to need at most this many times what its progress from the start suggests.
 PLATEAU, DOUBTED = 8, 3.0
 
 
