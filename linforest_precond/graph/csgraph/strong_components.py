@@ -29,8 +29,9 @@ def strongly_connected_components(
     return_labels : bool
         Whether the labels are returned too.
     method : {"auto", "coloring"}
-        The algorithm; the result is the same. "auto" is SciPy's sequential one on the CPU, and signature
-        propagation (ECL-SCC) [1]_ on the GPU. "coloring" is the forward-backward algorithm [2]_, [3]_.
+        The algorithm; the result is the same. "auto" is a sequential depth-first search [4]_ on the CPU, and
+        signature propagation (ECL-SCC) [1]_ on the GPU. "coloring" is the forward-backward algorithm [2]_,
+        [3]_.
 
     Returns
     -------
@@ -40,11 +41,11 @@ def strongly_connected_components(
 
     Notes
     -----
-    "auto": the components of a symmetric pattern are the weak ones. Otherwise the CPU calls SciPy. The GPU
-    propagates signatures as ECL-SCC [1]_ does: in a random order, every vertex finds its first ancestor and
-    its first descendant. Where both are the same vertex, it belongs to that vertex's component; edges between
-    vertices of different signatures are removed. The rest is repeated in another order. Every round finds
-    many components, and few rounds are needed.
+    "auto": the components of a symmetric pattern are the weak ones. Otherwise the CPU runs Pearce's
+    variant of Tarjan's algorithm [4]_, as SciPy does. The GPU propagates signatures as ECL-SCC [1]_ does: in
+    a random order, every vertex finds its first ancestor and its first descendant. Where both are the same
+    vertex, it belongs to that vertex's component; edges between vertices of different signatures are removed.
+    The rest is repeated in another order. Every round finds many components, and few rounds are needed.
 
     "coloring": the vertices that a pivot reaches and that reach the pivot, by breadth-first searches of A and
     its transpose, are the component of the pivot and get its colour. The thesis [3]_ colours one component a
@@ -65,6 +66,8 @@ def strongly_connected_components(
        identifying strongly connected components", 2006.
     .. [3] R. Cichra, "Parallel graph algorithms for GPU", Czech Technical University in Prague (2024),
        chapter 3.
+    .. [4] D. Pearce, "A space-efficient algorithm for finding strongly connected components", Inf. Process.
+       Lett. 116 (2016), doi:10.1016/j.ipl.2015.08.010.
 
     Examples
     --------

@@ -31,27 +31,31 @@ def strong_components(pattern):
 # next entries of their rows, and their visit numbers. Returns the number of components.
 @kernel
 def find_components(indptr, indices, numbers, path, visits, finished, slots):
-    component, next_visit, count = FIRST_COMPONENT, 1, 0
+    component, next_visit, count = FIRST_COMPONENT, 0, 0
     for start in range(numbers.size):
         if numbers[start] != NOT_VISITED:
             continue
         depth, v, slot = 0, np.uint64(start), np.uint64(indptr[start])
-        numbers[v] = visit = low = next_visit
         next_visit += 1
+        numbers[v] = visit = low = next_visit
         while True:
-            slot, low = next_child(indices, numbers, slot, np.uint64(indptr[v + ONE]), low)
-            if slot < np.uint64(indptr[v + ONE]):
-                numbers[v] = low
-                path[depth], slots[depth], visits[depth] = v, slot + ONE, visit
-                depth += 1
-                v = np.uint64(indices[slot])
-                slot = np.uint64(indptr[v])
-                numbers[v] = visit = low = next_visit
-                next_visit += 1
-                continue
+            end = np.uint64(indptr[v + ONE])
+            while slot < end:
+                u = np.uint64(indices[slot])
+                slot += ONE
+                number = np.int64(numbers[u])
+                if number == NOT_VISITED:
+                    numbers[v] = low
+                    path[depth], slots[depth], visits[depth] = v, slot, visit
+                    depth += 1
+                    v, slot, end = u, np.uint64(indptr[u]), np.uint64(indptr[u + ONE])
+                    next_visit += 1
+                    numbers[v] = visit = low = next_visit
+                elif number < low:
+                    low = number
             if low == visit:
-                below, count = count, pop_component(numbers, finished, count, visit, component)
-                next_visit -= below - count + 1
+                left = pop_component(numbers, finished, count, visit, component)
+                next_visit, count = next_visit - (count - left) - 1, left
                 low = component
                 component -= 1
             else:
@@ -64,18 +68,6 @@ def find_components(indptr, indices, numbers, path, visits, finished, slots):
             v, slot, visit = np.uint64(path[depth]), np.uint64(slots[depth]), np.int64(visits[depth])
             low = min(low, np.int64(numbers[v]))
     return FIRST_COMPONENT - component
-
-
-# The slot of the next unvisited neighbour, or `end`; the low link after all neighbours before it.
-@helper
-def next_child(indices, numbers, slot, end, low):
-    while slot < end:
-        number = np.int64(numbers[np.uint64(indices[slot])])
-        if number == NOT_VISITED:
-            break
-        low = min(low, number)
-        slot += ONE
-    return slot, low
 
 
 # The vertex of this visit number reaches no earlier one: it and the finished vertices whose low links are not

@@ -46,7 +46,9 @@ class Sweeps:
         factors = (band.reshape(-1) for band in (before, self.inverse, after))
         order = NO_ORDER if order is None else readonly(order)
         arguments = *factors, transpose, self.starts, readonly(b), order, x
-        if self.block_size > 1:
+        if self.block_size > 1 and b.shape[1] == 1:
+            sweep_block_column((0,) * self.block_size, *arguments)
+        elif self.block_size > 1:
             sweep_blocks(self.block_size, *arguments)
         elif b.shape[1] == 1:
             sweep_column(*arguments)
@@ -157,7 +159,50 @@ def sweep_columns(before, inverse, after, transpose, starts, b, order, x):
                 x[place, c] = values[c] = value
 
 
-# Block rows. A ghost row has place -1: its right-hand side is 0, and its solution is dropped.
+# Block rows, one right-hand side. `rows` has as many elements as a block has rows: the length of a tuple is
+# known to the compiler, which unrolls the loops. A ghost row has place -1: its right-hand side is 0, and its
+# solution is dropped.
+@kernel(parallel=True)
+def sweep_block_column(rows, before, inverse, after, transpose, starts, b, order, x):
+    size, shift = len(rows), 1 if transpose else 0
+    for part in prange(starts.size - 1):
+        first, end = starts[part], starts[part + 1]
+        values, right = np.zeros(size, inverse.dtype), np.zeros(size, inverse.dtype)
+        for i in range(first, end):
+            for r in range(size):
+                place = place_of(order, i * size + r)
+                right[r] = inverse.dtype.type(b[place, 0]) if place >= 0 else inverse[0] * 0
+            if i > first:
+                for r in range(size):
+                    right[r] -= row_product(before, i - shift, r, transpose, values, rows)
+            for r in range(size):
+                values[r] = row_product(inverse, i, r, transpose, right, rows)
+                place = place_of(order, i * size + r)
+                if place >= 0:
+                    x[place, 0] = values[r]
+        for i in range(end - 2, first - 1, -1):
+            for r in range(size):
+                right[r] = row_product(after, i + shift, r, transpose, values, rows)
+            for r in range(size):
+                place = place_of(order, i * size + r)
+                value = inverse.dtype.type(x[place, 0]) if place >= 0 else inverse[0] * 0
+                values[r] = value - row_product(inverse, i, r, transpose, right, rows)
+                if place >= 0:
+                    x[place, 0] = values[r]
+
+
+# Row r of block i, or of its transpose, times a column.
+@helper
+def row_product(blocks, i, r, transpose, column, rows):
+    size = len(rows)
+    start, step = (i * size * size + r, size) if transpose else ((i * size + r) * size, 1)
+    total = blocks[start] * column[0]
+    for k in range(1, size):
+        total += blocks[start + k * step] * column[k]
+    return total
+
+
+# Block rows, several right-hand sides.
 @kernel(parallel=True)
 def sweep_blocks(block_size, before, inverse, after, transpose, starts, b, order, x):
     shift = 1 if transpose else 0
