@@ -162,11 +162,11 @@ class Blocks:
         # Each block keeps two edges at most.
         yield 0.0, self._coverage(backend.pairs.heaviest_two(self.graph)) if self.pairings else 1.0
         factor = self.factor
-        # The values hold each edge twice.
         lost = backend.linear_forest.most_lost(factor.neighbors, factor.values)
         weight, lost_weight = self._weights(factor.values, lost)
         most = self._share(weight)
-        yield most - 2 * lost_weight / (self.graph.total_weight or 1.0), most
+        # Without cycles the factor is the forest. The values hold each edge twice.
+        yield most - (2 * lost_weight / self.graph.total_weight + MARGIN if lost_weight else 0.0), most
         yield self.forest.coverage, self.forest.coverage
 
     def _coverage(self, values: Array) -> float:
@@ -179,7 +179,7 @@ class Blocks:
         if self.pairing == "edges":
             return share_of(sum(self._paired) + weight, total)
         # Only the weight between blocks that are not neighbours on a path is not covered.
-        return 1.0 - (share_of(*self._paired, total) - share_of(weight, total))
+        return 1.0 - (share_of(sum(self._paired), total) - share_of(weight, total))
 
     @cached_property
     def _paired(self) -> list[float]:
