@@ -140,8 +140,12 @@ def covered_share(kept: tuple[Array, ...], total_weight: float, scale: float) ->
     """Share of the weight in `kept` (Eq. 4 of Klein & Strzodka, 2022); 1 for a graph without edges."""
     if total_weight == 0.0:
         return 1.0
-    weight: float = sum(backend_of(kept[0]).matrix.sums.tree_sums(kept, scale))
-    return min(1.0, weight / total_weight)
+    return share_of(sum(backend_of(kept[0]).matrix.sums.tree_sums(kept, scale)), total_weight)
+
+
+def share_of(weight: float, total_weight: float) -> float:
+    """A weight as a share of that of all edges; 1 for a graph without edges."""
+    return 1.0 if total_weight == 0.0 else min(1.0, weight / total_weight)
 
 
 def ratio_to_finest(numbers: Sequence[int]) -> float:

@@ -13,7 +13,7 @@ from linforest_precond.backends import backend_of
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.forest.path_pairs import pair_paths
-from linforest_precond.records import BlockForest, Factor, Graph, Pairs, covered_share
+from linforest_precond.records import BlockForest, Factor, Graph, Pairs, share_of
 
 # Number of pairings for each block size.
 PAIRINGS = {1: 0, 2: 1, 4: 2}
@@ -146,40 +146,52 @@ class Blocks:
     pairing
         How vertices were paired: along "edges", or across "paths".
     kept
-        The values of the factors along whose edges vertices were paired.
+        The values of the factors along whose edges vertices were paired; of pairs across paths, those of the
+        graph.
     """
 
     graph: Graph
     pairings: list[Pairs]
     options: tuple[dict[str, Any], ...]
     pairing: str
-    kept: tuple[Array, ...] = ()
-
-    def coverage(self, values: Array) -> float:
-        """Share of the weight within blocks and on edges between them, which have these values."""
-        if self.pairing == "edges":
-            return self._share(*self.kept, values)
-        # Only the weight between blocks that are not neighbours on a path is not covered.
-        return 1.0 - (self._between - self._share(values))
-
-    @cached_property
-    def _between(self) -> float:
-        return self._share(self.graph.values)
-
-    def _share(self, *kept: Array) -> float:
-        return covered_share(kept, self.graph.total_weight, self.graph.scale)
+    kept: tuple[Array, ...]
 
     def coverages(self) -> Iterator[tuple[float, float]]:
         """Lower and upper bounds of the coverage; each pair is tighter and costs more, the last is exact."""
         backend = backend_of(self.graph.values).forest
         # Each block keeps two edges at most.
-        yield 0.0, self.coverage(backend.pairs.heaviest_two(self.graph)) if self.pairings else 1.0
+        yield 0.0, self._coverage(backend.pairs.heaviest_two(self.graph)) if self.pairings else 1.0
         factor = self.factor
-        most = self.coverage(factor.values)
-        # The values hold each edge twice.
-        lost = 2 * self._share(backend.linear_forest.most_lost(factor.neighbors, factor.values))
-        yield most - lost if self.graph.total_weight else most, most
+        lost = backend.linear_forest.most_lost(factor.neighbors, factor.values)
+        weight, lost_weight = self._weights(factor.values, lost)
+        most = self._share(weight)
+        # Without cycles the factor is the forest. The values hold each edge twice.
+        yield most - (2 * lost_weight / self.graph.total_weight + MARGIN if lost_weight else 0.0), most
         yield self.forest.coverage, self.forest.coverage
+
+    def _coverage(self, values: Array) -> float:
+        """Share of the weight within blocks and on edges between them, which have these values."""
+        return self._share(*self._weights(values))
+
+    def _share(self, weight: float) -> float:
+        """The same, from the weight of the edges between blocks."""
+        total = self.graph.total_weight
+        if self.pairing == "edges":
+            return share_of(sum(self._paired) + weight, total)
+        # Only the weight between blocks that are not neighbours on a path is not covered.
+        return 1.0 - (share_of(sum(self._paired), total) - share_of(weight, total))
+
+    @cached_property
+    def _paired(self) -> list[float]:
+        """The weights of the arrays in `kept`, once they are read."""
+        return []
+
+    def _weights(self, *arrays: Array) -> list[float]:
+        """The weights in arrays, read together with those of the pairs at the first time."""
+        first = () if self._paired else self.kept
+        weights = backend_of(self.graph.values).matrix.sums.tree_sums((*first, *arrays), self.graph.scale)
+        self._paired.extend(weights[: len(first)])
+        return weights[len(first) :]
 
     @property
     def block_size(self) -> int:
@@ -198,7 +210,7 @@ class Blocks:
             members=_vertices_in_order(forest.order, self.pairings),
             block_size=self.block_size,
             forest=forest,
-            coverage=self.coverage(forest.values),
+            coverage=self._coverage(forest.values),
             m=tuple(each["m"] for each in self.options),
             pairing=self.pairing,
         )
@@ -243,7 +255,7 @@ def blocks_across_paths(
     for _ in options[:-1]:
         pairings.append(pair_paths(graph, **path_options))
         graph = graph_of_pairs(graph, pairings[-1])
-    return Blocks(graph, pairings, options, "paths")
+    return Blocks(graph, pairings, options, "paths", (graph.values,))
 
 
 def pair_up(factor: Factor) -> Pairs:

@@ -7,9 +7,10 @@ from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_f
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
-from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 
+# Up to this length of all rows a thread searches each.
+LONGEST_SERIAL = 64
 # The struct in pairs.cu.
 PAIRED_GRAPH = Struct(
     "PairedGraph", "forest/pairs.cu", indptr="P", indices="P", values="P", members="P", places="P", pairs="q"
@@ -25,7 +26,7 @@ def pair_up(neighbors):
     program = kernels("forest/pairs", VALUE=np.float64, INDEX=index.type)
     leads, places = cupy.empty(vertices, index), cupy.empty(vertices, index)
     launch(program.mark_leads, (neighbors, vertices, leads))
-    opened = add_up(leads)
+    opened = cupy.cumsum(leads, dtype=index)
     pairs = int(opened[-1]) if vertices else 0  # stall: how many there are
     members = cupy.empty((pairs, 2), index)
     launch(program.number_pairs, (neighbors, vertices, opened, members, places))
@@ -49,10 +50,11 @@ def coarse_graph(graph, members, places):
 
 def heaviest_two(graph):
     """The two largest weights of each row, 0 where it has fewer; the graph has no diagonal."""
-    rows, entries = graph.n, graph.indices.size
-    found = cupy.empty((rows, 2), graph.values.dtype)
-    program = kernels("forest/pairs", VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
-    launch(program.find_heaviest, (graph.indptr, graph.values, rows, lanes_for(entries, rows), found))
+    rows, dtype = graph.n, graph.values.dtype
+    found = cupy.empty((rows, 2), dtype)
+    program = kernels("forest/pairs", VALUE=dtype.type, INDEX=graph.indices.dtype.type)
+    lanes = 1 if graph.longest_row <= LONGEST_SERIAL else lanes_for(graph.indices.size, rows)
+    launch(program.find_heaviest, (graph.indptr, graph.values, rows, lanes, found))
     return found
 
 

@@ -33,11 +33,10 @@ def drop_weak_edges(neighbors, values):
 
 def number_paths(order, rank, position, count):
     """Number the `count` paths of a forest in its order."""
-    number, starts = cupy.zeros_like(order), cupy.empty(count + 1, order.dtype)
-    paths = NumberedPaths(order, rank, number, starts)
+    flags, starts = cupy.zeros_like(order), cupy.empty(count + 1, order.dtype)
     program = _program(np.float64, order.dtype)
-    launch(program.mark_starts, (position, rank, order.size, number))
-    add_up(number)
+    launch(program.mark_starts, (position, rank, order.size, flags))
+    paths = NumberedPaths(order, rank, cupy.cumsum(flags, dtype=flags.dtype), starts)
     launch(program.list_starts, (_numbered(paths),))
     return paths
 

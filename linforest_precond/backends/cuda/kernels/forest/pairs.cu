@@ -63,9 +63,10 @@ extern "C" __global__ void find_heaviest(const INDEX* __restrict__ indptr, const
     for (i64 round = 0; round * rows_at_once < rows; ++round) {
         const i64 row = round * rows_at_once + own;
         HeaviestTwo two;
-        if (row < rows)
-            for (i64 slot = indptr[row] + lane; slot < indptr[row + 1]; slot += lanes)
-                two.insert(magnitude(values[slot]));
+        const i64 end = row < rows ? (i64)indptr[row + 1] : 0;
+#pragma unroll 4
+        for (i64 slot = row < rows ? indptr[row] + lane : 0; slot < end; slot += lanes)
+            two.insert(magnitude(values[slot]));
         for (int distance = lanes / 2; distance > 0; distance /= 2) {
             const VALUE first = __shfl_xor_sync(FULL_WARP, two.first, distance);
             const VALUE second = __shfl_xor_sync(FULL_WARP, two.second, distance);
@@ -144,6 +145,8 @@ struct PairTerms {
         int side;  // 1 for a row of the pair's higher member
     };
     using Sum = WeightSum;
+    // Rows are short.
+    static constexpr int ROW_LANES = 4;
     struct Members {
         i64 begins[2][ROWS];
         int low_lengths[ROWS];

@@ -44,6 +44,7 @@ struct GroupTerms {
         INDEX column;
         VALUE value;
     };
+    static constexpr int ROW_LANES = TEAM;
     struct Sum {
         VALUE sum;
 

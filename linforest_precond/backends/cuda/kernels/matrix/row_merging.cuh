@@ -9,6 +9,7 @@
 //
 // What differs is a type `Terms`:
 //   Term, Sum       a loaded entry; the sum of the terms of one column, which are added in the order of the terms
+//   ROW_LANES       lanes that load and write a staged row
 //   Members         what a block keeps in shared memory to find the terms of a tile
 //   row(r)          the terms of a coarse row: load(i) gives the i-th
 //   load_tile       fills tile.terms
@@ -75,26 +76,26 @@ union MergeStage {
     u64 row[LONGEST_ROW];
 };
 
-// Stages the terms of the rows [first, end) of a tile, a team to a row.
+// Stages the terms of the rows [first, end) of a tile, ROW_LANES to a row.
 template <typename Terms>
 __device__ __forceinline__ void stage_chunk(const Terms& terms, const MergeTile& tile, typename Terms::Members& members,
                                             MergeChunk& chunk, int first, int end) {
     terms.load_members(tile, members, first, end);
-    for (int r = first + threadIdx.x / TEAM; r < end; r += THREADS / TEAM) {
+    for (int r = first + threadIdx.x / Terms::ROW_LANES; r < end; r += THREADS / Terms::ROW_LANES) {
         const int begin = (int)(tile.terms[r] - tile.terms[first]), count = (int)(tile.terms[r + 1] - tile.terms[r]);
         auto row = terms.staged_row(tile, members, first, r);
-        for (int i = threadIdx.x % TEAM; i < count; i += TEAM * IN_FLIGHT) {
+        for (int i = threadIdx.x % Terms::ROW_LANES; i < count; i += Terms::ROW_LANES * IN_FLIGHT) {
             typename Terms::Term loaded[IN_FLIGHT];
 #pragma unroll
             for (int j = 0; j < IN_FLIGHT; ++j) {
-                if (i + j * TEAM >= count) break;
-                loaded[j] = row.load(i + j * TEAM);
+                if (i + j * Terms::ROW_LANES >= count) break;
+                loaded[j] = row.load(i + j * Terms::ROW_LANES);
             }
 #pragma unroll
             for (int j = 0; j < IN_FLIGHT; ++j) {
-                if (i + j * TEAM >= count) break;
-                chunk.keys[begin + i + j * TEAM] = terms.key(loaded[j], tile.first_row + r);
-                chunk.values[begin + i + j * TEAM] = Terms::value(loaded[j]);
+                if (i + j * Terms::ROW_LANES >= count) break;
+                chunk.keys[begin + i + j * Terms::ROW_LANES] = terms.key(loaded[j], tile.first_row + r);
+                chunk.values[begin + i + j * Terms::ROW_LANES] = Terms::value(loaded[j]);
             }
         }
     }
@@ -241,15 +242,15 @@ __device__ __forceinline__ VALUE sum_of_column(const MergeChunk& chunk, int begi
     return sum.total();
 }
 
-// Writes the merged rows of a chunk, a team to a row; `slot(r, i)` is where the i-th entry of row r goes.
+// Writes the merged rows of a chunk, ROW_LANES to a row; `slot(r, i)` is where the i-th entry of row r goes.
 template <typename Terms, typename Slot>
 __device__ __forceinline__ void write_chunk(const MergeTile& tile, const MergeChunk& chunk, int first, int end,
                                             Slot slot, INDEX* indices, VALUE* data) {
-    for (int r = first + threadIdx.x / TEAM; r < end; r += THREADS / TEAM) {
+    for (int r = first + threadIdx.x / Terms::ROW_LANES; r < end; r += THREADS / Terms::ROW_LANES) {
         const int begin = (int)(tile.terms[r] - tile.terms[first]), length = (int)(tile.terms[r + 1] - tile.terms[r]);
         const bool sorted = length <= SERIAL_ROW;
         const u32 heads = sorted ? tile.heads[r] : 0;
-        for (int i = threadIdx.x % TEAM; i < length; i += TEAM) {
+        for (int i = threadIdx.x % Terms::ROW_LANES; i < length; i += Terms::ROW_LANES) {
             if (sorted ? !(heads >> i & 1) : chunk.keys[begin + i] == DROPPED) continue;
             const i64 out = slot(r, sorted ? __popc(heads & ((1u << i) - 1)) : chunk.places[begin + i]);
             indices[out] = (INDEX)Terms::column_of(chunk.keys[begin + i]);
