@@ -210,11 +210,14 @@ __device__ __forceinline__ Item first_item(const Coloring& c, u32 number) {
     return {part, mask_begin(c, vertex), 0, 0, 0, vertex};
 }
 
-// Processes up to 32 items of a warp, one in each lane. Returns whether the lane's item stays.
+// Processes up to 32 items of a warp, one in each lane. Returns whether the lane's item stays, and clears `is_stored`
+// where it has changed.
 __device__ __forceinline__ bool process(const Coloring& c, const VertexOrder& order, Item& item, bool exists,
-                                        bool is_new) {
+                                        bool& is_stored) {
     bool stays = exists;
-    const bool checks = exists && (is_new || !is_blocked(c, item)), by_warp = item.part.length > THREAD_ENTRIES;
+    const u32 candidate = item.candidate;
+    const bool checks = exists && !(is_stored && is_blocked(c, item)), by_warp = item.part.length > THREAD_ENTRIES;
+    is_stored = is_stored && !checks && item.candidate == candidate;
     if (checks && !by_warp) stays = color_vertex<1>(c, order, item);
     for (u32 left = __ballot_sync(FULL_WARP, checks && by_warp); left; left &= left - 1) {
         const int owner = __ffs((int)left) - 1;
@@ -243,9 +246,11 @@ extern "C" __global__ void __launch_bounds__(256) color(Coloring c) {
             const u32 number = is_first && place < left ? items.number(place) : NO_ITEM;
             Item item = is_first || place >= left ? first_item(c, number) : load(c, items.list + place);
             const bool exists = place < left && item.part.vertex != NOBODY;
-            const bool stays = process(c, order, item, exists, is_first);
+            bool is_stored = !is_first;
+            const bool stays = process(c, order, item, exists, is_stored);
             const u32 staying = __ballot_sync(FULL_WARP, stays);
-            if (stays) save(c, items.list + kept + __popc(staying & ((1u << lane) - 1)), item);
+            const u32 target = kept + __popc(staying & ((1u << lane) - 1));
+            if (stays && !(is_stored && target == place)) save(c, items.list + target, item);
             kept += __popc(staying);
         }
         __syncwarp();
