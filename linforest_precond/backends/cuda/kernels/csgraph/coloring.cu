@@ -50,9 +50,15 @@ struct Item {
 #define FIELDS 9
 
 __device__ __forceinline__ void save(const Coloring& c, u64 place, const Item& item) {
-    const u32 words[FIELDS] = {(u32)item.part.begin, (u32)(item.part.begin >> 32), (u32)item.part.vertex,
-                               (u32)item.part.owner, item.mask,                    item.candidate,
-                               item.blocker,         item.position << 16 | item.passed, (u32)item.part.length};
+    const u32 words[FIELDS] = {(u32)item.part.begin,
+                               (u32)(item.part.begin >> 32),
+                               (u32)item.part.vertex,
+                               (u32)item.part.owner,
+                               item.mask,
+                               item.candidate,
+                               item.blocker,
+                               item.position << 16 | item.passed,
+                               (u32)item.part.length};
 #pragma unroll
     for (int i = 0; i < FIELDS; ++i) c.lists[i * c.capacity + place] = words[i];
 }
@@ -186,7 +192,8 @@ __device__ __forceinline__ bool color_vertex(const Coloring& c, const VertexOrde
     if (!item.has_passed()) return true;
     const bool is_first_lane = threadIdx.x % WIDTH == 0;
     if (!item.is_whole()) {
-        if (is_first_lane && report(c, item.part, item.candidate)) atomicMin(c.states + item.part.vertex, item.candidate);
+        if (is_first_lane && report(c, item.part, item.candidate))
+            atomicMin(c.states + item.part.vertex, item.candidate);
         return true;
     }
     if (is_first_lane) *(volatile u32*)(c.states + item.part.vertex) = item.candidate;
