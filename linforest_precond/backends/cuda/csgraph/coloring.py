@@ -11,7 +11,7 @@ from .worklist import listed_items
 
 COLORING = Struct(
     "Coloring", "csgraph/coloring.cu",
-    indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", reports="P", masks="P",
+    indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", reports="P", blockers="P", masks="P",
     lists="P", barrier="P", n="q", mask_words="q", capacity="q", seed="Q",
 )  # fmt: skip
 # Words of the struct Item as it is stored; lanes of an item, at most.
@@ -28,11 +28,12 @@ def color_vertices(pattern, largest_first, seed):
     capacity = listed_items(items, blocks)
     # In the end, the states are the colours.
     states, reports = cupy.empty(n, np.int32), cupy.empty(long_rows.most_rows, np.uint64)
+    blockers = cupy.empty(long_rows.most_rows, np.uint32)
     masks, lists = cupy.empty(mask_words, np.uint32), cupy.empty((FIELDS, capacity), np.uint32)
     barrier = cupy.zeros(1, np.uint32)
     coloring = COLORING(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees if largest_first else None,
-        long_rows=long_rows.field, states=states, reports=reports, masks=masks, lists=lists, barrier=barrier,
+        long_rows=long_rows.field, states=states, reports=reports, blockers=blockers, masks=masks, lists=lists, barrier=barrier,
         n=n, mask_words=mask_words, capacity=capacity, seed=seed,
     )  # fmt: skip
     launch_blocks(program.color, blocks, (coloring,))

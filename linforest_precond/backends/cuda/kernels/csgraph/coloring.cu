@@ -23,6 +23,8 @@ struct Coloring {
     u32* states;
     // Per long row: a candidate, and the number of pieces that have passed for it.
     u64* reports;
+    // Per long row: the last blocker that a piece has found.
+    u32* blockers;
     // Bit masks of the forbidden colours; see mask_begin.
     u32* masks;
     // The items of the warps, of `capacity` words for each field of an Item; and the barrier.
@@ -90,7 +92,10 @@ __device__ void initialize(const Coloring& c) {
     const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, step = (i64)gridDim.x * blockDim.x;
     for (i64 v = first; v < c.n; v += step) c.states[v] = NO_CANDIDATE;
     for (i64 word = first; word < c.mask_words; word += step) c.masks[word] = 0;
-    for (i64 row = first; row < row_count(c.long_rows); row += step) c.reports[row] = 0;
+    for (i64 row = first; row < row_count(c.long_rows); row += step) {
+        c.reports[row] = 0;
+        c.blockers[row] = NOBODY;
+    }
 }
 
 __device__ __forceinline__ u32 state_of(const Coloring& c, u32 vertex) {
@@ -179,6 +184,18 @@ __device__ __forceinline__ bool report(const Coloring& c, const Part& part, u32 
     return (u32)next == pieces;
 }
 
+// Whether another piece of a long row has found a blocker: there is no need to check this one then.
+template <u32 WIDTH>
+__device__ __forceinline__ bool is_row_blocked(const Coloring& c, Item& item) {
+    if (item.is_whole()) return false;
+    u32 blocker = *(const volatile u32*)(c.blockers + item.part.owner);
+    if (WIDTH > 1) blocker = __shfl_sync(FULL_WARP, blocker, 0);
+    u32 blocked = blocker != (u32)NOBODY && contends(state_of(c, blocker), item.candidate);
+    if (WIDTH > 1) blocked = __shfl_sync(FULL_WARP, blocked, 0);
+    if (blocked) item.blocker = blocker;
+    return blocked;
+}
+
 // Colours an item's vertex if no neighbour of higher priority contends for its candidate. Returns whether the item
 // stays: a piece of a long row does until its vertex is coloured. By one lane or by a warp.
 template <u32 WIDTH>
@@ -188,9 +205,13 @@ __device__ __forceinline__ bool color_vertex(const Coloring& c, const VertexOrde
         forbid<WIDTH>(c, order, item.part, item.candidate);
         return false;
     }
+    if (is_row_blocked<WIDTH>(c, item)) return true;
     check_neighbours<WIDTH>(c, order, item);
-    if (!item.has_passed()) return true;
     const bool is_first_lane = threadIdx.x % WIDTH == 0;
+    if (!item.has_passed()) {
+        if (is_first_lane && !item.is_whole()) *(volatile u32*)(c.blockers + item.part.owner) = item.blocker;
+        return true;
+    }
     if (!item.is_whole()) {
         if (is_first_lane && report(c, item.part, item.candidate))
             atomicMin(c.states + item.part.vertex, item.candidate);
