@@ -1,5 +1,7 @@
 """Maximal independent sets by Luby's algorithm with fixed priorities and MIS(k), in one launch."""
 
+import itertools
+
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
@@ -11,6 +13,7 @@ from .worklist import listed_items, process_worklist
 
 # For k = 2: entries that a lane loads at once, as LOADS in worklist.cuh, and takes of one row at most.
 LOADS, LANE_ENTRIES = 4, 64
+BARRIER_BYTES = 8
 
 SELECTION = Struct(
     "Selection", "csgraph/independent_set.cu",
@@ -37,17 +40,17 @@ def select_neighbours_apart(program, pattern, long_rows, members, k, seed):
     kernel, items = program.select_distance_1, pattern.n + long_rows.most_pieces
     blocks = blocks_for(kernel, items)
     # One allocation: small graphs are latency-bound.
-    bytes_of = {
-        "barrier": 8, "lists": 4 * listed_items(items, blocks), "unfinished": 4 * long_rows.most_rows,
-        "offsets": 2 * items, "states": pattern.n,
+    sizes = {
+        "barrier": BARRIER_BYTES, "lists": 4 * listed_items(items, blocks),
+        "unfinished": 4 * long_rows.most_rows, "offsets": 2 * items, "states": pattern.n,
     }  # fmt: skip
-    memory = cupy.empty(sum(bytes_of.values()), np.uint8)
-    memory.data.memset_async(0, bytes_of["barrier"])
-    starts = dict(zip(bytes_of, np.cumsum([memory.data.ptr, *bytes_of.values()]).tolist(), strict=False))
+    memory = cupy.empty(sum(sizes.values()), np.uint8)
+    memory.data.memset_async(0, BARRIER_BYTES)
+    addresses = itertools.accumulate(sizes.values(), initial=memory.data.ptr)
     selection = SELECTION(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, long_rows=long_rows.field,
         row_minima=None, arrived=None, minima=None, any_undecided=None, members=members, n=pattern.n,
-        seed=seed, k=k, lanes=1, **starts,
+        seed=seed, k=k, lanes=1, **dict(zip(sizes, addresses, strict=False)),
     )  # fmt: skip
     launch_blocks(kernel, blocks, (selection,))
 
