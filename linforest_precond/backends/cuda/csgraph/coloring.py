@@ -11,8 +11,8 @@ from .worklist import listed_items
 
 COLORING = Struct(
     "Coloring", "csgraph/coloring.cu",
-    indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", reports="P", blockers="P", masks="P",
-    lists="P", barrier="P", n="q", mask_words="q", capacity="q", seed="Q",
+    indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", reports="P",
+    blockers="P", masks="P", lists="P", barrier="P", n="q", mask_words="q", capacity="q", seed="Q",
 )  # fmt: skip
 # Words of the struct Item as it is stored; lanes of an item, at most.
 FIELDS, LANES = 9, 32
@@ -33,8 +33,8 @@ def color_vertices(pattern, largest_first, seed):
     barrier = cupy.zeros(1, np.uint32)
     coloring = COLORING(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees if largest_first else None,
-        long_rows=long_rows.field, states=states, reports=reports, blockers=blockers, masks=masks, lists=lists, barrier=barrier,
-        n=n, mask_words=mask_words, capacity=capacity, seed=seed,
+        long_rows=long_rows.field, states=states, reports=reports, blockers=blockers,
+        masks=masks, lists=lists, barrier=barrier, n=n, mask_words=mask_words, capacity=capacity, seed=seed,
     )  # fmt: skip
     launch_blocks(program.color, blocks, (coloring,))
     return states
