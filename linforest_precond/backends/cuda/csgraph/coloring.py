@@ -11,11 +11,11 @@ from .worklist import listed_items
 
 COLORING = Struct(
     "Coloring", "csgraph/coloring.cu",
-    indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", reports="P",
-    blockers="P", masks="P", lists="P", barrier="P", n="q", mask_words="q", capacity="q", seed="Q",
+    indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", progress="P", reports="P",
+    masks="P", lists="P", barrier="P", n="q", mask_words="q", seed="Q",
 )  # fmt: skip
-# Words of the struct Item as it is stored; lanes of an item, at most.
-FIELDS, LANES = 9, 32
+# Lanes of an item, at most.
+LANES = 32
 
 
 def color_vertices(pattern, largest_first, seed):
@@ -25,16 +25,14 @@ def color_vertices(pattern, largest_first, seed):
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     items, mask_words = n + long_rows.most_pieces, n + pattern.nnz // 32 + 1
     blocks = blocks_for(program.color, LANES * items)
-    capacity = listed_items(items, blocks)
     # In the end, the states are the colours.
-    states, reports = cupy.empty(n, np.int32), cupy.empty(long_rows.most_rows, np.uint64)
-    blockers = cupy.empty(long_rows.most_rows, np.uint32)
-    masks, lists = cupy.empty(mask_words, np.uint32), cupy.empty((FIELDS, capacity), np.uint32)
-    barrier = cupy.zeros(1, np.uint32)
+    states, progress = cupy.empty(n, np.int32), cupy.empty(items, np.uint64)
+    masks, lists = cupy.empty(mask_words, np.uint32), cupy.empty(listed_items(items, blocks), np.uint32)
+    reports, barrier = cupy.empty(long_rows.most_rows, np.uint64), cupy.zeros(1, np.uint32)
     coloring = COLORING(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees if largest_first else None,
-        long_rows=long_rows.field, states=states, reports=reports, blockers=blockers,
-        masks=masks, lists=lists, barrier=barrier, n=n, mask_words=mask_words, capacity=capacity, seed=seed,
+        long_rows=long_rows.field, states=states, progress=progress, reports=reports, masks=masks,
+        lists=lists, barrier=barrier, n=n, mask_words=mask_words, seed=seed,
     )  # fmt: skip
     launch_blocks(program.color, blocks, (coloring,))
     return states

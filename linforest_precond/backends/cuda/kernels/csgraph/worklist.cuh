@@ -125,45 +125,32 @@ __device__ __forceinline__ void process_worklist(const Worklist& work, u64 count
     grid_barrier(barrier, generation);
 }
 
-// The items of one warp where warps process items of their own: chunks of 32 vertices, and single pieces of long rows, so
-// that the pieces of a row go to different warps. Lists of all warps together have fewer than n + pieces + 33 warps
-// items.
-struct WarpItems {
-    u64 n, warp, warps;
-    u32 vertices, count;
-    // The place of the warp's list in those of all.
-    u64 list;
-
-    // The number of the item at a place; NO_ITEM where a chunk ends early.
-    __device__ __forceinline__ u32 number(u32 place) const {
+// Asynchronous processing within a cooperative launch, without rounds and barriers: every warp has a list of items of its
+// own, and examines them until none stays. Vertices are dealt to the warps in chunks of 32, pieces of long rows one by
+// one. `examine(item, lanes)`, called by all lanes of a warp, has up to `most_lanes` lanes for an item where the list is
+// short; the first of them is heard. An item must not wait for another inside `examine`, which may be of the same warp.
+template <typename Examine>
+__device__ __forceinline__ void process_own_items(u32* lists, u64 n, u64 pieces, u32 most_lanes, Examine examine) {
+    const u32 lane = threadIdx.x % 32;
+    const u64 warps = (u64)gridDim.x * blockDim.x / 32, warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    const u64 chunks = (n + 31) / 32;
+    const auto dealt = [&](u64 count) { return (u32)(warp < count ? (count - 1 - warp) / warps + 1 : 0); };
+    const u32 vertices = 32 * dealt(chunks);
+    const auto first_item = [&](u32 place) {
         if (place >= vertices) return (u32)(n + warp + (place - vertices) * warps);
         const u64 vertex = 32 * (warp + place / 32 * warps) + place % 32;
         return vertex < n ? (u32)vertex : NO_ITEM;
-    }
-};
-
-__device__ __forceinline__ WarpItems items_of_warp(u64 n, u64 pieces) {
-    const u64 warps = (u64)gridDim.x * blockDim.x / 32, warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    const auto dealt = [&](u64 count) { return (u32)(warp < count ? (count - 1 - warp) / warps + 1 : 0); };
-    const u64 chunks = (n + 31) / 32, most = 32 * ((chunks + warps - 1) / warps) + (pieces + warps - 1) / warps;
-    const u32 vertices = 32 * dealt(chunks);
-    return {n, warp, warps, vertices, vertices + dealt(pieces), warp * most};
-}
-
-// Asynchronous processing within a cooperative launch, without rounds and barriers: every warp examines its own items
-// until none stays. `examine(item)` is called by all lanes of a warp.
-template <typename Examine>
-__device__ __forceinline__ void process_own_items(u32* lists, u64 n, u64 pieces, Examine examine) {
-    const u32 lane = threadIdx.x % 32;
-    const WarpItems items = items_of_warp(n, pieces);
-    u32* const list = lists + items.list;
-    u32 left = items.count;
+    };
+    u32* const list = lists + warp * (32 * ((chunks + warps - 1) / warps) + (pieces + warps - 1) / warps);
+    u32 left = vertices + dealt(pieces);
     for (bool is_first = true; left; is_first = false) {
+        u32 lanes = most_lanes;
+        while (lanes > 1 && lanes * left > 32) lanes /= 2;
         u32 kept = 0;
-        for (u32 base = 0; base < left; base += 32) {
-            const u32 place = base + lane;
-            const u32 item = place >= left ? NO_ITEM : is_first ? items.number(place) : list[place];
-            const bool stays = examine(item);
+        for (u32 base = 0; base < left; base += 32 / lanes) {
+            const u32 place = base + lane / lanes;
+            const u32 item = place >= left ? NO_ITEM : is_first ? first_item(place) : list[place];
+            const bool stays = examine(item, lanes) && (lane & (lanes - 1)) == 0;
             const u32 staying = __ballot_sync(FULL_WARP, stays);
             if (stays) list[kept + __popc(staying & ((1u << lane) - 1))] = item;
             kept += __popc(staying);
