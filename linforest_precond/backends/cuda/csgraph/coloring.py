@@ -1,47 +1,38 @@
-"""Jones-Plassmann vertex colouring, all rounds in one launch."""
+"""Jones-Plassmann vertex colouring with shortcuts, in one launch."""
 
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
-from ..runtime.launch import launch_blocks, resident_blocks
+from ..runtime.launch import blocks_for, launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
-from .worklist import LENGTHS, WORKLIST
+from .worklist import listed_items
 
 COLORING = Struct(
     "Coloring", "csgraph/coloring.cu",
     indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", progress="P", reports="P",
-    masks="P", n="q", mask_words="q", seed="Q",
+    masks="P", lists="P", barrier="P", n="q", mask_words="q", seed="Q",
 )  # fmt: skip
-BLOCKS, FREELY, BACKOFF = None, True, 0
+# Lanes of an item, at most.
+LANES = 32
 
 
 def color_vertices(pattern, largest_first, seed):
     """The colour of each vertex."""
     n, piece = pattern.n, PIECE
-    program = kernels("csgraph/coloring", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece, BACKOFF=BACKOFF)
+    program = kernels("csgraph/coloring", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece)
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
-    capacity = n + long_rows.most_pieces
-    mask_words = n + pattern.nnz // 32 + 1
-    states, masks = cupy.empty(n, np.int32), cupy.empty(mask_words, np.uint32)
-    progress = cupy.empty(capacity, np.uint64)
-    reports = cupy.empty(long_rows.most_rows, np.uint64)
+    items, mask_words = n + long_rows.most_pieces, n + pattern.nnz // 32 + 1
+    blocks = blocks_for(program.color, LANES * items)
+    # In the end, the states are the colours.
+    states, progress = cupy.empty(n, np.int32), cupy.empty(items, np.uint64)
+    masks, lists = cupy.empty(mask_words, np.uint32), cupy.empty(listed_items(items, blocks), np.uint32)
+    reports, barrier = cupy.empty(long_rows.most_rows, np.uint64), cupy.zeros(1, np.uint32)
     coloring = COLORING(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees if largest_first else None,
-        long_rows=long_rows.field, states=states, progress=progress, reports=reports, masks=masks, n=n,
-        mask_words=mask_words, seed=seed,
+        long_rows=long_rows.field, states=states, progress=progress, reports=reports, masks=masks,
+        lists=lists, barrier=barrier, n=n, mask_words=mask_words, seed=seed,
     )  # fmt: skip
-    if FREELY:
-        blocks = resident_blocks(program.color_freely)
-        blocks = min(blocks, BLOCKS or blocks)
-        lists = cupy.empty(capacity + 40 * 8 * blocks, np.uint32)
-        barrier = cupy.zeros(1, np.uint32)
-        launch_blocks(program.color_freely, blocks, (coloring, lists, barrier))
-        return states
-    items = cupy.empty((2, capacity), np.uint32)
-    words = cupy.zeros(LENGTHS + 1, np.uint64)
-    worklist = WORKLIST(items=items, lengths=words, capacity=capacity)
-    blocks = resident_blocks(program.color)
-    launch_blocks(program.color, min(blocks, BLOCKS or blocks), (coloring, worklist, words[LENGTHS:]))
+    launch_blocks(program.color, blocks, (coloring,))
     return states

@@ -1,8 +1,8 @@
-"""Cooperative launches that process a worklist in rounds."""
+"""Cooperative launches that process a worklist."""
 
 import numpy as np
 
-from ..runtime.launch import launch
+from ..runtime.launch import BLOCK, launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.structs import Struct
 
@@ -17,3 +17,8 @@ def process_worklist(kernel, problem, capacity, threads=None):
     words = cupy.zeros(LENGTHS + 1, np.uint64)
     worklist = WORKLIST(items=items, lengths=words, capacity=capacity)
     launch(kernel, (problem, worklist, words[LENGTHS:]), items=threads)
+
+
+def listed_items(items, blocks):
+    """The length of the lists of `process_own_items`: every warp may have up to 33 items more than others."""
+    return items + 33 * blocks * BLOCK // 32

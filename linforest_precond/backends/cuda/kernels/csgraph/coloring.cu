@@ -4,8 +4,8 @@
 
 // Jones-Plassmann colouring (SIAM J. Sci. Comput. 14, 1993, doi:10.1137/0914041) in a fixed vertex order: a vertex
 // takes the lowest colour that no neighbour of higher priority has. The colours are those of the sequential first-fit
-// algorithm. With shortcuts as in ECL-GC (G. Alabandi, E. Powers, M. Burtscher, PPoPP 2020,
-// doi:10.1145/3332466.3374519), which make chains of dependent vertices short: a vertex need not wait for a neighbour
+// algorithm. With shortcuts (G. Alabandi, E. Powers, M. Burtscher, "Increasing the Parallelism of Graph Coloring via
+// Shortcutting", PPoPP 2020), which make chains of dependent vertices short: a vertex need not wait for a neighbour
 // that cannot take the same colour any more.
 //
 // The state of a vertex is its colour, or else the complement of its candidate, the lowest colour that no coloured
@@ -27,6 +27,8 @@ struct Coloring {
     u64* reports;
     // Bit masks of the forbidden colours; see mask_begin.
     u32* masks;
+    // The items of the warps, and the barrier.
+    u32 *lists, *barrier;
     i64 n, mask_words;
     u64 seed;
 };
@@ -171,24 +173,13 @@ __device__ __forceinline__ bool color_vertex(const Coloring& c, const VertexOrde
     return searches && !finishes;
 }
 
-// All rounds, in one cooperative launch.
-extern "C" __global__ void __launch_bounds__(256) color(Coloring c, Worklist work, u32* barrier) {
-    u32 generation = 0;
-    const i64 items = c.n + piece_count(c.long_rows);
-    initialize(c, items);
-    grid_barrier(barrier, generation);
-    const VertexOrder order = {c.degrees, (u32)iteration_key(c.seed, 2)};
-    const auto examine = [&](u32 item, u32 lanes) { return color_vertex(c, order, item, lanes); };
-    process_worklist_adaptively(work, items, barrier, generation, examine);
-}
-
-// The same without barriers.
-extern "C" __global__ void __launch_bounds__(256) color_freely(Coloring c, u32* lists, u32* barrier) {
+// All vertices, in one cooperative launch.
+extern "C" __global__ void __launch_bounds__(256) color(Coloring c) {
     u32 generation = 0;
     const u64 pieces = piece_count(c.long_rows);
     initialize(c, c.n + pieces);
-    grid_barrier(barrier, generation);
+    grid_barrier(c.barrier, generation);
     const VertexOrder order = {c.degrees, (u32)iteration_key(c.seed, 2)};
-    process_own_items(lists, c.n, pieces, 32,
-                      [&](u32 item, u32 lanes) { return color_vertex(c, order, item, lanes); });
+    const auto examine = [&](u32 item, u32 lanes) { return color_vertex(c, order, item, lanes); };
+    process_own_items(c.lists, c.n, pieces, 32, examine);
 }

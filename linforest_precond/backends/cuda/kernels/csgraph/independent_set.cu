@@ -31,7 +31,7 @@ struct Selection {
     // Whether any vertex is undecided, in even rounds and in odd ones; zero at first.
     u32* any_undecided;
     int* members;
-    // For k = 1: the lists of the warps, and the barrier.
+    // For k = 1: the items of the warps, and the barrier.
     u32 *lists, *barrier;
     i64 n;
     u64 seed;
@@ -117,28 +117,15 @@ __device__ __forceinline__ bool decide(const Selection& s, const SelectionProble
     return stays;
 }
 
-// The set for k = 1, in one cooperative launch: Luby's rounds (SIAM J. Comput. 15, 1986, doi:10.1137/0215074) with
+// The set for k = 1, in one cooperative launch: Luby's algorithm (SIAM J. Comput. 15, 1986, doi:10.1137/0215074) with
 // fixed priorities, which give the sequential greedy set (G. Blelloch, J. Fineman, J. Shun, SPAA 2012,
-// doi:10.1145/2312005.2312058).
-extern "C" __global__ void __launch_bounds__(256, 5) select_distance_1(Selection s, Worklist work, u32* barrier) {
-    u32 generation = 0;
-    initialize(s);
-    const i64 items = s.n + piece_count(s.long_rows);
-    for (i64 item = (i64)blockIdx.x * blockDim.x + threadIdx.x; item < items; item += (i64)gridDim.x * blockDim.x)
-        s.offsets[item] = 0;
-    grid_barrier(barrier, generation);
-    const SelectionProblem problem = problem_of(s);
-    const auto examine = [&](u32 item) { return decide(s, problem, item); };
-    process_worklist(work, items, barrier, generation, examine);
-    write_members(s);
-}
-
-// The same without barriers.
-extern "C" __global__ void __launch_bounds__(256) select_freely(Selection s) {
+// doi:10.1145/2312005.2312058). Asynchronous, as ECL-MIS (M. Burtscher, S. Devale, S. Azimi, J. Jaiganesh, E. Powers,
+// ACM Trans. Parallel Comput. 5, 2018, doi:10.1145/3291525).
+extern "C" __global__ void __launch_bounds__(256) select_distance_1(Selection s) {
     u32 generation = 0;
     initialize(s);
     const u64 pieces = piece_count(s.long_rows), items = s.n + pieces;
-    for (i64 item = (i64)blockIdx.x * blockDim.x + threadIdx.x; item < items; item += (i64)gridDim.x * blockDim.x)
+    for (u64 item = (u64)blockIdx.x * blockDim.x + threadIdx.x; item < items; item += (u64)gridDim.x * blockDim.x)
         s.offsets[item] = 0;
     grid_barrier(s.barrier, generation);
     const SelectionProblem problem = problem_of(s);
