@@ -30,6 +30,8 @@ class Plan:
     small_grid: int = 100
     solved_cube: int = 128
     cpu_solver_grid: int = 300
+    small_setup_grid: int = 300
+    wide_grid: int = 15_700  # 2.2e9 entries: their numbers need 64 bits
     iterations: int = 192  # of a solver on the small grid; fewer on larger systems
     solver_repeats: int = 10
     ordered_grid: int = 1000
@@ -65,6 +67,8 @@ QUICK = Plan(
     small_grid=40,
     solved_cube=12,
     cpu_solver_grid=20,
+    small_setup_grid=20,
+    wide_grid=30,
     iterations=32,
     solver_repeats=5,
     ordered_grid=30,
@@ -218,7 +222,13 @@ def path(plan):
 
 
 # The graphs, and the functions of lf.graph that run on each.
-ON_ALL = "connected_components", "minimum_spanning_tree", "breadth_first_order", "maximal_independent_set"
+ON_ALL = (
+    "connected_components",
+    "minimum_spanning_tree",
+    "breadth_first_order",
+    "maximal_independent_set",
+    "vertex_coloring",
+)
 GRAPH_CASES = {
     "R-MAT": (skewed, ON_ALL),
     "directed R-MAT": (functools.partial(skewed, symmetric=False), ("strongly_connected_components",)),

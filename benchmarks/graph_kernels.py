@@ -41,19 +41,20 @@ def kernel_rows(plan, name, case, kernels, device):
         samples = few_samples(partial(call, A, *start), plan.cpu_repeats)
         yield row("cpu graphs", samples=samples, backend="cpu", judged="speedup", **beside)
         if device == "cuda":
-            goal = targets.GRAPH_SPMVS.get((name, kernel), {})
-            yield from gpu_rows(plan, row, partial(call, on_device(A, "cuda"), *start), beside, goal)
+            key = name, kernel
+            goals = targets.GRAPHS.get(key, targets.BESIDE_CPU), targets.GRAPH_SPMVS.get(key, {})
+            yield from gpu_rows(plan, row, partial(call, on_device(A, "cuda"), *start), beside, *goals)
 
 
-def gpu_rows(plan, row, call, beside, goal):
-    """One algorithm on the GPU; `goal` is in SpMVs."""
+def gpu_rows(plan, row, call, beside, goal, goal_in_products):
+    """One algorithm on the GPU."""
     from preconditioners import unit
 
     A = call.args[0]
     samples = timing.device_samples(call, plan.chain_repeats)
     edges = A.nnz if call.func is lf.graph.strongly_connected_components else A.nnz / 2
-    yield row("graphs", samples=samples, **beside, **targets.BESIDE_CPU)
-    yield row("graphs in products", samples=samples, **unit(plan, A), **goal)
+    yield row("graphs", samples=samples, **beside, **goal)
+    yield row("graphs in products", samples=samples, **unit(plan, A), **goal_in_products)
     yield row("edges", samples=edge_rates(edges, samples), unit=EDGES)
 
 
@@ -126,10 +127,17 @@ def independent_set_of_pyamg(A):
     return "PyAMG", partial(maximal_independent_set, A)
 
 
+def coloring_of_pyamg(A):
+    from pyamg.graph import vertex_coloring
+
+    return "PyAMG", partial(vertex_coloring, A)
+
+
 PEERS = {
     "connected_components": components_of_scipy,
     "strongly_connected_components": strong_components_of_scipy,
     "minimum_spanning_tree": tree_of_scipy,
     "breadth_first_order": order_of_scipy,
     "maximal_independent_set": independent_set_of_pyamg,
+    "vertex_coloring": coloring_of_pyamg,
 }

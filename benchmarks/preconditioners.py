@@ -24,6 +24,9 @@ def measurements(plan):
         for kind in KINDS:
             yield f"lf.{kind}, {dtype}", partial(operator_rows, plan, kind, dtype)
     yield "lf.tridiagonal, float32 inside float64", partial(mixed_rows, plan)
+    yield "lf.tridiagonal @ R, several columns", partial(column_rows, plan)
+    yield "lf.tridiagonal of a small grid", partial(small_rows, plan)
+    yield "lf.tridiagonal with 64-bit indices", partial(wide_rows, plan)
 
 
 def operator_rows(plan, kind, dtype):
@@ -64,6 +67,40 @@ def mixed_rows(plan):
         apply_samples(plan, M, A),
         **unit(plan, A),
     )
+
+
+def column_rows(plan):
+    """M @ R, with the columns of a row side by side in memory, beside M @ r."""
+    title, A = cases.aniso2(plan, dtype="float64", device="cuda")
+    M = lf.tridiagonal(A)
+    R = cupy.asarray(cases.right_sides(A.shape[0], cases.COLUMNS, A.dtype))
+    samples = timing.device_samples(lambda: M @ R, plan.short_repeats, queued=True)
+    yield Row(
+        "columns",
+        f"lf.tridiagonal(A) @ R, {cases.COLUMNS} columns",
+        title,
+        samples,
+        peer="one right-hand side",
+        peer_samples=apply_samples(plan, M, A),
+        **targets.MANY_COLUMNS,
+    )
+
+
+def small_rows(plan):
+    """Setup of a small system, from an idle device."""
+    side = plan.small_setup_grid
+    A = lf.matrices.aniso(2, side, device="cuda")
+    samples = timing.device_samples(lambda: lf.tridiagonal(A), plan.short_repeats)
+    yield Row("setups", "lf.tridiagonal(A)", f"ANISO2 {side}²", samples, **targets.SMALL_SETUP)
+
+
+def wide_rows(plan):
+    """Setup with more entries than 32 bits can number."""
+    side = plan.wide_grid
+    A = lf.matrices.aniso(2, side, device="cuda", index_dtype="int64")
+    samples = timing.device_samples(lambda: lf.tridiagonal(A), plan.scaled_repeats)
+    note = f"{A.nnz:,} entries"
+    yield Row("setups", "lf.tridiagonal(A)", f"ANISO2 {side}²", samples, note=note, **targets.WIDE_SETUP)
 
 
 def unit(plan, A):

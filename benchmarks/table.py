@@ -43,6 +43,8 @@ SECTIONS = {
     "columns": "Several right-hand sides at once on the GPU, in units of the time of one",
     "operators": "Preconditioners on the GPU: time in units of one SpMV; setup and update from an idle "
     "device, synchronizations included",
+    "setups": "`lf.tridiagonal(A)` on the GPU from an idle device, synchronizations included: of a small "
+    "matrix, and of one whose entries need 64-bit indices",
     "held": "Device memory of a preconditioner, in units of the matrix",
     "products": "Sparse matrix-vector products inside the Krylov solvers on the GPU, calls queued: speed "
     "relative to cupyx's `A @ x`",

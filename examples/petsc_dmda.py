@@ -24,6 +24,8 @@ FOREST = "-pc_type python -pc_python_type linforest_precond.petsc.PC"
 PRECONDITIONERS = {
     "one forest for all ranks": f"{FOREST} -pc_linforest_scope global",
     "one forest of 2 x 2 blocks": f"{FOREST} -pc_linforest_scope global -pc_linforest_kind block_tridiagonal",
+    "one hierarchy for all ranks": f"{FOREST} -pc_linforest_scope global -pc_linforest_kind multilevel "
+    "-pc_linforest_cycle V",
     "a forest for each rank": FOREST,
     "bjacobi, ILU(0)": "-pc_type bjacobi -sub_pc_type ilu",
     "Jacobi": "-pc_type jacobi",

@@ -59,11 +59,7 @@ def bands_along_block_forest(
 
     `partners` are vertices to be paired, -1 for those that are paired along heavy edges.
     """
-    graph = as_graph(csr)
-    # Merged rows are counted first and filled then: another thread must not change the weights meanwhile.
-    if graph.values_are_matrix:
-        graph = replace(graph, values=graph.values.copy())
-    forest = best_block_forest(graph, candidates, partners)
+    forest = best_block_forest(as_graph(csr), candidates, partners)
     return forest, copy_block_bands(csr, forest)
 
 

@@ -1,8 +1,8 @@
 """What a backend offers: the same rooms with the same functions on the CPU and on the GPU.
 
 A class for every module that code above the backends calls, and one for every room. A test compares both
-backends with these classes, names of arguments included. `CSRRecord`, `GraphRecord` and `PatternRecord` are
-what the backends read of the records.
+backends with these classes, names of arguments included. `CSRRecord`, `GraphRecord`, `ForestRecord` and
+`PatternRecord` are what the backends read of the records.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ from typing import Any, Protocol, TypeAlias
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends.batch_options import BatchOptions
-from linforest_precond.backends.returns import EntryScan, ForestArrays, PatternScan, RowFacts, TrafficScan
+from linforest_precond.backends.returns import (
+    EntryScan,
+    ForestArrays,
+    NumberedPaths,
+    PatternScan,
+    RowFacts,
+    SampledRows,
+    TrafficScan,
+    ValueScan,
+)
 
 CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
 
@@ -56,6 +65,23 @@ class GraphRecord(Protocol):
     def n(self) -> int: ...
     @property
     def longest_row(self) -> int: ...
+
+
+class ForestRecord(Protocol):
+    """What the backends read of a `records.Forest`."""
+
+    @property
+    def neighbors(self) -> Array: ...
+    @property
+    def slots(self) -> Array | None: ...
+    @property
+    def path_id(self) -> Array: ...
+    @property
+    def position(self) -> Array: ...
+    @property
+    def order(self) -> Array: ...
+    @property
+    def rank(self) -> Array: ...
 
 
 class Stopwatch(Protocol):
@@ -109,6 +135,7 @@ class PatternDigestModule(Protocol):
 
 class SumsModule(Protocol):
     def tree_sum(self, x: Array, scale: float = 1.0) -> float: ...
+    def tree_sums(self, arrays: Sequence[Array], scale: float = 1.0) -> list[float]: ...
 
 
 class SparseProductsModule(Protocol):
@@ -188,6 +215,7 @@ class LinearForestModule(Protocol):
     def linear_forest(
         self, neighbors: Array, values: Array, slots: Array | None, in_place: bool = False
     ) -> ForestArrays: ...
+    def most_lost(self, neighbors: Array, values: Array) -> Array: ...
 
 
 class BidirectionalScanModule(Protocol):
@@ -216,6 +244,40 @@ class PairsModule(Protocol):
     def pair_up(self, neighbors: Array) -> tuple[Array, Array]: ...
     def members_of(self, pairs: Array, members: Array) -> Array: ...
     def coarse_graph(self, graph: GraphRecord, members: Array, places: Array) -> Any: ...
+    def heaviest_two(self, graph: GraphRecord) -> Array: ...
+
+
+class PathPairsModule(Protocol):
+    def drop_weak_edges(self, neighbors: Array, values: Array) -> tuple[Array, Array]: ...
+    def number_paths(self, order: Array, rank: Array, position: Array, count: int) -> NumberedPaths: ...
+    def sample_rows(self, graph: GraphRecord, paths: NumberedPaths) -> SampledRows: ...
+    def partners(self, paths: NumberedPaths, samples: SampledRows, lines: ForestRecord) -> Array: ...
+
+
+class BandRefreshModule(Protocol):
+    def copy_values(
+        self, indptr: Array, indices: Array, data: Array, forest: ForestRecord
+    ) -> tuple[tuple[Array, Array, Array] | None, Any]: ...
+    def read_report(self, report: Any, dtype: DType) -> ValueScan: ...
+
+
+class BlockForestRecord(Protocol):
+    """What the backends read of a `records.BlockForest`."""
+
+    @property
+    def members(self) -> Array: ...
+    @property
+    def block_size(self) -> int: ...
+    @property
+    def places(self) -> Array: ...
+    @property
+    def starts_path(self) -> Array: ...
+
+
+class BlockRefreshModule(Protocol):
+    def copy_values(
+        self, indptr: Array, indices: Array, data: Array, forest: BlockForestRecord
+    ) -> tuple[tuple[Array, Array, Array] | None, Any]: ...
 
 
 class BandsModule(Protocol):
@@ -237,8 +299,11 @@ class ForestRoom(Protocol):
     ordering: OrderingModule
     record_checks: RecordChecksModule
     pairs: PairsModule
+    path_pairs: PathPairsModule
     bands: BandsModule
+    band_refresh: BandRefreshModule
     block_bands: BlockBandsModule
+    block_refresh: BlockRefreshModule
 
 
 class MatchingModule(Protocol):
@@ -443,7 +508,9 @@ class ClippingModule(Protocol):
 
 
 class SweepsModule(Protocol):
-    def Sweeps(self, lower: Array, inverse: Array, upper: Array, symmetric: bool) -> Any: ...  # noqa: N802
+    def Sweeps(  # noqa: N802
+        self, lower: Array, inverse: Array, upper: Array, symmetric: bool, amplifying: bool = True
+    ) -> Any: ...
 
 
 class PivotingModule(Protocol):

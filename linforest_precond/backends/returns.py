@@ -35,6 +35,7 @@ class PivotFinding(IntEnum):
     NOT_POSITIVE = 7  # diagonal entries without a positive real part
     INCONSISTENT = 8  # pivots that two orders of elimination give with more than roundoff between them
     WEAK = 9  # pivots below a quarter of their diagonal entry, or of the other sign; see `repair`
+    AMPLIFYING = 10  # rows whose inverse pivot times one of its couplings has a row sum above 1
 
 
 class FactorFinding(IntEnum):
@@ -43,6 +44,29 @@ class FactorFinding(IntEnum):
     PERTURBED = 0  # pivots tiny relative to their row, replaced by +-sqrt(eps) times the row's norm
     NEGATIVE = 1  # pivots of a Hermitian matrix: it has no incomplete Cholesky factorization
     NOT_FINITE = 2  # pivots that are NaN or infinite: entries have grown until they overflowed
+
+
+class NumberedPaths(NamedTuple):
+    """The paths of a forest, numbered in the forest's order. A place is an index of that order."""
+
+    order: Array  # the vertex at each place
+    rank: Array  # the place of each vertex
+    number: Array  # the path at each place, counted from 0 on the CPU, from 1 on the GPU
+    starts: Array  # the first place of each path, and the number of vertices
+
+
+class SampledRows(NamedTuple):
+    """Two neighbouring rows of a graph from the middle of each path: all first rows, then all second ones.
+
+    The fields after `indptr` have an item for each entry of these rows.
+    """
+
+    indptr: Array  # where the entries of each row begin
+    rows: Array
+    paths: Array  # the path of the row
+    targets: Array  # the place of the column
+    target_paths: Array  # the path of the column
+    weights: Array
 
 
 class TrafficScan(NamedTuple):
@@ -71,6 +95,16 @@ class EntryScan(NamedTuple):
     longest_row: int  # entries
     biased_exponent: int  # of the largest magnitude, as IEEE 754 stores it; 0 for subnormal numbers and zeros
     diagonal: Array
+
+
+class ValueScan(NamedTuple):
+    """The same of a matrix that should have a known pattern."""
+
+    valid: bool  # all entries are finite, and indptr rises to their number
+    total: float
+    adjacent: float
+    biased_exponent: int
+    digest: list[int]  # of the pattern
 
 
 class PatternScan(NamedTuple):

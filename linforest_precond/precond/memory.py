@@ -233,11 +233,12 @@ def _triangles(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:
     wide = max(sizes.stored, sizes.value)
     rows = sizes.stored * sizes.rows + 5 * sizes.index * sizes.rows
     operator = (sizes.index + sizes.stored) * sizes.entries + rows
-    # The pattern of A + A^T; or several matrices, with missing diagonal entries: the permuted one, its
-    # transpose, the triangles, and those in the stored type.
+    # Beside the factors in the best order so far: the pattern of A + A^T and what an ordering needs; or
+    # several matrices, with missing diagonal entries: the permuted one, its transpose, the triangles, and
+    # those in the stored type.
     pattern = replace(sizes, value=4, weight=4).graph_in_making + 8 * sizes.entries + 60 * sizes.rows
     matrix = (sizes.index + wide) * (sizes.entries + sizes.rows)
-    return operator, max(pattern, 5 * matrix + 16 * sizes.rows + operator)
+    return operator, operator + max(pattern, 5 * matrix + 16 * sizes.rows)
 
 
 def _inverse_rows(sizes: _Sizes, _: int, __: Any) -> tuple[int, int]:

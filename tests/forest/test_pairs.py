@@ -10,10 +10,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import linforest_precond as lf
+from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.factor import check_options
-from linforest_precond.graph.forest.pairs import graph_of_pairs, pair_up
+from linforest_precond.graph.forest.pairs import (
+    blocks_across_paths,
+    blocks_along_edges,
+    check_block_options,
+    graph_of_pairs,
+    pair_up,
+)
 from linforest_precond.graph.forest.path_pairs import pair_paths, without_weak_edges
 from linforest_precond.pipeline import block_tridiagonal_bands
 
@@ -398,6 +405,26 @@ class TestBlockForest:
             else:
                 assert covered(A, *ladders) <= best.coverage + 1e-6
         return found
+
+    @given(A=graphs.matrices(max_size=25), m=st.sampled_from([1, 5]), seed=st.integers(0, 99))
+    def test_coverages_lie_between_their_bounds(self, backend, A, m, seed):
+        (options,) = check_block_options(2, m, "auto", 0, 0.5, seed)
+        graph = as_graph(backend.csr(A))
+        for pair in (blocks_along_edges, lambda *given: blocks_across_paths(*given, options[-1])):
+            if graph.n == 0:
+                continue
+            (_, first), (least, most), (exact, last) = pair(graph, options).coverages()
+            assert exact == last and least <= most
+            assert least - 1e-12 <= exact <= most + 1e-12 and most <= first + 1e-12
+
+    def test_broken_cycles_lower_the_bound(self, backend):
+        """A triangle loses its lightest edge; on a path with ascending numbers, nothing can be lost."""
+        triangle = sp.csr_array(np.array([[0.0, 3, 2], [3, 0, 1], [2, 1, 0]]))
+        line = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(9, 9)).tocsr()
+        for A, lost in ((triangle, [2, 0, 0]), (line, [0] * 9)):
+            factor = lf.graph.factor(backend.csr(A), 2, m=1)
+            found = backend_of(factor.values).forest.linear_forest.most_lost(factor.neighbors, factor.values)
+            assert backend.host(found).tolist() == lost
 
     @pytest.mark.parametrize("block_size", [2, 4])
     def test_auto_keeps_the_larger_coverage(self, backend, block_size):

@@ -66,7 +66,7 @@ def test_the_program_measures_the_cpu(quick, document, module):
     of_sections = [[row for row in document["rows"] if row["section"] == section] for section in sections]
     assert sum(map(len, of_sections)) == len(document["rows"])
     chain, solves, iterations, orders, batches, kernels = of_sections
-    assert {row["peer"] for row in kernels} == {"SciPy", "PyAMG"} and len(kernels) == 11
+    assert {row["peer"] for row in kernels} == {"SciPy", "PyAMG"} and len(kernels) == 13
     assert {row["peer"].partition(",")[0] for row in orders} == {"SciPy"} and len(orders) == 6
     assert {row["judged"] for row in batches} == {"speedup"} and len(batches) == 6
     assert chain and all(row["unit"] == "s" and "thread" in row["name"] for row in chain)

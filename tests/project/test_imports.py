@@ -13,7 +13,7 @@ LAYERS = (
     "lazy_names", "user_warnings", "annotations", "arguments", "atomic_files", "foreign_arrays",
     "host_arrays", "npy_arrays",
     "backends.batch_options", "backends.krylov_codes", "backends.returns", "backends.protocol",
-    "backends.workspaces",
+    "backends.workspaces", "backends.compilation_notice",
     "backends.cpu", "backends.cuda", "backends",
     "printing", "matrices", "interchange",
     "subnormals", "read_only", "records", "number_range", "sparse_output", "matching_records", "own_matrix",

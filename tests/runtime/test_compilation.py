@@ -9,9 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from linforest_precond.backends import compilation
+from linforest_precond.backends import compilation, compilation_notice
 from linforest_precond.backends.compilation import CompilationWatch
+from linforest_precond.backends.compilation_notice import CompilationNotice
 from linforest_precond.backends.cpu.runtime.compaction import compact
+from linforest_precond.backends.cuda.runtime import loader
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,29 +26,29 @@ OWN = event_of(compact.py_func)
 
 
 def test_one_line_after_two_seconds(monkeypatch, caplog):
-    monkeypatch.setattr(compilation, "PATIENCE", 0.05)
+    monkeypatch.setattr(compilation_notice, "PATIENCE", 0.05)
     watch = CompilationWatch()
     with caplog.at_level(logging.WARNING, logger="linforest_precond"):
         for _ in range(2):
             watch.on_start(OWN)
-            watch._timer and watch._timer.join()
+            watch.notice._timer and watch.notice._timer.join()
             watch.on_end(OWN)
     (text,) = (record.getMessage() for record in caplog.records)
     assert "kernels are being compiled, once: they are kept in" in text and "linforest warmup" in text
-    assert watch.functions == 2 and watch.seconds >= 0.05
+    assert watch.functions == 2 and watch.notice.seconds >= 0.05
 
 
 def test_short_compilations_are_silent_until_their_sum_is_long(monkeypatch, caplog):
-    monkeypatch.setattr(compilation, "PATIENCE", 1e6)
+    monkeypatch.setattr(compilation_notice, "PATIENCE", 1e6)
     watch = CompilationWatch()
     watch.on_start(OWN)
     watch.on_start(OWN)  # a helper
     watch.on_end(OWN)
     watch.on_end(OWN)
-    assert not caplog.records and watch._timer is None
-    watch.seconds = 2e6
+    assert not caplog.records and watch.notice._timer is None
+    watch.notice.seconds = 2e6
     watch.on_start(OWN)
-    watch._timer.join()
+    watch.notice._timer.join()
     watch.on_end(OWN)
     assert len(caplog.records) == 1
 
@@ -68,6 +70,22 @@ def test_without_a_cache_a_warning_says_who_pays(monkeypatch):
     assert len(found) == 1
 
 
+def test_kernels_of_the_gpu_are_announced_too(monkeypatch, caplog):
+    monkeypatch.setattr(compilation_notice, "PATIENCE", 0.0)
+    monkeypatch.setattr(loader, "NOTICE", CompilationNotice())
+    monkeypatch.setenv("CUPY_CACHE_DIR", "kept-here")
+
+    def compile_slowly(name):
+        loader.NOTICE._timer and loader.NOTICE._timer.join()
+        return name
+
+    kernels = loader.Kernels(SimpleNamespace(get_function=compile_slowly))
+    with caplog.at_level(logging.WARNING, logger="linforest_precond"):
+        assert kernels.propose == "propose" and kernels.confirm == "confirm"
+    (text,) = (record.getMessage() for record in caplog.records)
+    assert "kept in kept-here" in text
+
+
 def run(script, cache):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONWARNINGS": "always"}
     done = subprocess.run(
@@ -83,9 +101,9 @@ import time
 import numpy as np
 from linforest_precond.backends import backend_of
 backend_of(np.ones(2))
-from linforest_precond.backends import compilation
+from linforest_precond.backends import compilation, compilation_notice
 from linforest_precond.backends.cpu.runtime.compaction import compact
-compilation.PATIENCE = 0.0
+compilation_notice.PATIENCE = 0.0
 """
 
 

@@ -13,5 +13,4 @@ def copy_block_bands(csr: CSR, forest: BlockForest) -> Bands:
     the diagonal. The forest may be that of another matrix of the same size, with the other index type.
     """
     members = forest.members.astype(csr.indices.dtype, copy=False).reshape(-1, forest.block_size)
-    starts_path = forest.forest.position[forest.forest.order] == 1
-    return Bands(*backend_of(csr.data).forest.block_bands.extract(csr, members, starts_path))
+    return Bands(*backend_of(csr.data).forest.block_bands.extract(csr, members, forest.starts_path))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from linforest_precond.annotations import Array
@@ -11,7 +13,7 @@ from linforest_precond.backends import backend_of
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.forest.path_pairs import pair_paths
-from linforest_precond.records import BlockForest, Factor, Forest, Graph, Pairs, covered_share
+from linforest_precond.records import BlockForest, Factor, Graph, Pairs, covered_share
 
 # Number of pairings for each block size.
 PAIRINGS = {1: 0, 2: 1, 4: 2}
@@ -20,6 +22,8 @@ CANDIDATES = 1, 5
 # Iterations that iterations="auto" makes without charging (m = 1): where weights are tied, an iteration pairs
 # only a few vertices, while all are active.
 UNCHARGED_ITERATIONS = 5
+# More than the rounding errors of two coverages.
+MARGIN = 1e-12
 
 
 def check_block_options(
@@ -77,23 +81,135 @@ def best_block_forest(
     If there are several candidates, pairs across paths are tried, too, with the best candidate's options,
     unless `partners` are given: vertices to be paired, -1 for those that are paired along heavy edges.
     """
-    found = (block_forest(graph, options, partners) for options in candidates)
-    best, options = max(zip(found, candidates, strict=True), key=lambda each: each[0].coverage)
-    if len(candidates) == 1 or best.block_size == 1 or best.coverage == 1.0 or partners is not None:
-        return best
-    ladders = ladder_forest(graph, options, candidates[-1][-1])
-    return ladders if ladders.coverage > best.coverage else best
+    if len(candidates) == 1:
+        return blocks_along_edges(graph, candidates[0], partners).forest
+    best = _best_of([Candidate(blocks_along_edges(graph, options, partners)) for options in candidates])
+    if best.blocks.block_size == 1 or best.covers_all() or partners is not None:
+        return best.blocks.forest
+    ladders = blocks_across_paths(graph, best.blocks.options, candidates[-1][-1])
+    return _best_of([best, Candidate(ladders)]).blocks.forest
 
 
-def block_forest(
-    graph: Graph, options: tuple[dict[str, Any], ...], partners: Array | None = None
-) -> BlockForest:
+class Candidate:
+    """Blocks whose coverage is known to lie between `least` and `most`, up to rounding."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+        self._coverages = blocks.coverages()
+        self.tighten()
+
+    def tighten(self) -> None:
+        """Compute the next pair of bounds."""
+        self.least, self.most = next(self._coverages)
+
+    def covers_all(self) -> bool:
+        while self.least < self.most == 1.0:
+            self.tighten()
+        return self.least == 1.0
+
+
+def _best_of(candidates: list[Candidate]) -> Candidate:
+    """The candidate of largest coverage, the first one if several are equal.
+
+    The bounds of the most promising one are tightened until they are decisive.
+    """
+    while True:
+        best = max(candidates, key=lambda each: each.most)
+        if all(each is best or each.most + MARGIN < best.least for each in candidates):
+            return best
+        unsure = [each for each in candidates if each.least < each.most]
+        if not unsure:
+            return best
+        max(unsure, key=lambda each: each.most).tighten()
+
+
+def block_forest(graph: Graph, options: tuple[dict[str, Any], ...]) -> BlockForest:
     """Pair vertices by [0,1]-factors, once for each option but the last; that one is for the paths of blocks.
 
     Section 6 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035.
     """
+    return blocks_along_edges(graph, options).forest
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Blocks of paired vertices, whose paths are not found yet.
+
+    Attributes
+    ----------
+    graph
+        The graph whose vertices are the blocks.
+    pairings
+        The pairs of each pairing.
+    options
+        Those of all factors.
+    pairing
+        How vertices were paired: along "edges", or across "paths".
+    kept
+        The values of the factors along whose edges vertices were paired.
+    """
+
+    graph: Graph
+    pairings: list[Pairs]
+    options: tuple[dict[str, Any], ...]
+    pairing: str
+    kept: tuple[Array, ...] = ()
+
+    def coverage(self, values: Array) -> float:
+        """Share of the weight within blocks and on edges between them, which have these values."""
+        if self.pairing == "edges":
+            return self._share(*self.kept, values)
+        # Only the weight between blocks that are not neighbours on a path is not covered.
+        return 1.0 - (self._between - self._share(values))
+
+    @cached_property
+    def _between(self) -> float:
+        return self._share(self.graph.values)
+
+    def _share(self, *kept: Array) -> float:
+        return covered_share(kept, self.graph.total_weight, self.graph.scale)
+
+    def coverages(self) -> Iterator[tuple[float, float]]:
+        """Lower and upper bounds of the coverage; each pair is tighter and costs more, the last is exact."""
+        backend = backend_of(self.graph.values).forest
+        # Each block keeps two edges at most.
+        yield 0.0, self.coverage(backend.pairs.heaviest_two(self.graph)) if self.pairings else 1.0
+        factor = self.factor
+        most = self.coverage(factor.values)
+        # The values hold each edge twice.
+        lost = 2 * self._share(backend.linear_forest.most_lost(factor.neighbors, factor.values))
+        yield most - lost if self.graph.total_weight else most, most
+        yield self.forest.coverage, self.forest.coverage
+
+    @property
+    def block_size(self) -> int:
+        return int(2 ** len(self.pairings))
+
+    @cached_property
+    def factor(self) -> Factor:
+        """The factor of the blocks' graph, until the forest is asked for, which changes it."""
+        return propose_factor(self.graph, **self.options[-1])
+
+    @cached_property
+    def forest(self) -> BlockForest:
+        """The blocks along the paths of a linear forest of their graph."""
+        forest = break_cycles(self.factor, in_place=True)
+        return BlockForest(
+            members=_vertices_in_order(forest.order, self.pairings),
+            block_size=self.block_size,
+            forest=forest,
+            coverage=self.coverage(forest.values),
+            m=tuple(each["m"] for each in self.options),
+            pairing=self.pairing,
+        )
+
+
+def blocks_along_edges(
+    graph: Graph, options: tuple[dict[str, Any], ...], partners: Array | None = None
+) -> Blocks:
+    """Pair vertices by [0,1]-factors, once for each option but the last."""
     pairings: list[Pairs] = []
-    kept = []
+    kept: list[Array] = []
     for pairing in options[:-1]:
         if partners is None or pairings:
             factor = propose_factor(graph, **pairing)
@@ -102,9 +218,7 @@ def block_forest(
         pairings.append(pair_up(factor))
         kept.append(factor.values)
         graph = graph_of_pairs(graph, pairings[-1])
-    forest = break_cycles(propose_factor(graph, **options[-1]), in_place=True)
-    coverage = covered_share((*kept, forest.values), graph.total_weight, graph.scale)
-    return _block_forest_of(forest, pairings, coverage, options, "edges")
+    return Blocks(graph, pairings, options, "edges", tuple(kept))
 
 
 def factor_with_partners(graph: Graph, partners: Array, options: dict[str, Any]) -> Factor:
@@ -121,31 +235,15 @@ def factor_with_partners(graph: Graph, partners: Array, options: dict[str, Any])
     return replace(rest, neighbors=neighbors, values=values, slots=None)
 
 
-def ladder_forest(
+def blocks_across_paths(
     graph: Graph, options: tuple[dict[str, Any], ...], path_options: dict[str, Any]
-) -> BlockForest:
-    """As `block_forest`, with pairs across the paths of a forest that is found with `path_options`."""
+) -> Blocks:
+    """As `blocks_along_edges`, with pairs across the paths of a forest that is found with `path_options`."""
     pairings = []
     for _ in options[:-1]:
         pairings.append(pair_paths(graph, **path_options))
         graph = graph_of_pairs(graph, pairings[-1])
-    forest = break_cycles(propose_factor(graph, **options[-1]), in_place=True)
-    # Only the weight between blocks that are not neighbours on a path is not covered.
-    between = covered_share((graph.values,), graph.total_weight, graph.scale)
-    return _block_forest_of(forest, pairings, 1.0 - (between - forest.coverage), options, "paths")
-
-
-def _block_forest_of(
-    forest: Forest, pairings: list[Pairs], coverage: float, options: tuple[dict[str, Any], ...], pairing: str
-) -> BlockForest:
-    return BlockForest(
-        members=_vertices_in_order(forest.order, pairings),
-        block_size=2 ** len(pairings),
-        forest=forest,
-        coverage=coverage,
-        m=tuple(each["m"] for each in options),
-        pairing=pairing,
-    )
+    return Blocks(graph, pairings, options, "paths")
 
 
 def pair_up(factor: Factor) -> Pairs:

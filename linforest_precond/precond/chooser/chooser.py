@@ -45,18 +45,24 @@ from linforest_precond.precond.chooser import progress
 from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
 from linforest_precond.precond.chooser.facts import Facts
-from linforest_precond.precond.chooser.outlook import Outlook
+from linforest_precond.precond.chooser.outlook import Outlook, pace
 from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
 # Iterations of the first run before anything is predicted (BiCGStab's cost twice as much), of others, and
 # the factor by which they grow from one prediction to the next.
-FIRST, FIRST_WITHOUT_CG, TRIAL, CHECK = 5, 2, 4, 1.4
+FIRST, FIRST_WITHOUT_CG, TRIAL, CHECK = 4, 2, 4, 1.4
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
 # slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations.
 MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.2, 2.0
-# The work of a turn, in units of what was expected.
-TURN = 1.5
+# Meshes whose boundaries tell nothing have needed up to so many times the iterations that were predicted early.
+DOUBT = 3.0
+# The work of a turn, in units of what was expected, and the iterations after which it ends if they have won
+# nothing.
+TURN, PATIENCE = 1.5, 14
+# Incomplete factors in the natural order of a grid drop 0.1. Where they drop more, another order may drop
+# less; where they drop much more, elimination is not stable in any order.
+REORDERED = 0.15, 1.0
 # The work of a run that has won nothing, in units of the work for another one.
 ROTATE = 3.0
 # The share of the predicted work that may be spent on candidates that are not taken in the end, more on those
@@ -66,7 +72,7 @@ RISK, LIKELY, TAKE, TAKE_WITHOUT_CG = 0.03, 0.15, 0.75, 0.5
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
 # Weight on two couplings of each row from which on a forest comes first, and iterations that make it pay.
-HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.9, 0.95, 12
+HEAVY, WORTH_A_FOREST = 0.95, 12
 # Iterations of all runs together, in units of the most that one may make.
 TOTAL = 6
 # Products of a setup that comes last.
@@ -139,10 +145,8 @@ class Chooser:
         - For an elliptic matrix whose boundary tells the iterations, the candidate with the least work.
         """
         facts = self.facts
-        if facts.dominant_share >= 0.9 and self._outlook.most_iterations > WORTH_A_FOREST:
-            if facts.heavy_share >= (HEAVY if facts.hermitian else NEARLY_ALL):
-                flows = not facts.hermitian and facts.zero_sum_share >= 0.5
-                return self._named("ilu" if flows else "tridiagonal")
+        if self._outlook.most_iterations > WORTH_A_FOREST and self._suits_a_forest():
+            return self._named("ilu" if facts.flows else "tridiagonal")
         if not facts.elliptic_iterations:
             return self._named("jacobi")
         known = [each for each in self.untried if each.name == "jacobi" or each.is_trusted(facts)]
@@ -150,25 +154,34 @@ class Chooser:
         self._turn = TURN * self._expected(found)
         return found
 
+    def _suits_a_forest(self) -> bool:
+        """Whether two couplings of each row hold nearly all of the weight."""
+        facts = self.facts
+        return (facts.hermitian or facts.dominant_share >= 0.9) and facts.heavy_share >= HEAVY
+
     def _named(self, name: str) -> Candidate:
         return next(each for each in self.untried if each.name == name)
 
-    def _expected(self, candidate: Candidate) -> float:
+    def _expected(self, candidate: Candidate, factor: float = 1.0) -> float:
+        """The total of a candidate, for `factor` times the iterations that are predicted."""
         left = None if self.present is None else self.present.digits[-1]
-        return self._outlook.total(candidate, self._method(candidate), left)
+        return self._outlook.total(candidate, self._method(candidate), left, factor)
 
     def _rest(self, trial: Trial) -> float:
         return self._outlook.rest(trial, self.trials)
 
-    def _begin(self, candidate: Candidate) -> Trial | None:
-        """Set up a candidate; the present trial changes where there is none."""
+    def _begin(self, candidate: Candidate, heir: bool = False) -> Trial | None:
+        """Set up a candidate; the present trial changes where there is none. An heir goes on from its x."""
         self.untried.remove(candidate)
-        warm = candidate.is_multigrid or self.present is None or self.present.has_stalled
+        present = self.present
+        warm = candidate.is_multigrid or present is None or present.has_stalled or heir
         trial = self._start(candidate, self._method(candidate), self._last if warm else None)
         if trial is not None:
             self.trials.append(trial)
+            if heir and present is not None and not candidate.is_multigrid and not trial.is_cold:
+                trial.inherit(present, self._outlook.ratio(trial, present))
             first = FIRST if self.definite else FIRST_WITHOUT_CG
-            trial.advance(first if self.present is None else TRIAL)
+            trial.advance(first if self.present is None else math.ceil(TRIAL * pace(trial.method)))
             if self.present is None:
                 self.present = self._last = trial
         elif self.present is None and self.untried:
@@ -181,13 +194,15 @@ class Chooser:
             return "cg"
         if self.facts.has_definite_diagonal and candidate.is_definite and candidate.name not in self._unfit:
             return "minres"
-        return "idrs" if self._robust else "bicgstab"
+        is_hard = self.facts.needs_matching and self.trials
+        return "idrs" if self._robust or is_hard else "bicgstab"
 
     def _go_on(self, present: Trial) -> None:
         present.advance(math.ceil((CHECK - 1) * present.iterations))
 
     def _take(self, trial: Trial, why: str) -> None:
         self.present = self._last = trial
+        self._turn = 0.0
         self.events.append(f"{trial.candidate.name} takes over: {why}")
 
     def _change(self, present: Trial) -> bool:
@@ -199,7 +214,7 @@ class Chooser:
             return False
         if self._expect_better(present, rest):
             return True
-        if has_turn and not self._needs_other_rows(present):
+        if has_turn and not self._has_lost_its_turn(present):
             return False
         if present.has_stalled:
             return self._replace_stalled(present)
@@ -211,18 +226,36 @@ class Chooser:
         """Whether a trusted candidate has taken over, because it is expected to end sooner."""
         if present.candidate.is_multigrid or self._robust:
             return False
-        trusted = [each for each in self.untried if each.is_trusted(self.facts)]
+        trusted = [each for each in self.untried if self._is_trusted(each, present)]
         candidate = min(trusted, key=self._expected, default=None)
         if candidate is None:
             return False
         expected = self._expected(candidate)
-        if self._margin(candidate, present) * expected >= rest:
+        if self._margin(candidate, present) * expected >= rest or self._is_premature(candidate, trusted):
             return False
-        trial = self._begin(candidate)
+        trial = self._begin(candidate, heir=True)
         if trial is not None and not trial.has_failed:
-            self._turn = TURN * expected
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
+            self._turn = TURN * expected
         return True
+
+    def _is_trusted(self, candidate: Candidate, present: Trial) -> bool:
+        """Whether the facts or, of incomplete factors in another order, what the present ones drop make
+        success likely."""
+        low, high = REORDERED
+        reorders = (
+            candidate.name == "ilu ordered" and low < present.dropped < high and not present.is_hovering
+        )
+        return candidate.is_trusted(self.facts) or reorders
+
+    def _is_premature(self, candidate: Candidate, trusted: list[Candidate]) -> bool:
+        """Whether multigrid would be the better one if the iterations were `DOUBT` times those predicted: of
+        a mesh whose boundaries tell nothing, too many are rarely predicted."""
+        if not self.facts.usual_iterations or candidate.is_multigrid:
+            return False
+        return any(
+            each.is_multigrid and self._expected(each) < self._expected(candidate, DOUBT) for each in trusted
+        )
 
     def _margin(self, candidate: Candidate, present: Trial) -> float:
         if candidate.is_multigrid:
@@ -242,9 +275,10 @@ class Chooser:
             self._take(trial, f"{present.candidate.name} won nothing in {present.iterations} iterations")
         return True
 
-    def _needs_other_rows(self, present: Trial) -> bool:
-        """Whether the run has won nothing, and its diagonal has zeros that rows were not matched for."""
-        return self.facts.needs_matching and not present.candidate.is_matched and present.is_hovering
+    def _has_lost_its_turn(self, present: Trial) -> bool:
+        """Whether the run has won nothing: in many iterations, or because rows have to be matched."""
+        needs_other_rows = self.facts.needs_matching and not present.candidate.is_matched
+        return present.is_hovering and (needs_other_rows or present.iterations >= PATIENCE)
 
     def _is_due(self, candidate: Candidate, present: Trial) -> bool:
         """Whether the present trial, which has won nothing, has had its share."""
@@ -266,9 +300,10 @@ class Chooser:
             return self.untried[0]
         trusted = [each for each in self.untried if each.is_trusted(self.facts)]
         factors = [each for each in trusted if not each.is_multigrid]
-        matched = [each for each in self.untried if each.is_matched and each.setup_products < EXPENSIVE]
+        affordable = [each for each in self.untried if each.setup_products < EXPENSIVE]
+        matched = [each for each in affordable if each.is_matched]
         first = factors or matched if self.facts.needs_matching else []
-        return min(first or trusted or self.untried, key=self._expected)
+        return min(first or trusted or affordable or self.untried, key=self._expected)
 
     def _regret(self, present: Trial) -> bool:
         """Whether a paused trial has been resumed, because the present one has slowed down."""
@@ -289,7 +324,7 @@ class Chooser:
         """
         if trial.is_ahead_of(present):
             same = progress.iterations_to(trial.digits, present.digits[-1])
-            return same * trial.iteration / (present.iterations * present.iteration)
+            return same * trial.iteration / (present.steps * present.iteration)
         if trial.is_comparable_to(present):
             return trial.rest_compared_to(present) / max(self._outlook.cautious_rest(present), 1.0)
         return self._rest(trial) / max(self._rest(present), 1.0)
@@ -373,7 +408,10 @@ class Chooser:
             self.present = None
             return
         moving = [each for each in self._alive(failed) if not each.has_stalled]
-        self.present = min(moving, key=self._rest, default=None)
+        trusted = [
+            each for each in moving if failed.candidate.is_matched and each.candidate.is_trusted(self.facts)
+        ]
+        self.present = min(trusted or moving, key=self._rest, default=None)
         if self.present is None and not self.untried:
             self._become_robust()
         if self.present is None and self.untried:

@@ -22,7 +22,12 @@ MANY = 500
 MULTIGRID_ITERATIONS, LIKELY_ITERATIONS = 20, 45
 # What the boundary of an elliptic problem tells, or else what is usual for its size, counts as much as this
 # many iterations that were seen.
-KNOWN, USUAL = 16, 2
+KNOWN, USUAL = 16, 3
+
+
+def pace(method: str) -> float:
+    """Iterations of a method, relative to those of BiCGStab, which has two products in each."""
+    return 1.7 if method == "idrs" else 1.0
 
 
 class Outlook:
@@ -63,14 +68,14 @@ class Outlook:
         """Bytes that a run is predicted to need still."""
         if trial.candidate.is_multigrid:
             return trial.rest()
-        total = self._predicted(trial, trials) * trial.candidate.reduction(self._facts)
-        return max(1.0, total - trial.iterations) * trial.iteration
+        total = self._predicted(trial, trials) * self._share(trial.candidate, trial.method)
+        return max(1.0, total - trial.steps) * trial.iteration
 
     def cautious_rest(self, trial: Trial) -> float:
         """Bytes that a run needs at least, if it does not become faster."""
         rest = trial.rest(progress.LINEAR)
         if trial.candidate.name == "jacobi":
-            rest = min(rest, max(1.0, self.most_iterations - trial.iterations) * trial.iteration)
+            rest = min(rest, max(1.0, self.most_iterations - trial.steps) * trial.iteration)
         return rest
 
     def _predicted(self, trial: Trial, trials: Sequence[Trial]) -> float:
@@ -78,19 +83,21 @@ class Outlook:
 
         Nothing is known of runs that have hardly won anything: all are predicted the same iterations.
         """
-        most = max(each.iterations for each in trials)
+        most = max(each.steps for each in trials)
         left = progress.HORIZON * most if trial.is_hovering else trial.remaining()
-        total = max(1.0, trial.iterations + left) / trial.candidate.reduction(self._facts)
+        total = max(1.0, trial.steps + left) / self._share(trial.candidate, trial.method)
         known, usual = self._facts.elliptic_iterations, self._facts.usual_iterations
         if known or usual:
             prior = KNOWN if known else USUAL
-            weight = prior / (prior + trial.iterations)
+            weight = prior / (prior + trial.steps)
             total = total ** (1 - weight) * ((known or usual) * self._digits / 8) ** weight
         return min(total, self.most_iterations)
 
-    def total(self, candidate: Candidate, method: str, left: float | None = None) -> float:
+    def total(
+        self, candidate: Candidate, method: str, left: float | None = None, factor: float = 1.0
+    ) -> float:
         """Bytes of the setup of a candidate and of all its iterations, for so many digits."""
-        iterations = self.jacobi_iterations * candidate.reduction(self._facts)
+        iterations = factor * self.jacobi_iterations * self._share(candidate, method)
         trusted = candidate.is_trusted(self._facts)
         if candidate.is_multigrid and (trusted or candidate.is_likely(self._facts)):
             digits = self._digits if left is None else min(max(left, 1.0), self._digits)
@@ -98,6 +105,14 @@ class Outlook:
                 iterations, (MULTIGRID_ITERATIONS if trusted else LIKELY_ITERATIONS) * digits / 8
             )
         return self.setup(candidate) + iterations * self.iteration(candidate, method)
+
+    def ratio(self, trial: Trial, other: Trial) -> float:
+        """The iterations to expect of a run, relative to those of another one."""
+        return self._share(trial.candidate, trial.method) / self._share(other.candidate, other.method)
+
+    def _share(self, candidate: Candidate, method: str) -> float:
+        """The iterations to expect, relative to those with Jacobi."""
+        return candidate.reduction(self._facts) * pace(method)
 
     def setup(self, candidate: Candidate) -> float:
         """Bytes of a setup that has not been made."""

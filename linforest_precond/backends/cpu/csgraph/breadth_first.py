@@ -11,17 +11,21 @@ from numba import prange
 
 from ..matrix.entries import wide_pattern
 from ..runtime.arrays import readonly
-from ..runtime.atomics import exchange_if, fetch_add, fetch_min, load, store
+from ..runtime.atomics import exchange_if, fetch_add, fetch_min, load, prefetch, relaxed_load, relaxed_store
 from ..runtime.jit import helper, kernel
 
 NOT_VISITED = -1
 NO_PREDECESSOR = -9999
 ABOVE_ALL_VERTICES = np.iinfo(np.int32).max
+ONE = np.uint64(1)
 # Vertices of a frontier that one thread takes at a time, and the capacity of its local queue.
 CHUNK = 256
 LOCAL_QUEUE = 256
-# A frontier of fewer vertices is processed by one thread: starting the others takes longer.
-NARROW = 1024
+# A frontier of fewer entries is pushed by one thread, in about a millisecond. A barrier takes less, but as
+# long where another process holds the core of a thread.
+FEW_ENTRIES = 2**17
+# Places of the queue between the vertex that is expanded and the one whose row is prefetched.
+AHEAD = 16
 # Beamer's parameters: pull where the frontier has more than 1/ALPHA of the unexplored entries and more than
 # 1/BETA of the vertices.
 ALPHA = 14
@@ -74,39 +78,65 @@ def expand_frontiers(indptr, indices, symmetric, depths, queue, offsets):
     depth = 0
     tail = offsets[1:2].copy()
     unexplored = indices.size
+    entries = 0  # in the rows of the frontier
+    for place in range(tail[0]):
+        entries += row_length(indptr, queue[place])
     while offsets[depth + 1] > offsets[depth]:
         begin, end = offsets[depth], offsets[depth + 1]
-        all_visited = tail[0] == queue.size
-        if not all_visited and end - begin < NARROW:
-            unexplored -= push(indptr, indices, depths, queue, tail, depth + 1, begin, end, True)
-        elif not all_visited:
-            entries = 0
-            for place in prange(begin, end):
-                entries += indptr[queue[place] + 1] - indptr[queue[place]]
-            if symmetric and entries * ALPHA > unexplored and (end - begin) * BETA > depths.size:
-                for chunk in prange((depths.size + CHUNK - 1) // CHUNK):
-                    pull(indptr, indices, depths, queue, tail, depth, chunk * CHUNK)
-            else:
-                for chunk in prange((end - begin + CHUNK - 1) // CHUNK):
-                    first, last = begin + chunk * CHUNK, min(begin + (chunk + 1) * CHUNK, end)
-                    push(indptr, indices, depths, queue, tail, depth + 1, first, last, False)
-            unexplored -= entries
+        found = 0  # entries in the rows of the next frontier
+        if tail[0] == queue.size:
+            pass  # all are visited
+        elif entries < FEW_ENTRIES:
+            found = push_serially(indptr, indices, depths, queue, tail, depth + 1, begin, end)
+        elif symmetric and entries * ALPHA > unexplored and (end - begin) * BETA > depths.size:
+            for chunk in prange((depths.size + CHUNK - 1) // CHUNK):
+                found += pull(indptr, indices, depths, queue, tail, depth, chunk * CHUNK)
+        else:
+            for chunk in prange((end - begin + CHUNK - 1) // CHUNK):
+                first, last = begin + chunk * CHUNK, min(begin + (chunk + 1) * CHUNK, end)
+                found += push(indptr, indices, depths, queue, tail, depth + 1, first, last)
+        unexplored -= entries
+        entries = found
         depth += 1
         offsets[depth + 1] = tail[0]
     return depth
 
 
-# Visit the unvisited neighbours of a range of the queue and append them. Returns the number of entries read.
 @helper
-def push(indptr, indices, depths, queue, tail, depth, begin, end, serial):
+def row_length(indptr, v):
+    return indptr[np.uint64(v) + ONE] - indptr[np.uint64(v)]
+
+
+# Visit the unvisited neighbours of a range of the queue and append them, by the only thread. Returns the
+# number of entries in their rows.
+@helper
+def push_serially(indptr, indices, depths, queue, tail, depth, begin, end):
+    new_tail, entries = tail[0], 0
+    for place in range(begin, end):
+        prefetch(indices, np.int64(indptr[np.uint64(queue[min(place + AHEAD, new_tail - 1)])]))
+        v = np.uint64(queue[place])
+        for slot in range(np.uint64(indptr[v]), np.uint64(indptr[v + ONE])):
+            u = np.uint64(indices[slot])
+            if depths[u] == NOT_VISITED:
+                depths[u] = depth
+                queue[new_tail] = u
+                new_tail += 1
+                entries += row_length(indptr, u)
+    tail[0] = new_tail
+    return entries
+
+
+# The same beside other threads.
+@helper
+def push(indptr, indices, depths, queue, tail, depth, begin, end):
     found = np.empty(LOCAL_QUEUE, np.int32)
     count = entries = 0
     for place in range(begin, end):
-        v = queue[place]
-        entries += indptr[v + 1] - indptr[v]
-        for slot in range(np.uint64(indptr[v]), np.uint64(indptr[v + 1])):
+        v = np.uint64(queue[place])
+        for slot in range(np.uint64(indptr[v]), np.uint64(indptr[v + ONE])):
             u = np.uint64(indices[slot])
-            if visit(depths, u, depth, serial):
+            if visit(depths, u, depth):
+                entries += row_length(indptr, u)
                 if count == LOCAL_QUEUE:
                     append(found, count, queue, tail)
                     count = 0
@@ -119,30 +149,30 @@ def push(indptr, indices, depths, queue, tail, depth, begin, end, serial):
 # Set the depth of an unvisited vertex. The load before the compare-and-swap saves most of these: on wide
 # frontiers most neighbours are already visited.
 @helper
-def visit(depths, v, depth, serial):
-    if load(depths, v) != NOT_VISITED:
+def visit(depths, v, depth):
+    if relaxed_load(depths, v) != NOT_VISITED:
         return False
-    if serial:
-        store(depths, v, depth)
-        return True
     return exchange_if(depths, v, NOT_VISITED, depth) == NOT_VISITED
 
 
-# Each unvisited vertex of a chunk searches its row for a neighbour in the frontier.
+# Each unvisited vertex of a chunk searches its row for a neighbour in the frontier. Returns the number of
+# entries in the rows of those that have one.
 @helper
 def pull(indptr, indices, depths, queue, tail, frontier_depth, begin):
     found = np.empty(CHUNK, np.int32)
-    count = 0
+    count = entries = 0
     for v in range(begin, min(begin + CHUNK, depths.size)):
-        if load(depths, v) != NOT_VISITED:
+        if relaxed_load(depths, v) != NOT_VISITED:
             continue
         for slot in range(np.uint64(indptr[v]), np.uint64(indptr[v + 1])):
-            if load(depths, np.uint64(indices[slot])) == frontier_depth:
-                store(depths, v, frontier_depth + 1)
+            if relaxed_load(depths, np.uint64(indices[slot])) == frontier_depth:
+                relaxed_store(depths, v, frontier_depth + 1)
                 found[count] = v
                 count += 1
+                entries += row_length(indptr, v)
                 break
     append(found, count, queue, tail)
+    return entries
 
 
 # Move a local queue to the end of the shared one; one atomic reserves the room.

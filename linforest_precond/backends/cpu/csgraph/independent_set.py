@@ -9,7 +9,7 @@ import numpy as np
 from numba import prange
 
 from ..matrix.entries import wide_pattern
-from ..runtime.atomics import load, store
+from ..runtime.atomics import relaxed_load, relaxed_store
 from ..runtime.hashing import iteration_keys, vertex_hash
 from ..runtime.jit import helper, kernel
 from .vertex_order import bit_lengths, vertices_in_order
@@ -19,8 +19,9 @@ MEMBER, EXCLUDED = np.uint32(0), np.uint32(0xFFFFFFFF)
 DEGREE_SHIFT, ONE_32, ONE_64 = np.uint32(27), np.uint32(1), np.uint64(1)
 # Vertices that one thread takes at a time.
 CHUNK = 1024
-# Fewer undecided vertices are processed by one thread: starting the others takes longer.
-NARROW = 8192
+# Fewer undecided vertices are processed by one thread, in about a millisecond. A barrier takes less, but as
+# long where another process holds the core of a thread.
+NARROW = 2**15
 
 
 def independent_set(pattern, k, seed):
@@ -90,7 +91,7 @@ def decide(indptr, indices, priorities, undecided, counts, chunk):
     left = 0
     for vertex in vertices:
         v = np.uint64(vertex)
-        own = load(priorities, v)
+        own = relaxed_load(priorities, v)
         if own == MEMBER or own == EXCLUDED:
             continue
         begin, end = np.uint64(indptr[v]), np.uint64(indptr[v + ONE_64])
@@ -108,7 +109,7 @@ def decide(indptr, indices, priorities, undecided, counts, chunk):
 def is_first(indices, priorities, v, own, begin, end):
     for slot in range(begin, end):
         u = np.uint64(indices[slot])
-        priority = load(priorities, u)
+        priority = relaxed_load(priorities, u)
         if priority < own or (priority == own and u < v):
             return False
     return True
@@ -117,11 +118,11 @@ def is_first(indices, priorities, v, own, begin, end):
 # A diagonal entry must not exclude the new member, not even temporarily: other threads may read its state.
 @helper
 def join(indices, priorities, v, begin, end):
-    store(priorities, v, MEMBER)
+    relaxed_store(priorities, v, MEMBER)
     for slot in range(begin, end):
         u = np.uint64(indices[slot])
         if u != v:
-            store(priorities, u, EXCLUDED)
+            relaxed_store(priorities, u, EXCLUDED)
 
 
 # Select each vertex in order that is more than k steps from all members; a breadth-first search from it then

@@ -28,8 +28,10 @@ def spanning_forest(csr, largest, method):
         selected = _filter_kruskal(weights, ends, csr.n)
     else:
         selected = selected_edges(weights, ends, csr.n, contract=method == "boruvka")
-    slots = np.sort(slots[selected])
-    indptr = np.searchsorted(slots, csr.indptr).astype(csr.indptr.dtype)
+    slots = slots[selected]
+    slots.sort(kind="stable")  # in linear time where they are sorted: those of a symmetric matrix
+    indptr = np.zeros_like(csr.indptr)
+    np.cumsum(np.bincount(rows[slots], minlength=csr.n), out=indptr[1:])
     return indptr, csr.indices[slots], csr.data[slots]
 
 
@@ -50,20 +52,21 @@ def _edges(csr, rows):
 
     Where every edge is stored in both directions with equal weights, the upper triangle is enough.
     """
-    slots = np.flatnonzero(rows != csr.indices)
-    if _is_symmetric(csr, slots):
+    off_diagonal = rows != csr.indices
+    if _is_symmetric(csr, off_diagonal):
         return np.flatnonzero(rows < csr.indices)
+    slots = np.flatnonzero(off_diagonal)
     rows, columns = rows[slots], csr.indices[slots]
     order, _ = sort_entries(np.minimum(rows, columns), np.maximum(rows, columns), csr.n)
     return slots[order]
 
 
-def _is_symmetric(csr, slots):
+def _is_symmetric(csr, off_diagonal):
     """Whether the values are symmetric: `csr.symmetric` leaves out signs and explicit zeros."""
     if not csr.symmetric:
         return False
-    weights = csr.data[slots]
-    if (weights > 0).all() or (weights < 0).all():
+    edges = np.count_nonzero(off_diagonal)
+    if any(np.count_nonzero(off_diagonal & sign) == edges for sign in (csr.data > 0, csr.data < 0)):
         return True
     arrays = csr.data, csr.indices, csr.indptr
     transposed = scipy.sparse.csr_array(arrays, shape=(csr.n, csr.n)).tocsc()

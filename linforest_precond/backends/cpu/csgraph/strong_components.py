@@ -1,27 +1,100 @@
-"""Strongly connected components by SciPy (Pearce's variant of Tarjan's algorithm), renumbered."""
+"""Strongly connected components by Pearce's variant of Tarjan's algorithm, sequential.
+
+D. Pearce, "A space-efficient algorithm for finding strongly connected components", Inf. Process. Lett. 116
+(2016), https://doi.org/10.1016/j.ipl.2015.08.010.
+"""
 
 import numpy as np
-import scipy.sparse
-from scipy.sparse import csgraph
 
-from .components import labels_of_roots
+from ..matrix.entries import wide_pattern
+from ..runtime.jit import helper, kernel
 
-# SciPy's graph functions index entries with 32 bits.
-LARGEST_COUNT = 2**31 - 1
+NOT_VISITED, NO_LABEL = 0, -1
+# The first component; the next ones count down and stay above all visit numbers.
+FIRST_COMPONENT = np.iinfo(np.int32).max
+ONE = np.uint64(1)
 
 
 def strong_components(pattern):
     """The number of components and each vertex's, numbered by their lowest vertices."""
-    n, nnz = pattern.n, pattern.nnz
-    if nnz > LARGEST_COUNT:
-        raise ValueError(
-            f"A must have at most {LARGEST_COUNT} stored entries for strong components on the CPU, got {nnz}"
-        )
-    parts = np.ones(nnz), pattern.indices, pattern.indptr.astype(np.int32, copy=False)
-    count, labels = csgraph.connected_components(
-        scipy.sparse.csr_matrix(parts, shape=(n, n)), connection="strong"
-    )
-    # Written in descending order, so the lowest vertex of each label remains.
-    lowest = np.empty(count, np.int32)
-    lowest[labels[::-1]] = np.arange(n, dtype=np.int32)[::-1]
-    return labels_of_roots(lowest[labels])
+    n = pattern.n
+    indptr, indices, _ = wide_pattern(pattern)
+    numbers = np.full(n, NOT_VISITED, np.int32)
+    path, visits, finished, slots = *np.empty((3, n), np.int32), np.empty(n, np.int64)
+    count = find_components(indptr, indices, numbers, path, visits, finished, slots)
+    label_by_lowest(numbers, np.full(count, NO_LABEL, np.int32))
+    return count, numbers
+
+
+# A depth-first search. `numbers` holds the low link of a vertex, the lowest visit number that it is known to
+# reach, and later its component. `path`, `slots` and `visits` are the stack of the search: the vertices, the
+# next entries of their rows, and their visit numbers. Returns the number of components.
+@kernel
+def find_components(indptr, indices, numbers, path, visits, finished, slots):
+    component, next_visit, count = FIRST_COMPONENT, 1, 0
+    for start in range(numbers.size):
+        if numbers[start] != NOT_VISITED:
+            continue
+        depth, v, slot = 0, np.uint64(start), np.uint64(indptr[start])
+        numbers[v] = visit = low = next_visit
+        next_visit += 1
+        while True:
+            slot, low = next_child(indices, numbers, slot, np.uint64(indptr[v + ONE]), low)
+            if slot < np.uint64(indptr[v + ONE]):
+                numbers[v] = low
+                path[depth], slots[depth], visits[depth] = v, slot + ONE, visit
+                depth += 1
+                v = np.uint64(indices[slot])
+                slot = np.uint64(indptr[v])
+                numbers[v] = visit = low = next_visit
+                next_visit += 1
+                continue
+            if low == visit:
+                below, count = count, pop_component(numbers, finished, count, visit, component)
+                next_visit -= below - count + 1
+                low = component
+                component -= 1
+            else:
+                finished[count] = v
+                count += 1
+            numbers[v] = low
+            if depth == 0:
+                break
+            depth -= 1
+            v, slot, visit = np.uint64(path[depth]), np.uint64(slots[depth]), np.int64(visits[depth])
+            low = min(low, np.int64(numbers[v]))
+    return FIRST_COMPONENT - component
+
+
+# The slot of the next unvisited neighbour, or `end`; the low link after all neighbours before it.
+@helper
+def next_child(indices, numbers, slot, end, low):
+    while slot < end:
+        number = np.int64(numbers[np.uint64(indices[slot])])
+        if number == NOT_VISITED:
+            break
+        low = min(low, number)
+        slot += ONE
+    return slot, low
+
+
+# The vertex of this visit number reaches no earlier one: it and the finished vertices whose low links are not
+# below it are a component. Returns how many finished vertices have none yet.
+@helper
+def pop_component(numbers, finished, count, visit, component):
+    while count > 0 and numbers[finished[count - 1]] >= visit:
+        count -= 1
+        numbers[finished[count]] = component
+    return count
+
+
+# Replace components by their labels, which number them by their lowest vertices.
+@kernel
+def label_by_lowest(numbers, labels):
+    count = 0
+    for v in range(numbers.size):
+        component = FIRST_COMPONENT - numbers[v]
+        if labels[component] == NO_LABEL:
+            labels[component] = count
+            count += 1
+        numbers[v] = labels[component]

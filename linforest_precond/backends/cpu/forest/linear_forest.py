@@ -19,6 +19,16 @@ def linear_forest(neighbors, values, slots, in_place=False):
     return ForestArrays(neighbors, values, slots, path_id, position, lengths, np.array(counts))
 
 
+def most_lost(neighbors, values):
+    """The lighter edge of each vertex below both of its neighbours, 0 elsewhere.
+
+    Every cycle has such a vertex, and loses no heavier edge when it is broken.
+    """
+    low, high = np.abs(values).T
+    lowest = neighbors[:, 0] > np.arange(neighbors.shape[0])  # neighbours ascend
+    return np.where(lowest & (neighbors[:, 1] != NO_VERTEX), np.minimum(low, high), values.dtype.type(0))
+
+
 def factor_arrays(neighbors, values, slots, in_place):
     """The arrays of a factor, writable: its own, or copies."""
     own = _writable if in_place else np.copy

@@ -48,6 +48,13 @@ def row_lengths(indptr, rows):
     return np.where(rows < 0, 0, indptr[rows + 1] - indptr[rows])
 
 
+def heaviest_two(graph):
+    """The two largest weights of each row, 0 where it has fewer; the graph has no diagonal."""
+    found = np.zeros((graph.indptr.size - 1, 2), graph.values.dtype)
+    find_heaviest(readonly(graph.indptr), readonly(graph.values), found)
+    return found
+
+
 def members_of(pairs, members):
     """The two members of each listed pair; those of a ghost are ghosts."""
     found = np.full((pairs.size, 2), NO_VERTEX, members.dtype)
@@ -116,6 +123,18 @@ def merge(keys, weights, count, largest, columns, sums, start):
         sums[start + merged] = min((both_low + both_high) + (low_high + high_low), largest)
         merged += 1
     return merged
+
+
+# The two largest weights of each row.
+@kernel(parallel=True)
+def find_heaviest(indptr, values, found):
+    for row in prange(found.shape[0]):
+        for slot in range(indptr[row], indptr[row + 1]):
+            weight = abs(values[slot])
+            if weight > found[row, 0]:
+                found[row, 0], weight = weight, found[row, 0]
+            if weight > found[row, 1]:
+                found[row, 1] = weight
 
 
 # Moves the rows together.

@@ -27,6 +27,11 @@ def tree_sum(x, scale=1.0):
         scale = 1.0
 
 
+def tree_sums(arrays, scale=1.0):
+    """As `tree_sum` of each array."""
+    return [tree_sum(x, scale) for x in arrays]
+
+
 # The sum of one chunk; `values` is overwritten.
 @helper
 def fold(values):

@@ -8,7 +8,6 @@ order does not depend on the threads' timing.
 import numpy as np
 from numba import prange
 
-from ..csgraph.breadth_first import NARROW
 from ..matrix.entries import wide_pattern
 from ..runtime.atomics import fetch_min, load
 from ..runtime.jit import helper, kernel
@@ -18,6 +17,8 @@ NO_MARK = 2**31 - 1
 START = -1
 # Positions of a frontier that one thread takes at a time.
 CHUNK = 128
+# A frontier of fewer vertices is processed by one thread: starting the others takes longer.
+NARROW = 1024
 
 
 def leveled(pattern, starts):

@@ -2,12 +2,14 @@
 
 Numba has none for the CPU. `load` has acquire and `store` has release semantics, `exchange_if`
 (compare-and-swap) has both: what a thread wrote before its `store` or exchange is visible to threads that
-`load` the new value.
+`load` the new value. `relaxed_load` and `relaxed_store` order nothing; they are plain instructions, where an
+acquiring load of some processors waits for all earlier stores.
 """
 
 import os
 
 import numba
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -57,27 +59,64 @@ def exchange_if(context, array, index, expected, value):
     return signature, code
 
 
-@intrinsic
-def load(context, array, index):
-    """Atomic load of array[index], acquire."""
+def _load(ordering, array):
+    """The signature and code of an atomic load of one entry."""
     signature = array.dtype(array, types.intp)
 
     def code(context, builder, signature, arguments):
         place = _entry(context, builder, signature.args[0], *arguments)
-        return builder.load_atomic(place, "acquire", array.dtype.bitwidth // 8)
+        return builder.load_atomic(place, ordering, array.dtype.bitwidth // 8)
 
     return signature, code
 
 
-@intrinsic
-def store(context, array, index, value):
-    """Atomic store to array[index], release."""
+def _store(ordering, array):
+    """The signature and code of an atomic store to one entry."""
     signature = types.void(array, types.intp, array.dtype)
 
     def code(context, builder, signature, arguments):
         array_, index, value = arguments
         place = _entry(context, builder, signature.args[0], array_, index)
-        builder.store_atomic(value, place, "release", array.dtype.bitwidth // 8)
+        builder.store_atomic(value, place, ordering, array.dtype.bitwidth // 8)
+
+    return signature, code
+
+
+@intrinsic
+def load(context, array, index):
+    """Atomic load of array[index], acquire."""
+    return _load("acquire", array)
+
+
+@intrinsic
+def relaxed_load(context, array, index):
+    """Atomic load of array[index], which orders no other accesses."""
+    return _load("monotonic", array)
+
+
+@intrinsic
+def store(context, array, index, value):
+    """Atomic store to array[index], release."""
+    return _store("release", array)
+
+
+@intrinsic
+def relaxed_store(context, array, index, value):
+    """Atomic store to array[index], which orders no other accesses."""
+    return _store("monotonic", array)
+
+
+@intrinsic
+def prefetch(context, array, index):
+    """Fetch the cache line of array[index] for a later read."""
+    signature = types.void(array, types.intp)
+
+    def code(context, builder, signature, arguments):
+        byte_pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        place = builder.bitcast(_entry(context, builder, signature.args[0], *arguments), byte_pointer)
+        kind = ir.FunctionType(ir.VoidType(), [byte_pointer, word, word, word])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte_pointer], kind)
+        builder.call(fetch, [place, word(0), word(3), word(1)])  # to read, into all levels, data
 
     return signature, code
 
@@ -114,6 +153,11 @@ if numba.config.DISABLE_JIT:  # interpreted kernels, for debugging, have one thr
 
     def store(array, index, value):
         array[index] = value
+
+    def prefetch(array, index):
+        pass
+
+    relaxed_load, relaxed_store = load, store
 
     def give_way():
         return 0

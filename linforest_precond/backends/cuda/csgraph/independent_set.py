@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
-from ..runtime.launch import launch
+from ..runtime.launch import blocks_for, launch, launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
@@ -11,11 +11,12 @@ from .worklist import process_worklist
 
 # For k = 2: entries that a lane loads at once, as LOADS in worklist.cuh, and takes of one row at most.
 LOADS, LANE_ENTRIES = 4, 64
+BLOCKS, FREELY, BACKOFF, FREE_LOADS = None, True, 0, 4
 
 SELECTION = Struct(
     "Selection", "csgraph/independent_set.cu",
     indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", offsets="P", unfinished="P",
-    row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", n="q", seed="Q", k="q",
+    row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", lists="P", barrier="P", n="q", seed="Q", k="q",
     lanes="q",
 )  # fmt: skip
 
@@ -23,8 +24,10 @@ SELECTION = Struct(
 def independent_set(pattern, k, seed):
     """1 for the vertices of the set, 0 for the others."""
     n, piece = pattern.n, PIECE
+    if k == 1 and FREELY:
+        return distance_1(pattern, seed)
     program = kernels(
-        "csgraph/independent_set", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece
+        "csgraph/independent_set", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece, BACKOFF=BACKOFF
     )
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces
@@ -38,7 +41,7 @@ def independent_set(pattern, k, seed):
     selection = SELECTION(
         indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, long_rows=long_rows.field,
         states=states, offsets=offsets, unfinished=unfinished, row_minima=row_minima, arrived=arrived,
-        minima=minima, any_undecided=words, members=members, n=n, seed=seed, k=k,
+        minima=minima, any_undecided=words, members=members, lists=None, barrier=None, n=n, seed=seed, k=k,
         lanes=lanes,
     )  # fmt: skip
     if k == 1:
@@ -48,6 +51,33 @@ def independent_set(pattern, k, seed):
     else:
         # The last word is the barrier.
         launch(program.select_distance_k, (selection, words[2:]), items=items)
+    return members
+
+
+def distance_1(pattern, seed):
+    n, piece = pattern.n, PIECE
+    program = kernels(
+        "csgraph/independent_set", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece, BACKOFF=BACKOFF, LOADS=FREE_LOADS
+    )
+    kernel = program.select_freely
+    long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
+    items = n + long_rows.most_pieces
+    blocks = blocks_for(kernel, items)
+    blocks = min(blocks, BLOCKS or blocks)
+    members = cupy.empty(n, np.int32)
+    listed = items + 33 * 8 * blocks
+    memory = cupy.empty(2 + listed + long_rows.most_rows + (3 * items + 3) // 4 + 1, np.uint32)
+    memory.data.memset_async(0, 8)
+    lists = memory.data.ptr + 8
+    unfinished = lists + 4 * listed
+    offsets = unfinished + 4 * long_rows.most_rows
+    selection = SELECTION(
+        indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, long_rows=long_rows.field,
+        states=offsets + 2 * items, offsets=offsets, unfinished=unfinished, row_minima=None, arrived=None,
+        minima=None, any_undecided=None, members=members, lists=lists, barrier=memory, n=n, seed=seed, k=1,
+        lanes=1,
+    )  # fmt: skip
+    launch_blocks(kernel, blocks, (selection,))
     return members
 
 

@@ -47,15 +47,28 @@ def linear_forest(neighbors, values, slots, in_place=False):
     return ForestArrays(neighbors, values, slots, *outputs)
 
 
+def most_lost(neighbors, values):
+    """The lighter edge of each vertex below both of its neighbours, 0 elsewhere.
+
+    Every cycle has such a vertex, and loses no heavier edge when it is broken.
+    """
+    lost = cupy.empty(neighbors.shape[0], values.dtype)
+    launch(_program(neighbors, values).find_most_lost, (neighbors, values, lost.size, lost))
+    return lost
+
+
+def _program(neighbors, values):
+    types = {"WEIGHT": values.dtype.type, "INDEX": neighbors.dtype.type}
+    return kernels("forest/linear_forest", cooperative=True, **types)
+
+
 class _Run:
     """The list ranking of one factor: its output, its workspace and its launches."""
 
     def __init__(self, neighbors, values):
         n, index = neighbors.shape[0], neighbors.dtype
         self.n = n
-        self.program = kernels(
-            "forest/linear_forest", cooperative=True, WEIGHT=values.dtype.type, INDEX=index.type
-        )
+        self.program = _program(neighbors, values)
         self.path_id, self.position = cupy.empty(n, index), cupy.empty(n, index)
         self.lengths = cupy.zeros(n, index)
         # The counters of struct Paths, then the barriers and round counters of the three launches.

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from ..matrix.entries import rows_of
+from ..matrix.entries import lanes_for, rows_of
 from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_fit
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
+from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 
 # The struct in pairs.cu.
@@ -24,7 +25,7 @@ def pair_up(neighbors):
     program = kernels("forest/pairs", VALUE=np.float64, INDEX=index.type)
     leads, places = cupy.empty(vertices, index), cupy.empty(vertices, index)
     launch(program.mark_leads, (neighbors, vertices, leads))
-    opened = cupy.cumsum(leads, dtype=index)
+    opened = add_up(leads)
     pairs = int(opened[-1]) if vertices else 0  # stall: how many there are
     members = cupy.empty((pairs, 2), index)
     launch(program.number_pairs, (neighbors, vertices, opened, members, places))
@@ -44,6 +45,15 @@ def coarse_graph(graph, members, places):
     program = kernels("forest/pairs", VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
     merge = _merge_by_tiles if 2 * graph.longest_row <= LONGEST_ROW else _merge_by_sorting
     return merge(graph, members, places, program)
+
+
+def heaviest_two(graph):
+    """The two largest weights of each row, 0 where it has fewer; the graph has no diagonal."""
+    rows, entries = graph.n, graph.indices.size
+    found = cupy.empty((rows, 2), graph.values.dtype)
+    program = kernels("forest/pairs", VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
+    launch(program.find_heaviest, (graph.indptr, graph.values, rows, lanes_for(entries, rows), found))
+    return found
 
 
 def _merge_by_tiles(graph, members, places, program):

@@ -11,9 +11,15 @@ CHUNK = 2048
 
 def tree_sum(x, scale=1.0):
     """The sum of the magnitudes of reals, each times `scale`, in float64."""
-    out = cupy.zeros(1)
-    tree_sum_on_device(x.reshape(1, -1), out, scale)
-    return float(out.item())  # stall: the sum is wanted on the host
+    return tree_sums((x,), scale)[0]
+
+
+def tree_sums(arrays, scale=1.0):
+    """As `tree_sum` of each array."""
+    out = cupy.zeros(len(arrays))
+    for i, x in enumerate(arrays):
+        tree_sum_on_device(x.reshape(1, -1), out[i : i + 1], scale)
+    return out.tolist()  # stall: the sums are wanted on the host
 
 
 def tree_sum_on_device(x, out, scale=1.0):

@@ -6,10 +6,13 @@ program, because CuPy's compile cache does not notice changes of included files.
 """
 
 import functools
+import os
 import re
 from importlib import resources
 
 import numpy as np
+
+from linforest_precond.backends.compilation_notice import CompilationNotice
 
 from .generated_headers import HEADERS
 from .lazy_cupy import cupy
@@ -25,6 +28,7 @@ TYPE_NAMES = {
     np.dtype(np.int64): "long long",
 }
 
+NOTICE = CompilationNotice()
 KERNELS = resources.files(__package__.rpartition(".")[0]).joinpath("kernels")
 OPTIONS = ("--std=c++17",)
 # A fused multiply-add rounds once where the CPU rounds twice. Both backends give the same bits, except in the
@@ -109,9 +113,23 @@ class Kernels:
         # Called once per function: the result becomes an attribute.
         if function.startswith("_"):
             raise AttributeError(function)
-        found = self._module.get_function(function)
+        found = _compiled(self._module, function)
         setattr(self, function, found)
         return found
+
+
+def _compiled(module, function):
+    """A function of a module; the first one of a module compiles it, or loads it from CuPy's cache."""
+    NOTICE.start(_cache_folder)
+    try:
+        return module.get_function(function)
+    finally:
+        NOTICE.stop()
+
+
+def _cache_folder():
+    """Where CuPy keeps compiled modules."""
+    return os.environ.get("CUPY_CACHE_DIR") or os.path.expanduser("~/.cupy/kernel_cache")
 
 
 @functools.cache

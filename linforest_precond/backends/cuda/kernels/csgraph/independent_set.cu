@@ -31,6 +31,8 @@ struct Selection {
     // Whether any vertex is undecided, in even rounds and in odd ones; zero at first.
     u32* any_undecided;
     int* members;
+    // For k = 1: the lists of the warps, and the barrier.
+    u32 *lists, *barrier;
     i64 n;
     u64 seed;
     i64 k;
@@ -44,6 +46,7 @@ __device__ void initialize(const Selection& s) {
     for (i64 row = first; row < row_count(s.long_rows); row += step) {
         const int v = s.long_rows.rows[row];
         s.unfinished[row] = pieces_in((i64)s.indptr[v + 1] - s.indptr[v]);
+        if (s.k == 1) continue;
         s.row_minima[row] = NO_PRIORITY;
         s.arrived[row] = 0;
     }
@@ -61,7 +64,7 @@ struct SelectionProblem {
     const u8* states;
     u32 tie_key;
 
-    __device__ __forceinline__ u8 fetch(int neighbour) const { return __ldcg(states + neighbour); }
+    __device__ __forceinline__ u8 fetch(int neighbour) const { return *(const volatile u8*)(states + neighbour); }
     __device__ __forceinline__ u64 priority(int vertex, u8 state) const {
         return state == EXCLUDED ? NO_PRIORITY : priority_word(state, (u32)vertex, tie_key);
     }
@@ -96,7 +99,7 @@ __device__ __forceinline__ void exclude_neighbours(const Selection& s, const Par
 // decided.
 __device__ __forceinline__ bool decide(const Selection& s, const SelectionProblem& problem, u32 item) {
     const Part part = part_of(s.indptr, (u32)s.n, s.long_rows, item);
-    const u8 state = part.vertex == NOBODY ? (u8)EXCLUDED : __ldcg(s.states + part.vertex);
+    const u8 state = part.vertex == NOBODY ? (u8)EXCLUDED : problem.fetch(part.vertex);
     const bool open = state != EXCLUDED && (state != MEMBER || part.owner != WHOLE);
     int offset = open ? (int)s.offsets[item] : 0;
     const bool finished = open && part.owner != WHOLE && offset == part.length, wanted = open && !finished;
@@ -110,6 +113,7 @@ __device__ __forceinline__ bool decide(const Selection& s, const SelectionProble
         stays = true;
     }
     exclude_neighbours(s, part, joins || (finished && state == MEMBER));
+    if (!stays && part.vertex != NOBODY) s.members[part.vertex] = joins || state == MEMBER;
     return stays;
 }
 
@@ -127,6 +131,18 @@ extern "C" __global__ void __launch_bounds__(256, 5) select_distance_1(Selection
     const auto examine = [&](u32 item) { return decide(s, problem, item); };
     process_worklist(work, items, barrier, generation, examine);
     write_members(s);
+}
+
+// The same without barriers.
+extern "C" __global__ void __launch_bounds__(256) select_freely(Selection s) {
+    u32 generation = 0;
+    initialize(s);
+    const u64 pieces = piece_count(s.long_rows), items = s.n + pieces;
+    for (i64 item = (i64)blockIdx.x * blockDim.x + threadIdx.x; item < items; item += (i64)gridDim.x * blockDim.x)
+        s.offsets[item] = 0;
+    grid_barrier(s.barrier, generation);
+    const SelectionProblem problem = problem_of(s);
+    process_own_items(s.lists, s.n, pieces, 1, [&](u32 item, u32) { return decide(s, problem, item); });
 }
 
 // The minimum of `word(u)` over the neighbours u of a vertex, by its lanes and for all of them; NO_PRIORITY where it is not

@@ -13,7 +13,9 @@ enum Outcome { PASSED, BLOCKED, REJECTED, INCOMPLETE };
 
 // Entries that a thread scans before its warp takes over, and loads that it batches for memory-level parallelism.
 #define THREAD_ENTRIES 16
+#ifndef LOADS
 #define LOADS 4
+#endif
 
 // Scan by one thread. A Problem has `indices`, the columns of all rows; `fetch(neighbour)`, which loads a neighbour's
 // state; and `check(own priority, neighbour, state)`, the outcome of one neighbour.
@@ -123,4 +125,86 @@ __device__ __forceinline__ void process_worklist(const Worklist& work, u64 count
         count = __ldcg(length);
     }
     grid_barrier(barrier, generation);
+}
+
+// Processes items 0 to count - 1 in rounds within a cooperative launch: `examine(item)`, called by all lanes of a warp,
+// tells whether the item stays for the next round. An item has `lanes` threads, a power of two, whose first one is heard.
+// Ends with a grid barrier.
+template <typename Examine>
+__device__ __forceinline__ void process_worklist_adaptively(const Worklist& work, u64 count, u32* barrier, u32& generation,
+                                                 Examine examine) {
+    for (u32 round = 0; count; ++round) {
+        const u64 everybody = (u64)gridDim.x * blockDim.x;
+        u32 lanes = 1;
+        while (lanes < 32 && 2 * lanes * count <= everybody) lanes *= 2;
+        const int lane_bits = 31 - __clz((int)lanes);
+        const bool is_first_lane = (threadIdx.x & (lanes - 1)) == 0;
+        const u64 wanted = count << lane_bits;
+        const bool alone = wanted <= SINGLE_BLOCK;
+        if (alone && blockIdx.x) break;
+        const u64 blocks = alone ? 1 : gridDim.x, threads = blocks * blockDim.x;
+        const u32* const list = work.items + round % 2 * work.capacity;
+        u32* const next = work.items + (round + 1) % 2 * work.capacity;
+        u64* const length = work.lengths + (round + 1) % 3;
+        // All blocks read this length before the last barrier.
+        if (blockIdx.x == 0 && threadIdx.x == 0) work.lengths[(round + 2) % 3] = 0;
+        const u32 turns = (u32)min((u64)AT_ONCE, (wanted + threads - 1) / threads), span = turns * blockDim.x;
+        for (u64 base = (u64)blockIdx.x * span; base < wanted; base += blocks * span) {
+            const auto item_of = [&](u32 turn) {
+                const u64 place = (base + turn * blockDim.x + threadIdx.x) >> lane_bits;
+                return place >= count ? NO_ITEM : round ? __ldcg(list + place) : (u32)place;
+            };
+            u32 kept = 0;
+            u64 places[AT_ONCE];
+#pragma unroll 1
+            for (u32 turn = 0; turn < turns; ++turn)
+                if (examine(item_of(turn), lanes) && is_first_lane) kept |= 1u << turn;
+            append_places(kept, length, places);
+#pragma unroll
+            for (u32 turn = 0; turn < AT_ONCE; ++turn)
+                if (kept >> turn & 1) next[places[turn]] = item_of(turn);
+        }
+        if (alone) __syncthreads();
+        else grid_barrier(barrier, generation);
+        count = __ldcg(length);
+    }
+    grid_barrier(barrier, generation);
+}
+
+// The same without rounds and barriers: every warp has a list of items of its own, and examines them until none stays.
+// Vertices are dealt to the warps in chunks of 32, pieces of long rows one by one. `examine(item, lanes)` has up to
+// `most_lanes` lanes for an item where the list is short. Lists have `own_capacity` items for each warp.
+#ifndef BACKOFF
+#define BACKOFF 0
+#endif
+template <typename Examine>
+__device__ __forceinline__ void process_own_items(u32* lists, u64 n, u64 pieces, u32 most_lanes, Examine examine) {
+    const u32 lane = threadIdx.x % 32;
+    const u64 warps = (u64)gridDim.x * blockDim.x / 32, warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    const u64 chunks = (n + 31) / 32;
+    const auto dealt = [&](u64 count) { return (u32)(warp < count ? (count - 1 - warp) / warps + 1 : 0); };
+    const u32 vertices = 32 * dealt(chunks);
+    const auto first_item = [&](u32 place) {
+        if (place >= vertices) return (u32)(n + warp + (place - vertices) * warps);
+        const u64 vertex = 32 * (warp + place / 32 * warps) + place % 32;
+        return vertex < n ? (u32)vertex : NO_ITEM;
+    };
+    u32* const list = lists + warp * (32 * ((chunks + warps - 1) / warps) + (pieces + warps - 1) / warps);
+    u32 left = vertices + dealt(pieces);
+    for (bool is_first = true; left; is_first = false) {
+        const u32 groups = left > 16 ? 32 : left > 1 ? 2u << (31 - __clz((int)left - 1)) : 1;
+        const u32 lanes = min(32 / groups, most_lanes);
+        u32 kept = 0;
+        for (u32 base = 0; base < left; base += 32 / lanes) {
+            const u32 place = base + lane / lanes;
+            const u32 item = place >= left ? NO_ITEM : is_first ? first_item(place) : list[place];
+            const bool stays = examine(item, lanes) && (lane & (lanes - 1)) == 0;
+            const u32 staying = __ballot_sync(FULL_WARP, stays);
+            if (stays) list[kept + __popc(staying & ((1u << lane) - 1))] = item;
+            kept += __popc(staying);
+        }
+        if (BACKOFF && kept == left) __nanosleep(BACKOFF);
+        __syncwarp();
+        left = kept;
+    }
 }

@@ -105,3 +105,18 @@ extern "C" __global__ void __launch_bounds__(512, 3)
         if (slots) slots[2 * v + 1] = NO_VERTEX;
     }
 }
+
+// The lighter edge of each vertex below both of its neighbours, 0 elsewhere. Every cycle has such a vertex, and loses
+// no heavier edge when it is broken.
+extern "C" __global__ void find_most_lost(const Row* __restrict__ rows, const WEIGHT* __restrict__ values, i64 vertices,
+                                          WEIGHT* __restrict__ lost) {
+    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += (i64)gridDim.x * blockDim.x) {
+        const Row row = rows[v];
+        WEIGHT lighter = 0;
+        if (row.first > v && row.second >= 0) {  // neighbours ascend
+            const WEIGHT one = magnitude(values[2 * v]), other = magnitude(values[2 * v + 1]);
+            lighter = rank_of(one) < rank_of(other) ? one : other;
+        }
+        lost[v] = lighter;
+    }
+}

@@ -37,6 +37,47 @@ extern "C" __global__ void list_members(const INDEX* __restrict__ pairs, i64 cou
     }
 }
 
+__device__ __forceinline__ bool outweighs(VALUE a, VALUE b) { return rank_of(a) > rank_of(b); }
+
+// The two largest weights of a row, 0 where there are fewer.
+struct HeaviestTwo {
+    VALUE first = 0, second = 0;
+
+    __device__ __forceinline__ void insert(VALUE weight) {
+        if (outweighs(weight, first)) {
+            second = first;
+            first = weight;
+        } else if (outweighs(weight, second)) {
+            second = weight;
+        }
+    }
+};
+
+// The two largest weights of each row; `lanes` reduce each row.
+extern "C" __global__ void find_heaviest(const INDEX* __restrict__ indptr, const VALUE* __restrict__ values, i64 rows,
+                                         int lanes, VALUE* __restrict__ found) {
+    const int lane = threadIdx.x % lanes;
+    const i64 rows_at_once = (i64)gridDim.x * blockDim.x / lanes;
+    const i64 own = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / lanes;
+    // All lanes of a warp make the same number of rounds, because they take part in the shuffles.
+    for (i64 round = 0; round * rows_at_once < rows; ++round) {
+        const i64 row = round * rows_at_once + own;
+        HeaviestTwo two;
+        if (row < rows)
+            for (i64 slot = indptr[row] + lane; slot < indptr[row + 1]; slot += lanes)
+                two.insert(magnitude(values[slot]));
+        for (int distance = lanes / 2; distance > 0; distance /= 2) {
+            const VALUE first = __shfl_xor_sync(FULL_WARP, two.first, distance);
+            const VALUE second = __shfl_xor_sync(FULL_WARP, two.second, distance);
+            two.insert(first);
+            two.insert(second);
+        }
+        if (row >= rows || lane) continue;
+        found[2 * row] = two.first;
+        found[2 * row + 1] = two.second;
+    }
+}
+
 // The graph and its pairs.
 struct PairedGraph {
     const INDEX* __restrict__ indptr;

@@ -57,11 +57,12 @@ struct MergeTile {
     i64 terms[ROWS + 1];         // terms before each row, from an offset that all rows of the tile share
     int counts[ROWS];            // entries of each merged row
     int before[ROWS + 1];        // and of the rows before it in the tile
+    u32 heads[ROWS];             // of rows of up to SERIAL_ROW terms, which terms are the first of their columns
     int chunk_end;
 };
 
-// The consecutive rows of a tile that are in shared memory. After merging, rows of up to SERIAL_ROW terms are compact
-// and sorted; in others, the terms that are not dropped have `places`.
+// The consecutive rows of a tile that are in shared memory. After merging, the keys of rows of up to SERIAL_ROW terms
+// are sorted, and `places` are the terms' numbers; in others, the terms that are not dropped have `places`.
 struct MergeChunk {
     VALUE values[CAPACITY];
     u32 keys[CAPACITY];
@@ -99,34 +100,79 @@ __device__ __forceinline__ void stage_chunk(const Terms& terms, const MergeTile&
     }
 }
 
-// Merges the staged terms [begin, begin + length) by one thread: insertion sort, which is stable, then a sum for each
-// column. Returns the number of columns.
+__device__ __forceinline__ void compare_exchange(u64& low, u64& high) {
+    const u64 smaller = min(low, high);
+    high = max(low, high);
+    low = smaller;
+}
+
+// Batcher's odd-even merge sort of words in registers; SPAN and STRIDE are those of the comparators from here on.
+template <int SIZE, int SPAN = 1, int STRIDE = 1>
+__device__ __forceinline__ void sort_in_registers(u64 (&words)[SIZE]) {
+#pragma unroll
+    for (int i = 0; i < SIZE - STRIDE; ++i)
+        if (i >= STRIDE % SPAN && (i - STRIDE % SPAN) / STRIDE % 2 == 0 && i / (2 * SPAN) == (i + STRIDE) / (2 * SPAN))
+            compare_exchange(words[i], words[i + STRIDE]);
+    if constexpr (STRIDE > 1) sort_in_registers<SIZE, SPAN, STRIDE / 2>(words);
+    else if constexpr (2 * SPAN < SIZE) sort_in_registers<SIZE, 2 * SPAN, 2 * SPAN>(words);
+}
+
+// Sorts `count` terms by key and number, at most SIZE. Returns a mask of the first terms of the columns.
+template <typename Terms, int SIZE>
+__device__ __forceinline__ u32 sort_few(u32* keys, u8* numbers, int count) {
+    u64 words[SIZE];
+    u32 heads = 0;
+#pragma unroll
+    for (int i = 0; i < SIZE; ++i) words[i] = i < count ? (u64)keys[i] << 32 | numbers[i] : ~0ull;
+    sort_in_registers(words);
+#pragma unroll
+    for (int i = 0; i < SIZE; ++i) {
+        const u32 key = (u32)(words[i] >> 32);
+        if (i >= count) break;
+        keys[i] = key;
+        numbers[i] = (u8)words[i];
+        if (i == 0 || Terms::column_of(key) != Terms::column_of((u32)(words[i - (i > 0)] >> 32))) heads |= 1u << i;
+    }
+    return heads;
+}
+
+// The same by insertion, which is stable, for up to 32 terms.
 template <typename Terms>
-__device__ __forceinline__ int merge_serially(MergeChunk& chunk, int begin, int length) {
-    u32* const keys = chunk.keys + begin;
-    VALUE* const values = chunk.values + begin;
-    int sorted = 0;
-    for (int i = 0; i < length; ++i) {
+__device__ __forceinline__ u32 sort_by_insertion(u32* keys, u8* numbers, int count) {
+    for (int i = 1; i < count; ++i) {
         const u32 key = keys[i];
-        const VALUE value = values[i];
-        if (key == DROPPED) continue;
-        int place = sorted++;
+        const u8 number = numbers[i];
+        int place = i;
         for (; place > 0 && keys[place - 1] > key; --place) {
             keys[place] = keys[place - 1];
-            values[place] = values[place - 1];
+            numbers[place] = numbers[place - 1];
         }
         keys[place] = key;
-        values[place] = value;
+        numbers[place] = number;
     }
-    int merged = 0;
-    for (int i = 0; i < sorted; ++merged) {
+    u32 heads = 0;
+    for (int i = 0; i < count; ++i)
+        heads |= (u32)(i == 0 || Terms::column_of(keys[i]) != Terms::column_of(keys[i - 1])) << i;
+    return heads;
+}
+
+// Sorts the staged terms [begin, begin + length) by one thread: the keys of those that are not dropped come first, and
+// `places` are the numbers of the terms. Returns a mask of the first terms of the columns.
+template <typename Terms>
+__device__ __forceinline__ u32 sort_serially(MergeChunk& chunk, int begin, int length) {
+    u32* const keys = chunk.keys + begin;
+    u8* const numbers = chunk.places + begin;
+    int count = 0;
+    for (int i = 0; i < length; ++i) {
         const u32 key = keys[i];
-        typename Terms::Sum sum(key, values[i]);
-        for (++i; i < sorted && Terms::column_of(keys[i]) == Terms::column_of(key); ++i) sum.add(keys[i], values[i]);
-        keys[merged] = key;
-        values[merged] = sum.total();
+        if (key == DROPPED) continue;
+        keys[count] = key;
+        numbers[count++] = (u8)i;
     }
-    return merged;
+    if (count < length) keys[count] = DROPPED;
+    if (count <= 8) return sort_few<Terms, 8>(keys, numbers, count);
+    if (count <= 16) return sort_few<Terms, 16>(keys, numbers, count);
+    return sort_by_insertion<Terms>(keys, numbers, count);
 }
 
 // Merges the staged terms [begin, begin + length) by a team; all teams of a warp must call it. The first term of each
@@ -173,7 +219,7 @@ __device__ __forceinline__ void merge_chunk(MergeTile& tile, MergeChunk& chunk, 
     const auto begin_of = [&](int r) { return (int)(tile.terms[r] - tile.terms[first]); };
     const int length = t >= first && t < end ? begin_of(t + 1) - begin_of(t) : 0;
     if (t >= first && t < end && length <= SERIAL_ROW)
-        tile.counts[t] = merge_serially<Terms>(chunk, begin_of(t), length);
+        tile.counts[t] = __popc(tile.heads[t] = sort_serially<Terms>(chunk, begin_of(t), length));
     if (!__syncthreads_or(length > SERIAL_ROW)) return;
     for (int base = first; base < end; base += THREADS / TEAM) {
         const int r = min(base + t / TEAM, end - 1);
@@ -183,18 +229,31 @@ __device__ __forceinline__ void merge_chunk(MergeTile& tile, MergeChunk& chunk, 
     }
 }
 
+// The sum of the sorted terms of one column, from the `first` of them on.
+template <typename Terms>
+__device__ __forceinline__ VALUE sum_of_column(const MergeChunk& chunk, int begin, int first, int length) {
+    const u32* const keys = chunk.keys + begin;
+    const u8* const numbers = chunk.places + begin;
+    const VALUE* const values = chunk.values + begin;
+    typename Terms::Sum sum(keys[first], values[numbers[first]]);
+    for (int i = first + 1; i < length && Terms::column_of(keys[i]) == Terms::column_of(keys[first]); ++i)
+        sum.add(keys[i], values[numbers[i]]);
+    return sum.total();
+}
+
 // Writes the merged rows of a chunk, a team to a row; `slot(r, i)` is where the i-th entry of row r goes.
 template <typename Terms, typename Slot>
 __device__ __forceinline__ void write_chunk(const MergeTile& tile, const MergeChunk& chunk, int first, int end,
                                             Slot slot, INDEX* indices, VALUE* data) {
     for (int r = first + threadIdx.x / TEAM; r < end; r += THREADS / TEAM) {
         const int begin = (int)(tile.terms[r] - tile.terms[first]), length = (int)(tile.terms[r + 1] - tile.terms[r]);
-        const bool compact = length <= SERIAL_ROW;
-        for (int i = threadIdx.x % TEAM; i < (compact ? tile.counts[r] : length); i += TEAM) {
-            if (!compact && chunk.keys[begin + i] == DROPPED) continue;
-            const i64 out = slot(r, compact ? i : chunk.places[begin + i]);
+        const bool sorted = length <= SERIAL_ROW;
+        const u32 heads = sorted ? tile.heads[r] : 0;
+        for (int i = threadIdx.x % TEAM; i < length; i += TEAM) {
+            if (sorted ? !(heads >> i & 1) : chunk.keys[begin + i] == DROPPED) continue;
+            const i64 out = slot(r, sorted ? __popc(heads & ((1u << i) - 1)) : chunk.places[begin + i]);
             indices[out] = (INDEX)Terms::column_of(chunk.keys[begin + i]);
-            data[out] = chunk.values[begin + i];
+            data[out] = sorted ? sum_of_column<Terms>(chunk, begin, i, length) : chunk.values[begin + i];
         }
     }
 }

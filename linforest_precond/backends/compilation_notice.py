@@ -1,0 +1,73 @@
+"""The line that tells a user that kernels are being compiled, which takes seconds at the first call.
+
+It is logged by the logger ``linforest_precond`` as a warning, so that Python prints it on the standard error
+output.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from linforest_precond.user_warnings import warn_user
+
+LOGGER = logging.getLogger("linforest_precond")
+# Seconds of compilation before anything is said.
+PATIENCE = 2.0
+
+
+class CompilationNotice:
+    """Counts seconds of compilation, and tells the user once where its results are kept.
+
+    Compilations may be nested, or run in several threads: the time counts while any of them runs.
+
+    Attributes
+    ----------
+    seconds : float
+        Of compilation in this process so far.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._lock, self._running = threading.Lock(), 0
+        self._began, self._told = 0.0, False
+        self._timer: threading.Timer | None = None
+
+    def start(self, folder: Callable[[], str] | None) -> None:
+        """A compilation begins, whose result is kept in a folder, or nowhere: then nothing is said."""
+        with self._lock:
+            self._running += 1
+            if self._running > 1:
+                return
+            self._began = time.perf_counter()
+            if not self._told and folder is not None:
+                self._timer = threading.Timer(max(0.0, PATIENCE - self.seconds), self._tell, (folder,))
+                self._timer.daemon = True
+                self._timer.start()
+
+    def stop(self) -> None:
+        """It has ended."""
+        with self._lock:
+            self._running -= 1
+            if self._running:
+                return
+            self.seconds += time.perf_counter() - self._began
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    def warn_once(self, text: str, through: tuple[str, ...]) -> None:
+        """A warning in place of the line."""
+        if not self._told:
+            self._told = True
+            warn_user(text, through=through)
+
+    def _tell(self, folder: Callable[[], str]) -> None:
+        self._told = True
+        LOGGER.warning(
+            "linforest_precond: kernels are being compiled, once: they are kept in %s "
+            "(`linforest warmup` compiles them ahead)",
+            folder(),
+        )
