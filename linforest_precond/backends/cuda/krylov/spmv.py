@@ -5,11 +5,15 @@ import functools
 import numpy as np
 
 from ..matrix.long_row_split import PIECE, split_long_rows
-from ..matrix.row_products import LONGEST_ROW, WARPS, chunk_memory
+from ..matrix.row_products import LONGEST_ROW
 from ..runtime.column_sums import LARGEST_GRID, THREADS
 from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels, wide_type
+
+# Of a product without sums: many times what is resident at once, so that multiprocessors finish together.
+MOST_BLOCKS = 8 * LARGEST_GRID
+WARPS = THREADS // 32  # of a block
 
 
 class Operator:
@@ -67,7 +71,7 @@ class Product(Operator):
         x, y = space[source], space[target]
         if space.columns == 1:
             self._multiply_long_rows(space, x, y)
-            self._launch(space, self._program.multiply_plain, x, y)
+            space.launch_rows(self._program.multiply_plain, MOST_BLOCKS, *self._csr, x, y)
         elif self._long_rows.counts is None:
             space.launch(self._program.multiply_columns, *self._csr, x, y)
         else:
@@ -78,11 +82,8 @@ class Product(Operator):
         kernel = self._program.multiply_one if len(pairs) == 1 else self._program.multiply_two
         (other,) = {name for name in pairs[0] if name != target}
         self._multiply_long_rows(space, space[source], space[target])
-        self._launch(space, kernel, space[source], space[target], space[other], step)
-
-    def _launch(self, space, kernel, *arguments):
-        indices, data = self._csr[1:]
-        space.launch_rows(kernel, chunk_memory(data.dtype, indices.dtype), *self._csr, *arguments)
+        vectors = space[source], space[target], space[other]
+        space.launch_rows(kernel, LARGEST_GRID, *self._csr, *vectors, step)
 
     def _multiply_long_rows(self, space, x, y):
         """Write the entries of y = A x that belong to long rows."""

@@ -101,7 +101,6 @@ class KrylovSpace:
         self._program = kernels("krylov/updates", VALUE=dtype.type, WIDE=wide.type, BLOCK=1)
         self._capacity = 4 * RECORDS_OF_BATCH
         self.blocks = min(LARGEST_GRID, max(1, -(-n * columns // (THREADS * ENTRIES_OF_THREAD))))
-        self._row_blocks = min(LARGEST_GRID, max(1, -(-n // THREADS)))
         self._scalars = cupy.zeros((len(ScalarSlot), columns), wide)
         numbers = np.zeros((len(NumberSlot) + len(MinresNumber), columns))
         numbers[NumberSlot.TARGET] = targets
@@ -224,10 +223,10 @@ class KrylovSpace:
         """Launch a kernel over the entries of vectors."""
         launch_blocks(kernel, self.blocks, (self.struct, *arguments), block=THREADS)
 
-    def launch_rows(self, kernel, shared_memory, *arguments):
-        """Launch a kernel over the rows of a matrix."""
-        arguments = self.struct, *arguments
-        launch_blocks(kernel, self._row_blocks, arguments, shared_memory=shared_memory, block=THREADS)
+    def launch_rows(self, kernel, most, *arguments):
+        """Launch a kernel over the rows of a matrix on at most so many blocks."""
+        blocks = min(most, max(1, -(-self._limits["rows"] // THREADS)))
+        launch_blocks(kernel, blocks, (self.struct, *arguments), block=THREADS)
 
     def batch(self, iterate, capturable, cycle=0, most=None):
         """Enqueue a few iterations, at most `most`, and their report; returns how many.

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ..matrix.row_products import LONGEST_ROW, chunk_memory
+from ..matrix.row_products import LONGEST_ROW
 from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
 from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
@@ -43,14 +43,12 @@ class Matrix:
         self.program = _program(data.dtype, indices.dtype, int(lanes > 1))
         self.struct = MATRIX(indptr=indptr, indices=indices, data=data, rows=self.rows, lanes=lanes)
         self._rows_at_once = THREADS // lanes
-        self._chunk_memory = chunk_memory(data.dtype, indices.dtype) if lanes == 1 else 0
 
     def launch(self, name, columns, *arguments, most=MOST_BLOCKS):
         """Launch a kernel on at most so many blocks."""
         rows_at_once = self._rows_at_once if columns == 1 else max(1, THREADS // columns)
         blocks = max(1, min(most, -(-self.rows // rows_at_once)))
-        shared_memory, kernel = self._chunk_memory if columns == 1 else 0, getattr(self.program, name)
-        launch_blocks(kernel, blocks, (self.struct, *arguments), shared_memory=shared_memory, block=THREADS)
+        launch_blocks(getattr(self.program, name), blocks, (self.struct, *arguments), block=THREADS)
 
 
 def may_stream(rows, entries):

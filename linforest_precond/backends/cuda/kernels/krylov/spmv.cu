@@ -70,17 +70,17 @@ __device__ __forceinline__ void multiply(const KrylovSpace& space, const INDEX* 
     if (PAIRS) finish(space, (ScalarStep)step, sums);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
     multiply_plain(KrylovSpace space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x,
                    VALUE* y) {
     multiply<0>(space, indptr, indices, data, x, y, nullptr, 0);
 }
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
     multiply_one(KrylovSpace space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x,
                  VALUE* y, const VALUE* w, int step) {
     if (space.is_active()) multiply<1>(space, indptr, indices, data, x, y, w, step);
 }
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
     multiply_two(KrylovSpace space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x,
                  VALUE* y, const VALUE* w, int step) {
     if (space.is_active()) multiply<2>(space, indptr, indices, data, x, y, w, step);
