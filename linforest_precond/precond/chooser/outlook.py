@@ -78,6 +78,20 @@ class Outlook:
             rest = min(rest, max(1.0, self.most_iterations - trial.steps) * trial.iteration)
         return rest
 
+    def relative_rest(self, trial: Trial, present: Trial, trials: Sequence[Trial]) -> float:
+        """The predicted rest of a run over that of the present one.
+
+        Comparable runs are compared by the cautious prediction of the present one's total: if that is too
+        small, then the faster one of the two gains even more. A run that is already ahead of the present one
+        is compared where that is now.
+        """
+        if trial.is_ahead_of(present):
+            same = progress.iterations_to(trial.digits, present.digits[-1])
+            return same * trial.iteration / (present.steps * present.iteration)
+        if trial.is_comparable_to(present):
+            return trial.rest_compared_to(present) / max(self.cautious_rest(present), 1.0)
+        return self.rest(trial, trials) / max(self.rest(present, trials), 1.0)
+
     def _predicted(self, trial: Trial, trials: Sequence[Trial]) -> float:
         """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows.
 
