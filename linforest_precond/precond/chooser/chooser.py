@@ -8,7 +8,7 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    with it the totals of all candidates (`Outlook`). Trusted candidates take over as soon as `MARGIN` times
    the expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`).
    Trusted are incomplete factors, if no diagonal of both signs makes a Hermitian matrix indefinite; another
-   order, if they drop much (`REORDERED`); and multigrid for Hermitian elliptic matrices, for which
+   order, if they drop much (`is_worth_reordering`); and multigrid for Hermitian elliptic matrices, for which
    factors are skipped if boundaries tell nothing (`DOUBT`). First residuals are not compared.
 3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, or `PATIENCE`
    iterations have won nothing; and so does what the facts recommend. Until then only rule 2 applies; not even
@@ -19,9 +19,8 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    iterations either, matched rows, and only these until they stall.
 5. Exploration. Any other candidate is tried when it is expected to need less than the predicted rest, and its
    setup and `TRIAL` iterations, with all work before that was lost to a comparison, cost at most `RISK` of
-   what the present run has done and, by a cautious prediction, still has to do (`LIKELY` for multigrid where
-   A maps constants to 0). It takes over when its predicted rest is below `TAKE` times that of the present
-   one.
+   what the present run takes by a cautious prediction (`LIKELY` for multigrid where A maps constants to 0).
+   It takes over when its predicted rest is below `TAKE` times that of the present one.
 6. Regret. A paused run is resumed when its rest, as compared at the same residuals, is below `TAKE` times
    that of the present one.
 7. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
@@ -47,7 +46,7 @@ from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
 from linforest_precond.precond.chooser.facts import Facts
 from linforest_precond.precond.chooser.first_choice import first_candidate
-from linforest_precond.precond.chooser.outlook import Outlook, pace
+from linforest_precond.precond.chooser.outlook import Outlook, is_worth_reordering, pace
 from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
@@ -62,9 +61,6 @@ DOUBT = 3.0
 # The work of a turn, in units of what was expected, and the iterations after which it ends if they have won
 # nothing.
 TURN, PATIENCE = 1.5, 14
-# Incomplete factors in the natural order of a grid drop 0.1. Where they drop more, another order may drop
-# less; where they drop much more, elimination is not stable in any order.
-REORDERED = 0.15, 1.0
 # The work of a run that has won nothing, in units of the work for another one.
 ROTATE = 3.0
 # The share of the predicted work that may be spent on candidates that are not taken in the end, more on those
@@ -144,9 +140,6 @@ class Chooser:
         left = None if self.present is None else self.present.digits[-1]
         return self._outlook.total(candidate, self._method(candidate), left, factor)
 
-    def _rest(self, trial: Trial) -> float:
-        return self._outlook.rest(trial, self.trials)
-
     def _begin(self, candidate: Candidate, heir: bool = False) -> Trial | None:
         """Set up a candidate; the present trial changes where there is none. An heir goes on from its x."""
         self.untried.remove(candidate)
@@ -219,10 +212,7 @@ class Chooser:
     def _is_trusted(self, candidate: Candidate, present: Trial) -> bool:
         """Whether the facts or, of incomplete factors in another order, what the present ones drop make
         success likely."""
-        low, high = REORDERED
-        reorders = (
-            candidate.name == "ilu ordered" and low < present.dropped < high and not present.is_hovering
-        )
+        reorders = candidate.name == "ilu ordered" and is_worth_reordering(present)
         return candidate.is_trusted(self.facts) or reorders
 
     def _is_premature(self, candidate: Candidate, trusted: list[Candidate]) -> bool:
@@ -329,7 +319,7 @@ class Chooser:
 
     def _judge(self, trial: Trial, present: Trial) -> None:
         """Let a trial take over if it is predicted to end sooner; else its work counts as lost."""
-        trial.predicted = trial.work + self._rest(trial)
+        trial.predicted = trial.work + self._outlook.rest(trial, self.trials)
         if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < self._share):
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
             self._explored += present.work
@@ -341,7 +331,7 @@ class Chooser:
         the prediction came true."""
         if present.iterations < SETTLED * (present.iterations + present.remaining()):
             return False
-        rest = self._rest(present)
+        rest = self._outlook.rest(present, self.trials)
         total = present.work + rest
         return not any(self._is_worth(each, rest, self._budget(each, total)) for each in self.untried)
 
@@ -377,13 +367,16 @@ class Chooser:
         trusted = [
             each for each in moving if failed.candidate.is_matched and each.candidate.is_trusted(self.facts)
         ]
-        self.present = min(trusted or moving, key=self._rest, default=None)
+        self.present = self._nearest(trusted or moving)
         if self.present is None and not self.untried:
             self._become_robust()
         if self.present is None and self.untried:
             self._begin(self._next())
         elif self.present is None:
-            self.present = min(self._alive(failed), key=self._rest, default=None)
+            self.present = self._nearest(self._alive(failed))
+
+    def _nearest(self, trials: list[Trial]) -> Trial | None:
+        return min(trials, key=lambda each: self._outlook.rest(each, self.trials), default=None)
 
     def _become_indefinite(self) -> None:
         """A is not definite: all candidates may be tried again, with another Krylov method."""
