@@ -19,7 +19,8 @@ def first_candidate(
 
     - Where two couplings of each row hold nearly all of the weight of a Hermitian or dominant matrix: the
       forest; but incomplete factors for transport, a nonsymmetric matrix with row sums of 0.
-    - For an elliptic matrix whose boundary tells the iterations, the candidate with the least work.
+    - For an elliptic matrix whose boundary tells the iterations, the candidate with the least work. A shift
+      only bounds them, and so is not enough for multigrid.
     """
     named = {each.name: each for each in candidates}
     if outlook.most_iterations > WORTH_A_FOREST and _suits_a_forest(facts):
@@ -27,6 +28,8 @@ def first_candidate(
     if not facts.elliptic_iterations:
         return named["jacobi"], False
     known = [each for each in candidates if each.name == "jacobi" or each.is_trusted(facts)]
+    if not facts.has_boundaries:
+        known = [each for each in known if not each.is_multigrid]
     return min(known, key=expected), True
 
 
