@@ -101,8 +101,13 @@ class Facts:
         if not self.hermitian or not self.is_elliptic:
             return 0.0
         surplus = max(self.surplus, 1e-12)
-        width = 1 / surplus if self.zero_sum_share >= 0.5 else SHIFTED / surplus**0.5
+        width = 1 / surplus if self.has_boundaries else SHIFTED / surplus**0.5
         return BOUNDARY_ITERATIONS * width if width <= 1.5 * self.rows**0.5 else 0.0
+
+    @property
+    def has_boundaries(self) -> bool:
+        """Whether sums above 0 are those of few rows."""
+        return self.zero_sum_share >= 0.5
 
     @property
     def usual_iterations(self) -> float:
