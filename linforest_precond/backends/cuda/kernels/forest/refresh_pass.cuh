@@ -157,7 +157,8 @@ __device__ __forceinline__ void pass(const INDEX* __restrict__ indptr, const IND
     for (i64 number = blockIdx.x; number < chunks; number += gridDim.x) {
         const i64 base = number * CHUNK;
         const int count = entries - base < CHUNK ? (int)(entries - base) : CHUNK;
-        const Chunk chunk = {indices, data, entries, rows, (INDEX)base, count, columns, staged ? values : data + base, kinds};
+        const Chunk chunk = {indices, data, entries, rows, (INDEX)base, count, columns, staged ? values : data + base,
+                             kinds};
         // Clamped: the pointers may have changed since the rows were found.
         const INDEX first_row = clamped(chunk_row[number], rows);
         const INDEX last_row = number + 1 < chunks ? clamped(chunk_row[number + 1], rows) : (INDEX)(rows - 1);
