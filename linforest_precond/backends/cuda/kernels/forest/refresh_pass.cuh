@@ -126,7 +126,31 @@ __device__ __forceinline__ PartOfRow part_of(const Chunk& chunk, INDEX row_begin
     return {(int)(begin - chunk.base), (int)(end - chunk.base), row_begin >= chunk.base};
 }
 
-// Hashes and checks the row pointers, finds the first row of each chunk of entries, and writes the bands' empty rows.
+// The entries of a row of all bands, side by side in memory in the order of the matrix's rows. They are gathered into the
+// bands by another kernel: bands that the pass wrote itself, in the order of the paths, would be scattered stores of
+// single values, which take three times as long. In units of 16 bytes, those of vectorized loads and stores.
+template <int COUNT>
+struct Record {
+    VALUE at[COUNT];
+    static constexpr int units = (COUNT * (int)sizeof(VALUE) + 15) / 16;
+
+    __device__ __forceinline__ void store(uint4* records, i64 row) const {
+        uint4 words[units] = {};
+        memcpy(words, at, sizeof(at));
+#pragma unroll
+        for (int i = 0; i < units; ++i) records[row * units + i] = words[i];
+    }
+    static __device__ __forceinline__ Record load(const uint4* __restrict__ records, i64 row) {
+        uint4 words[units];
+#pragma unroll
+        for (int i = 0; i < units; ++i) words[i] = records[row * units + i];
+        Record record;
+        memcpy(record.at, words, sizeof(record.at));
+        return record;
+    }
+};
+
+// Hashes and checks the row pointers, finds the first row of each chunk of entries, and writes the empty rows.
 template <typename Target>
 __device__ __forceinline__ void begin_pass(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
                                            const Target& target, INDEX* __restrict__ chunk_row, u64* report) {
@@ -183,6 +207,5 @@ __device__ __forceinline__ void pass(const INDEX* __restrict__ indptr, const IND
     if (t % 32 == 0 && largest > report[LARGEST]) atomicMax(report + LARGEST, (u64)largest);
 }
 
-#ifndef REFRESH_BLOCKS
-#define REFRESH_BLOCKS (sizeof(VALUE) > 8 ? 4 : 5)
-#endif
+// Thread blocks per multiprocessor: with more, registers are spilled.
+#define REFRESH_BLOCKS 4
