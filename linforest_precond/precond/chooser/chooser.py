@@ -55,7 +55,7 @@ from linforest_precond.solvers.status import Status
 FIRST, FIRST_WITHOUT_CG, TRIAL, CHECK = 6, 2, 4, 1.4
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
 # slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations.
-MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.2, 2.0
+MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.5, 2.0
 # Meshes whose boundaries tell nothing have needed up to so many times the iterations predicted early on.
 DOUBT = 3.0
 # The work of a turn, in units of what was expected, and the iterations after which it ends if they have won
