@@ -199,38 +199,6 @@ def assert_refused(backend, M, A, error, word):
     assert state(backend, M) == before
 
 
-@pytest.mark.parametrize("kind", ["forest", "blocks of 2", graphs.slow("blocks of 4")])
-class TestOnePass:
-    """Bands are copied from A's own arrays in one pass, where A is as it was."""
-
-    @pytest.mark.parametrize("symmetric", [True, False])
-    def test_the_same_bits_as_with_checks_before(self, backend, kind, symmetric, monkeypatch):
-        A = dominant(symmetric=symmetric)
-        weak = A.copy()  # with pivots of both signs
-        weak.data = weak.data * np.linspace(-1, 1, A.nnz)
-        B, C = (backend.csr(each) for each in (other_values(A), weak))
-        states = []
-        for checked in (False, True):
-            if checked:
-                monkeypatch.setattr(lf.Preconditioner, "_refreshed_in_place", lambda *_: None)
-            M = KINDS[kind](backend.csr(A))
-            for values in (B, C, B):
-                M.update(values)
-                states.append((checked, state(backend, M), M._part.weights, M.repairs))
-        assert [one[1:] for one in states[:3]] == [one[1:] for one in states[3:]]
-
-    def test_only_entries_in_the_given_order(self, backend, kind):
-        A = dominant()
-        assert KINDS[kind](backend.csr(A))._part.in_place
-        mirrored = A.copy()
-        for row in range(SIZE):
-            slots = slice(A.indptr[row], A.indptr[row + 1])
-            mirrored.indices[slots] = A.indices[slots][::-1]
-            mirrored.data[slots] = A.data[slots][::-1]
-        mirrored.has_sorted_indices = False
-        assert not KINDS[kind](backend.csr(mirrored))._part.in_place
-
-
 class TestDefiniteness:
     def test_it_is_tested_again(self, backend):
         A = sp.csr_array(np.eye(20) + 0.4 * (np.eye(20, k=1) + np.eye(20, k=-1)))

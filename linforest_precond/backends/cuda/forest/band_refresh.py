@@ -11,7 +11,7 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
 
-PATHS = Struct("Paths", "forest/band_refresh.cu", slots="P", rank="P", records="P")
+PATHS = Struct("Paths", "forest/band_refresh.cu", slots="P", rank="P", lower="P", diagonal="P", upper="P")
 # The words of a pattern's hash, at the end of the report.
 DIGEST_WORDS = 2
 
@@ -23,22 +23,13 @@ def copy_values(indptr, indices, data, forest):
     bands are void.
     """
     program = kernels("forest/band_refresh", VALUE=data.dtype.type, INDEX=indices.dtype.type)
-    rows, records = indptr.size - 1, new_records(indptr.size - 1, 3, data.dtype)
-    paths = PATHS(slots=forest.slots, rank=forest.rank, records=records)
-    report = run_pass(program.begin_refresh, program.refresh_bands, indptr, indices, data, paths)
-    bands = tuple(cupy.empty(rows, data.dtype) for _ in range(3))
-    launch(program.gather_bands, (forest.order, records, rows, *bands), items=rows)
-    return bands, report
-
-
-def new_records(rows, count, dtype):
-    """Room for `Record<count>` (refresh_pass.cuh) of each row: `count` numbers in units of 16 bytes."""
-    units = -(-count * np.dtype(dtype).itemsize // 16)
-    return cupy.empty(16 * units * rows, np.uint8)
+    bands = lower, diagonal, upper = tuple(cupy.empty(indptr.size - 1, data.dtype) for _ in range(3))
+    paths = PATHS(slots=forest.slots, rank=forest.rank, lower=lower, diagonal=diagonal, upper=upper)
+    return bands, run_pass(program.begin_refresh, program.refresh_bands, indptr, indices, data, paths)
 
 
 def run_pass(begin, refresh, indptr, indices, data, target):
-    """Launch the kernels of one pass over a matrix, which write records; the report for `read_report`."""
+    """Launch the kernels of one pass over a matrix, which write `target`; the report for `read_report`."""
     rows, entries = indptr.size - 1, indices.size
     report, chunks = cupy.zeros(WORDS + SUMS + DIGEST_WORDS, np.uint64), -(-entries // CHUNK)
     chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((SUMS, chunks))

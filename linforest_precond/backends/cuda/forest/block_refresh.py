@@ -1,14 +1,13 @@
 """New values for bands along a forest of blocks, as in `band_refresh`."""
 
-from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
 from ..runtime.structs import Struct
-from .band_refresh import new_records, run_pass
+from .band_refresh import run_pass
 
 BLOCK_PATHS = Struct(
     "BlockPaths", "forest/block_refresh.cu",
-    places="P", members="P", blocks="q", records="P",
+    places="P", members="P", blocks="q", lower="P", diagonal="P", upper="P",
 )  # fmt: skip
 
 
@@ -20,9 +19,9 @@ def copy_values(indptr, indices, data, forest):
     b = forest.block_size
     macros = {"VALUE": data.dtype.type, "INDEX": indices.dtype.type, "BITS": b.bit_length() - 1}
     program = kernels("forest/block_refresh", **macros)
-    blocks, records = forest.members.size // b, new_records(indptr.size - 1, 3 * b, data.dtype)
-    paths = BLOCK_PATHS(places=forest.places, members=forest.members, blocks=blocks, records=records)
-    report = run_pass(program.begin_block_refresh, program.refresh_blocks, indptr, indices, data, paths)
-    bands = tuple(cupy.empty((blocks, b, b), data.dtype) for _ in range(3))
-    launch(program.gather_blocks, (forest.members, records, blocks, *bands), items=blocks * b)
-    return bands, report
+    blocks = forest.members.size // b
+    bands = lower, diagonal, upper = tuple(cupy.empty((blocks, b, b), data.dtype) for _ in range(3))
+    arrays = {"places": forest.places, "members": forest.members}
+    paths = BLOCK_PATHS(**arrays, blocks=blocks, lower=lower, diagonal=diagonal, upper=upper)
+    kernel = program.begin_block_refresh, program.refresh_blocks
+    return bands, run_pass(*kernel, indptr, indices, data, paths)

@@ -17,8 +17,10 @@ generate_header("tridiagonal/findings.cuh", enums=(("FOUND_", PivotFinding),))
 GROUP = 16
 TOP = 64
 # Reduced systems of at most so many rows are factored by one thread block; its threads, by block size.
-SMALL = 2048
+SMALL = 32768
 SMALL_THREADS = {1: 512, 2: 256, 4: 256}
+# The most bytes of a (block) row whose groups are staged in shared memory.
+LARGEST_STAGED = 32
 
 REDUCED = Struct(
     "Reduced", "tridiagonal/pivots.cu",
@@ -29,10 +31,11 @@ ENDS = Struct("Ends", "tridiagonal/pivots.cu", rows="PPPPPP", inverses="P")
 
 def macros(dtype, block):
     """The macros of pivots.cu: a thread block has GROUPS groups, one per thread."""
-    staged = block == 1  # tiles of larger blocks would leave room for too few threads
+    size = np.dtype(dtype).itemsize * block * block
+    groups = 128 if size > LARGEST_STAGED else 64 if block == 1 else 32
     return {
-        "VALUE": np.dtype(dtype).type, "BLOCK": block, "GROUPS": 64 if staged else 128,
-        "STAGED": int(staged), "SMALL_THREADS": SMALL_THREADS[block],
+        "VALUE": np.dtype(dtype).type, "BLOCK": block, "GROUPS": groups,
+        "STAGED": int(size <= LARGEST_STAGED), "SMALL_THREADS": SMALL_THREADS[block],
     }  # fmt: skip
 
 
@@ -85,6 +88,8 @@ def _launch_groups(kernel, arguments, diagonal):
 
 
 def _shared_memory(diagonal):
-    """Bytes of a staged tile: three bands, with a unit of 16 bytes after each group."""
-    found = macros(diagonal.dtype, block_size(diagonal))
-    return 3 * found["GROUPS"] * (GROUP * diagonal.itemsize + 16) if found["STAGED"] else 0
+    """Bytes of a tile of three bands, with a unit of 16 bytes after each group."""
+    block = block_size(diagonal)
+    size = diagonal.itemsize * block * block
+    groups = macros(diagonal.dtype, block)["GROUPS"]
+    return 3 * groups * (GROUP * size + 16) if size <= LARGEST_STAGED else 0

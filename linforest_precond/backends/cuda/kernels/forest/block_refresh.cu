@@ -7,19 +7,22 @@
 // Rows with more entries are searched for those of the bands, instead of being read from end to end.
 #define LONG_ROW 32
 
-// A row of the three block bands, side by side.
-typedef Record<3 * SIZE> BandRow;
-
-// A forest of blocks of SIZE vertices, and the records of its bands. A place is that of a vertex in `members`, which hold
-// -1 for a ghost.
+// The bands along a forest of blocks of SIZE vertices. A place is that of a vertex in `members`, which hold -1 for a ghost.
 struct BlockPaths {
     const INDEX* __restrict__ places;   // of each vertex; the complement where its block is the first of a path
     const INDEX* __restrict__ members;  // the vertices, block after block
     i64 blocks;
-    uint4* __restrict__ records;
+    VALUE* __restrict__ lower;
+    VALUE* __restrict__ diagonal;
+    VALUE* __restrict__ upper;
 
     struct Task {
         INDEX begin, end, place;
+    };
+
+    // A row of the three bands, side by side.
+    struct BandRow {
+        VALUE at[3 * SIZE];
     };
 
     __device__ __forceinline__ Task load(const INDEX* __restrict__ indptr, i64 row) const {
@@ -55,6 +58,33 @@ struct BlockPaths {
         }
     }
 
+    // The ghosts of a block are decoupled; their diagonal entry is that of the block's first vertex, 1 where that is 0.
+    __device__ __forceinline__ void copy_ghosts(i64 block, VALUE own) const {
+        VALUE unit = own;
+        if (rank_of(magnitude(own)) == 0) *(WEIGHT*)&unit = 1;
+        for (int r = 1; r < SIZE; ++r) {
+            if (members[block * SIZE + r] >= 0) continue;
+            for (int c = 0; c < SIZE; ++c) {
+                const i64 at = (block * SIZE + r) * SIZE + c;
+                lower[at] = upper[at] = VALUE{};
+                diagonal[at] = r == c ? unit : VALUE{};
+            }
+        }
+    }
+
+    __device__ __forceinline__ void write(const BandRow& row, INDEX code) const {
+        const i64 place = code < 0 ? ~code : code;
+        VALUE own = VALUE{};
+#pragma unroll
+        for (int c = 0; c < SIZE; ++c) {
+            lower[place * SIZE + c] = row.at[c];
+            diagonal[place * SIZE + c] = row.at[SIZE + c];
+            upper[place * SIZE + c] = row.at[2 * SIZE + c];
+            if (c == (place & (SIZE - 1))) own = row.at[SIZE + c];
+        }
+        if (place % SIZE == 0) copy_ghosts(place / SIZE, own);
+    }
+
     __device__ __forceinline__ void copy(const Chunk& chunk, INDEX row, const Task& task, const PartOfRow& part,
                                          int place_of_diagonal) const {
         BandRow found = {};
@@ -62,10 +92,10 @@ struct BlockPaths {
         else
             for (int i = part.begin; i < part.end; ++i)
                 take(found, task.place, chunk.columns[i], chunk.values[i], chunk.rows);
-        found.store(records, row);
+        write(found, task.place);
     }
 
-    __device__ __forceinline__ void copy_empty(INDEX row) const { BandRow{}.store(records, row); }
+    __device__ __forceinline__ void copy_empty(INDEX row) const { write({}, places[row]); }
 };
 
 extern "C" __global__ void begin_block_refresh(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
@@ -78,30 +108,4 @@ extern "C" __global__ void __launch_bounds__(LANES, REFRESH_BLOCKS)
                    i64 rows, i64 entries, BlockPaths paths, const INDEX* __restrict__ chunk_row,
                    double* __restrict__ chunk_sums, u64* report) {
     pass(indptr, indices, data, rows, entries, paths, chunk_row, chunk_sums, report);
-}
-
-// The diagonal entry of a block's ghost: that of its first vertex, 1 where that is 0.
-__device__ __forceinline__ VALUE ghost_entry(const uint4* __restrict__ records, INDEX first) {
-    VALUE own = BandRow::load(records, first).at[SIZE];
-    if (rank_of(magnitude(own)) == 0) *(WEIGHT*)&own = 1;
-    return own;
-}
-
-// The block bands in the order of the paths, a thread per row. Ghosts are decoupled.
-extern "C" __global__ void gather_blocks(const INDEX* __restrict__ members, const uint4* __restrict__ records,
-                                         i64 blocks, VALUE* __restrict__ lower, VALUE* __restrict__ diagonal,
-                                         VALUE* __restrict__ upper) {
-    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < blocks * SIZE;
-         place += (i64)gridDim.x * blockDim.x) {
-        const INDEX v = members[place];
-        const BandRow row = v < 0 ? BandRow{} : BandRow::load(records, v);
-        const int r = (int)(place % SIZE);
-#pragma unroll
-        for (int c = 0; c < SIZE; ++c) {
-            lower[place * SIZE + c] = row.at[c];
-            diagonal[place * SIZE + c] = row.at[SIZE + c];
-            upper[place * SIZE + c] = row.at[2 * SIZE + c];
-        }
-        if (v < 0) diagonal[place * SIZE + r] = ghost_entry(records, members[place - r]);
-    }
 }

@@ -15,33 +15,26 @@ enum EntryKind { COUPLING, DIAGONAL, ADJACENT };
 struct Chunk {
     const INDEX* __restrict__ indices;
     const VALUE* __restrict__ data;
-    i64 entries, rows;
-    INDEX base;
+    i64 entries, rows, base;
     int count;
     const INDEX* columns;
     const VALUE* values;
     u8* kinds;
 
     // The column and the value of an entry, which is most often in this chunk. A slot beyond the entries has none.
-    __device__ __forceinline__ bool holds(INDEX slot) const { return slot >= base && slot - base < count; }
-    __device__ __forceinline__ INDEX column(INDEX slot) const {
-        if (holds(slot)) return columns[slot - base];
-        return is_outside(slot, entries) ? NO_VERTEX : indices[slot];
+    __device__ __forceinline__ INDEX column(i64 slot) const {
+        if ((u64)(slot - base) < (u64)count) return columns[slot - base];
+        return (u64)slot < (u64)entries ? indices[slot] : NO_VERTEX;
     }
-    __device__ __forceinline__ VALUE value(INDEX slot) const {
-        if (holds(slot)) return values[slot - base];
-        return is_outside(slot, entries) ? VALUE{} : data[slot];
+    __device__ __forceinline__ VALUE value(i64 slot) const {
+        if ((u64)(slot - base) < (u64)count) return values[slot - base];
+        return (u64)slot < (u64)entries ? data[slot] : VALUE{};
     }
 
     // Marks the entries on the diagonal and beside it of the part [begin, end) of a row. Returns the place of the
     // diagonal entry in the chunk, or -1.
     __device__ __forceinline__ int mark(INDEX row, int begin, int end) const {
-        int place = begin, beyond = end;
-        while (place < beyond) {
-            const int middle = (place + beyond) / 2;
-            if (columns[middle] < row) place = middle + 1;
-            else beyond = middle;
-        }
+        const int place = (int)lower_bound(columns, (i64)begin, (i64)end, row);
         const bool found = place < end && columns[place] == row;
         if (found) kinds[place] = DIAGONAL;
         if (place > begin && columns[place - 1] == row - 1) kinds[place - 1] = ADJACENT;
@@ -53,7 +46,7 @@ struct Chunk {
     // The diagonal entry of a row, which this chunk holds at `place`, or else one of the next chunks may hold.
     __device__ __forceinline__ VALUE diagonal(INDEX row, int place, i64 row_end) const {
         if (place >= 0) return values[place];
-        const i64 slot = find_column(indices, (i64)base + count, min(row_end, entries), row);
+        const i64 slot = find_column(indices, base + count, min(row_end, entries), row);
         return slot < 0 ? VALUE{} : data[slot];
     }
 };
@@ -121,36 +114,11 @@ struct PartOfRow {
 };
 
 __device__ __forceinline__ PartOfRow part_of(const Chunk& chunk, INDEX row_begin, INDEX row_end) {
-    const INDEX count = chunk.count, begin = min(max(row_begin, chunk.base), (INDEX)(chunk.base + count));
-    const INDEX end = min(max(row_end, chunk.base), (INDEX)(chunk.base + count));
-    return {(int)(begin - chunk.base), (int)(end - chunk.base), row_begin >= chunk.base};
+    const i64 first = (i64)row_begin - chunk.base, last = (i64)row_end - chunk.base, count = chunk.count;
+    return {(int)min(max(first, 0ll), count), (int)min(max(last, 0ll), count), first >= 0};
 }
 
-// The entries of a row of all bands, side by side in memory in the order of the matrix's rows. They are gathered into the
-// bands by another kernel: bands that the pass wrote itself, in the order of the paths, would be scattered stores of
-// single values, which take three times as long. In units of 16 bytes, those of vectorized loads and stores.
-template <int COUNT>
-struct Record {
-    VALUE at[COUNT];
-    static constexpr int units = (COUNT * (int)sizeof(VALUE) + 15) / 16;
-
-    __device__ __forceinline__ void store(uint4* records, i64 row) const {
-        uint4 words[units] = {};
-        memcpy(words, at, sizeof(at));
-#pragma unroll
-        for (int i = 0; i < units; ++i) records[row * units + i] = words[i];
-    }
-    static __device__ __forceinline__ Record load(const uint4* __restrict__ records, i64 row) {
-        uint4 words[units];
-#pragma unroll
-        for (int i = 0; i < units; ++i) words[i] = records[row * units + i];
-        Record record;
-        memcpy(record.at, words, sizeof(record.at));
-        return record;
-    }
-};
-
-// Hashes and checks the row pointers, finds the first row of each chunk of entries, and writes the empty rows.
+// Hashes and checks the row pointers, finds the first row of each chunk of entries, and writes the bands' empty rows.
 template <typename Target>
 __device__ __forceinline__ void begin_pass(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
                                            const Target& target, INDEX* __restrict__ chunk_row, u64* report) {
@@ -181,8 +149,7 @@ __device__ __forceinline__ void pass(const INDEX* __restrict__ indptr, const IND
     for (i64 number = blockIdx.x; number < chunks; number += gridDim.x) {
         const i64 base = number * CHUNK;
         const int count = entries - base < CHUNK ? (int)(entries - base) : CHUNK;
-        const Chunk chunk = {indices, data, entries, rows, (INDEX)base, count, columns, staged ? values : data + base,
-                             kinds};
+        const Chunk chunk = {indices, data, entries, rows, base, count, columns, staged ? values : data + base, kinds};
         // Clamped: the pointers may have changed since the rows were found.
         const INDEX first_row = clamped(chunk_row[number], rows);
         const INDEX last_row = number + 1 < chunks ? clamped(chunk_row[number + 1], rows) : (INDEX)(rows - 1);
@@ -207,5 +174,6 @@ __device__ __forceinline__ void pass(const INDEX* __restrict__ indptr, const IND
     if (t % 32 == 0 && largest > report[LARGEST]) atomicMax(report + LARGEST, (u64)largest);
 }
 
-// Thread blocks per multiprocessor: with more, registers are spilled.
-#define REFRESH_BLOCKS 4
+#ifndef REFRESH_BLOCKS
+#define REFRESH_BLOCKS (sizeof(VALUE) > 8 ? 4 : 5)
+#endif

@@ -53,8 +53,8 @@ struct RowChunk {
 };
 
 // A thread block holds GROUPS groups, one per thread. Where STAGED, their rows are copied to shared memory first, in units
-// of 16 bytes; threads read their groups in lockstep, and a unit between two groups avoids bank conflicts. Matrix
-// blocks are read from global memory: tiles of them would leave room for too few threads.
+// of 16 bytes; threads read their groups in lockstep, and a unit between two groups avoids bank conflicts. Larger blocks
+// are read from global memory: a row of them has whole sectors.
 #define UNITS (GROUP * BLOCK_BYTES / 16)
 #define BAND_UNITS (GROUPS * (UNITS + 1))
 
