@@ -294,32 +294,16 @@ def as_stored(A: MatrixLike) -> Any:
     return (majors, indices, values) if major == "row" else (indices, majors, values)
 
 
-def checked_csr(indptr: Array, indices: Array, data: Array, name: str = "A", as_given: bool = True) -> CSR:
+def checked_csr(indptr: Array, indices: Array, data: Array, name: str = "A") -> CSR:
     """Check CSR arrays of a user, of one index type and a supported value type; sort them if needed."""
     backend = backend_of(data)
     scan = backend.matrix.entries.scan(indptr, indices, data)
     check_entries(scan, indptr, indices, data, backend, name)
     if scan.sorted:
-        return csr_from_scan(indptr, indices, data, scan, as_given)
+        return csr_from_scan(indptr, indices, data, scan)
     rows = backend.matrix.entries.rows_of(indptr, indices.size)
     # Checked again: the sum of duplicates may overflow.
-    arrays = canonical_csr(rows, indices, data, indptr.size - 1, indices.dtype, backend)
-    return checked_csr(*arrays, name, as_given=False)
-
-
-def unchecked_arrays(A: MatrixLike, index: DType, dtype: DType) -> tuple[Array, Array, Array] | None:
-    """The user's own CSR arrays, where they are contiguous and of these types; None elsewhere.
-
-    For kernels that check what they follow: nothing but the lengths is checked here.
-    """
-    matrix = as_square_matrix(A, backend_of(A))
-    if not is_csr(matrix):
-        return None
-    check_lengths(matrix, "A")
-    arrays = matrix.indptr, matrix.indices, matrix.data
-    types = index, index, dtype
-    alike = all(array.dtype == own and array.flags.c_contiguous for array, own in zip(arrays, types))
-    return arrays if alike else None
+    return checked_csr(*canonical_csr(rows, indices, data, indptr.size - 1, indices.dtype, backend), name)
 
 
 def value_dtype(name: str, dtype: npt.DTypeLike) -> DType:

@@ -52,7 +52,7 @@ def described_csr(indptr: Array, indices: Array, data: Array) -> CSR:
     return csr_from_scan(indptr, indices, data, scan)
 
 
-def csr_from_scan(indptr: Array, indices: Array, data: Array, scan: EntryScan, as_given: bool = False) -> CSR:
+def csr_from_scan(indptr: Array, indices: Array, data: Array, scan: EntryScan) -> CSR:
     """The record of sorted, finite CSR arrays with the properties that a scan of them found."""
     if not scan.symmetric:  # the graph of a nonsymmetric matrix also has the entries of its transpose
         index = index_dtype(2 * indices.size, indices.dtype)
@@ -72,7 +72,6 @@ def csr_from_scan(indptr: Array, indices: Array, data: Array, scan: EntryScan, a
         longest_row=scan.longest_row,
         scale=scale,
         exponent=scan.biased_exponent + np.finfo(data.dtype).minexp if scan.biased_exponent else None,
-        as_given=as_given,
     )
 
 

@@ -40,8 +40,6 @@ class CSR:
     exponent
         The binary exponent e of the largest magnitude m, ``2**(e - 1) <= m < 2**e``; None where that is
         subnormal or 0, and for matrices from files.
-    as_given
-        Whether the entries of a CSR matrix are in the order in which the user gave them.
     """
 
     indptr: Array
@@ -54,7 +52,6 @@ class CSR:
     longest_row: int
     scale: float = 1.0
     exponent: int | None = field(default=None, metadata={"packed": False})
-    as_given: bool = field(default=False, metadata={"packed": False})
 
     @property
     def n(self) -> int:
@@ -378,22 +375,6 @@ class BlockForest(ReadOnlyArrays, Printed):
     @property
     def n_blocks(self) -> int:
         return self.members.size // self.block_size
-
-    @property
-    def starts_path(self) -> Array:
-        """Whether each block is the first of its path."""
-        first: Array = self.forest.position[self.forest.order] == 1
-        return first
-
-    @cached_property
-    def places(self) -> Array:
-        """The place of each vertex in `members`; the complement where its block is the first of its path."""
-        xp, count = backend_of(self.members).xp, self.members.size
-        codes = xp.arange(count, dtype=self.members.dtype).reshape(-1, self.block_size)
-        codes = xp.where(self.starts_path[:, None], ~codes, codes).reshape(-1)
-        places = xp.empty(count, self.members.dtype)  # those beyond the vertices are of ghosts
-        places[xp.where(self.members >= 0, self.members, count - 1)] = codes
-        return places
 
     @property
     def n_paths(self) -> int:

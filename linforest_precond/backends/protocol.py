@@ -20,7 +20,6 @@ from linforest_precond.backends.returns import (
     RowFacts,
     SampledRows,
     TrafficScan,
-    ValueScan,
 )
 
 CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
@@ -70,10 +69,6 @@ class GraphRecord(Protocol):
 class ForestRecord(Protocol):
     """What the backends read of a `records.Forest`."""
 
-    @property
-    def neighbors(self) -> Array: ...
-    @property
-    def slots(self) -> Array | None: ...
     @property
     def path_id(self) -> Array: ...
     @property
@@ -254,32 +249,6 @@ class PathPairsModule(Protocol):
     def partners(self, paths: NumberedPaths, samples: SampledRows, lines: ForestRecord) -> Array: ...
 
 
-class BandRefreshModule(Protocol):
-    def copy_values(
-        self, indptr: Array, indices: Array, data: Array, forest: ForestRecord
-    ) -> tuple[tuple[Array, Array, Array] | None, Any]: ...
-    def read_report(self, report: Any, dtype: DType) -> ValueScan: ...
-
-
-class BlockForestRecord(Protocol):
-    """What the backends read of a `records.BlockForest`."""
-
-    @property
-    def members(self) -> Array: ...
-    @property
-    def block_size(self) -> int: ...
-    @property
-    def places(self) -> Array: ...
-    @property
-    def starts_path(self) -> Array: ...
-
-
-class BlockRefreshModule(Protocol):
-    def copy_values(
-        self, indptr: Array, indices: Array, data: Array, forest: BlockForestRecord
-    ) -> tuple[tuple[Array, Array, Array] | None, Any]: ...
-
-
 class BandsModule(Protocol):
     def extract(
         self, csr: CSRRecord, neighbors: Array, order: Array, values: Array | None, slots: Array | None
@@ -301,9 +270,7 @@ class ForestRoom(Protocol):
     pairs: PairsModule
     path_pairs: PathPairsModule
     bands: BandsModule
-    band_refresh: BandRefreshModule
     block_bands: BlockBandsModule
-    block_refresh: BlockRefreshModule
 
 
 class MatchingModule(Protocol):
@@ -508,9 +475,7 @@ class ClippingModule(Protocol):
 
 
 class SweepsModule(Protocol):
-    def Sweeps(  # noqa: N802
-        self, lower: Array, inverse: Array, upper: Array, symmetric: bool, amplifying: bool = True
-    ) -> Any: ...
+    def Sweeps(self, lower: Array, inverse: Array, upper: Array, symmetric: bool) -> Any: ...  # noqa: N802
 
 
 class PivotingModule(Protocol):

@@ -35,7 +35,6 @@ class PivotFinding(IntEnum):
     NOT_POSITIVE = 7  # diagonal entries without a positive real part
     INCONSISTENT = 8  # pivots that two orders of elimination give with more than roundoff between them
     WEAK = 9  # pivots below a quarter of their diagonal entry, or of the other sign; see `repair`
-    AMPLIFYING = 10  # rows whose inverse pivot times one of its couplings has a row sum above 1
 
 
 class FactorFinding(IntEnum):
@@ -95,16 +94,6 @@ class EntryScan(NamedTuple):
     longest_row: int  # entries
     biased_exponent: int  # of the largest magnitude, as IEEE 754 stores it; 0 for subnormal numbers and zeros
     diagonal: Array
-
-
-class ValueScan(NamedTuple):
-    """The same of a matrix that should have a known pattern."""
-
-    valid: bool  # all entries are finite, and indptr rises to their number
-    total: float
-    adjacent: float
-    biased_exponent: int
-    digest: list[int]  # of the pattern
 
 
 class PatternScan(NamedTuple):

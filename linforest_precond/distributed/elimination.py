@@ -6,21 +6,19 @@ bit; and with them all that is decided by them. Sums over a path are integers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.tridiagonal import clipping, pivots, sweeps
-from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.distributed.band_stretch import Stretch
 from linforest_precond.distributed.carried_sweeps import CarriedSweeps
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.moved_paths import MovedPaths
 from linforest_precond.distributed.pivoted_stretch import PivotedStretch
 from linforest_precond.distributed.swept_stretch import SweptStretch
-from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
+from linforest_precond.precond.tridiagonal.elimination import Elimination
 from linforest_precond.precond.tridiagonal.growth import overflows
 from linforest_precond.precond.tridiagonal.repair import counts_of_rows, needs_repair, scaled_couplings
 from linforest_precond.precond.tridiagonal.segments import Triple, segments_of
@@ -87,10 +85,8 @@ class RankElimination(Elimination):
         paths, couplings = self.comm.allreduce(np.array(counts))
         return _inside(clipped), int(paths), int(couplings)
 
-    def sweeps(
-        self, bands: Triple, inverse: Array, found: Sequence[int], started: Factorization | None
-    ) -> Any | None:
-        stretch, symmetric = self.stretch(bands), found[PivotFinding.NOT_SYMMETRIC] == 0
+    def sweeps(self, bands: Triple, inverse: Array, symmetric: bool) -> Any | None:
+        stretch = self.stretch(bands)
         if inverse.ndim == 1 and self._largest_growth(stretch, inverse) > sweeps.most_growth(inverse.dtype):
             return None
         method = CarriedSweeps if stretch.by_messages else SweptStretch

@@ -23,7 +23,7 @@ from linforest_precond.gate import as_csr
 from linforest_precond.interchange import native_array, native_matrix, returned_as
 from linforest_precond.number_range import shift, shifted
 from linforest_precond.precond.packing import HostArrays, pack, unpack
-from linforest_precond.precond.part import RESTORERS, Part, RefreshedInPlace
+from linforest_precond.precond.part import RESTORERS, Part
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaled_matrix import scaled_into_range
@@ -314,29 +314,20 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
+        follows = self.kind in FOLLOWING_INDICES or isinstance(self._part, ScaledPart)
+        given = as_csr(A, shared=not follows)
+        csr, exponent = scaled_into_range(given, self.stored_dtype)
+        pattern = pattern_digest(A)
+        self._pattern.require_same(pattern)
         old = self._part
-        refreshed = self._refreshed_in_place(old, A) or self._refreshed(old, A)
+        part = old.refreshed(csr)
         watch.stop()
         own = {streams.handle()}
         if not self._streams <= own:
             streams.finish()  # stall: other streams may use the part as soon as it is assigned
-        self._applied, self._setup = refreshed, SetupTime(watch, False)
+        self._applied, self._setup = Applied(part, exponent), SetupTime(watch, False)
         if not self._streams <= own:
             streams.finish_all()  # stall: other streams may still use `old`, whose arrays are freed now
-
-    def _refreshed_in_place(self, part: Part, A: MatrixLike) -> Applied | None:
-        """The part with A's values from one pass over A's own arrays; None where that is impossible."""
-        if not isinstance(part, RefreshedInPlace):
-            return None
-        refreshed = part.refreshed_in_place(A, self._pattern)
-        return None if refreshed is None else Applied(refreshed, 0)
-
-    def _refreshed(self, part: Part, A: MatrixLike) -> Applied:
-        """The part with A's values, which are checked first."""
-        follows = part.kind in FOLLOWING_INDICES or isinstance(part, ScaledPart)
-        csr, exponent = scaled_into_range(as_csr(A, shared=not follows), part.stored)
-        self._pattern.require_same(pattern_digest(A))
-        return Applied(part.refreshed(csr), exponent)
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         """One product. Where r has the result's type, only the result is allocated.

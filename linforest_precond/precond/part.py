@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, Protocol, TypeVar, cast
 
-from linforest_precond.annotations import Array, DType, MatrixLike
-from linforest_precond.precond.pattern_digest import PatternDigest
+from linforest_precond.annotations import Array, DType
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.schema import Table
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
@@ -70,14 +69,6 @@ class Part(Protocol):
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""
-
-
-@runtime_checkable
-class RefreshedInPlace(Protocol):
-    """A part that can take new values from one pass over the user's own arrays."""
-
-    def refreshed_in_place(self, A: MatrixLike, pattern: PatternDigest) -> Part | None:
-        """The part with the values of A; None where A is not of this pattern, or needs more than a pass."""
 
 
 # The function that restores the part of each kind from its state, and the schema of that state: filled by

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,7 @@ class PatternDigest:
                 f"arrays ({self.entries} entries), got others ({other.entries} entries); make a new operator"
             )
 
-    @cached_property
+    @property
     def words(self) -> list[int]:
         """The digest on the host."""
         return [int(word) for word in on_host(self.digest)]  # stall: compared

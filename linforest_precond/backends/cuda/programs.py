@@ -14,7 +14,7 @@ from .matrix.long_row_split import PIECE, SUMMED_PIECE
 from .multigrid import smoothed_aggregation
 from .reordering.rcm_batch import BATCH_BYTES
 from .runtime.loader import wide_type
-from .tridiagonal import pivots, tiles
+from .tridiagonal import tiles
 
 
 def _every(**choices):
@@ -60,8 +60,6 @@ PROGRAMS = {
     "forest/ordering": _every(INDEX=_INDICES),
     "forest/record_checks": _every(INDEX=_INDICES),
     "forest/bands": _every(VALUE=_VALUES, INDEX=_INDICES),
-    "forest/band_refresh": _every(VALUE=_VALUES, INDEX=_INDICES),
-    "forest/block_refresh": _every(VALUE=_VALUES, INDEX=_INDICES, BITS=(0, 1, 2)),
     "matching/matched_edge_values": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "forest/pairs": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "forest/path_pairs": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
@@ -110,7 +108,7 @@ PROGRAMS = {
     "csgraph/pagerank": _every(VALUE=_WEIGHTS, INDEX=_INDICES, PIECE=(SUMMED_PIECE,)),
     "matrix/sums": _every(VALUE=_WEIGHTS, INDEX=(np.int32,)),
     "tridiagonal/extrapolation": _every(VALUE=_VALUES, BLOCK=(1,)),
-    "tridiagonal/pivots": [pivots.macros(*each) for each in itertools.product(_VALUES, _BLOCKS)],
+    "tridiagonal/pivots": _every(VALUE=_VALUES, BLOCK=_BLOCKS),
     "tridiagonal/sweeps": [tiles.macros(*each) for each in itertools.product(_VALUES, _BLOCKS, _KINDS)],
     "tridiagonal/pivoting": [
         {**types, "SINGULAR": size}

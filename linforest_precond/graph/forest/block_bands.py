@@ -13,4 +13,5 @@ def copy_block_bands(csr: CSR, forest: BlockForest) -> Bands:
     the diagonal. The forest may be that of another matrix of the same size, with the other index type.
     """
     members = forest.members.astype(csr.indices.dtype, copy=False).reshape(-1, forest.block_size)
-    return Bands(*backend_of(csr.data).forest.block_bands.extract(csr, members, forest.starts_path))
+    starts_path = forest.forest.position[forest.forest.order] == 1
+    return Bands(*backend_of(csr.data).forest.block_bands.extract(csr, members, starts_path))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
@@ -13,41 +12,6 @@ from linforest_precond.precond.tridiagonal.repair import clipped_couplings
 from linforest_precond.precond.tridiagonal.segments import Triple
 from linforest_precond.precond.tridiagonal.singular import perturb_singular
 from linforest_precond.printing import numbers_of
-
-
-class SweepKind(NamedTuple):
-    """What the sweeps of a factorization depend on."""
-
-    symmetric: bool
-    amplifying: bool
-
-    @classmethod
-    def of(cls, found: Sequence[int]) -> SweepKind:
-        """By the counters of `PivotFinding`."""
-        return cls(found[PivotFinding.NOT_SYMMETRIC] == 0, found[PivotFinding.AMPLIFYING] > 0)
-
-
-def new_sweeps(bands: Triple, inverse: Array, kind: SweepKind) -> Any:
-    """The solver without pivoting; no stall."""
-    lower, diagonal, upper = bands
-    return backend_of(diagonal).tridiagonal.sweeps.Sweeps(lower, inverse, upper, *kind)
-
-
-class Factorization:
-    """A factorization under way on one device, with the sweeps that are expected to be needed; no stall."""
-
-    def __init__(self, bands: Triple, perturb: bool, expected: SweepKind | None) -> None:
-        self._inverse, self._report = backend_of(bands[1]).tridiagonal.pivots.factor(*bands, perturb)
-        self._expected = expected
-        self._sweeps = None if expected is None else new_sweeps(bands, self._inverse, expected)
-
-    def result(self) -> tuple[Array, list[int]]:
-        """The inverses of the pivots, and the counters of `PivotFinding`."""
-        return self._inverse, numbers_of(self._report)  # stall: decides how the system is solved
-
-    def sweeps(self, found: Sequence[int]) -> Any | None:
-        """The expected sweeps, where they are of the kind that the counters demand; None elsewhere."""
-        return self._sweeps if SweepKind.of(found) == self._expected else None
 
 
 class Elimination:
@@ -70,17 +34,11 @@ class Elimination:
         """Clip couplings of some paths; the numbers of these and of clipped couplings."""
         return clipped_couplings(bands, rows)
 
-    def sweeps(
-        self, bands: Triple, inverse: Array, found: Sequence[int], started: Factorization | None
-    ) -> Any | None:
-        """The solver without pivoting, by the counters of `PivotFinding`; None where rounding errors grow.
-
-        It is that of the factorization which was `started` for these bands, where there is one.
-        """
-        method = None if started is None else started.sweeps(found)
-        if method is None:
-            method = new_sweeps(bands, inverse, SweepKind.of(found))
-        return method if method.keep_digits(bands[1]) else None
+    def sweeps(self, bands: Triple, inverse: Array, symmetric: bool) -> Any | None:
+        """The solver without pivoting; None where rounding errors would grow."""
+        lower, diagonal, upper = bands
+        method = backend_of(diagonal).tridiagonal.sweeps.Sweeps(lower, inverse, upper, symmetric)
+        return method if method.keep_digits(diagonal) else None
 
     def pivoted(self, bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> tuple[Any, int]:
         """The solver with pivoting, and the number of rows that had to be regularized."""

@@ -9,16 +9,15 @@ from typing import Any
 import numpy.typing as npt
 
 from linforest_precond import pipeline
-from linforest_precond.annotations import Array, DType, MatrixLike
+from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr, as_pattern
+from linforest_precond.gate import as_pattern
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.precond.part import part_of_kind
-from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.schema import (
@@ -38,20 +37,9 @@ from linforest_precond.precond.schema import (
 )
 from linforest_precond.precond.schema_arrays import Marks
 from linforest_precond.precond.stored import held_bytes, stored_array
-from linforest_precond.precond.tridiagonal.elimination import Factorization
-from linforest_precond.precond.tridiagonal.refresh import (
-    Refreshed,
-    copy_values,
-    own_arrays,
-    refreshed_matrix,
-)
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
 from linforest_precond.precond.tridiagonal.segments import Triple
-from linforest_precond.precond.tridiagonal.solver import (
-    TridiagonalSolver,
-    solver_of,
-    started_factorization,
-)
+from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 
 REPAIRS = "auto", "none"
@@ -113,21 +101,18 @@ class TridiagonalPart:
     weights: tuple[float, float, float]  # of A: total off-diagonal, next to the diagonal; the scale of both
     repair: str  # one of `REPAIRS`
     solver: TridiagonalSolver
-    in_place: bool = False  # whether the slots of the forest are those of A's entries as the user gave them
 
     @classmethod
-    def of(cls, csr: CSR | Refreshed, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
+    def of(cls, csr: CSR, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
         """Factor the bands of a matrix in the stored type."""
         weights = csr.total_weight, csr.adjacent_weight, csr.scale
         order = order_of(fields["forest"], fields["given"])
 
         def decide(bands: Triple, inverse: Array) -> Array | None:
-            matrix = csr if isinstance(csr, CSR) else as_csr(csr.A, shared=True)
-            return rows_to_repair(bands, inverse, _row_magnitudes(matrix, order))
+            return rows_to_repair(bands, inverse, _row_magnitudes(csr, order))
 
-        in_place = csr.as_given and fields["own_forest"]
         stored_bands = _stored_bands(bands, stored)
-        return cls._solved(stored_bands, decide, n=csr.n, weights=weights, in_place=in_place, **fields)
+        return cls._solved(stored_bands, decide, n=csr.n, weights=weights, **fields)
 
     @classmethod
     def factored(cls, bands: Bands, repaired: Array | None = None, **fields: Any) -> TridiagonalPart:
@@ -136,16 +121,9 @@ class TridiagonalPart:
         return cls._solved(bands, lambda bands, inverse: rows, **fields)
 
     @classmethod
-    def _solved(
-        cls,
-        bands: Bands,
-        decide: Decision,
-        repair: str,
-        started: Factorization | None = None,
-        **fields: Any,
-    ) -> TridiagonalPart:
+    def _solved(cls, bands: Bands, decide: Decision, repair: str, **fields: Any) -> TridiagonalPart:
         repairs = {"make_definite": True, "decide": decide} if repair == "auto" else NO_REPAIRS
-        return cls(bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs, started=started))
+        return cls(bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs))
 
     @classmethod
     def from_state(cls, own_forest: bool, repair: str = "auto", **fields: Any) -> TridiagonalPart:
@@ -171,35 +149,9 @@ class TridiagonalPart:
             slots = self.forest.slots if self.own_forest else None
             slots = None if slots is None else slots.astype(csr.indices.dtype, copy=False)
             bands = copy_bands(csr, self.forest, None, slots)
-        return self.of(csr, self.stored, bands, **self._kept)
-
-    @property
-    def _kept(self) -> dict[str, Any]:
-        """The fields that an update keeps."""
-        return {name: getattr(self, name) for name in ("kind", "forest", "given", "own_forest", "repair")}
-
-    def refreshed_in_place(self, A: MatrixLike, pattern: PatternDigest) -> TridiagonalPart | None:
-        """The same with the values of A, from one pass over its own arrays.
-
-        None where that is impossible: A has another pattern, format or type, or entries that are not finite
-        or at the edge of the number range.
-        """
-        arrays = (
-            own_arrays(A, pattern, self.order.dtype) if self.in_place and self.order is not None else None
-        )
-        if arrays is None or self.forest is None or not self.n:
-            return None
-        copied = copy_values(arrays, self.forest)
-        if copied is None:
-            return None
-        bands, report = copied
-        started, dtype = None, bands.diagonal.dtype
-        if dtype == self.stored:  # the factorization begins before the report is read
-            started = started_factorization(bands, self.solver, perturb=self.repair == "auto")
-        found = refreshed_matrix(A, report, dtype, self.stored, pattern)
-        if found is None:
-            return None
-        return self.of(found, self.stored, bands, started=started, **self._kept)
+        state = self.state()
+        del state["n"], state["bands"], state["weights"], state["repaired"]
+        return self.of(csr, self.stored, bands, **state)
 
     @property
     def stored(self) -> DType:

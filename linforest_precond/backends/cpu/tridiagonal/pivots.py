@@ -18,10 +18,6 @@ from .sweeps import find_starts
 LARGEST_GROWTH = 8
 # A pivot is weak where its inverse is above this, relative to its diagonal entry.
 LARGEST_RATIO = 4
-# A coupling amplifies where its product with the inverse pivot has a larger row sum than this, by the kind of
-# numbers: products of couplings do not grow below it. (Those of complex ones may by rounding errors, which
-# the difference to 1 outweighs.)
-LARGEST_COUPLING = {"f": 1.0, "c": 0.999}
 
 # Plain integers: compiled code cannot take an IntEnum.
 PERTURBED = int(PivotFinding.PERTURBED)
@@ -33,7 +29,6 @@ NOT_SYMMETRIC = int(PivotFinding.NOT_SYMMETRIC)
 NOT_HERMITIAN = int(PivotFinding.NOT_HERMITIAN)
 NOT_POSITIVE = int(PivotFinding.NOT_POSITIVE)
 WEAK = int(PivotFinding.WEAK)
-AMPLIFYING = int(PivotFinding.AMPLIFYING)
 
 
 def factor(lower, diagonal, upper, perturb=True):
@@ -57,16 +52,13 @@ def factor_rows(lower, diagonal, upper, inverse, first, end, perturb=True):
     if end > first:
         info = np.finfo(diagonal.dtype)
         limits = VANISHING * info.eps, VANISHING * info.eps * perturb, np.sqrt(info.eps), info.tiny
-        limits = *limits, LARGEST_COUPLING[diagonal.dtype.kind]
         find_pivots(*bands, *map(float, limits), starts, inverse.reshape(n, *shape), counts)
     return counts.sum(axis=0)
 
 
 # Threads eliminate independent segments: at each start but the first the couplings to the row before vanish.
 @kernel(parallel=True)
-def find_pivots(
-    lower, diagonal, upper, vanishing, perturbed, root_epsilon, tiny, most, starts, inverse, counts
-):
+def find_pivots(lower, diagonal, upper, vanishing, perturbed, root_epsilon, tiny, starts, inverse, counts):
     n, b = diagonal.shape[:2]
     for part in prange(starts.size - 1):
         found = counts[part]
@@ -80,9 +72,6 @@ def find_pivots(
             found[INDEFINITE] += is_indefinite(other, diagonal[j], vanishing)
             found[PERTURBED] += invert(pivot, row_size, perturbed, root_epsilon, tiny, inverse[j])
             found[WEAK] += is_weak(inverse[j], diagonal[j])
-            found[AMPLIFYING] += amplifies(inverse[j], lower[j], most) or amplifies(
-                inverse[j], upper[j], most
-            )
             found[GROWN] += not largest_size(inverse[j]) * row_size <= LARGEST_GROWTH
             count_nondominant(lower, diagonal, upper, j, n, found)
             count_nonsymmetric(lower, diagonal, upper, j, n, found)
@@ -189,22 +178,6 @@ def is_weak(inverse, diagonal):
             ratio += inverse[r, k] * diagonal[k, r]
         weak |= not (size(ratio) <= LARGEST_RATIO and ratio.real >= 0)
     return weak
-
-
-# Whether the product of an inverse pivot and a coupling has a large row sum.
-@helper
-def amplifies(inverse, coupling, most):
-    b = inverse.shape[0]
-    large = False
-    for r in range(b):
-        total = size(inverse[r, 0]) * 0
-        for c in range(b):
-            product = inverse[r, 0] * coupling[0, c]
-            for k in range(1, b):
-                product += inverse[r, k] * coupling[k, c]
-            total += size(product)
-        large |= not total <= most
-    return large
 
 
 # Counts the diagonal entries that do not dominate their row, or their column.

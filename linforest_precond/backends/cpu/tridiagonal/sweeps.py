@@ -14,21 +14,19 @@ class Sweeps:
     """The factors of a (block) tridiagonal matrix: its couplings, and the inverses of its pivots.
 
     Where both couplings between two rows vanish, the system splits into independent parts, which threads
-    solve in parallel. Without `PivotFinding.AMPLIFYING`, `amplifying` is False: rounding errors then do not
-    grow in the sweeps with a symmetric matrix.
+    solve in parallel.
     """
 
     nbytes_extra = 0
 
-    def __init__(self, lower, inverse, upper, symmetric, amplifying=True):
-        self._grows = amplifying or not symmetric
+    def __init__(self, lower, inverse, upper, symmetric):
         self.lower, self.inverse, self.upper = (readonly(band) for band in (lower, inverse, upper))
         self.block_size = inverse.shape[1] if inverse.ndim == 3 else 1
         self.starts = find_starts(self.lower, self.upper, inverse.shape[0])
 
     def keep_digits(self, diagonal):
         """Whether the solutions are about as accurate as those of elimination with pivoting."""
-        if self.block_size > 1 or not self._grows:
+        if self.block_size > 1:
             return True
         n, most = diagonal.shape[0], most_growth(diagonal.dtype)
         lower, inverse, upper = (band.reshape(-1) for band in (self.lower, self.inverse, self.upper))

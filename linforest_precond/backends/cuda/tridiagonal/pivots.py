@@ -5,10 +5,10 @@ import numpy as np
 from linforest_precond.backends.returns import PivotFinding
 
 from ..runtime.generated_headers import generate_header
-from ..runtime.launch import BLOCK, launch_blocks
+from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import kernels
-from ..runtime.structs import Struct, address
+from ..runtime.structs import Struct
 from .tiles import aligned, block_size
 
 generate_header("tridiagonal/findings.cuh", enums=(("FOUND_", PivotFinding),))
@@ -16,27 +16,9 @@ generate_header("tridiagonal/findings.cuh", enums=(("FOUND_", PivotFinding),))
 # Rows of a group, and the most rows of the coarsest level (pivots.cu).
 GROUP = 16
 TOP = 64
-# Reduced systems of at most so many rows are factored by one thread block; its threads, by block size.
-SMALL = 32768
-SMALL_THREADS = {1: 512, 2: 256, 4: 256}
-# The most bytes of a (block) row whose groups are staged in shared memory.
-LARGEST_STAGED = 32
+GROUPS_OF_BLOCK = 128
 
-REDUCED = Struct(
-    "Reduced", "tridiagonal/pivots.cu",
-    pivots="P", before="P", change="P", after="P", diagonal="P", upper="P",
-)  # fmt: skip
-ENDS = Struct("Ends", "tridiagonal/pivots.cu", rows="PPPPPP", inverses="P")
-
-
-def macros(dtype, block):
-    """The macros of pivots.cu: a thread block has GROUPS groups, one per thread."""
-    size = np.dtype(dtype).itemsize * block * block
-    groups = 128 if size > LARGEST_STAGED else 64 if block == 1 else 32
-    return {
-        "VALUE": np.dtype(dtype).type, "BLOCK": block, "GROUPS": groups,
-        "STAGED": int(size <= LARGEST_STAGED), "SMALL_THREADS": SMALL_THREADS[block],
-    }  # fmt: skip
+ENDS = Struct("Ends", "tridiagonal/pivots.cu", pivots="P", before="P", upper="P", inverses="P")
 
 
 def factor(lower, diagonal, upper, perturb=True):
@@ -44,7 +26,7 @@ def factor(lower, diagonal, upper, perturb=True):
 
     Tiny pivots are perturbed; without `perturb`, only those that vanish.
     """
-    program = kernels("tridiagonal/pivots", **macros(diagonal.dtype, block_size(diagonal)))
+    program = kernels("tridiagonal/pivots", VALUE=diagonal.dtype.type, BLOCK=block_size(diagonal))
     report = cupy.zeros(len(PivotFinding), np.int64)
     inverse = cupy.empty_like(diagonal)
     if diagonal.size:
@@ -55,41 +37,23 @@ def factor(lower, diagonal, upper, perturb=True):
 
 def _factor_level(program, bands, inverse, report, perturb, finest):
     """Reduce each group to its last row, factor the reduced system, and compute the pivots in between."""
-    count, shape = bands[1].shape[0], bands[1].shape[1:]
-    if count <= TOP or (count <= SMALL and not finest):
-        space = cupy.empty((_small_space(count), *shape), inverse.dtype)
-        arguments = *bands, count, perturb, np.int32(finest), space, inverse, report
-        memory, threads = _shared_memory(bands[1]), SMALL_THREADS[block_size(bands[1])]
-        launch_blocks(program.pivots_of_small, 1, arguments, shared_memory=memory, block=threads)
+    count = bands[1].shape[0]
+    if count <= TOP:
+        arguments = *bands, count, perturb, np.int32(finest), inverse, report
+        launch_blocks(program.pivots_of_top, 1, arguments, block=32)
         return
-    groups = -(-count // GROUP)
-    arrays = [cupy.empty((groups, *shape), inverse.dtype) for _ in REDUCED.fields]
-    reduced, coarse = dict(zip(REDUCED.fields, arrays)), cupy.empty((groups, *shape), inverse.dtype)
-    _launch_groups(program.reduce_groups, (*bands, count, perturb, REDUCED(**reduced)), bands[1])
-    launch_blocks(program.join_groups, -(-groups // BLOCK), (bands[2], groups, REDUCED(**reduced)))
-    coarser = reduced["before"], reduced["diagonal"], reduced["upper"]
-    _factor_level(program, coarser, coarse, report, perturb, finest=False)
-    ends = ENDS(rows=[address(array) for array in arrays], inverses=coarse)
+    shape = -(-count // GROUP), *bands[1].shape[1:]
+    empty = (cupy.empty(shape, inverse.dtype) for _ in range(7))
+    pivots, lower, change, after, diagonal, upper, coarse = empty
+    _launch_groups(program.reduce_groups, count, (*bands, count, perturb, pivots, lower, change, after))
+    _launch_groups(program.join_groups, count, (bands[2], count, pivots, change, after, diagonal, upper))
+    _factor_level(program, (lower, diagonal, upper), coarse, report, perturb, finest=False)
+    ends = ENDS(pivots=pivots, before=lower, upper=upper, inverses=coarse)
     kernel = program.pivots_of_rows if finest else program.pivots_of_groups
-    _launch_groups(kernel, (*bands, count, perturb, ends, inverse, report), bands[1])
+    _launch_groups(kernel, count, (*bands, count, perturb, ends, inverse, report))
 
 
-def _small_space(count):
-    """The work space of a small system: seven arrays of each level but the coarsest, in whole units."""
-    groups = -(-count // GROUP)
-    return 7 * -(-groups // 4) * 4 + _small_space(groups) if count > TOP else 0
-
-
-def _launch_groups(kernel, arguments, diagonal):
-    """One thread per group of rows."""
-    groups = macros(diagonal.dtype, block_size(diagonal))["GROUPS"]
-    blocks = -(-diagonal.shape[0] // (GROUP * groups))
-    launch_blocks(kernel, blocks, arguments, shared_memory=_shared_memory(diagonal), block=groups)
-
-
-def _shared_memory(diagonal):
-    """Bytes of a tile of three bands, with a unit of 16 bytes after each group."""
-    block = block_size(diagonal)
-    size = diagonal.itemsize * block * block
-    groups = macros(diagonal.dtype, block)["GROUPS"]
-    return 3 * groups * (GROUP * size + 16) if size <= LARGEST_STAGED else 0
+def _launch_groups(kernel, count, arguments):
+    """One thread per group."""
+    blocks = -(-count // (GROUP * GROUPS_OF_BLOCK))
+    launch_blocks(kernel, blocks, arguments, block=GROUPS_OF_BLOCK)

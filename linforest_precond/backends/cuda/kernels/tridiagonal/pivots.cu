@@ -1,6 +1,5 @@
 #include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
-#include "runtime/async_copies.cuh"
 #include "tridiagonal/findings.cuh"
 
 // LU factorization of a (block) tridiagonal matrix without pivoting: the pivots of the Thomas algorithm, computed in
@@ -8,26 +7,20 @@
 // recursively. Groups of GROUP rows are reduced to their last rows, which form a smaller tridiagonal system. From the
 // pivots of that system, each group computes those of its own rows.
 #define GROUP 16
-// The coarsest level has at most TOP rows. A system of one thread block has at most MOST_LEVELS finer ones.
-#define TOP 64
-#define MOST_LEVELS 8
 
 // An inverse pivot above this size, relative to its row, counts as grown.
 #define LARGEST_GROWTH 8
 // A pivot is weak where its inverse is above this, relative to its diagonal entry.
 #define LARGEST_RATIO 4
-// A coupling amplifies where its product with the inverse pivot has a larger row sum than this: products of couplings do
-// not grow below it. (Those of complex ones may by rounding errors, which the difference to 1 outweighs.)
-#define LARGEST_COUPLING (sizeof(VALUE) == sizeof(WEIGHT) ? (WEIGHT)1 : (WEIGHT)0.999)
 // The rounding errors, relative to the row, by which two computations of one pivot may differ.
 #define LARGEST_MISMATCH 16
 // A pivot is tiny below this multiple of its row's norm.
 #define VANISHING (64 * EPSILON)
 
 struct Rows {
-    const Block* lower;
-    const Block* diagonal;
-    const Block* upper;
+    const Block* __restrict__ lower;
+    const Block* __restrict__ diagonal;
+    const Block* __restrict__ upper;
     i64 count;
 };
 
@@ -39,12 +32,36 @@ struct Row {
     }
 };
 
-// Rows of a thread's group are read in chunks of 32 bytes.
+// A thread loads its rows in chunks of 32 bytes, one memory sector, so that each sector is fetched once.
 constexpr int chunk_rows = BLOCK_BYTES < 32 ? 32 / BLOCK_BYTES : 1;
 
-struct alignas(16) Chunk {
+struct Chunk {
     Block at[chunk_rows];
 };
+
+__device__ __forceinline__ Chunk load_chunk(const Block* __restrict__ from, i64 first, i64 count) {
+    Chunk chunk;
+    if (chunk_rows > 1 && first + chunk_rows <= count) {
+        const uint4* const source = (const uint4*)(from + first);
+        const uint4 halves[2] = {source[0], source[1]};
+        memcpy(&chunk, halves, 32);
+    } else {
+        EACH (i, chunk_rows) chunk.at[i] = first + i < count ? from[first + i] : zeros<Block>();
+    }
+    return chunk;
+}
+
+__device__ __forceinline__ void store_chunk(const Chunk& chunk, Block* __restrict__ to, i64 first, i64 count) {
+    if (chunk_rows > 1 && first + chunk_rows <= count) {
+        uint4 halves[2];
+        memcpy(halves, &chunk, 32);
+        ((uint4*)(to + first))[0] = halves[0];
+        ((uint4*)(to + first))[1] = halves[1];
+    } else {
+        EACH (i, chunk_rows)
+            if (first + i < count) to[first + i] = chunk.at[i];
+    }
+}
 
 struct RowChunk {
     Chunk lower, diagonal, upper;
@@ -52,88 +69,9 @@ struct RowChunk {
     __device__ __forceinline__ Row row(int i) const { return {lower.at[i], diagonal.at[i], upper.at[i]}; }
 };
 
-// A thread block holds GROUPS groups, one per thread. Where STAGED, their rows are copied to shared memory first, in units
-// of 16 bytes; threads read their groups in lockstep, and a unit between two groups avoids bank conflicts. Larger blocks
-// are read from global memory: a row of them has whole sectors.
-#define UNITS (GROUP * BLOCK_BYTES / 16)
-#define BAND_UNITS (GROUPS * (UNITS + 1))
-
-extern __shared__ uint4 shared_units[];
-
-enum Band { LOWER, DIAGONAL, UPPER };
-
-// The rows of a thread block's groups, from row `first` on; IN_SHARED memory, or in global memory.
-template <bool IN_SHARED>
-struct Tile {
-    Rows rows;
-    i64 first;
-
-    __device__ __forceinline__ const Block* band(Band which) const {
-        return which == LOWER ? rows.lower : which == DIAGONAL ? rows.diagonal : rows.upper;
-    }
-    __device__ __forceinline__ uint4* unit(Band which, int number) const {
-        return shared_units + which * BAND_UNITS + number / UNITS * (UNITS + 1) + number % UNITS;
-    }
-    __device__ __forceinline__ Block* staged(Band which, i64 row) const {
-        const int local = (int)(row - first);
-        return (Block*)unit(which, local / GROUP * UNITS) + local % GROUP;
-    }
-    __device__ __forceinline__ bool holds(i64 row) const {
-        return IN_SHARED && row >= first && row < first + GROUPS * GROUP;
-    }
-
-    // Copies the bands to shared memory; rows beyond the last one are zero.
-    __device__ __forceinline__ void stage() const {
-        if (!IN_SHARED) return;
-        const i64 begin = first * BLOCK_BYTES, end = rows.count * BLOCK_BYTES;
-        for (int i = threadIdx.x; i < GROUPS * UNITS; i += blockDim.x) {
-            start_unit(unit(LOWER, i), rows.lower, begin + 16 * i, end);
-            start_unit(unit(DIAGONAL, i), rows.diagonal, begin + 16 * i, end);
-            start_unit(unit(UPPER, i), rows.upper, begin + 16 * i, end);
-        }
-        finish_copies();
-    }
-    __device__ __forceinline__ Block at(Band which, i64 row) const {
-        return holds(row) ? *staged(which, row) : band(which)[row];
-    }
-    __device__ __forceinline__ Row row(i64 row) const { return {at(LOWER, row), at(DIAGONAL, row), at(UPPER, row)}; }
-
-    __device__ __forceinline__ Chunk chunk(Band which, i64 row) const {
-        Chunk chunk;
-        if (IN_SHARED) memcpy(&chunk, (const uint4*)staged(which, row), sizeof(Chunk));
-        else
-            EACH (i, chunk_rows) chunk.at[i] = row + i < rows.count ? band(which)[row + i] : zeros<Block>();
-        return chunk;
-    }
-    __device__ __forceinline__ RowChunk load(i64 row) const {
-        return {chunk(LOWER, row), chunk(DIAGONAL, row), chunk(UPPER, row)};
-    }
-
-    // Stores results: in shared memory in the place of the diagonal, until all are copied to global memory.
-    __device__ __forceinline__ void store(i64 row, const Chunk& chunk, Block* to) const {
-        if (IN_SHARED) memcpy((uint4*)staged(DIAGONAL, row), &chunk, sizeof(Chunk));
-        else
-            EACH (i, chunk_rows)
-                if (row + i < rows.count) to[row + i] = chunk.at[i];
-    }
-    __device__ __forceinline__ void finish_stores(Block* to) const {
-        if (!IN_SHARED) return;
-        __syncthreads();
-        const i64 end = rows.count * BLOCK_BYTES;
-        for (int i = threadIdx.x; i < GROUPS * UNITS; i += blockDim.x) {
-            const i64 at = first * BLOCK_BYTES + 16 * i;
-            const uint4 own = *unit(DIAGONAL, i);
-            if (at + 16 <= end) *(uint4*)((char*)to + at) = own;
-            else if (at < end) memcpy((char*)to + at, &own, end - at);
-        }
-    }
-};
-
-// The tile of this thread block.
-__device__ __forceinline__ Tile<STAGED> load_tile(const Rows& rows) {
-    const Tile<STAGED> tile = {rows, (i64)blockIdx.x * GROUPS * GROUP};
-    tile.stage();
-    return tile;
+__device__ __forceinline__ RowChunk load_rows(const Rows& rows, i64 first) {
+    return {load_chunk(rows.lower, first, rows.count), load_chunk(rows.diagonal, first, rows.count),
+            load_chunk(rows.upper, first, rows.count)};
 }
 
 // The inverse of a pivot block by Gauss-Jordan elimination with partial pivoting. A tiny pivot is perturbed to
@@ -196,78 +134,64 @@ __device__ __forceinline__ void add_finding(i64* report, PivotFinding kind, u32 
     if (threadIdx.x % 32 == 0 && sum) atomicAdd((u64*)report + kind, (u64)sum);
 }
 
-// The reduced last row of each group (pivot, and coupling to the last row of the group before), the group's update of
-// that previous row's diagonal and coupling, and the reduced system: the last rows, updated by the next group.
-struct Reduced {
-    Block* pivots;
-    Block* before;
-    Block* change;
-    Block* after;
-    Block* diagonal;
-    Block* upper;
-};
-
-// Eliminates all rows of a group but the last.
-template <typename Tile>
-__device__ __forceinline__ void reduce_group(const Tile& tile, i64 group, int perturb, const Reduced& reduced) {
-    const i64 first = group * GROUP, last = min(first + GROUP, tile.rows.count) - 1;
-    u32 perturbed = 0;
-    Row row;
-    Block pivot, p, q = identity(), c = zeros<Block>();
-    for (i64 begin = first; begin <= last; begin += chunk_rows) {
-        const RowChunk chunk = tile.load(begin);
-        EACH (i, chunk_rows) {
-            if (begin + i > last) break;
-            const Row next = chunk.row(i);
-            if (begin + i == first) {
-                pivot = next.diagonal;
-                p = next.lower;
-            } else {
-                const Block w = perturbed_inverse(pivot, row.size(), perturb, perturbed), qw = q * w;
-                c = c + qw * p;
-                const Block m = next.lower * w;
-                q = -(qw * row.upper);
-                p = -(m * p);
-                pivot = next.diagonal - m * row.upper;
-            }
-            row = next;
-        }
-    }
-    reduced.pivots[group] = pivot;
-    reduced.before[group] = p;
-    reduced.change[group] = c;
-    reduced.after[group] = q;
-}
-
-extern "C" __global__ void __launch_bounds__(GROUPS)
+// Eliminates all rows of each group but the last. Writes the reduced last row (pivot, and coupling to the last row of the
+// group before), and the group's update of that previous row's diagonal and coupling.
+extern "C" __global__ void __launch_bounds__(128)
     reduce_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb,
-                  Reduced reduced) {
-    const Tile<STAGED> tile = load_tile({lower, diagonal, upper, count});
-    const i64 group = (i64)blockIdx.x * GROUPS + threadIdx.x;
-    if (group * GROUP < count) reduce_group(tile, group, perturb, reduced);
+                  Block* __restrict__ pivots, Block* __restrict__ before, Block* __restrict__ change,
+                  Block* __restrict__ after) {
+    const Rows rows = {lower, diagonal, upper, count};
+    const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
+    u32 perturbed = 0;
+    if (first < count) {
+        const i64 last = min(first + GROUP, count) - 1;
+        Row row;
+        Block pivot, p, q = identity(), c = zeros<Block>();
+        for (i64 begin = first; begin <= last; begin += chunk_rows) {
+            const RowChunk chunk = load_rows(rows, begin);
+            EACH (i, chunk_rows) {
+                if (begin + i > last) break;
+                const Row next = chunk.row(i);
+                if (begin + i == first) {
+                    pivot = next.diagonal;
+                    p = next.lower;
+                } else {
+                    const Block w = perturbed_inverse(pivot, row.size(), perturb, perturbed), qw = q * w;
+                    c = c + qw * p;
+                    const Block m = next.lower * w;
+                    q = -(qw * row.upper);
+                    p = -(m * p);
+                    pivot = next.diagonal - m * row.upper;
+                }
+                row = next;
+            }
+        }
+        pivots[group] = pivot;
+        before[group] = p;
+        change[group] = c;
+        after[group] = q;
+    }
 }
 
-// A row of the reduced system: a group's last row, updated by the elimination of the next group.
-__device__ __forceinline__ void join_group(const Block* upper, i64 groups, i64 group, const Reduced& reduced) {
-    Block diagonal = reduced.pivots[group], coupling = zeros<Block>();
+// The reduced system: each group's last row, updated by the elimination of the next group.
+extern "C" __global__ void join_groups(const Block* __restrict__ upper, i64 count, const Block* __restrict__ pivots,
+                                       const Block* __restrict__ change, const Block* __restrict__ after,
+                                       Block* __restrict__ joined_diagonal, Block* __restrict__ joined_upper) {
+    const i64 groups = (count + GROUP - 1) / GROUP, group = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (group >= groups) return;
+    Block diagonal = pivots[group], coupling = zeros<Block>();
     if (group + 1 < groups) {
         const Block up = upper[group * GROUP + GROUP - 1];
-        diagonal = diagonal - up * reduced.change[group + 1];
-        coupling = up * reduced.after[group + 1];
+        diagonal = diagonal - up * change[group + 1];
+        coupling = up * after[group + 1];
     }
-    reduced.diagonal[group] = diagonal;
-    reduced.upper[group] = coupling;
-}
-
-extern "C" __global__ void join_groups(const Block* upper, i64 groups, Reduced reduced) {
-    const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (group < groups) join_group(upper, groups, group, reduced);
+    joined_diagonal[group] = diagonal;
+    joined_upper[group] = coupling;
 }
 
 // Counters of one thread; see `PivotFinding` in returns.py.
 struct Findings {
-    u32 not_row_dominant, not_column_dominant, not_symmetric, not_hermitian, not_positive, grown, inconsistent, weak,
-        amplifying;
+    u32 not_row_dominant, not_column_dominant, not_symmetric, not_hermitian, not_positive, grown, inconsistent, weak;
 };
 
 // Whether a diagonal entry of P^-1 D, for the inverse of the pivot P of a diagonal block D, is large or negative.
@@ -282,24 +206,11 @@ __device__ __forceinline__ bool is_weak(const Block& inverse_pivot, const Block&
     return weak;
 }
 
-// Whether the product of an inverse pivot and a coupling has a large row sum.
-__device__ __forceinline__ bool amplifies(const Block& inverse_pivot, const Block& coupling) {
-    const Block product = inverse_pivot * coupling;
-    bool large = false;
-    EACH (r, BLOCK) {
-        WEIGHT sum = 0;
-        EACH (c, BLOCK) sum += size_of(product(r, c));
-        large |= !(sum <= LARGEST_COUPLING);
-    }
-    return large;
-}
-
 // Counts the properties of one row: growth, diagonal dominance, symmetry.
 __device__ __forceinline__ void examine(Findings& found, const Row& row, const Block& upper_before,
                                         const Block& lower_after, bool is_last, const Block& inverse_pivot) {
     found.grown += !(size_of(inverse_pivot) * row.size() <= (WEIGHT)LARGEST_GROWTH);
     found.weak += is_weak(inverse_pivot, row.diagonal);
-    found.amplifying += amplifies(inverse_pivot, row.lower) || amplifies(inverse_pivot, row.upper);
     EACH (r, BLOCK) {
         WEIGHT in_row = 0, in_column = 0;
         EACH (c, BLOCK) in_row += size_of(row.lower(r, c));
@@ -328,16 +239,18 @@ __device__ __forceinline__ void examine(Findings& found, const Row& row, const B
     found.not_hermitian += !hermitian;
 }
 
-// The reduced rows of the groups, and the inverse pivots of the reduced system. In that system the next group is
+// The reduced last rows of the groups, and the inverse pivots of the reduced system. In that system the next group is
 // eliminated too, so its pivots are not those of the original row order.
 struct Ends {
-    Reduced rows;
-    const Block* inverses;
+    const Block* __restrict__ pivots;
+    const Block* __restrict__ before;
+    const Block* __restrict__ upper;
+    const Block* __restrict__ inverses;
 
     // The pivot of a group's last row in the original order.
     __device__ __forceinline__ Block last_pivot(i64 group) const {
-        if (group == 0) return rows.pivots[0];
-        return rows.pivots[group] - (rows.before[group] * inverses[group - 1]) * rows.upper[group - 1];
+        if (group == 0) return pivots[0];
+        return pivots[group] - (before[group] * inverses[group - 1]) * upper[group - 1];
     }
 };
 
@@ -351,19 +264,20 @@ __device__ __forceinline__ bool is_inconsistent(const Block& a, const Block& b, 
 
 // The inverse pivots of the rows of a group, from the pivot of the row before it; on the finest level the rows are
 // examined too. `ends` is null where one group holds all rows.
-template <bool FINEST, typename Tile>
-__device__ __forceinline__ void pivots_of_group(const Tile& tile, const Row& before, const Ends* ends, i64 group,
-                                                i64 first, i64 last, int perturb, Block* inverses, u32& indefinite,
+template <bool FINEST>
+__device__ __forceinline__ void pivots_of_group(const Rows& rows, const Ends* ends, i64 group, i64 first, i64 last,
+                                                int perturb, Block* __restrict__ inverses, u32& indefinite,
                                                 u32& perturbed, Findings& found) {
     Block w = zeros<Block>(), up_before = zeros<Block>(), up_before_that = zeros<Block>();
     if (first) {
+        const Row before = {rows.lower[first - 1], rows.diagonal[first - 1], rows.upper[first - 1]};
         u32 uncounted = 0;
         w = perturbed_inverse(ends->last_pivot(group - 1), before.size(), perturb, uncounted);
         up_before = before.upper;
     }
     Row row;
     for (i64 begin = first; begin <= last; begin += chunk_rows) {
-        const RowChunk chunk = tile.load(begin);
+        const RowChunk chunk = load_rows(rows, begin);
         Chunk solved;
         EACH (i, chunk_rows) {
             const i64 j = begin + i;
@@ -384,11 +298,11 @@ __device__ __forceinline__ void pivots_of_group(const Tile& tile, const Row& bef
             up_before = next.upper;
             row = next;
         }
-        tile.store(begin, solved, inverses);
+        store_chunk(solved, inverses, begin, rows.count);
     }
     if (!FINEST) return;
-    const bool is_last = last + 1 == tile.rows.count;
-    examine(found, row, up_before_that, is_last ? zeros<Block>() : tile.at(LOWER, last + 1), is_last, w);
+    const bool is_last = last + 1 == rows.count;
+    examine(found, row, up_before_that, is_last ? zeros<Block>() : rows.lower[last + 1], is_last, w);
 }
 
 // Adds the counters of a warp to the report.
@@ -405,96 +319,43 @@ __device__ __forceinline__ void add_findings(i64* report, u32 indefinite, u32 pe
     add_finding(report, FOUND_NOT_POSITIVE, found.not_positive);
     add_finding(report, FOUND_INCONSISTENT, found.inconsistent);
     add_finding(report, FOUND_WEAK, found.weak);
-    add_finding(report, FOUND_AMPLIFYING, found.amplifying);
 }
 
 // The pivots of one level, one thread per group.
 template <bool FINEST>
-__device__ __forceinline__ void pivots_of_level(const Tile<STAGED>& tile, const Ends& ends, int perturb,
-                                                Block* inverses, i64* report) {
-    const i64 group = (i64)blockIdx.x * GROUPS + threadIdx.x, first = group * GROUP, count = tile.rows.count;
+__device__ __forceinline__ void pivots_of_level(const Rows& rows, const Ends& ends, int perturb,
+                                                Block* __restrict__ inverses, i64* report) {
+    const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
     u32 indefinite = 0, perturbed = 0;
     Findings found = {};
-    Row before = {};
-    if (first && first < count) before = tile.row(first - 1);
-    if (STAGED) __syncthreads();  // before the diagonal of a group is replaced by its results
-    if (first < count)
-        pivots_of_group<FINEST>(tile, before, &ends, group, first, min(first + GROUP, count) - 1, perturb, inverses,
+    if (first < rows.count)
+        pivots_of_group<FINEST>(rows, &ends, group, first, min(first + GROUP, rows.count) - 1, perturb, inverses,
                                 indefinite, perturbed, found);
-    tile.finish_stores(inverses);
     add_findings<FINEST>(report, indefinite, perturbed, found);
 }
 
-extern "C" __global__ void __launch_bounds__(GROUPS)
+extern "C" __global__ void __launch_bounds__(128)
     pivots_of_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, Ends ends,
                      Block* inverses, i64* report) {
-    pivots_of_level<false>(load_tile({lower, diagonal, upper, count}), ends, perturb, inverses, report);
+    pivots_of_level<false>({lower, diagonal, upper, count}, ends, perturb, inverses, report);
 }
 
-extern "C" __global__ void __launch_bounds__(GROUPS)
+extern "C" __global__ void __launch_bounds__(128)
     pivots_of_rows(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, Ends ends,
                    Block* inverses, i64* report) {
-    pivots_of_level<true>(load_tile({lower, diagonal, upper, count}), ends, perturb, inverses, report);
+    pivots_of_level<true>({lower, diagonal, upper, count}, ends, perturb, inverses, report);
 }
 
-// A level of a small system, whose reduced system is the next one.
-struct SmallLevel {
-    Rows rows;
-    Ends ends;
-    Block* inverses;
-};
-
-// Six arrays of the reduced system and its inverse pivots, taken from the work space; each begins at a unit of 16 bytes.
-__device__ __forceinline__ Reduced take_arrays(Block*& space, i64 groups, Block*& inverses) {
-    const i64 size = (groups + 3) / 4 * 4;
-    const Reduced reduced = {space,           space + size, space + 2 * size, space + 3 * size, space + 4 * size,
-                             space + 5 * size};
-    inverses = space + 6 * size;
-    space += 7 * size;
-    return reduced;
-}
-
-// All levels of a small system, by one thread block; one thread factors the coarsest. The counters are reported where that
-// is also the `finest`. The work space has seven arrays of every finer level.
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS)
-    pivots_of_small(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, int finest,
-                    Block* space, Block* inverses, i64* report) {
-    SmallLevel levels[MOST_LEVELS];
-    Rows rows = {lower, diagonal, upper, count};
-    int depth = 0;
-    for (; rows.count > TOP; ++depth) {
-        const i64 groups = (rows.count + GROUP - 1) / GROUP;
-        Block* reduced_inverses;
-        const Reduced reduced = take_arrays(space, groups, reduced_inverses);
-        levels[depth] = {rows, {reduced, reduced_inverses}, inverses};
-        for (i64 group = threadIdx.x; group < groups; group += SMALL_THREADS)
-            reduce_group(Tile<false>{rows, 0}, group, perturb, reduced);
-        __syncthreads();
-        for (i64 group = threadIdx.x; group < groups; group += SMALL_THREADS)
-            join_group(rows.upper, groups, group, reduced);
-        __syncthreads();
-        rows = {reduced.before, reduced.diagonal, reduced.upper, groups};
-        inverses = reduced_inverses;
-    }
+// The coarsest level, by one thread of a warp; its counters are reported where it is also the `finest`.
+extern "C" __global__ void pivots_of_top(const Block* lower, const Block* diagonal, const Block* upper, i64 count,
+                                         int perturb, int finest, Block* inverses, i64* report) {
+    const Rows rows = {lower, diagonal, upper, count};
     u32 indefinite = 0, perturbed = 0;
     Findings found = {};
-    const Tile<STAGED> top = {rows, 0};
-    top.stage();
     if (threadIdx.x == 0)
-        pivots_of_group<true>(top, {}, nullptr, 0, 0, rows.count - 1, perturb, inverses, indefinite, perturbed, found);
-    top.finish_stores(inverses);
+        pivots_of_group<true>(rows, nullptr, 0, 0, count - 1, perturb, inverses, indefinite, perturbed, found);
     if (finest) add_findings<true>(report, indefinite, perturbed, found);
-    while (depth--) {
-        __syncthreads();
-        const SmallLevel& level = levels[depth];
-        const Tile<false> tile = {level.rows, 0};
-        for (i64 first = threadIdx.x * GROUP; first < level.rows.count; first += SMALL_THREADS * GROUP) {
-            const Row before = first ? tile.row(first - 1) : Row{};
-            const i64 last = min(first + GROUP, level.rows.count) - 1;
-            pivots_of_group<false>(tile, before, &level.ends, first / GROUP, first, last, perturb, level.inverses,
-                                   indefinite, perturbed, found);
-        }
-    }
+    else add_findings<false>(report, indefinite, perturbed, found);
 }
 
 // The lower Cholesky factor of a diagonal block; the off-diagonal entries of a block that is not positive definite are

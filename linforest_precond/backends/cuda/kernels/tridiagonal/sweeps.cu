@@ -1,6 +1,5 @@
 #include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
-#include "runtime/async_copies.cuh"
 #include "tridiagonal/strided_vectors.cuh"
 
 // The substitutions of the (block) Thomas algorithm in parallel, W_i the inverse pivots:
@@ -50,8 +49,13 @@ __device__ __forceinline__ void start_copy(Block* to, const Block* __restrict__ 
                                            i64 count) {
     const i64 begin = first * BLOCK_BYTES, end = count * BLOCK_BYTES;
     const int units = blocks * BLOCK_BYTES / 16;
-    for (int unit = threadIdx.x; unit < units; unit += THREADS)
-        start_unit((char*)to + 16 * unit, from, begin + 16 * unit, end);
+    for (int unit = threadIdx.x; unit < units; unit += THREADS) {
+        const i64 at = begin + 16 * unit;
+        const int bytes = at < 0 ? 0 : (int)max((i64)0, min((i64)16, end - at));
+        const char* source = (const char*)from + (bytes ? at : 0);
+        const u32 target = (u32)__cvta_generic_to_shared((char*)to + 16 * unit);
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(bytes));
+    }
 }
 
 template <int ROWS>
@@ -69,6 +73,11 @@ template <int ROWS>
 __device__ __forceinline__ void* after_tile(Block* memory) {
     constexpr int rows = TILE(ROWS);
     return (memory + (KIND == SYMMETRIC ? 2 * rows + UNIT : 3 * rows + 2 * UNIT));
+}
+
+__device__ __forceinline__ void finish_copies() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
 }
 
 template <bool REVERSED>
@@ -345,43 +354,28 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     raise_over_warp(largest, growth);
 }
 
-// The factor by which a value that enters row i from the row before, or from the row after, leaves it.
-__device__ __forceinline__ Block from_before(const System& system, i64 i) {
-    if (i < 1) return zeros<Block>();
-    const Block before = KIND == PLAIN ? system.lower[i] : transposed(system.upper[i - 1]);
-    return (KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * before;
-}
-__device__ __forceinline__ Block from_after(const System& system, i64 i) {
-    if (i > system.count - 2) return zeros<Block>();
-    const Block after = KIND == TRANSPOSED ? transposed(system.lower[i + 1]) : system.upper[i];
-    return (KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * after;
-}
-
-// Tiles of `step` rows without their halos, and a counter of the boundaries between them that carries cross.
-struct Boundaries {
-    i64 step, count;
-    u32* open;
-};
-
-// Counts the boundaries between tiles where a carry that enters a halo leaves it with more than `least` of its size: of
-// the tiles for one column, and of those for several. A warp per boundary; each lane multiplies the factors of a few
-// rows, then a tree those of all lanes.
-extern "C" __global__ void measure_halos(System system, Boundaries one, Boundaries many, int halo, WEIGHT least) {
-    const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    if (warp >= one.count + many.count) return;
-    const i64 boundary = warp < one.count ? (warp + 1) * one.step : (warp - one.count + 1) * many.step;
-    const int lane = threadIdx.x % 32, rows = halo / 32;
+// Counts the tile boundaries where a carry that enters a halo leaves it with more than `least` of its size.
+extern "C" __global__ void measure_halos(System system, i64 step, i64 halo, WEIGHT least, u32* open) {
+    const i64 boundary = ((i64)blockIdx.x * blockDim.x + threadIdx.x + 1) * step;
+    if (boundary >= system.count) return;
     Block forward = identity(), backward = identity();
-    for (int k = 0; k < rows; ++k) {
-        forward = from_before(system, boundary - halo + lane * rows + k) * forward;
-        backward = backward * from_after(system, boundary + lane * rows + k);
+    for (i64 i = boundary - halo; i < boundary; ++i) {
+        if (i < 1) {
+            forward = zeros<Block>();
+            continue;
+        }
+        const Block before = KIND == PLAIN ? system.lower[i] : transposed(system.upper[i - 1]);
+        forward = ((KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * before) * forward;
     }
-    for (int step = 1; step < 32; step *= 2) {
-        forward = all_shifted<true>(forward, step) * forward;
-        backward = backward * all_shifted<true>(backward, step);
+    for (i64 i = boundary + halo - 1; i >= boundary; --i) {
+        if (i > system.count - 2) {
+            backward = zeros<Block>();
+            continue;
+        }
+        const Block after = KIND == TRANSPOSED ? transposed(system.lower[i + 1]) : system.upper[i];
+        backward = ((KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * after) * backward;
     }
-    if (lane == 0 && !(size_of(forward) <= least && size_of(backward) <= least))
-        atomicAdd(warp < one.count ? one.open : many.open, 1u);
+    if (!(size_of(forward) <= least && size_of(backward) <= least)) atomicAdd(open, 1u);
 }
 
 // The carries of all tiles, by a scan of the tiles' affine maps. One thread block per column; each thread composes a few
