@@ -1,7 +1,5 @@
 """Products of matrices and preconditioners with the vectors of Krylov solvers, on the device."""
 
-import functools
-
 import numpy as np
 
 from ..matrix.long_row_split import PIECE, split_long_rows
@@ -70,12 +68,19 @@ class Product(Operator):
             return
         x, y = space[source], space[target]
         if space.columns == 1:
-            self._multiply_long_rows(space, x, y)
-            space.launch_rows(self._program.multiply_plain, MOST_BLOCKS, *self._csr, x, y)
+            self._multiply_one_column(space, x, y)
         elif self._long_rows.counts is None:
             space.launch(self._program.multiply_columns, *self._csr, x, y)
         else:
-            y[...] = self._cusparse_matrix @ x
+            # cuSPARSE's products with several columns differ from run to run.
+            for column in range(space.columns):
+                own, product = cupy.ascontiguousarray(x[:, column]), cupy.empty(x.shape[0], x.dtype)
+                self._multiply_one_column(space, own, product)
+                y[:, column] = product
+
+    def _multiply_one_column(self, space, x, y):
+        self._multiply_long_rows(space, x, y)
+        space.launch_rows(self._program.multiply_plain, MOST_BLOCKS, *self._csr, x, y)
 
     def into_with_sums(self, space, source, target, step, pairs):
         """The same for one column by our own kernels, fused with the inner products and the scalar step."""
@@ -97,18 +102,6 @@ class Product(Operator):
         launch_blocks(
             program.sum_pieces, blocks, (self._csr[0], rows.struct, self._partials, y), block=THREADS
         )
-
-    @functools.cached_property
-    def _cusparse_matrix(self):
-        """A for products of long rows with several columns; cuSPARSE follows indices, so they are checked."""
-        import cupyx.scipy.sparse as sparse
-
-        indptr, indices, data = self._csr
-        n = indptr.size - 1
-        indices = cupy.clip(indices, 0, max(n - 1, 0))
-        matrix = sparse.csr_matrix((data, indices, indptr), shape=(n, n))
-        matrix.indices, matrix.indptr = indices, indptr  # of 64 bits, too
-        return matrix
 
 
 class Preconditioning(Operator):
