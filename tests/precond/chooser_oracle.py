@@ -20,13 +20,13 @@ FACTS = Facts(
 class Curve:
     """A `Trial` whose digits follow a power law, with a known number of iterations; it may fail at one."""
 
-    def __init__(self, candidate, method, total, power=1.0, fails=None, status=Status.RHO, dropped=0.0):
+    def __init__(self, candidate, method, total, power=1.0, fails=None, status=Status.RHO):
         self.candidate, self.method = candidate, method
         self.total, self.power, self.fails, self._status = total, power, fails, status
         self.setup = COST.setup_of(candidate)
         self.iteration = COST.iteration(method, candidate.application_products * COST.product)
         self._digits = [8.0 - 8.0 * (i / total) ** power for i in range(total + 1)]
-        self.iterations, self.predicted, self.is_cold, self.dropped = 0, math.nan, True, dropped
+        self.iterations, self.predicted, self.is_cold = 0, math.nan, True
 
     def advance(self, iterations):
         self.iterations = min(self.iterations + max(1, iterations), self.fails or self.total)
@@ -35,7 +35,6 @@ class Curve:
     def digits(self):
         return self._digits[: self.iterations + 1]
 
-    steps = property(lambda self: self.iterations)
     has_converged = property(lambda self: not self.fails and self.iterations == self.total)
     has_failed = property(lambda self: self.fails is not None and self.iterations == self.fails)
     has_stalled = property(lambda self: progress.is_stalled(self.digits) and not self.has_converged)

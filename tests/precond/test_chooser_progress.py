@@ -40,12 +40,6 @@ def test_nothing_won_is_bounded_by_the_horizon():
     assert remaining([8.0] * 6, GROWTH) == HORIZON * 5
 
 
-def test_a_plateau_is_doubted():
-    """Five digits in 10 iterations, then none in 10: fewer are predicted than where nothing is won at all."""
-    digits = [8.0 - 0.5 * min(i, 10) for i in range(21)]
-    assert 20 < remaining(digits, GROWTH) < HORIZON * 20
-
-
 def test_a_run_that_has_not_begun_or_has_ended():
     assert remaining([8.0], GROWTH) == math.inf
     assert remaining([8.0, 4.0, -0.1], GROWTH) == 0.0

@@ -23,7 +23,7 @@ def same(iterations):
 def test_where_jacobi_is_best_little_is_lost(iterations, power):
     """Incomplete factors that save no iteration, against expectation: their longer iterations are lost."""
     _, work, _ = chosen_among(same(iterations), power=power)
-    assert work <= (2.3 if iterations >= 20 else 1.0) * alone("jacobi", iterations)
+    assert work <= (1.8 if iterations >= 50 else 1.0) * alone("jacobi", iterations)
 
 
 @pytest.mark.parametrize("iterations", [1, 3, 5, 8])
@@ -101,8 +101,7 @@ def test_multigrid_is_taken_for_hard_elliptic_systems(iterations):
 def test_a_much_better_forest_is_found(iterations):
     """Where two couplings of each row hold much of the weight, and incomplete factors cannot be made."""
     totals = {name: iterations for name in SAME if "ilu" not in name} | {"tridiagonal": iterations // 3}
-    facts = replace(FACTS, heavy_share=0.7, dominant_share=0.95)
-    found, work, _ = chosen_among(totals, facts=facts, power=0.585)
+    found, work, _ = chosen_among(totals, facts=replace(FACTS, heavy_share=0.7), power=0.585)
     assert found.candidate.name == "tridiagonal" and work <= 1.25 * alone("tridiagonal", iterations // 3)
 
 
@@ -110,46 +109,6 @@ def test_a_forest_is_taken_at_once_where_it_holds_the_weight():
     facts = replace(ELLIPTIC, heavy_share=0.95)
     found, work, _ = chosen_among({**same(200), "tridiagonal": 20, "multilevel": 15}, facts=facts)
     assert found.candidate.name == "tridiagonal" and work == alone("tridiagonal", 20)
-
-
-def test_a_hermitian_matrix_of_paths_needs_no_dominance():
-    facts = replace(FACTS, heavy_share=0.97)
-    found, work, _ = chosen_among({**same(60), "tridiagonal": 8}, facts=facts)
-    assert found.candidate.name == "tridiagonal" and work == alone("tridiagonal", 8)
-
-
-def test_factors_are_not_trusted_where_a_hermitian_diagonal_has_both_signs():
-    facts = replace(FACTS, positive_diagonal=False, mixed_diagonal=True)
-    _, _, chooser = chosen_among(same(60), facts=facts)
-    assert [trial.candidate.name for trial in chooser.trials] == ["jacobi"]
-
-
-@pytest.mark.parametrize("dropped, name", [(0.1, "ilu"), (0.4, "ilu ordered"), (100.0, "ilu")])
-def test_another_order_where_factors_drop_much(dropped, name):
-    totals = {**same(2000), "ilu": {"total": 600, "dropped": dropped}, "ilu ordered": 150}
-    found, _, _ = chosen_among(totals, power=0.8)
-    assert found.candidate.name == name
-
-
-def test_a_turn_ends_where_it_wins_nothing():
-    """Factors that win nothing take less than a tenth of what Jacobi needs."""
-    totals = {**same(10**6), "jacobi": 600}
-    _, work, _ = chosen_among(totals, facts=replace(FACTS, hermitian=False), power=0.8)
-    assert work <= 1.1 * alone("jacobi", 600, definite=False)
-
-
-def test_runs_after_the_first_one_are_made_with_idrs_where_rows_are_matched():
-    facts = replace(FACTS, zero_diagonal=5, hermitian=False)
-    _, _, chooser = chosen_among({**same(10**6), "ilu + matching": 50}, facts=facts)
-    assert [trial.method for trial in chooser.trials] == ["bicgstab", "idrs", "idrs"]
-
-
-def test_of_meshes_without_boundaries_multigrid_comes_next():
-    """Early predictions speak for incomplete factors, but are too small by a factor."""
-    totals = {**same(700), "ilu": 250, "multilevel": 15}
-    facts = replace(ELLIPTIC, rows=10**4, entries=7 * 10**4)
-    _, _, chooser = chosen_among(totals, facts=facts, power=0.585)
-    assert [trial.candidate.name for trial in chooser.trials] == ["jacobi", "multilevel"]
 
 
 def test_dominance_bounds_the_iterations():

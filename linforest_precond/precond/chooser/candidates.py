@@ -91,9 +91,8 @@ def _seeded(make: Callable[..., Preconditioner], **options: Any) -> Callable[[An
 
 
 def _forest(factor: float) -> Callable[[Facts], float]:
-    """Couplings on paths are solved exactly: the more weight two couplings of a row have, the better, if A is
-    dominant; else weights tell less."""
-    return lambda facts: factor * (1 - 0.75 * facts.heavy_share**2 if facts.dominant_share >= 0.9 else 1.0)
+    """Couplings on paths are solved exactly: the more weight two couplings of a row have, the better."""
+    return lambda facts: factor * (1.0 if facts.needs_matching else 1 - 0.75 * facts.heavy_share**2)
 
 
 def _always(factor: float) -> Callable[[Facts], float]:
@@ -114,7 +113,7 @@ def _factors(backend: str) -> Candidate:
         20,
         1.3,
         _always(0.35 if order == "natural" else 0.5),
-        is_trusted=lambda facts: not (facts.hermitian and facts.mixed_diagonal),
+        is_trusted=lambda facts: True,
         latency_bytes=2 * costs.most_launches * costs.launch * costs.bandwidth,
     )
 

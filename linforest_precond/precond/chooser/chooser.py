@@ -2,35 +2,34 @@
 
 The rules of an online (ski-rental) algorithm, all in counted bytes:
 
-1. First. Jacobi; where the facts say more, what they recommend (`first_candidate`). A run is paused, not
+1. First. Jacobi; where the facts say more, what they recommend (`Chooser._first`). A run is paused, not
    ended, and goes on where it was.
 2. Expectation. Whenever the iterations have grown by `CHECK`, the rest of the present run is predicted, and
-   with it the totals of all candidates (`Outlook`). Trusted candidates take over as soon as `MARGIN` times
-   the expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`).
-   Trusted are incomplete factors, if no diagonal of both signs makes a Hermitian matrix indefinite; another
-   order, if they drop much (`is_worth_reordering`); and multigrid for Hermitian elliptic matrices, for which
-   factors are skipped if boundaries tell nothing (`DOUBT`). First residuals are not compared.
-3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, or `PATIENCE`
-   iterations have won nothing; and so does what the facts recommend. Until then only rule 2 applies; not even
-   that to Jacobi, where the facts say that few iterations suffice. Then rules 4 to 7 apply.
+   with it the totals of all candidates (`Outlook`). Trusted candidates, which are incomplete factors and, for
+   Hermitian elliptic matrices, multigrid, take over as soon as `MARGIN` times the expected total is below
+   the predicted rest; more is asked of the first predictions (`CAUTION`). Their first residuals are not
+   compared with those of others: they tell less than what is known of such matrices.
+3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
+   facts recommend. Until then only rule 2 applies; not even that to Jacobi, where the facts say that few
+   iterations suffice. Then rules 4 to 7 apply.
 4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
    the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
    goes on. Where the diagonal has zeros, incomplete factors are next; if they win nothing in their first
    iterations either, matched rows, and only these until they stall.
 5. Exploration. Any other candidate is tried when it is expected to need less than the predicted rest, and its
    setup and `TRIAL` iterations, with all work before that was lost to a comparison, cost at most `RISK` of
-   what the present run takes by a cautious prediction (`LIKELY` for multigrid where A maps constants to 0).
-   It takes over when its predicted rest is below `TAKE` times that of the present one.
+   what the present run has done and, by a cautious prediction, still has to do (`LIKELY` for multigrid
+   where A maps constants to 0). It takes over when its
+   predicted rest is below `TAKE` times that of the present one.
 6. Regret. A paused run is resumed when its rest, as compared at the same residuals, is below `TAKE` times
    that of the present one.
 7. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
    trusted candidates, then the one that is expected to need least. When CG finds negative curvature, all may
-   be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, and after the first run
-   where rows are matched, with IDR(s).
+   be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, with IDR(s).
 8. End. All runs together make at most `TOTAL` times the iterations that one may make.
 
-Who takes over by rule 2 goes on from the present x, and inherits its iterations for comparisons. Others start
-from x0: only runs from the same x can be compared.
+Multigrid starts from the present x, others from x0: a restart would lose the superlinear convergence of
+Krylov methods.
 
 What this costs where the first candidate is the best one, with the work W alone: rule 5 allows `RISK` W, if
 no prediction exceeds the true rest. A wrong expectation in rule 2 costs up to `TURN` / `MARGIN` times the
@@ -42,25 +41,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from linforest_precond.precond.chooser import progress
 from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
 from linforest_precond.precond.chooser.facts import Facts
-from linforest_precond.precond.chooser.first_choice import first_candidate
-from linforest_precond.precond.chooser.outlook import Outlook, is_worth_reordering, pace
+from linforest_precond.precond.chooser.outlook import Outlook
 from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
 # Iterations of the first run before anything is predicted (BiCGStab's cost twice as much), of others, and
 # the factor by which they grow from one prediction to the next.
-FIRST, FIRST_WITHOUT_CG, TRIAL, CHECK = 6, 2, 4, 1.4
+FIRST, FIRST_WITHOUT_CG, TRIAL, CHECK = 5, 2, 4, 1.4
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
 # slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations.
-MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.5, 2.0
-# Meshes whose boundaries tell nothing have needed up to so many times the iterations predicted early on.
-DOUBT = 3.0
-# The work of a turn, in units of what was expected, and the iterations after which it ends if they have won
-# nothing.
-TURN, PATIENCE = 1.5, 14
+MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.2, 2.0
+# The work of a turn, in units of what was expected.
+TURN = 1.5
 # The work of a run that has won nothing, in units of the work for another one.
 ROTATE = 3.0
 # The share of the predicted work that may be spent on candidates that are not taken in the end, more on those
@@ -69,6 +65,8 @@ ROTATE = 3.0
 RISK, LIKELY, TAKE, TAKE_WITHOUT_CG = 0.03, 0.15, 0.75, 0.5
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
+# Weight on two couplings of each row from which on a forest comes first, and iterations that make it pay.
+HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.9, 0.95, 12
 # Iterations of all runs together, in units of the most that one may make.
 TOTAL = 6
 # Products of a setup that comes last.
@@ -112,9 +110,7 @@ class Chooser:
     def run(self, settle: bool = False) -> Trial | None:
         """The trial that converged; None where none did. With `settle`, the present one when nothing else
         is worth a trial any more."""
-        first, is_known = first_candidate(self.untried, self.facts, self._outlook, self._expected)
-        self._turn = TURN * self._expected(first) if is_known else 0.0
-        self._begin(first)
+        self._begin(self._first())
         while self.present is not None:
             present = self.present
             if present.has_converged:
@@ -135,23 +131,44 @@ class Chooser:
         """Whether all trials together have made as many iterations as they may."""
         return sum(trial.iterations for trial in self.trials) >= self._most
 
-    def _expected(self, candidate: Candidate, factor: float = 1.0) -> float:
-        """The total of a candidate, for `factor` times the iterations that are predicted."""
-        left = None if self.present is None else self.present.digits[-1]
-        return self._outlook.total(candidate, self._method(candidate), left, factor)
+    def _first(self) -> Candidate:
+        """Jacobi; or what the facts recommend.
 
-    def _begin(self, candidate: Candidate, heir: bool = False) -> Trial | None:
-        """Set up a candidate; the present trial changes where there is none. An heir goes on from its x."""
+        - Where two couplings of each row hold most of the weight of a dominant matrix: the forest; but
+          incomplete factors for transport, a nonsymmetric matrix with row sums of 0.
+        - For an elliptic matrix whose boundary tells the iterations, the candidate with the least work.
+        """
+        facts = self.facts
+        if facts.dominant_share >= 0.9 and self._outlook.most_iterations > WORTH_A_FOREST:
+            if facts.heavy_share >= (HEAVY if facts.hermitian else NEARLY_ALL):
+                flows = not facts.hermitian and facts.zero_sum_share >= 0.5
+                return self._named("ilu" if flows else "tridiagonal")
+        if not facts.elliptic_iterations:
+            return self._named("jacobi")
+        known = [each for each in self.untried if each.name == "jacobi" or each.is_trusted(facts)]
+        found = min(known, key=self._expected)
+        self._turn = TURN * self._expected(found)
+        return found
+
+    def _named(self, name: str) -> Candidate:
+        return next(each for each in self.untried if each.name == name)
+
+    def _expected(self, candidate: Candidate) -> float:
+        left = None if self.present is None else self.present.digits[-1]
+        return self._outlook.total(candidate, self._method(candidate), left)
+
+    def _rest(self, trial: Trial) -> float:
+        return self._outlook.rest(trial, self.trials)
+
+    def _begin(self, candidate: Candidate) -> Trial | None:
+        """Set up a candidate; the present trial changes where there is none."""
         self.untried.remove(candidate)
-        present = self.present
-        warm = candidate.is_multigrid or present is None or present.has_stalled or heir
+        warm = candidate.is_multigrid or self.present is None or self.present.has_stalled
         trial = self._start(candidate, self._method(candidate), self._last if warm else None)
         if trial is not None:
             self.trials.append(trial)
-            if heir and present is not None and not candidate.is_multigrid and not trial.is_cold:
-                trial.inherit(present, self._outlook.ratio(trial, present))
             first = FIRST if self.definite else FIRST_WITHOUT_CG
-            trial.advance(first if self.present is None else math.ceil(TRIAL * pace(trial.method)))
+            trial.advance(first if self.present is None else TRIAL)
             if self.present is None:
                 self.present = self._last = trial
         elif self.present is None and self.untried:
@@ -164,15 +181,13 @@ class Chooser:
             return "cg"
         if self.facts.has_definite_diagonal and candidate.is_definite and candidate.name not in self._unfit:
             return "minres"
-        is_hard = self.facts.needs_matching and self.trials
-        return "idrs" if self._robust or is_hard else "bicgstab"
+        return "idrs" if self._robust else "bicgstab"
 
     def _go_on(self, present: Trial) -> None:
         present.advance(math.ceil((CHECK - 1) * present.iterations))
 
     def _take(self, trial: Trial, why: str) -> None:
         self.present = self._last = trial
-        self._turn = 0.0
         self.events.append(f"{trial.candidate.name} takes over: {why}")
 
     def _change(self, present: Trial) -> bool:
@@ -184,7 +199,7 @@ class Chooser:
             return False
         if self._expect_better(present, rest):
             return True
-        if has_turn and not self._has_lost_its_turn(present):
+        if has_turn and not self._needs_other_rows(present):
             return False
         if present.has_stalled:
             return self._replace_stalled(present)
@@ -196,33 +211,18 @@ class Chooser:
         """Whether a trusted candidate has taken over, because it is expected to end sooner."""
         if present.candidate.is_multigrid or self._robust:
             return False
-        trusted = [each for each in self.untried if self._is_trusted(each, present)]
+        trusted = [each for each in self.untried if each.is_trusted(self.facts)]
         candidate = min(trusted, key=self._expected, default=None)
         if candidate is None:
             return False
         expected = self._expected(candidate)
-        if self._margin(candidate, present) * expected >= rest or self._is_premature(candidate, trusted):
+        if self._margin(candidate, present) * expected >= rest:
             return False
-        trial = self._begin(candidate, heir=True)
+        trial = self._begin(candidate)
         if trial is not None and not trial.has_failed:
-            self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
             self._turn = TURN * expected
+            self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
         return True
-
-    def _is_trusted(self, candidate: Candidate, present: Trial) -> bool:
-        """Whether the facts or, of incomplete factors in another order, what the present ones drop make
-        success likely."""
-        reorders = candidate.name == "ilu ordered" and is_worth_reordering(present)
-        return candidate.is_trusted(self.facts) or reorders
-
-    def _is_premature(self, candidate: Candidate, trusted: list[Candidate]) -> bool:
-        """Whether multigrid would be the better one if the iterations were `DOUBT` times those predicted: of
-        a mesh whose boundaries tell nothing, too many are rarely predicted."""
-        if not self.facts.usual_iterations or candidate.is_multigrid:
-            return False
-        return any(
-            each.is_multigrid and self._expected(each) < self._expected(candidate, DOUBT) for each in trusted
-        )
 
     def _margin(self, candidate: Candidate, present: Trial) -> float:
         if candidate.is_multigrid:
@@ -242,10 +242,9 @@ class Chooser:
             self._take(trial, f"{present.candidate.name} won nothing in {present.iterations} iterations")
         return True
 
-    def _has_lost_its_turn(self, present: Trial) -> bool:
-        """Whether the run has won nothing: in many iterations, or because rows have to be matched."""
-        needs_other_rows = self.facts.needs_matching and not present.candidate.is_matched
-        return present.is_hovering and (needs_other_rows or present.iterations >= PATIENCE)
+    def _needs_other_rows(self, present: Trial) -> bool:
+        """Whether the run has won nothing, and its diagonal has zeros that rows were not matched for."""
+        return self.facts.needs_matching and not present.candidate.is_matched and present.is_hovering
 
     def _is_due(self, candidate: Candidate, present: Trial) -> bool:
         """Whether the present trial, which has won nothing, has had its share."""
@@ -267,10 +266,9 @@ class Chooser:
             return self.untried[0]
         trusted = [each for each in self.untried if each.is_trusted(self.facts)]
         factors = [each for each in trusted if not each.is_multigrid]
-        affordable = [each for each in self.untried if each.setup_products < EXPENSIVE]
-        matched = [each for each in affordable if each.is_matched]
+        matched = [each for each in self.untried if each.is_matched and each.setup_products < EXPENSIVE]
         first = factors or matched if self.facts.needs_matching else []
-        return min(first or trusted or affordable or self.untried, key=self._expected)
+        return min(first or trusted or self.untried, key=self._expected)
 
     def _regret(self, present: Trial) -> bool:
         """Whether a paused trial has been resumed, because the present one has slowed down."""
@@ -283,7 +281,18 @@ class Chooser:
         return True
 
     def _advantage(self, trial: Trial, present: Trial) -> float:
-        return self._outlook.relative_rest(trial, present, self.trials)
+        """The predicted rest of a trial over that of the present one.
+
+        Comparable trials are compared by the cautious prediction of the present one's total: if that is too
+        small, then the faster one of the two gains even more. A trial that is already ahead of the present
+        one is compared where that is now.
+        """
+        if trial.is_ahead_of(present):
+            same = progress.iterations_to(trial.digits, present.digits[-1])
+            return same * trial.iteration / (present.iterations * present.iteration)
+        if trial.is_comparable_to(present):
+            return trial.rest_compared_to(present) / max(self._outlook.cautious_rest(present), 1.0)
+        return self._rest(trial) / max(self._rest(present), 1.0)
 
     @property
     def _share(self) -> float:
@@ -319,7 +328,7 @@ class Chooser:
 
     def _judge(self, trial: Trial, present: Trial) -> None:
         """Let a trial take over if it is predicted to end sooner; else its work counts as lost."""
-        trial.predicted = trial.work + self._outlook.rest(trial, self.trials)
+        trial.predicted = trial.work + self._rest(trial)
         if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < self._share):
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
             self._explored += present.work
@@ -331,7 +340,7 @@ class Chooser:
         the prediction came true."""
         if present.iterations < SETTLED * (present.iterations + present.remaining()):
             return False
-        rest = self._outlook.rest(present, self.trials)
+        rest = self._rest(present)
         total = present.work + rest
         return not any(self._is_worth(each, rest, self._budget(each, total)) for each in self.untried)
 
@@ -364,19 +373,13 @@ class Chooser:
             self.present = None
             return
         moving = [each for each in self._alive(failed) if not each.has_stalled]
-        trusted = [
-            each for each in moving if failed.candidate.is_matched and each.candidate.is_trusted(self.facts)
-        ]
-        self.present = self._nearest(trusted or moving)
+        self.present = min(moving, key=self._rest, default=None)
         if self.present is None and not self.untried:
             self._become_robust()
         if self.present is None and self.untried:
             self._begin(self._next())
         elif self.present is None:
-            self.present = self._nearest(self._alive(failed))
-
-    def _nearest(self, trials: list[Trial]) -> Trial | None:
-        return min(trials, key=lambda each: self._outlook.rest(each, self.trials), default=None)
+            self.present = min(self._alive(failed), key=self._rest, default=None)
 
     def _become_indefinite(self) -> None:
         """A is not definite: all candidates may be tried again, with another Krylov method."""

@@ -16,8 +16,6 @@ from linforest_precond.records import CSR
 BOUNDARY_ITERATIONS = 2.0
 # A shift s bounds them by sqrt(2 / s) log(2e8) / 2, of which four fifths are usual, in these units.
 SHIFTED = 5.5
-# Entries of a row that couples to its next neighbours only, on a grid in the plane.
-STENCIL = 5
 # Rows so many times longer than the mean are hubs of a graph.
 HUB = 10
 # Relative rounding errors of a row's sum.
@@ -57,8 +55,6 @@ class Facts:
         The share of rows whose entries, with their signs, add up to 0: such rows map constants to 0.
     longest_row
         Entries of the longest row.
-    mixed_diagonal
-        Whether the diagonal has zeros, or entries of both signs.
     """
 
     rows: int
@@ -76,7 +72,6 @@ class Facts:
     zero_sum_share: float = 0.0
     constant_share: float = 0.0
     longest_row: int = 0
-    mixed_diagonal: bool = False
 
     @property
     def may_be_definite(self) -> bool:
@@ -101,25 +96,14 @@ class Facts:
         if not self.hermitian or not self.is_elliptic:
             return 0.0
         surplus = max(self.surplus, 1e-12)
-        width = 1 / surplus if self.has_boundaries else SHIFTED / surplus**0.5
+        width = 1 / surplus if self.zero_sum_share >= 0.5 else SHIFTED / surplus**0.5
         return BOUNDARY_ITERATIONS * width if width <= 1.5 * self.rows**0.5 else 0.0
 
     @property
-    def has_boundaries(self) -> bool:
-        """Whether sums above 0 are those of few rows."""
-        return self.zero_sum_share >= 0.5
-
-    @property
     def usual_iterations(self) -> float:
-        """Those of a mesh with so many rows, for an elliptic matrix of which no more is known; else 0.
-
-        In a row with k entries, couplings reach about sqrt(k) as far as those of the next neighbours.
-        """
+        """Those of a mesh with so many rows, for an elliptic matrix of which no more is known; else 0."""
         known = not self.hermitian or not self.is_elliptic or self.elliptic_iterations
-        if known or self.has_hubs:
-            return 0.0
-        reach = max(1.0, self.entries / (STENCIL * self.rows)) ** 0.5
-        return BOUNDARY_ITERATIONS * self.rows**0.5 / reach
+        return 0.0 if known or self.has_hubs else BOUNDARY_ITERATIONS * self.rows**0.5
 
     @property
     def has_hubs(self) -> bool:
@@ -140,11 +124,6 @@ class Facts:
         """Whether A may be definite and maps constants to 0 in most rows, as a stiffness matrix of finite
         elements does, whatever the signs of its couplings: multigrid often pays."""
         return self.has_definite_diagonal and self.constant_share >= 0.5
-
-    @property
-    def flows(self) -> bool:
-        """Whether A looks like transport: not Hermitian, with row sums of 0 in most rows."""
-        return not self.hermitian and self.zero_sum_share >= 0.5
 
     @property
     def needs_matching(self) -> bool:
@@ -180,13 +159,11 @@ def facts_of(csr: CSR) -> Facts:
     zero = int(((diagonal == 0) & is_stored).sum())  # stall: decides whether rows are matched
     tiny = count_tiny_diagonal(csr) - zero
     positive = (csr.diagonal.real > 0) & (csr.diagonal.imag == 0)
-    negative = (csr.diagonal.real < 0) & (csr.diagonal.imag == 0)
-    is_positive = bool((positive | ~is_stored).all())  # stall: CG or not
     return Facts(
         rows=csr.n,
         entries=csr.nnz,
         hermitian=matrix.hermitian,
-        positive_diagonal=is_positive,
+        positive_diagonal=bool((positive | ~is_stored).all()),  # stall: CG or not
         zero_diagonal=zero,
         tiny_diagonal=tiny,
         dominant_share=matrix.facts.dominant_share,
@@ -195,7 +172,6 @@ def facts_of(csr: CSR) -> Facts:
         heavy_share=_heavy_share(csr, backend),
         constant_share=float((sums <= ROUNDING**0.5 * magnitudes).mean()),  # stall: as the line above
         longest_row=csr.longest_row,
-        mixed_diagonal=not is_positive and not bool((negative | ~is_stored).all()),  # stall: as above
         centered=matrix.centered,
         **_surplus(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
     )

@@ -22,21 +22,7 @@ MANY = 500
 MULTIGRID_ITERATIONS, LIKELY_ITERATIONS = 20, 45
 # What the boundary of an elliptic problem tells, or else what is usual for its size, counts as much as this
 # many iterations that were seen.
-KNOWN, USUAL = 16, 3
-# Incomplete factors in the natural order of a grid drop 0.1. Where they drop more, another order may drop
-# less; where they drop much more, elimination is not stable in any order.
-REORDERED = 0.15, 1.0
-
-
-def is_worth_reordering(trial: Trial) -> bool:
-    """Whether a run with incomplete factors wins something, and another order may be better."""
-    low, high = REORDERED
-    return low < trial.dropped < high and not trial.is_hovering
-
-
-def pace(method: str) -> float:
-    """Iterations of a method, relative to those of BiCGStab, which has two products in each."""
-    return 1.7 if method == "idrs" else 1.0
+KNOWN, USUAL = 16, 2
 
 
 class Outlook:
@@ -77,50 +63,34 @@ class Outlook:
         """Bytes that a run is predicted to need still."""
         if trial.candidate.is_multigrid:
             return trial.rest()
-        total = self._predicted(trial, trials) * self._share(trial.candidate, trial.method)
-        return max(1.0, total - trial.steps) * trial.iteration
+        total = self._predicted(trial, trials) * trial.candidate.reduction(self._facts)
+        return max(1.0, total - trial.iterations) * trial.iteration
 
     def cautious_rest(self, trial: Trial) -> float:
         """Bytes that a run needs at least, if it does not become faster."""
         rest = trial.rest(progress.LINEAR)
         if trial.candidate.name == "jacobi":
-            rest = min(rest, max(1.0, self.most_iterations - trial.steps) * trial.iteration)
+            rest = min(rest, max(1.0, self.most_iterations - trial.iterations) * trial.iteration)
         return rest
-
-    def relative_rest(self, trial: Trial, present: Trial, trials: Sequence[Trial]) -> float:
-        """The predicted rest of a run over that of the present one.
-
-        Comparable runs are compared by the cautious prediction of the present one's total: if that is too
-        small, then the faster one of the two gains even more. A run that is already ahead of the present one
-        is compared where that is now.
-        """
-        if trial.is_ahead_of(present):
-            same = progress.iterations_to(trial.digits, present.digits[-1])
-            return same * trial.iteration / (present.steps * present.iteration)
-        if trial.is_comparable_to(present):
-            return trial.rest_compared_to(present) / max(self.cautious_rest(present), 1.0)
-        return self.rest(trial, trials) / max(self.rest(present, trials), 1.0)
 
     def _predicted(self, trial: Trial, trials: Sequence[Trial]) -> float:
         """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows.
 
         Nothing is known of runs that have hardly won anything: all are predicted the same iterations.
         """
-        most = max(each.steps for each in trials)
+        most = max(each.iterations for each in trials)
         left = progress.HORIZON * most if trial.is_hovering else trial.remaining()
-        total = max(1.0, trial.steps + left) / self._share(trial.candidate, trial.method)
+        total = max(1.0, trial.iterations + left) / trial.candidate.reduction(self._facts)
         known, usual = self._facts.elliptic_iterations, self._facts.usual_iterations
         if known or usual:
             prior = KNOWN if known else USUAL
-            weight = prior / (prior + trial.steps)
+            weight = prior / (prior + trial.iterations)
             total = total ** (1 - weight) * ((known or usual) * self._digits / 8) ** weight
         return min(total, self.most_iterations)
 
-    def total(
-        self, candidate: Candidate, method: str, left: float | None = None, factor: float = 1.0
-    ) -> float:
+    def total(self, candidate: Candidate, method: str, left: float | None = None) -> float:
         """Bytes of the setup of a candidate and of all its iterations, for so many digits."""
-        iterations = factor * self.jacobi_iterations * self._share(candidate, method)
+        iterations = self.jacobi_iterations * candidate.reduction(self._facts)
         trusted = candidate.is_trusted(self._facts)
         if candidate.is_multigrid and (trusted or candidate.is_likely(self._facts)):
             digits = self._digits if left is None else min(max(left, 1.0), self._digits)
@@ -128,14 +98,6 @@ class Outlook:
                 iterations, (MULTIGRID_ITERATIONS if trusted else LIKELY_ITERATIONS) * digits / 8
             )
         return self.setup(candidate) + iterations * self.iteration(candidate, method)
-
-    def ratio(self, trial: Trial, other: Trial) -> float:
-        """The iterations to expect of a run, relative to those of another one."""
-        return self._share(trial.candidate, trial.method) / self._share(other.candidate, other.method)
-
-    def _share(self, candidate: Candidate, method: str) -> float:
-        """The iterations to expect, relative to those with Jacobi."""
-        return candidate.reduction(self._facts) * pace(method)
 
     def setup(self, candidate: Candidate) -> float:
         """Bytes of a setup that has not been made."""

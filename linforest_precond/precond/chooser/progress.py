@@ -18,9 +18,6 @@ GROWTH = 1.5
 LINEAR = 2.0
 # No run is predicted to need more than this many times the iterations that it has made.
 HORIZON = 10
-# Residuals may stay where they are for a while, and then fall as before. From so many iterations on, a run
-# that has won a digit is predicted to need at most this many times what its progress from the start suggests.
-PLATEAU, DOUBTED = 8, 3.0
 
 
 def remaining(digits: Sequence[float], growth: float) -> float:
@@ -38,25 +35,11 @@ def remaining(digits: Sequence[float], growth: float) -> float:
         return 0.0
     if done == 0:
         return math.inf
-    recent = _from_the_second_half(digits, growth)
-    if done < PLATEAU or digits[0] - left < 1:
-        return recent
-    return min(recent, DOUBTED * _from_the_start(digits))
-
-
-def _from_the_second_half(digits: Sequence[float], growth: float) -> float:
-    done, left = len(digits) - 1, digits[-1]
     won = digits[done // 2] - left
     if won <= 0:
         return float(HORIZON * done)
     doublings = math.log(1 + left * (growth - 1) / (won * growth)) / math.log(growth)
     return min(2**doublings - 1, HORIZON) * done
-
-
-def _from_the_start(digits: Sequence[float]) -> float:
-    """Iterations that a run still needs if digits are won by the same power law as on the whole so far."""
-    won = digits[0] - digits[-1]
-    return (len(digits) - 1) * ((digits[0] / won) ** (1 / math.log2(GROWTH)) - 1)
 
 
 def iterations_to(digits: Sequence[float], left: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable
@@ -16,7 +15,6 @@ from linforest_precond.annotations import Array
 from linforest_precond.precond.chooser import progress
 from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
-from linforest_precond.precond.ilu.ilu_part import IluPart
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.solvers.bicgstab import Bicgstab
 from linforest_precond.solvers.cg import Cg
@@ -58,7 +56,7 @@ class Trial:
     setup
         Bytes of the setup, by the cost model.
     is_cold
-        Whether its digits are counted from x0, not from the x of another trial.
+        Whether it started from x0, not from the x of another trial.
     predicted
         The total work that was predicted when the trial was last looked at, in bytes.
     """
@@ -79,7 +77,7 @@ class Trial:
         self._counted = cost.iteration(method, cost.application(M))
         self._callback, self._seconds, self._timed = callback, 0.0, 0
         self.problem, self.history, self.predicted = problem, History(x_true), float("nan")
-        self.is_cold, self._inherited = x is None, list[float]()
+        self.is_cold = x is None
         started = problem if x is None else problem.started_at(x)
         self._run = Run(METHODS[method](), started.preconditioned(M), self.history)
         self.info: npt.NDArray[np.int64] | None = None
@@ -102,18 +100,6 @@ class Trial:
         if self._run.has_ended:
             self.info = self._run.info()
 
-    def inherit(self, other: Trial, share: float) -> None:
-        """Count the iterations of the run that this one goes on from, as `share` times as many of its own."""
-        made = math.ceil(share * other.steps)
-        at = np.linspace(0, other.steps, made, endpoint=False)
-        self._inherited = np.interp(at, np.arange(other.steps + 1), other.digits).tolist()
-        self.is_cold = other.is_cold
-
-    @property
-    def steps(self) -> int:
-        """Iterations, with those inherited."""
-        return len(self._inherited) + self.iterations
-
     @property
     def iterations(self) -> int:
         return int(self._run.iterations.max(initial=0))
@@ -127,13 +113,6 @@ class Trial:
     def work(self) -> float:
         """Bytes so far."""
         return self.setup + self.iterations * self.iteration
-
-    @property
-    def dropped(self) -> float:
-        """What incomplete factors in the natural order have dropped; 0 for other preconditioners."""
-        part: Any = self.M._part
-        is_natural = isinstance(part, IluPart) and part.order == "natural"
-        return float(part.findings.dropped) if is_natural else 0.0
 
     @property
     def has_converged(self) -> bool:
@@ -158,8 +137,7 @@ class Trial:
     @property
     def is_hovering(self) -> bool:
         """Whether the residuals have hardly fallen at all."""
-        start = self.digits[len(self._inherited)]
-        return start - self.digits[-1] < HOVERING and not self.has_converged
+        return self.digits[0] - self.digits[-1] < HOVERING and not self.has_converged
 
     @property
     def outcome(self) -> str:
@@ -196,7 +174,7 @@ class Trial:
 
     @cached_property
     def digits(self) -> list[float]:
-        """For each step, the digits that the worst system's smallest residual lacks."""
+        """For each iteration, the digits that the worst system's smallest residual lacks."""
         residuals = self.history.residuals.reshape(len(self.history), -1)
         norms, targets = self.problem.norms, self.problem.targets
         eps = np.finfo(self.problem.b.dtype).eps
@@ -207,7 +185,7 @@ class Trial:
         steps = np.ceil(self.history.iterations).astype(int)
         found = np.full(steps[-1] + 1, np.inf)
         np.minimum.at(found, steps, worst)
-        return [*self._inherited, *np.minimum.accumulate(found).tolist()]
+        return np.minimum.accumulate(found).tolist()
 
     def remaining(self, growth: float | None = None) -> float:
         """Predicted iterations; without a growth, those to expect."""
@@ -234,8 +212,8 @@ class Trial:
         iterations, then it is expected to need 1/s of the other's total.
         """
         same = progress.iterations_to(other.digits, self.digits[-1])
-        total = (other.steps + other.remaining(progress.LINEAR)) * self.steps / same
-        return (total - self.steps) * self.iteration
+        total = (other.iterations + other.remaining(progress.LINEAR)) * self.iterations / same
+        return (total - self.iterations) * self.iteration
 
     @property
     def x(self) -> Array:
