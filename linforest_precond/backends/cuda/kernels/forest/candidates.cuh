@@ -38,7 +38,6 @@ struct Iteration {
     i64 number;
     i64 active;    // vertices that propose
     bool charged;  // whether only edges between opposite charges may be proposed
-    bool repeats;  // whether this iteration and the one before are uncharged
     TieRule ties;
     u64 next_charge_key;
 };

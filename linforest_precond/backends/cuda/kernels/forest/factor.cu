@@ -121,14 +121,12 @@ extern "C" __global__ void __launch_bounds__(256, DEGREE <= 2 ? 5 : 3)
     }
     for (Record* record = records; k < options.last && !finished; ++record) {
         const bool charged = k % options.m != options.k_m;
-        const bool repeats = k && options.m == 1;
-        const Iteration it = {k, active, charged, repeats, tie_rule(options, k, charged), charge_key(options, k + 1)};
+        const Iteration it = {k, active, charged, tie_rule(options, k, charged), charge_key(options, k + 1)};
         if (blockIdx.x == 0 && threadIdx.x == 0) record->started_at = nanoseconds();
         const INDEX* const list = lists + k % 2 * problem.rows;
         INDEX* const next_list = lists + (k + 1) % 2 * problem.rows;
         const bool all = k == 0 || active >= options.fewest_dense;
         bool proposed = !options.short_rows ? propose_sparse(problem, it, options, list)
-                        : repeats           ? propose_again(problem, it, options, list)
                         : all               ? propose_dense(problem, it, options)
                                             : propose_listed(problem, it, options, list);
         if (long_rows.counts) {

@@ -87,17 +87,17 @@ __device__ bool propose_dense(const Problem& problem, const Iteration& it, const
 // Lanes that load a row of the active list into shared memory.
 #define STAGING_LANES 4
 
-// The same for `count` vertices of a list, at most ROWS: their rows are staged by a few lanes each, then a thread takes
-// each row.
+// The same for 256 vertices of the active list from `first` on: their rows are staged by a few lanes each, then a
+// thread takes each row.
 template <Mode MODE>
 __device__ __forceinline__ bool propose_listed_block(const Problem& problem, const Iteration& it,
-                                                     const StagedRows& buffer, const INDEX* list, i64 count,
+                                                     const StagedRows& buffer, const INDEX* list, i64 first,
                                                      i64 long_row) {
     __shared__ INDEX begins[ROWS];
     __shared__ int places[ROWS + 1];
     const int t = threadIdx.x;
-    const bool present = t < count;
-    const i64 vertex = present ? (i64)list[t] : 0;
+    const bool present = first + t < it.active;
+    const i64 vertex = present ? (i64)list[first + t] : 0;
     const i64 begin = present ? problem.indptr[vertex] : 0, end = present ? problem.indptr[vertex + 1] : 0;
     const bool mine = present && end - begin <= long_row;
     begins[t] = (INDEX)begin;
@@ -129,64 +129,10 @@ __device__ bool propose_listed(const Problem& problem, const Iteration& it, cons
     const StagedRows buffer = staged_rows(options);
     bool proposed = false;
     for (i64 first = (i64)blockIdx.x * ROWS; first < it.active; first += (i64)gridDim.x * ROWS) {
-        const INDEX* const vertices = list + first;
-        const i64 count = it.active - first;
-        proposed |= it.charged
-                        ? propose_listed_block<CHARGED>(problem, it, buffer, vertices, count, options.long_row)
-                        : propose_listed_block<UNCHARGED>(problem, it, buffer, vertices, count, options.long_row);
+        proposed |= it.charged ? propose_listed_block<CHARGED>(problem, it, buffer, list, first, options.long_row)
+                               : propose_listed_block<UNCHARGED>(problem, it, buffer, list, first, options.long_row);
         __syncthreads();
     }
-    return proposed;
-}
-
-// Where no iteration is charged, all have the same order of edges, and free edges only become fewer. A vertex makes
-// the same proposals again until one of their targets is closed, and scans its row only then.
-__device__ __forceinline__ bool proposals_stand(const Problem& problem, i64 vertex) {
-    const u8 state = problem.state[vertex];
-    bool any = false, stand = true;
-#pragma unroll
-    for (int i = 0; i < DEGREE; ++i) {
-        const INDEX target = problem.neighbors[vertex * DEGREE + i];
-        if (target < 0 || state >> i & 1) continue;
-        any = true;
-        stand &= !(problem.state[target] & CLOSED);
-    }
-    return any && stand;
-}
-
-// The same as propose_listed after another uncharged iteration. The block collects the vertices that scan their rows.
-__device__ bool propose_again(const Problem& problem, const Iteration& it, const Options& options, const INDEX* list) {
-    __shared__ INDEX seeking[2 * ROWS];
-    __shared__ int found;
-    const StagedRows buffer = staged_rows(options);
-    const i64 block_items = (i64)AT_ONCE * ROWS;
-    int count = 0;
-    bool proposed = false;
-    for (i64 base = blockIdx.x * block_items; base < it.active; base += gridDim.x * block_items) {
-        const INDEX* const own = list + base + threadIdx.x;
-        u32 seeks = 0;
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) {
-            if (base + i * ROWS + threadIdx.x >= it.active) continue;
-            const bool stands = proposals_stand(problem, own[i * ROWS]);
-            proposed |= stands;
-            if (!stands) seeks |= 1u << i;
-        }
-        if (!__syncthreads_or(seeks)) continue;
-#pragma unroll 1
-        for (int i = 0; i < AT_ONCE; ++i, seeks >>= 1) {
-            const int place = count + block_exclusive_sum((int)(seeks & 1), &found);
-            if (seeks & 1) seeking[place] = own[i * ROWS];
-            __syncthreads();
-            count += found;
-            __syncthreads();
-            if (count < ROWS) continue;
-            count -= ROWS;
-            proposed |= propose_listed_block<UNCHARGED>(problem, it, buffer, seeking + count, ROWS, options.long_row);
-            __syncthreads();
-        }
-    }
-    if (count) proposed |= propose_listed_block<UNCHARGED>(problem, it, buffer, seeking, count, options.long_row);
     return proposed;
 }
 
@@ -208,10 +154,6 @@ __device__ bool propose_sparse(const Problem& problem, const Iteration& it, cons
             seeker.load(problem, it.number ? (i64)list[item] : item, mode_of(it) == FRESH);
             const i64 begin = problem.indptr[seeker.vertex], end = problem.indptr[seeker.vertex + 1];
             mine = end - begin <= options.long_row;
-            if (mine && it.repeats && proposals_stand(problem, seeker.vertex)) {
-                mine = false;
-                proposed = true;
-            }
             if (mine) alive = consider_entries(best, problem, seeker, it, begin + lane, end, width);
         }
         for (int distance = width / 2; distance > 0; distance /= 2) {
@@ -236,7 +178,7 @@ __device__ void propose_pieces(const Problem& problem, const Iteration& it, cons
         const Part part = piece_of(problem.indptr, found, piece);
         Seeker seeker;
         seeker.load(problem, part.vertex, mode_of(it) == FRESH);
-        if (seeker.state & CLOSED || (it.repeats && proposals_stand(problem, part.vertex))) continue;
+        if (seeker.state & CLOSED) continue;
         Best best;
         best.clear();
         const bool alive =
@@ -261,10 +203,6 @@ __device__ bool join_pieces(const Problem& problem, const Iteration& it, const L
         Seeker seeker;
         seeker.load(problem, found.rows[i], mode_of(it) == FRESH);
         if (seeker.state & CLOSED) continue;
-        if (it.repeats && proposals_stand(problem, seeker.vertex)) {
-            proposed = true;
-            continue;
-        }
         const i64 pieces = pieces_in((i64)problem.indptr[seeker.vertex + 1] - problem.indptr[seeker.vertex]);
         Best best;
         best.clear();
