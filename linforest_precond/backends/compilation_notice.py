@@ -48,8 +48,10 @@ class CompilationNotice:
                 self._timer.start()
 
     def stop(self) -> None:
-        """It has ended."""
+        """It has ended; without effect where its begin was not seen."""
         with self._lock:
+            if not self._running:
+                return
             self._running -= 1
             if self._running:
                 return

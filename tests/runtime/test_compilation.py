@@ -53,6 +53,16 @@ def test_short_compilations_are_silent_until_their_sum_is_long(monkeypatch, capl
     assert len(caplog.records) == 1
 
 
+def test_an_end_without_a_begin_counts_nothing(monkeypatch, caplog):
+    monkeypatch.setattr(compilation_notice, "PATIENCE", 0.0)
+    watch = CompilationWatch()
+    watch.on_end(OWN)  # of a compilation that began before the watch
+    watch.on_start(OWN)
+    watch.notice._timer.join()
+    watch.on_end(OWN)
+    assert len(caplog.records) == 1 and watch.notice._timer is None
+
+
 def test_functions_of_the_user_are_not_ours(monkeypatch):
     watch = CompilationWatch()
     watch.on_start(event_of(test_one_line_after_two_seconds))
