@@ -19,7 +19,7 @@ from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import block_jacobi, jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
-from linforest_precond.study.progress import showing
+from linforest_precond.progress import showing
 
 # Unknowns along a side of the grids, and of the coarsest level.
 SIDE, COARSEST = 8, 20

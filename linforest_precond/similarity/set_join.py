@@ -13,6 +13,7 @@ from linforest_precond.annotations import Array
 from linforest_precond.arguments import as_choice
 from linforest_precond.backends import Backend
 from linforest_precond.host_arrays import on_host
+from linforest_precond.progress import Progress, showing
 from linforest_precond.similarity.candidates import Index, Sides, in_units, required_overlap
 from linforest_precond.similarity.encoding import Sets, Strings, as_sets, encode
 from linforest_precond.similarity.grams import Symbols, characters
@@ -27,7 +28,6 @@ from linforest_precond.similarity.options import (
     backend_on,
 )
 from linforest_precond.similarity.pairs import on_device
-from linforest_precond.similarity.progress import Progress, showing
 from linforest_precond.similarity.token_sets import TokenSets, edit_tokens, jaccard_tokens
 from linforest_precond.similarity.verification import Verified, Verifier, Weigher
 
@@ -113,7 +113,7 @@ def fuzzy_join(
     verifier = Verifier(weigher, sets.sizes, threshold, matching, bound, epsilon)
     join = _Join(index, on_device(token_sets, backend), token_sets.totals, verifier, backend)
     join.filter_seconds = clock() - begun
-    with showing(index.work.size, progress) as bar:
+    with showing(index.work.size, progress, "join", "set") as bar:
         return join.result(list(join.verified(bar)), lefts or 0)
 
 

@@ -18,7 +18,7 @@ from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.own_files import require_own
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.papers import paper_named
-from linforest_precond.study.progress import Progress, showing
+from linforest_precond.progress import Progress, showing
 from linforest_precond.study.report.document import write_document
 from linforest_precond.study.report.page import write_pictures, write_report
 from linforest_precond.study.settings import Settings

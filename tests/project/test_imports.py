@@ -15,7 +15,7 @@ LAYERS = (
     "backends.batch_options", "backends.krylov_codes", "backends.returns", "backends.protocol",
     "backends.workspaces", "backends.compilation_notice",
     "backends.cpu", "backends.cuda", "backends",
-    "printing", "matrices", "interchange",
+    "printing", "progress", "matrices", "interchange",
     "subnormals", "read_only", "records", "number_range", "sparse_output", "matching_records", "own_matrix",
     "matrix_checks", "stored_entries", "formats", "envelope",
     "gate", "vectors", "graph", "similarity", "pipeline", "solvers", "precond", "distributed", "petsc",

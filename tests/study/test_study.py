@@ -33,7 +33,7 @@ from linforest_precond.study.forests.plots import colour_of
 from linforest_precond.study.forests.report.convergence import FURTHER_ROWS
 from linforest_precond.study.forests.settings import PARTS, Settings
 from linforest_precond.study.forests.single_precision import running_sum
-from linforest_precond.study.progress import showing
+from linforest_precond.progress import showing
 from linforest_precond.study.report.page import write_report
 from linforest_precond.study.store import case_file, plain, write_json
 

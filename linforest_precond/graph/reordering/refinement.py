@@ -16,6 +16,7 @@ from linforest_precond.backends.cpu.runtime.hashing import VERTEX_STRIDE, iterat
 from linforest_precond.gate import as_pattern
 from linforest_precond.graph.reordering.gap_metrics import loop_free
 from linforest_precond.graph.reordering.permute import checked_order
+from linforest_precond.progress import showing
 
 METRICS = "log_gap", "linear_gap"
 # Not compiled: it takes arrays. (NUMBA_DISABLE_JIT leaves the function.)
@@ -34,6 +35,7 @@ def refine_ordering(
     max_degree: int = 100,
     max_rounds: int = 1000,
     seed: int = 0,
+    progress: bool = False,
 ) -> Array:
     """Refine an ordering: vertices of low degree swap their places with neighbours where a gap metric falls.
 
@@ -64,6 +66,8 @@ def refine_ordering(
         swap each.
     seed : int
         Seed of the order among vertices of equal degree.
+    progress : bool
+        Show the passes that are done on the standard error output.
 
     Returns
     -------
@@ -99,19 +103,21 @@ def refine_ordering(
     refined = checked_order(given, pattern.n, backend).order
     indptr, neighbours = loop_free(pattern)
     refine = backend.reordering.refinement.refine
-    for number in range(checked["passes"]):
-        candidates = _lowest_degrees(pattern.degrees, share, checked["max_degree"], seed, number)
-        refined, swaps = refine(
-            indptr,
-            neighbours,
-            refined,
-            candidates,
-            metric == "log_gap",
-            checked["max_degree"],
-            checked["max_rounds"],
-        )
-        if not swaps:
-            break
+    with showing(checked["passes"], progress, "refinement", "pass") as bar:
+        for number in range(checked["passes"]):
+            candidates = _lowest_degrees(pattern.degrees, share, checked["max_degree"], seed, number)
+            refined, swaps = refine(
+                indptr,
+                neighbours,
+                refined,
+                candidates,
+                metric == "log_gap",
+                checked["max_degree"],
+                checked["max_rounds"],
+            )
+            bar.finished(f"refinement: pass {number + 1} of at most {checked['passes']}, {int(swaps):,} swaps")
+            if not swaps:
+                break
     return refined
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from linforest_precond.graph.traffic.traffic_inputs import (
 from linforest_precond.graph.traffic.traffic_matrix import merged
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix, TrafficStatistics
 from linforest_precond.matrices.arrays import Device, array_modules
+from linforest_precond.progress import showing
 
 # Types of values that the pass over a matrix takes as they are.
 VALUE_DTYPES = tuple(map(np.dtype, (np.int64, np.float32, np.float64)))
@@ -189,12 +190,9 @@ def _chained(first: Any, others: Iterable[Any]) -> Iterable[Any]:
     yield from others
 
 
-def _shown(pieces: Iterable[Any], wanted: bool) -> Iterable[Any]:
+def _shown(pieces: Iterable[Any], wanted: bool) -> Iterator[Any]:
     """The same pieces, counted on a terminal."""
-    if not wanted:
-        return pieces
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return pieces
-    return tqdm(pieces, unit="piece", desc="traffic", leave=False, disable=None)  # on terminals only
+    with showing(None, wanted, "traffic", "piece") as bar:
+        for piece in pieces:
+            yield piece
+            bar.advance()
