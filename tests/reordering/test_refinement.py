@@ -137,3 +137,14 @@ def test_bad_input(backend, options, error, reason):
 def test_no_edges(backend, size):
     found = refine_ordering(backend.csr(sp.csr_array(np.eye(size))))
     assert backend.host(found).tolist() == list(range(size))
+
+
+def test_progress_is_shown_on_request(capsys):
+    A = graphs.path_graph(50)
+    order = np.random.default_rng(1).permutation(50)
+    refine_ordering(A, order, fraction=1.0)
+    assert capsys.readouterr().err == ""
+    refine_ordering(A, order, fraction=1.0, passes=100, progress=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("refinement: pass 1 of at most 100, ")
+    assert lines[-1] == f"refinement: pass {len(lines)} of at most 100, 0 swaps"
