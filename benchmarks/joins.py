@@ -1,16 +1,18 @@
 """Fuzzy set joins: time, recall and precision of approximate matchings against exact ones.
 
     python benchmarks/joins.py [--device cpu|cuda] [--sets N] [--only NAME ...] [--out FILE]
+    python benchmarks/joins.py --large [--device cpu|cuda]
     python benchmarks/joins.py --write
 
-The first form measures, and adds to benchmarks/results/joins.jsonl; the second writes docs/papers/joins.md
-from what is stored there. Sets are generated, with as many elements on average as those of the thesis.
+The first form measures, and adds to benchmarks/results/joins.jsonl; so does the second, one join of 100,000
+sets on all threads; the third writes docs/papers/joins.md from what is stored there. Sets are generated, with as many elements on average as those of the thesis.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
 import sys
 import time
 import tracemalloc
@@ -41,6 +43,7 @@ SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 # Data sets whose joins are repeated with shares of the sets, as in figure 5.4.
 SCALED = ("FLICKR", "KOSARAK", "GDELT", "MIND", "LIVEJ")
 REPEATS = 3
+LARGE, LARGE_NAME = 100_000, "large"
 
 
 def measure(name, sets, device):
@@ -89,6 +92,31 @@ def peak_bytes(sets, method):
         tracemalloc.stop()
 
 
+def large_join(device):
+    """The line of one join of many sets; the peak memory is that of the whole process."""
+    warm = noisy_sets(500, seed=2)
+    fuzzy_join(warm, device=device)  # compiles
+    sets = noisy_sets(LARGE, seed=1)
+    before = peak_of_process()
+    begun = time.perf_counter()
+    found = fuzzy_join(sets, device=device, progress=True)
+    seconds = time.perf_counter() - begun
+    line = {"name": LARGE_NAME, "device": device, "machine": machine_name(device), "sets": LARGE}
+    line |= {"threads": numba.get_num_threads(), "elements": sum(map(len, sets)) / LARGE, "seconds": seconds}
+    line |= {"pairs": len(found), "candidates": found.candidates, "verified": found.verified}
+    line |= {"filter_seconds": found.filter_seconds, "verify_seconds": found.verify_seconds}
+    return line | {"bytes_before": before, "peak_bytes": peak_of_process()}
+
+
+def peak_of_process():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def add_line(path, line):
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
 def machine_name(device):
     found = machine.surroundings(device)["machine"]
     return found.get("gpu") or found["cpu"]
@@ -110,20 +138,25 @@ def main(arguments=None):
     parser.add_argument("--sets", type=int, default=4000)
     parser.add_argument("--only", nargs="*", choices=SIZES, default=tuple(SIZES))
     parser.add_argument("--out", type=Path, default=STORED)
+    parser.add_argument("--large", action="store_true", help=f"one join of {LARGE:,} sets instead")
     parser.add_argument("--write", action="store_true", help="write the page from the stored results")
     chosen = parser.parse_args(arguments)
     if chosen.write:
         import joins_page
 
         return joins_page.write(stored())
+    if chosen.large:
+        line = large_join(chosen.device)
+        add_line(chosen.out, line)
+        print(line, flush=True)
+        return 0
     if chosen.device == "cpu":
         numba.set_num_threads(1)  # as in the thesis: algorithms are compared, not numbers of cores
         set_join.clock = time.process_time  # other work on the machine does not count
     for name in chosen.only:
         sets = noisy_sets(chosen.sets, size=SIZES[name], words=VOCABULARY, seed=1)
         line = measure(name, sets, chosen.device)
-        with open(chosen.out, "a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        add_line(chosen.out, line)
         seconds = {method: f"{each['verify_seconds']:.3g}" for method, each in line["methods"].items()}
         print(name, line["pairs"], "pairs, verified in seconds:", seconds, flush=True)
     return 0

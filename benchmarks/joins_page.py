@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import joins
 import machine
 
 DOCUMENT = machine.ROOT / "docs" / "papers" / "joins.md"
@@ -63,10 +64,13 @@ errors can. Times are processor times of one thread (the thesis has one thread, 
 
 def write(lines):
     """Write the page and its picture; returns 0."""
+    large = {device: line for (name, device), line in lines.items() if name == joins.LARGE_NAME}
+    lines = {key: line for key, line in lines.items() if key[0] != joins.LARGE_NAME}
     on_cpu = {name: line for (name, device), line in lines.items() if device == "cpu"}
     on_gpu = {name: line for (name, device), line in lines.items() if device == "cuda"}
     parts = [HEAD, sizes(on_cpu), quality(on_cpu), times(on_cpu), scaling(on_cpu), memory(on_cpu)]
     parts += [gpu(on_cpu, on_gpu)] if on_gpu else []
+    parts += [large_joins(large)] if large else []
     DOCUMENT.write_text("\n".join(parts), encoding="utf-8")
     return 0
 
@@ -215,3 +219,29 @@ def gpu(on_cpu, on_gpu):
     )
     header = ("data", "verified", "GD", "LD", "PS", "exact on the CPU / GD")
     return table("On the GPU", text, header, rows)
+
+
+def large_joins(lines):
+    rows = [
+        (
+            line["machine"] if device == "cuda" else f"{line['machine']}, {line['threads']} threads",
+            f"{line['candidates']:,}",
+            f"{line['verified']:,}",
+            f"{line['pairs']:,}",
+            f"{line['filter_seconds']:.3g}",
+            f"{line['verify_seconds']:.2g}",
+            f"{line['seconds']:.3g}",
+            f"{line['bytes_before'] / 2**20:,.0f}",
+            f"{line['peak_bytes'] / 2**20:,.0f}",
+        )
+        for device, line in lines.items()
+    ]
+    sets, elements = next((line["sets"], line["elements"]) for line in lines.values())
+    header = ("machine", "candidates", "verified", "similar", "filter, s", "verification, s", "join, s")
+    header += ("memory before, MiB", "peak, MiB")
+    text = (
+        f"One join of {sets:,} sets of {elements:.1f} elements with default options. Candidates come in chunks, so that "
+        "the peak of the memory of the whole process does not grow with their number. Finding candidates is "
+        "the work: the sparse product of prefixes runs on the CPU on both machines."
+    )
+    return table(f"{sets:,} sets", text, header, rows)
