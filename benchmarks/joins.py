@@ -5,7 +5,8 @@
     python benchmarks/joins.py --write
 
 The first form measures, and adds to benchmarks/results/joins.jsonl; so does the second, one join of 100,000
-sets on all threads; the third writes docs/papers/joins.md from what is stored there. Sets are generated, with as many elements on average as those of the thesis.
+sets on all threads; the third writes docs/papers/joins.md from what is stored there. Sets are generated, with
+as many elements on average as those of the thesis.
 """
 
 from __future__ import annotations

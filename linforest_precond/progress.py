@@ -1,4 +1,4 @@
-"""Progress of long work on the standard error output: a bar on a terminal where tqdm is installed, else lines."""
+"""Progress of long work on standard error: a bar on a terminal where tqdm is installed, else lines."""
 
 from __future__ import annotations
 
@@ -39,9 +39,7 @@ class Progress:
         if self.bar is not None:
             self.bar.update(steps)
         elif self.lines and self._tenths() > tenths:
-            print(
-                f"{self.title}: {self.done:,} of {self.total:,} {self.unit}s", file=sys.stderr, flush=True
-            )
+            print(f"{self.title}: {self.done:,} of {self.total:,} {self.unit}s", file=sys.stderr, flush=True)
 
     def _tenths(self) -> int:
         return 10 * self.done // self.total if self.total else 0

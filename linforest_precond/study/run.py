@@ -12,13 +12,13 @@ from typing import Any
 
 from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
 from linforest_precond.matrices.errors import MatrixNotAvailable
+from linforest_precond.progress import Progress, showing
 from linforest_precond.study import machine
 from linforest_precond.study.cases import Case, Missing, Source
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.own_files import require_own
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.papers import paper_named
-from linforest_precond.progress import Progress, showing
 from linforest_precond.study.report.document import write_document
 from linforest_precond.study.report.page import write_pictures, write_report
 from linforest_precond.study.settings import Settings

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 import linforest_precond as lf
 from linforest_precond.graph.forest import linear_forest
 from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline, UnknownMatrix
+from linforest_precond.progress import showing
 from linforest_precond.study import cases, run_study, timing
 from linforest_precond.study.forests import paper, performance, settings, warm
 from linforest_precond.study.forests.convergence import (
@@ -33,7 +34,6 @@ from linforest_precond.study.forests.plots import colour_of
 from linforest_precond.study.forests.report.convergence import FURTHER_ROWS
 from linforest_precond.study.forests.settings import PARTS, Settings
 from linforest_precond.study.forests.single_precision import running_sum
-from linforest_precond.progress import showing
 from linforest_precond.study.report.page import write_report
 from linforest_precond.study.store import case_file, plain, write_json
 

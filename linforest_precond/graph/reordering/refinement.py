@@ -115,7 +115,7 @@ def refine_ordering(
                 checked["max_degree"],
                 checked["max_rounds"],
             )
-            bar.finished(f"refinement: pass {number + 1} of at most {checked['passes']}, {int(swaps):,} swaps")
+            bar.finished(f"refinement: pass {number + 1} of at most {checked['passes']}, {swaps:,} swaps")
             if not swaps:
                 break
     return refined
