@@ -241,7 +241,7 @@ def large_joins(lines):
     header += ("memory before, MiB", "peak, MiB")
     text = (
         f"One join of {sets:,} sets of {elements:.1f} elements with default options. Candidates come in "
-        "chunks, so that the peak of the memory of the whole process does not grow with their number. Finding candidates is "
+        "chunks, so that the peak memory of the process does not grow with their number. Finding them is "
         "the work: the sparse product of prefixes runs on the CPU on both machines."
     )
     return table(f"{sets:,} sets", text, header, rows)
