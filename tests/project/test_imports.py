@@ -135,3 +135,10 @@ def test_kernels_include_downwards_only():
 def test_a_cycle_is_found():
     assert circle({"a": ["b"], "b": ["c"], "c": ["a"], "d": []}) == ["a", "b", "c"]
     assert circle({"a": ["b"], "b": []}) is None
+
+
+def test_modules_of_tests_have_names_of_their_own():
+    """Folders of tests are no packages: two modules of one name would hide each other."""
+    names = [path.name for path in (ROOT / "tests").rglob("*.py")]
+    assert len(names) > 100
+    assert {name for name in names if names.count(name) > 1} == set()
