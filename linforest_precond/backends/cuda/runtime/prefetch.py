@@ -49,16 +49,15 @@ def run_in_threads(tasks):
     _queue.extend(tasks)
     for _ in range(min(len(tasks), MOST_THREADS, os.cpu_count() or 1)):
         thread = threading.Thread(target=_work, name="linforest_precond-compiler", daemon=True)
-        _threads.add(thread)
         try:
             thread.start()
         except RuntimeError:  # no more threads, or the interpreter is shutting down
-            _threads.discard(thread)
             return
 
 
 def _work():
     """Take tasks until there are none."""
+    _threads.add(threading.current_thread())  # before it takes one: `_finish` waits for it
     with contextlib.suppress(IndexError):
         while True:
             task = _queue.popleft()
