@@ -15,7 +15,11 @@ from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles, check_methods
-from linforest_precond.graph.forest.pairs import best_block_forest, check_block_options
+from linforest_precond.graph.forest.pairs import (
+    best_block_forest,
+    check_block_options,
+    tries_pairs_across_paths,
+)
 from linforest_precond.records import CSR, Bands, BlockForest, Forest
 
 
@@ -26,9 +30,11 @@ def bands_along_forest(
 
     `check_methods` gives the methods.
     """
-    graph = as_graph(csr)
+    graph, methods = as_graph(csr), methods or {"method": "list_ranking"}
+    prefetch = backend_of(csr.data).runtime.prefetch.prefetch
+    prefetch("bands_along_forest", csr, graph, options, methods["method"])
     factor = propose_factor(graph, **options)
-    forest = break_cycles(factor, in_place=True, **methods or {})  # and order the vertices along the paths
+    forest = break_cycles(factor, in_place=True, **methods)  # and order the vertices along the paths
     values = forest.values if graph.values_are_matrix else None
     return forest, copy_bands(csr, forest, values, forest.slots)
 
@@ -59,7 +65,11 @@ def bands_along_block_forest(
 
     `partners` are vertices to be paired, -1 for those that are paired along heavy edges.
     """
-    forest = best_block_forest(as_graph(csr), candidates, partners)
+    graph = as_graph(csr)
+    across_paths = tries_pairs_across_paths(candidates, partners)
+    prefetch = backend_of(csr.data).runtime.prefetch.prefetch
+    prefetch("bands_along_block_forest", csr, graph, candidates, across_paths)
+    forest = best_block_forest(graph, candidates, partners)
     return forest, copy_block_bands(csr, forest)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
-from linforest_precond.gate import as_csr, value_dtype
+from linforest_precond.gate import VALUE_DTYPES, as_csr, value_dtype
 from linforest_precond.matrices.arrays import array_modules, csr
 from linforest_precond.vectors import (
     InPlaceOperator,
@@ -119,8 +119,13 @@ def checked(
     for name, function in (("inner", inner), ("callback", callback)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be None or a function, got a {type(function).__name__}")
+    prefetch = backend.runtime.prefetch.prefetch
+    if {getattr(A, "dtype", None), b.dtype} <= set(VALUE_DTYPES):  # others are refused below, or converted
+        prefetch("solver", np.result_type(A.dtype, b.dtype))
     matrix = as_csr(A, shared=True) if hasattr(A, "tocsr") else None
     dtype = _working_dtype(matrix.data if matrix is not None else A, b, x0)
+    if matrix is not None:
+        prefetch("product", matrix, dtype)
     columns = _as_columns(b).astype(dtype, copy=False)
     start = None if x0 is None else _as_columns(x0).astype(dtype, copy=False)
     null_space = null_space_of(nullspace, A, n, dtype, backend, inner)

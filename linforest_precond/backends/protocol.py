@@ -86,6 +86,10 @@ class Stopwatch(Protocol):
     def milliseconds(self) -> float: ...
 
 
+class PrefetchModule(Protocol):
+    def prefetch(self, call: str, *facts: Any) -> None: ...
+
+
 class StopwatchModule(Protocol):
     def Stopwatch(self) -> Stopwatch: ...  # noqa: N802
 
@@ -98,6 +102,7 @@ class StreamsModule(Protocol):
 
 
 class RuntimeRoom(Protocol):
+    prefetch: PrefetchModule
     stopwatch: StopwatchModule
     streams: StreamsModule
 

@@ -89,7 +89,7 @@ def test_kernels_of_the_gpu_are_announced_too(monkeypatch, caplog):
         loader.NOTICE._timer and loader.NOTICE._timer.join()
         return name
 
-    kernels = loader.Kernels(SimpleNamespace(get_function=compile_slowly))
+    kernels = loader.Kernels(SimpleNamespace(get_function=compile_slowly), "forest/factor")
     with caplog.at_level(logging.WARNING, logger="linforest_precond"):
         assert kernels.propose == "propose" and kernels.confirm == "confirm"
     (text,) = (record.getMessage() for record in caplog.records)

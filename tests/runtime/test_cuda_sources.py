@@ -88,7 +88,21 @@ def test_program_compiles(name):
 
 
 @pytest.mark.parametrize(
-    "macro", ["WEIGHT", "INDEX", "DEGREE", "BLOCK", "KIND", "TEAM", "TEAMS", "WIDTH", "PIECE", "SWITCHES"]
+    "macro",
+    [
+        "WEIGHT",
+        "INDEX",
+        "DEGREE",
+        "BLOCK",
+        "KIND",
+        "TEAM",
+        "TEAMS",
+        "WIDTH",
+        "PIECE",
+        "SWITCHES",
+        "STAGED",
+        "SPLIT",
+    ],
 )
 def test_every_choice_is_compiled(macro):
     for name, cases in PROGRAMS.items():

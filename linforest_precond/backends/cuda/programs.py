@@ -47,7 +47,13 @@ PROGRAMS = {
     "matrix/conversion": _every(INDEX=(np.int32,)),
     "matrix/entries": _every(VALUE=_VALUES, INDEX=_INDICES),
     "forest/factor": _every(
-        WEIGHT=_WEIGHTS, INDEX=_INDICES, DEGREE=(1, 2, 3, 4), PIECE=(factor.PIECE,), SWITCHES=(0, 1)
+        WEIGHT=_WEIGHTS,
+        INDEX=_INDICES,
+        DEGREE=(1, 2, 3, 4),
+        PIECE=(factor.PIECE,),
+        SWITCHES=(0, 1),
+        STAGED=(0, 1),
+        SPLIT=(0, 1),
     ),
     "matching/auction": _every(INDEX=_INDICES),
     "matching/balancing": _every(INDEX=_INDICES),

@@ -74,7 +74,9 @@ def linear_forest(
     if isinstance(A, Factor):
         return break_cycles(checked_factor(A), in_place=True, **methods)
     options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
-    return break_cycles(propose_factor(as_graph(A, shared=True), **options), in_place=True, **methods)
+    graph = as_graph(A, shared=True)
+    backend_of(graph.values).runtime.prefetch.prefetch("linear_forest", graph, options, method)
+    return break_cycles(propose_factor(graph, **options), in_place=True, **methods)
 
 
 def check_methods(method: Any, permutation: Any) -> dict[str, str]:

@@ -84,10 +84,15 @@ def best_block_forest(
     if len(candidates) == 1:
         return blocks_along_edges(graph, candidates[0], partners).forest
     best = _best_of([Candidate(blocks_along_edges(graph, options, partners)) for options in candidates])
-    if best.blocks.block_size == 1 or best.covers_all() or partners is not None:
+    if not tries_pairs_across_paths(candidates, partners) or best.covers_all():
         return best.blocks.forest
     ladders = blocks_across_paths(graph, best.blocks.options, candidates[-1][-1])
     return _best_of([best, Candidate(ladders)]).blocks.forest
+
+
+def tries_pairs_across_paths(candidates: list[tuple[dict[str, Any], ...]], partners: Array | None) -> bool:
+    """Whether pairs across paths are tried where the candidates do not cover all edges."""
+    return len(candidates) > 1 and len(candidates[0]) > 1 and partners is None
 
 
 class Candidate:

@@ -17,6 +17,7 @@ from linforest_precond.annotations import (
     ScalingName,
     SmootherName,
 )
+from linforest_precond.backends import backend_of
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
@@ -198,6 +199,9 @@ def multilevel(
         )
     if space is None:
         options = options.for_matrix(finest)
+        if options.coarsening == "smoothed_aggregation" and options.coarsens(finest):
+            prefetch = backend_of(finest.csr.data).runtime.prefetch.prefetch
+            prefetch("smoothed_aggregation", finest.csr, setup.stored, finest.hermitian)
         part, stall = part_of_levels(
             finest, setup.stored, options, lambda matrix: coarsen_level(matrix, options), options.stall_cause
         )

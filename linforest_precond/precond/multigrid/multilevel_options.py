@@ -95,6 +95,10 @@ class MultilevelOptions:
             chosen = replace(chosen, strength=STRENGTHS[chosen.coarsening])
         return replace(chosen, reasons=tuple(reasons))
 
+    def coarsens(self, matrix: LevelMatrix) -> bool:
+        """Whether a finest matrix is not the only one."""
+        return matrix.n > self.max_coarse and self.max_levels > 1
+
     def _smoother_for(self, matrix: LevelMatrix) -> str:
         """The smoother: l1-Jacobi damps too much where rows sum to many times the diagonal."""
         if self.coarsening == "paths" and not matrix.hermitian:

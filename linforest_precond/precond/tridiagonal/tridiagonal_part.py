@@ -272,6 +272,7 @@ def scalar_part(
     repair: str = "auto",
 ) -> TridiagonalPart:
     """The tridiagonal part of a checked matrix in an order, with checked options."""
+    backend_of(csr.data).runtime.prefetch.prefetch("tridiagonal", csr, stored, 1)
     forest = given = None
     is_name = isinstance(ordering, str)
     if is_name and ordering == "forest":
@@ -299,6 +300,8 @@ def block_part(
 
     `partners` are those of a `MatrixScaling`.
     """
+    block_size = 2 ** (len(candidates[0]) - 1)
+    backend_of(csr.data).runtime.prefetch.prefetch("tridiagonal", csr, stored, block_size)
     forest, bands = pipeline.bands_along_block_forest(csr, candidates, partners)
     fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
     return TridiagonalPart.of(csr, stored, bands, repair=repair, **fields)

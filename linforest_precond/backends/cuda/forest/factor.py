@@ -36,7 +36,7 @@ PROBLEM = Struct(
 OPTIONS = Struct(
     "Options", "forest/candidates.cuh",
     seed="Q", threshold="Q", first="q", last="q", long_row="q", fewest_dense="q",
-    m="i", k_m="i", automatic="i", short_rows="i", capacity="i", width="i", md5="i", ties="i",
+    m="i", k_m="i", automatic="i", capacity="i", width="i", md5="i", ties="i",
 )  # fmt: skip
 RECORD = "active", "confirmed", "proposed", "started_at", "proposed_at", "confirmed_at"
 # The codes of `ties`: enum Ties.
@@ -47,11 +47,7 @@ PROGRESS = "iterations", "maximal", "finished", "confirmed", "active"
 def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed, charge="splitmix64", ties="auto"):
     """The factor's neighbours, values, slots, and an array: propositions made, and whether it is maximal."""
     rows, index = graph.n, graph.indices.dtype
-    # Programs without the switches are faster; without charges, ties by index are the automatic ones.
-    switches = charge == "md5" or ties == "random" or (ties == "index" and m > 1)
-    types = {"WEIGHT": graph.values.dtype.type, "INDEX": index.type, "DEGREE": n, "PIECE": PIECE}
-    types["SWITCHES"] = int(switches)
-    program = kernels("forest/factor", cooperative=True, **types)
+    program = program_of(graph, n, needs_switches(charge, ties, m))
     plan = _plan(graph)
     shared_memory = plan["capacity"] * _entry_bytes(graph)
     neighbors, slots = cupy.empty((rows, n), index), cupy.empty((rows, n), index)
@@ -106,17 +102,48 @@ def proposition_times(graph, n, k, repeats):
     return [(record["proposed_at"] - record["started_at"]) / 1e9 for record in ran], max(active, default=0)
 
 
+def needs_switches(charge, ties, m):
+    """Whether a program needs the switches; programs without them are faster.
+
+    Without charges, ties by index are the automatic ones.
+    """
+    return charge == "md5" or ties == "random" or (ties == "index" and m > 1)
+
+
+def program_of(graph, n, switches):
+    """The program of a [0,n]-factor, with the code for rows of the graph's lengths alone."""
+    mean = _mean_row(graph)
+    return kernels(
+        "forest/factor",
+        cooperative=True,
+        WEIGHT=graph.values.dtype.type,
+        INDEX=graph.indices.dtype.type,
+        DEGREE=n,
+        PIECE=PIECE,
+        SWITCHES=int(switches),
+        STAGED=int(mean <= STAGED_MEAN),
+        SPLIT=int(graph.longest_row > _longest_whole(mean)),
+    )
+
+
 def _plan(graph):
     """The options of load balancing, chosen by the mean row length."""
-    mean = graph.indices.size / max(graph.n, 1)
-    short_rows = mean <= STAGED_MEAN
+    mean = _mean_row(graph)
     return {
-        "short_rows": short_rows,
-        "capacity": staged_entries(mean, _entry_bytes(graph)) if short_rows else 0,
+        "capacity": staged_entries(mean, _entry_bytes(graph)) if mean <= STAGED_MEAN else 0,
         "width": lanes_to_a_row(mean),
         "fewest_dense": int(DENSE_SHARE * graph.n),
-        "long_row": max(LONG_ROW, int(LONG_FACTOR * mean)),
+        "long_row": _longest_whole(mean),
     }
+
+
+def _mean_row(graph):
+    return graph.indices.size / max(graph.n, 1)
+
+
+def _longest_whole(mean):
+    """Entries of the longest row that is not split."""
+    return max(LONG_ROW, int(LONG_FACTOR * mean))
 
 
 def _entry_bytes(graph):

@@ -53,14 +53,7 @@ class Product(Operator):
         self._csr = A.indptr, A.indices, A.data.astype(dtype, copy=False)
         self._long_rows = split_long_rows(A.indptr, A.indices.size, A.longest_row, PIECE, LONGEST_ROW)
         self._partials = cupy.empty(self._long_rows.most_pieces, dtype)
-        self._program = kernels(
-            "krylov/spmv",
-            VALUE=dtype.type,
-            WIDE=wide_type(dtype),
-            BLOCK=1,
-            INDEX=A.indices.dtype.type,
-            PIECE=PIECE,
-        )
+        self._program = product_program(dtype, A.indices.dtype)
 
     def into(self, space, source, target):
         if not self.own:
@@ -102,6 +95,12 @@ class Product(Operator):
         launch_blocks(
             program.sum_pieces, blocks, (self._csr[0], rows.struct, self._partials, y), block=THREADS
         )
+
+
+def product_program(dtype, index):
+    """The program of products of vectors of a type."""
+    types = {"VALUE": dtype.type, "WIDE": wide_type(dtype), "INDEX": index.type}
+    return kernels("krylov/spmv", BLOCK=1, PIECE=PIECE, **types)
 
 
 class Preconditioning(Operator):

@@ -168,14 +168,20 @@ def _lanes(csr):
 
 def _launch(csr, name, arguments):
     lanes = _lanes(csr)
-    program = kernels(
-        "multigrid/smoothed_aggregation",
-        cooperative=True,
-        VALUE=csr.data.dtype.type,
-        INDEX=csr.indices.dtype.type,
-        TEAM=lanes,
-    )
-    launch(getattr(program, name), arguments, block=THREADS, items=_items(csr, lanes))
+    kernel = getattr(program_of(csr, lanes), name)
+    launch(kernel, arguments, block=THREADS, items=_items(csr, lanes))
+
+
+def program_of(csr, lanes):
+    """The program for teams of so many lanes per row."""
+    types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
+    return kernels("multigrid/smoothed_aggregation", cooperative=True, TEAM=lanes, **types)
+
+
+def likely_lanes(csr):
+    """Lanes per row for a matrix, and for coarse matrices where their rows are somewhat longer."""
+    teams, own = [*TEAMS, MOST_LANES], _lanes(csr)
+    return dict.fromkeys([own, teams[min(teams.index(own) + 1, len(teams) - 1)]])
 
 
 def _items(csr, lanes):

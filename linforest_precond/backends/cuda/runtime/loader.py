@@ -8,6 +8,7 @@ program, because CuPy's compile cache does not notice changes of included files.
 import functools
 import os
 import re
+import threading
 from importlib import resources
 
 import numpy as np
@@ -103,28 +104,54 @@ def _read(file):
     return KERNELS.joinpath(file).read_text(encoding="utf-8")
 
 
-class Kernels:
-    """The kernels of one compiled program as attributes: `program.propose(grid, block, arguments)`."""
+# Each is held by the thread that compiles a program, by its name and options.
+_locks = {}
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_locks.clear)  # the threads that hold them are not in the child
 
-    def __init__(self, module):
-        self._module = module
+
+class Kernels:
+    """The kernels of one compiled program as attributes: `program.propose(grid, block, arguments)`.
+
+    One thread compiles it, others wait: CuPy keeps the result for them.
+    """
+
+    def __init__(self, module, name, options=()):
+        self._module, self._key = module, (name, options)
+        self._devices = set()  # that it was compiled ahead for
 
     def __getattr__(self, function):
         # Called once per function: the result becomes an attribute.
         if function.startswith("_"):
             raise AttributeError(function)
-        found = _compiled(self._module, function)
+        NOTICE.start(_cache_folder)
+        try:
+            with self._lock():
+                found = self._module.get_function(function)  # the first one compiles, or loads from the cache
+        finally:
+            NOTICE.stop()
         setattr(self, function, found)
         return found
 
+    def _lock(self):
+        return _locks.setdefault(self._key, threading.Lock())
 
-def _compiled(module, function):
-    """A function of a module; the first one of a module compiles it, or loads it from CuPy's cache."""
-    NOTICE.start(_cache_folder)
-    try:
-        return module.get_function(function)
-    finally:
-        NOTICE.stop()
+    def _is_new_on(self, device):
+        """Whether it was not compiled ahead for a device; from now on it was."""
+        is_new = device not in self._devices
+        self._devices.add(device)
+        return is_new
+
+    def _compile_ahead(self, device):
+        """Compile it for a device, unless another thread does so already."""
+        lock = self._lock()
+        if not lock.acquire(blocking=False):
+            return
+        try:
+            with cupy.cuda.Device(device):
+                self._module.compile()
+        finally:
+            lock.release()
 
 
 def _cache_folder():
@@ -140,4 +167,5 @@ def kernels(name, cooperative=False, **macros):
     barrier cannot deadlock.
     """
     text, options = program(name, **macros)
-    return Kernels(cupy.RawModule(code=text, options=options, enable_cooperative_groups=cooperative))
+    module = cupy.RawModule(code=text, options=options, enable_cooperative_groups=cooperative)
+    return Kernels(module, name, options)

@@ -17,12 +17,11 @@ struct Options {
     i64 long_row;      // longer rows are split into pieces
     i64 fewest_dense;  // with at least this many active vertices all rows are read in order
     int m, k_m;
-    int automatic;   // whether to stop when an iteration confirms few edges
-    int short_rows;  // whether rows are staged in shared memory
-    int capacity;    // entries that fit into shared memory
-    int width;       // lanes per row where they are not staged
-    int md5;         // whether charges are drawn by MD5 instead of splitmix64
-    int ties;        // enum Ties
+    int automatic;  // whether to stop when an iteration confirms few edges
+    int capacity;   // entries that fit into shared memory
+    int width;      // lanes per row where they are not staged
+    int md5;        // whether charges are drawn by MD5 instead of splitmix64
+    int ties;       // enum Ties
 };
 
 // The order among equal weights: by hash in charged iterations and by column in others, by column always, or by one

@@ -1,4 +1,7 @@
 // The [0,n]-factor by proposals: Algorithm 2 of Klein & Strzodka (2022), all iterations in one cooperative launch.
+//
+// STAGED: rows are short and staged in shared memory. SPLIT: some rows are long and split into pieces. A program has
+// the code of one case alone: that of all takes the compiler twice as long.
 #include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #if SWITCHES
@@ -125,15 +128,17 @@ extern "C" __global__ void __launch_bounds__(256, DEGREE <= 2 ? 5 : 3)
         if (blockIdx.x == 0 && threadIdx.x == 0) record->started_at = nanoseconds();
         const INDEX* const list = lists + k % 2 * problem.rows;
         INDEX* const next_list = lists + (k + 1) % 2 * problem.rows;
+#if STAGED
         const bool all = k == 0 || active >= options.fewest_dense;
-        bool proposed = !options.short_rows ? propose_sparse(problem, it, options, list)
-                        : all               ? propose_dense(problem, it, options)
-                                            : propose_listed(problem, it, options, list);
-        if (long_rows.counts) {
-            propose_pieces(problem, it, long_rows, partials);
-            grid_barrier(barrier, generation);
-            proposed |= join_pieces(problem, it, long_rows, partials);
-        }
+        bool proposed = all ? propose_dense(problem, it, options) : propose_listed(problem, it, options, list);
+#else
+        bool proposed = propose_sparse(problem, it, options, list);
+#endif
+#if SPLIT
+        propose_pieces(problem, it, long_rows, partials);
+        grid_barrier(barrier, generation);
+        proposed |= join_pieces(problem, it, long_rows, partials);
+#endif
         if (__syncthreads_or(proposed) && threadIdx.x == 0) record->proposed = 1;
         grid_barrier(barrier, generation);
         if (blockIdx.x == 0 && threadIdx.x == 0) record->proposed_at = nanoseconds();
