@@ -31,7 +31,7 @@ from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.state_schema import checked_state
-from linforest_precond.precond.stored import result_dtype
+from linforest_precond.precond.stored import is_same_memory, result_dtype
 from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import handed_out
 from linforest_precond.records import Bands, BlockForest, Forest, Ordering
@@ -339,7 +339,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         refreshed = part.refreshed_in_place(A, self._pattern, slots)
         return None if refreshed is None else Applied(refreshed, 0)
 
-    def _refreshed(self, part: Part, A: MatrixLike) -> tuple[Applied, BandSlots | None]:
+    def _refreshed(self, part: Part, A: Any) -> tuple[Applied, BandSlots | None]:
         """The part with the values of A, which are checked first; the slots of its entries in A."""
         follows = part.kind in FOLLOWING_INDICES or isinstance(part, ScaledPart)
         given = as_csr(A, shared=not follows)
@@ -347,7 +347,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         self._pattern.require_same(pattern_digest(A))
         refreshed, slots = part.refreshed(csr), self._slots
         # Entries that were sorted or converted have other slots.
-        as_given = self._pattern.form == "csr" and given.data is getattr(A, "data", None)
+        as_given = self._pattern.form == "csr" and is_same_memory(given.data, A.data)
         if slots is None and as_given and isinstance(part, RefreshedInPlace):
             slots = part.slots_in(given)
         return Applied(refreshed, exponent), slots

@@ -1,4 +1,4 @@
-"""New values for bands whose entries have known slots: one pass checks and sums them and hashes the pattern."""
+"""New values for bands whose entries have known slots: one pass checks, sums and hashes what it needs."""
 
 import numpy as np
 
