@@ -1,4 +1,4 @@
-"""Bands from known slots, and what one pass finds in a matrix: as of a checked one, whatever the arrays hold."""
+"""Bands from known slots, and what one pass finds in a matrix, whatever its arrays hold."""
 
 import numpy as np
 import pytest

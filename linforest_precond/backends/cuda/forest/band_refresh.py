@@ -1,4 +1,4 @@
-"""New values for bands whose entries have known slots: one pass checks, sums and hashes what it needs."""
+"""New values for bands whose entries have known slots, and what one pass finds in the matrix."""
 
 import numpy as np
 

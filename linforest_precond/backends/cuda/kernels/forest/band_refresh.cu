@@ -2,11 +2,11 @@
 #include "matrix/pattern_digest.cuh"
 
 // New values for bands whose entries have known slots in a matrix. One kernel reads the matrix: it checks and sums the
-// values, and hashes the pattern. The index arrays are the user's own: no address depends on them, and another hash than
-// that of the first matrix tells that the slots are those of another pattern.
+// values, and hashes the pattern. The index arrays are the user's own: no address depends on them, and another hash
+// than that of the first matrix tells that the slots are those of another pattern.
 
-// The words of the report: whether a value is NaN or infinite, the leading bits of the largest magnitude, the sums of the
-// weights (of all couplings, and of those next to the diagonal), and the hash of the pattern.
+// The words of the report: whether a value is NaN or infinite, the leading bits of the largest magnitude, the sums of
+// the weights (of all couplings, and of those next to the diagonal), and the hash of the pattern.
 enum ValueReport { NOT_FINITE, LARGEST, SUMS, DIGEST = SUMS + 2 };
 
 // What an entry is to the sums, in two bits. A word of 16 bits holds the kinds of the eight entries of a chunk that a
@@ -55,8 +55,8 @@ __device__ __forceinline__ void add_chunk(const INDEX* __restrict__ indices, con
     }
 }
 
-// One pass over a matrix: hashes the pattern, looks for NaN and infinity, and sums the weights of each chunk by the fixed
-// tree, with the bits of scan_entries in entries.cu.
+// One pass over a matrix: hashes the pattern, looks for NaN and infinity, and sums the weights of each chunk by the
+// fixed tree, with the bits of scan_entries in entries.cu.
 extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 3 : 4)
     describe_values(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
                     i64 rows, i64 entries, const u16* __restrict__ kinds, double* __restrict__ chunk_sums,
@@ -120,9 +120,9 @@ extern "C" __global__ void gather_bands(const VALUE* __restrict__ data, const IN
 
 // Finds the slots of the entries of each row of the bands by binary search in the matrix's rows; -1 where nothing is
 // stored. A thread per row.
-extern "C" __global__ void find_band_slots(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows,
-                                           const INDEX* __restrict__ neighbors, const INDEX* __restrict__ order,
-                                           INDEX* __restrict__ slots) {
+extern "C" __global__ void find_band_slots(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                           i64 rows, const INDEX* __restrict__ neighbors,
+                                           const INDEX* __restrict__ order, INDEX* __restrict__ slots) {
     for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < rows; place += (i64)gridDim.x * blockDim.x) {
         const INDEX v = order[place], before = place ? order[place - 1] : NO_VERTEX;
         const i64 begin = indptr[v], end = indptr[v + 1];
@@ -130,8 +130,7 @@ extern "C" __global__ void find_band_slots(const INDEX* __restrict__ indptr, con
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
             const INDEX neighbor = neighbors[2 * (i64)v + i];
-            if (neighbor >= 0)
-                (neighbor == before ? to_before : to_after) = find_column(indices, begin, end, neighbor);
+            if (neighbor >= 0) (neighbor == before ? to_before : to_after) = find_column(indices, begin, end, neighbor);
         }
         slots[place] = (INDEX)to_before;
         slots[rows + place] = (INDEX)find_column(indices, begin, end, v);
