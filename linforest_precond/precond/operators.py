@@ -306,8 +306,8 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         a further CUDA stream has to wait for the stream of the update.
 
         The first update of a tridiagonal operator by a CSR matrix also finds where A stores the entries of
-        the bands, and keeps that: later updates read A once, and are several times as fast on the GPU. It
-        takes three indices per row, and on the GPU two bits per entry, which `nbytes` does not include.
+        the bands, and keeps that, so that later updates need not check A first, and read it once. It takes
+        three indices per row, and on the GPU two bits per entry, which `nbytes` does not include.
 
         Examples
         --------

@@ -30,9 +30,10 @@ def own_arrays(matrix: MatrixLike, pattern: PatternDigest) -> tuple[Array, Array
     A: Any = matrix
     if (getattr(A, "format", None), pattern.form) != ("csr", "csr") or tuple(A.shape) != pattern.shape:
         return None
-    indptr, indices, data = arrays = tuple(getattr(A, name, None) for name in ("indptr", "indices", "data"))
+    arrays: Any = tuple(getattr(A, name, None) for name in ("indptr", "indices", "data"))
     if not all(isinstance(array, backend_of(A).xp.ndarray) for array in arrays):
         return None
+    indptr, indices, data = arrays
     sizes = (pattern.shape[0] + 1,), (pattern.entries,), (pattern.entries,)
     known = (
         all(array.shape == size and array.flags.c_contiguous for array, size in zip(arrays, sizes))
