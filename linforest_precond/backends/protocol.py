@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends.batch_options import BatchOptions
 from linforest_precond.backends.returns import (
+    BandSlots,
     EntryScan,
     ForestArrays,
     NumberedPaths,
@@ -20,6 +21,7 @@ from linforest_precond.backends.returns import (
     RowFacts,
     SampledRows,
     TrafficScan,
+    ValueScan,
 )
 
 CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
@@ -261,6 +263,13 @@ class BandsModule(Protocol):
     def without_edges(self, graph: GraphRecord, neighbors: Array) -> Array: ...
 
 
+class BandRefreshModule(Protocol):
+    def find_slots(self, csr: CSRRecord, neighbors: Array, order: Array) -> BandSlots: ...
+    def describe(self, indptr: Array, indices: Array, data: Array, slots: BandSlots) -> Any: ...
+    def read_report(self, report: Any, dtype: DType) -> ValueScan: ...
+    def gather(self, data: Array, slots: BandSlots) -> tuple[Array, Array, Array]: ...
+
+
 class BlockBandsModule(Protocol):
     def extract(self, csr: CSRRecord, members: Array, starts_path: Array) -> tuple[Array, Array, Array]: ...
 
@@ -275,6 +284,7 @@ class ForestRoom(Protocol):
     pairs: PairsModule
     path_pairs: PathPairsModule
     bands: BandsModule
+    band_refresh: BandRefreshModule
     block_bands: BlockBandsModule
 
 

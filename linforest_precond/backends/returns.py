@@ -96,6 +96,24 @@ class EntryScan(NamedTuple):
     diagonal: Array
 
 
+class BandSlots(NamedTuple):
+    """Where the entries of the bands are stored in a CSR matrix of a known pattern."""
+
+    places: Array  # (3, N): the slots of the lower band, the diagonal and the upper band, -1 for no entry
+    kinds: Array | None  # which entries are on the diagonal or next to it, as the backend packs it
+    entries: int  # of the matrix
+
+
+class ValueScan(NamedTuple):
+    """The result of one pass over a matrix that should have a known pattern."""
+
+    finite: bool
+    total: float  # these three as in `EntryScan`
+    adjacent: float
+    biased_exponent: int
+    digest: list[int]  # of the pattern
+
+
 class PatternScan(NamedTuple):
     """The same for the pattern, whatever the values are."""
 

@@ -18,7 +18,7 @@ from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.moved_paths import MovedPaths
 from linforest_precond.distributed.pivoted_stretch import PivotedStretch
 from linforest_precond.distributed.swept_stretch import SweptStretch
-from linforest_precond.precond.tridiagonal.elimination import Elimination
+from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
 from linforest_precond.precond.tridiagonal.growth import overflows
 from linforest_precond.precond.tridiagonal.repair import counts_of_rows, needs_repair, scaled_couplings
 from linforest_precond.precond.tridiagonal.segments import Triple, segments_of
@@ -85,7 +85,9 @@ class RankElimination(Elimination):
         paths, couplings = self.comm.allreduce(np.array(counts))
         return _inside(clipped), int(paths), int(couplings)
 
-    def sweeps(self, bands: Triple, inverse: Array, symmetric: bool) -> Any | None:
+    def sweeps(
+        self, bands: Triple, inverse: Array, symmetric: bool, started: Factorization | None = None
+    ) -> Any | None:
         stretch = self.stretch(bands)
         if inverse.ndim == 1 and self._largest_growth(stretch, inverse) > sweeps.most_growth(inverse.dtype):
             return None

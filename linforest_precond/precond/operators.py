@@ -18,19 +18,20 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of, cuda_status
+from linforest_precond.backends.returns import BandSlots
 from linforest_precond.foreign_arrays import is_foreign
 from linforest_precond.gate import as_csr
 from linforest_precond.interchange import native_array, native_matrix, returned_as
 from linforest_precond.number_range import shift, shifted
 from linforest_precond.precond.packing import HostArrays, pack, unpack
-from linforest_precond.precond.part import RESTORERS, Part
+from linforest_precond.precond.part import RESTORERS, Part, RefreshedInPlace
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.state_schema import checked_state
-from linforest_precond.precond.stored import result_dtype
+from linforest_precond.precond.stored import is_same_memory, result_dtype
 from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import handed_out
 from linforest_precond.records import Bands, BlockForest, Forest, Ordering
@@ -200,7 +201,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
     stored_dtype : dtype
         The type of the stored numbers.
     nbytes : int
-        Bytes held.
+        Bytes held for products.
     repairs : dict
         What had to be changed for products to exist, by name and how often; empty where nothing was:
         ``made_definite`` (1 where off-diagonal entries were clipped for that), ``couplings_clipped`` of
@@ -231,6 +232,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         super().__init__(dtype, (part.n, part.n))  # type: ignore[call-arg]
         self._applied, self._pattern, self._setup = Applied(part, exponent), pattern, setup
         self._backend, self._device = backend, device
+        self._slots: BandSlots | None = None  # of the first update, for those after it
         self._streams: set[object] = set()  # that products were computed on
 
     @property
@@ -303,6 +305,10 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         ones, and a solver goes on with those it started with. As for any array of CuPy, the first product on
         a further CUDA stream has to wait for the stream of the update.
 
+        The first update of a tridiagonal operator by a CSR matrix also finds where A stores the entries of
+        the bands, and keeps that, so that later updates need not check A first, and read it once. It takes
+        three indices per row, and on the GPU two bits per entry, which `nbytes` does not include.
+
         Examples
         --------
         >>> import linforest_precond as lf
@@ -314,20 +320,37 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         if backend_of(A) is not self._backend:
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
-        follows = self.kind in FOLLOWING_INDICES or isinstance(self._part, ScaledPart)
-        given = as_csr(A, shared=not follows)
-        csr, exponent = scaled_into_range(given, self.stored_dtype)
-        pattern = pattern_digest(A)
-        self._pattern.require_same(pattern)
-        old = self._part
-        part = old.refreshed(csr)
+        old, slots = self._part, self._slots
+        applied = None if slots is None else self._refreshed_in_place(old, A, slots)
+        if applied is None:
+            applied, slots = self._refreshed(old, A)
         watch.stop()
         own = {streams.handle()}
         if not self._streams <= own:
             streams.finish()  # stall: other streams may use the part as soon as it is assigned
-        self._applied, self._setup = Applied(part, exponent), SetupTime(watch, False)
+        self._applied, self._slots, self._setup = applied, slots, SetupTime(watch, False)
         if not self._streams <= own:
             streams.finish_all()  # stall: other streams may still use `old`, whose arrays are freed now
+
+    def _refreshed_in_place(self, part: Part, A: MatrixLike, slots: BandSlots) -> Applied | None:
+        """The part with the values of A, from A's own arrays; None where A must be checked first."""
+        if not isinstance(part, RefreshedInPlace):
+            return None
+        refreshed = part.refreshed_in_place(A, self._pattern, slots)
+        return None if refreshed is None else Applied(refreshed, 0)
+
+    def _refreshed(self, part: Part, A: Any) -> tuple[Applied, BandSlots | None]:
+        """The part with the values of A, which are checked first; the slots of its entries in A."""
+        follows = part.kind in FOLLOWING_INDICES or isinstance(part, ScaledPart)
+        given = as_csr(A, shared=not follows)
+        csr, exponent = scaled_into_range(given, part.stored)
+        self._pattern.require_same(pattern_digest(A))
+        refreshed, slots = part.refreshed(csr), self._slots
+        # Entries that were sorted or converted have other slots.
+        as_given = self._pattern.form == "csr" and is_same_memory(given.data, A.data)
+        if slots is None and as_given and isinstance(part, RefreshedInPlace):
+            slots = part.slots_in(given)
+        return Applied(refreshed, exponent), slots
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         """One product. Where r has the result's type, only the result is allocated.

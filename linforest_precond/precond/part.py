@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
-from linforest_precond.annotations import Array, DType
+from linforest_precond.annotations import Array, DType, MatrixLike
+from linforest_precond.backends.returns import BandSlots
+from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.schema import Table
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
@@ -69,6 +71,17 @@ class Part(Protocol):
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""
+
+
+@runtime_checkable
+class RefreshedInPlace(Protocol):
+    """A part that can take new values from the user's own arrays, unchecked, where the slots are known."""
+
+    def slots_in(self, csr: CSR) -> BandSlots | None:
+        """The slots of the part's entries in a matrix of the part's pattern; None where it has none."""
+
+    def refreshed_in_place(self, A: MatrixLike, pattern: PatternDigest, slots: BandSlots) -> Part | None:
+        """The part with the values of A; None where A must be checked first."""
 
 
 # The function that restores the part of each kind from its state, and the schema of that state: filled by

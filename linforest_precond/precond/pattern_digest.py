@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class PatternDigest:
                 f"arrays ({self.entries} entries), got others ({other.entries} entries); make a new operator"
             )
 
-    @property
+    @cached_property
     def words(self) -> list[int]:
         """The digest on the host."""
         return [int(word) for word in on_host(self.digest)]  # stall: compared

@@ -60,13 +60,23 @@ def held_bytes(*things: Any) -> int:
     while pending:
         thing = pending.pop()
         if isinstance(thing, np.ndarray) or hasattr(thing, "__cuda_array_interface__"):
-            address = thing.ctypes.data if isinstance(thing, np.ndarray) else thing.data.ptr
+            address = _address(thing)
             arrays[address] = max(thing.nbytes, arrays.get(address, 0))
         elif isinstance(thing, tuple | list):
             pending += thing
         elif type(thing).__module__.startswith("linforest_precond"):
             pending += getattr(thing, "__dict__", {}).values()
     return sum(arrays.values())
+
+
+def is_same_memory(one: Array, other: Array) -> bool:
+    """Whether two contiguous arrays of a device hold the same numbers in the same place."""
+    return bool(_address(one) == _address(other) and (one.dtype, one.size) == (other.dtype, other.size))
+
+
+def _address(array: Any) -> int:
+    address: int = array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+    return address
 
 
 @functools.cache

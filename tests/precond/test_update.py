@@ -199,6 +199,65 @@ def assert_refused(backend, M, A, error, word):
     assert state(backend, M) == before
 
 
+@pytest.mark.parametrize("kind", ["forest", "original", "forest given", "permutation"])
+class TestKnownSlots:
+    """From the second update on, bands are gathered from A's own arrays, where A is as it was."""
+
+    @staticmethod
+    def matrices(backend, symmetric):
+        A = dominant(symmetric=symmetric)
+        weak = A.copy()  # with pivots of both signs
+        weak.data = weak.data * np.linspace(-1, 1, A.nnz)
+        return [backend.csr(each) for each in (A, other_values(A), weak)]
+
+    @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+    @pytest.mark.parametrize("symmetric", [True, False])
+    def test_the_same_bits_as_with_checks_before(self, backend, kind, symmetric, monkeypatch):
+        A, B, C = self.matrices(backend, symmetric)
+        states = []
+        for checked in (False, True):
+            if checked:
+                monkeypatch.setattr(lf.Preconditioner, "_refreshed_in_place", lambda *_: None)
+            M = KINDS[kind](A)
+            for values in (B, C, B, A):
+                M.update(values)
+                states.append((state(backend, M), M._part.weights, M.repairs))
+        assert states[:4] == states[4:]
+
+    def test_the_checked_path_is_left(self, backend, kind, monkeypatch):
+        A, B, _ = self.matrices(backend, True)
+        M = KINDS[kind](A)
+        M.update(B)
+        monkeypatch.setattr(lf.Preconditioner, "_refreshed", None)
+        M.update(A)
+
+    def test_what_is_refused_afterwards(self, backend, kind):
+        A, B, _ = self.matrices(backend, True)
+        M = KINDS[kind](A)
+        M.update(B)
+        M.update(A)
+        moved, infinite = A.copy(), A.copy()
+        moved.indices[-1] -= 1
+        infinite.data[-1] = np.inf
+        assert_refused(backend, M, moved, ValueError, "pattern")
+        assert_refused(backend, M, infinite, ValueError, "finite")
+        assert_refused(backend, M, A.tocsc(), ValueError, "format")
+
+    def test_entries_in_another_order(self, backend, kind):
+        """They are sorted: slots of the sorted entries are of no use."""
+        A = dominant()
+        mirrored = A.copy()
+        for row in range(SIZE):
+            slots = slice(A.indptr[row], A.indptr[row + 1])
+            mirrored.indices[slots] = A.indices[slots][::-1]
+            mirrored.data[slots] = A.data[slots][::-1]
+        mirrored.has_sorted_indices = False
+        mirrored = backend.csr(mirrored)
+        M = KINDS[kind](mirrored)
+        M.update(mirrored)
+        assert M._slots is None
+
+
 class TestDefiniteness:
     def test_it_is_tested_again(self, backend):
         A = sp.csr_array(np.eye(20) + 0.4 * (np.eye(20, k=1) + np.eye(20, k=-1)))

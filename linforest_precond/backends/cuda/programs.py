@@ -65,6 +65,7 @@ PROGRAMS = {
     "forest/linear_forest": _every(WEIGHT=_WEIGHTS, INDEX=_INDICES),
     "forest/ordering": _every(INDEX=_INDICES),
     "forest/record_checks": _every(INDEX=_INDICES),
+    "forest/band_refresh": _every(VALUE=_VALUES, INDEX=_INDICES),
     "forest/bands": _every(VALUE=_VALUES, INDEX=_INDICES),
     "matching/matched_edge_values": _every(VALUE=_WEIGHTS, INDEX=_INDICES),
     "forest/pairs": _every(VALUE=_WEIGHTS, INDEX=_INDICES),

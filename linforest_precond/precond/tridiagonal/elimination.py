@@ -14,6 +14,29 @@ from linforest_precond.precond.tridiagonal.singular import perturb_singular
 from linforest_precond.printing import numbers_of
 
 
+class Factorization:
+    """A factorization under way on one device, with the sweeps that are expected to be needed; no stall.
+
+    `symmetric` tells whether the matrix is expected to be; None where no sweeps are expected.
+    """
+
+    def __init__(self, bands: Triple, perturb: bool, symmetric: bool | None) -> None:
+        lower, diagonal, upper = bands
+        rooms = backend_of(diagonal).tridiagonal
+        self._inverse, self._report = rooms.pivots.factor(*bands, perturb)
+        self._symmetric, self._sweeps = symmetric, None
+        if symmetric is not None:
+            self._sweeps = rooms.sweeps.Sweeps(lower, self._inverse, upper, symmetric)
+
+    def result(self) -> tuple[Array, list[int]]:
+        """The inverses of the pivots, and the counters of `PivotFinding`."""
+        return self._inverse, numbers_of(self._report)  # stall: decides how the system is solved
+
+    def sweeps(self, symmetric: bool) -> Any | None:
+        """The expected sweeps, where the matrix is what was expected; None elsewhere."""
+        return self._sweeps if symmetric == self._symmetric else None
+
+
 class Elimination:
     """What `TridiagonalSolver` decides upon and calls; over several ranks, the same steps are collective."""
 
@@ -34,10 +57,17 @@ class Elimination:
         """Clip couplings of some paths; the numbers of these and of clipped couplings."""
         return clipped_couplings(bands, rows)
 
-    def sweeps(self, bands: Triple, inverse: Array, symmetric: bool) -> Any | None:
-        """The solver without pivoting; None where rounding errors would grow."""
+    def sweeps(
+        self, bands: Triple, inverse: Array, symmetric: bool, started: Factorization | None = None
+    ) -> Any | None:
+        """The solver without pivoting; None where rounding errors would grow.
+
+        It is that of the factorization which was `started` for these bands, where there is one.
+        """
         lower, diagonal, upper = bands
-        method = backend_of(diagonal).tridiagonal.sweeps.Sweeps(lower, inverse, upper, symmetric)
+        method = None if started is None else started.sweeps(symmetric)
+        if method is None:
+            method = backend_of(diagonal).tridiagonal.sweeps.Sweeps(lower, inverse, upper, symmetric)
         return method if method.keep_digits(diagonal) else None
 
     def pivoted(self, bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> tuple[Any, int]:

@@ -10,7 +10,7 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.gate import value_dtype
-from linforest_precond.precond.tridiagonal.elimination import Elimination
+from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
 from linforest_precond.precond.tridiagonal.repair import Decision
 from linforest_precond.printing import Printed, Printout
 from linforest_precond.records import Bands
@@ -105,14 +105,16 @@ class TridiagonalSolver(Printed):
         make_definite: bool,
         perturb: bool = True,
         decide: Decision | None = None,
+        started: Factorization | None = None,
     ) -> None:
         """Compute the pivots, clip couplings where needed, and decide whether solves need pivoting.
 
         Without `perturb`, pivots are only perturbed where they vanish, and nothing is regularized. `decide`
-        chooses the paths of a general matrix that are repaired.
+        chooses the paths of a general matrix that are repaired. `started` is the factorization of these bands
+        where it is under way.
         """
         steps, bands = self._steps, (lower, diagonal, upper)
-        inverse, found = steps.factor(bands, perturb)
+        inverse, found = steps.factor(bands, perturb) if started is None else started.result()
         self.clipped = bool(make_definite) and _is_positive(found) and not _is_definite(found)
         self.repaired, self.repaired_paths, self.repaired_couplings = None, 0, 0
         if decide is not None and found[PivotFinding.WEAK] and not _is_positive(found):
@@ -123,9 +125,10 @@ class TridiagonalSolver(Printed):
             bands, self.repaired_paths, self.repaired_couplings = steps.clip_paths(bands, self.repaired)
         if self.clipped or self.repaired_couplings:
             inverse, found = steps.factor(bands, perturb)
+            started = None
         self.symmetric = found[PivotFinding.NOT_SYMMETRIC] == 0
         perturbed = found[PivotFinding.PERTURBED]
-        method = steps.sweeps(bands, inverse, self.symmetric) if _is_safe(found) else None
+        method = steps.sweeps(bands, inverse, self.symmetric, started) if _is_safe(found) else None
         self.pivoted = method is None
         self.regularized = 0
         if method is None:
@@ -239,13 +242,24 @@ class BlockTridiagonalSolver(TridiagonalSolver):
 
 
 def solver_of(
-    bands: Bands, *, make_definite: bool = True, perturb: bool = True, decide: Decision | None = None
+    bands: Bands,
+    *,
+    make_definite: bool = True,
+    perturb: bool = True,
+    decide: Decision | None = None,
+    started: Factorization | None = None,
 ) -> TridiagonalSolver:
     """The solver of checked bands, whose arrays it shares."""
     kind = BlockTridiagonalSolver if bands.diagonal.ndim == 3 else TridiagonalSolver
     solver = kind.__new__(kind)
-    solver._factor(bands.lower, bands.diagonal, bands.upper, make_definite, perturb, decide)
+    solver._factor(bands.lower, bands.diagonal, bands.upper, make_definite, perturb, decide, started)
     return solver
+
+
+def started_factorization(bands: Bands, like: TridiagonalSolver, *, perturb: bool) -> Factorization:
+    """The factorization that `solver_of` begins with; its solver is expected to be `like` this."""
+    symmetric = None if like.pivoted else like.symmetric
+    return Factorization((bands.lower, bands.diagonal, bands.upper), perturb, symmetric)
 
 
 def _is_positive(found: Sequence[int]) -> bool:

@@ -9,15 +9,17 @@ from typing import Any
 import numpy.typing as npt
 
 from linforest_precond import pipeline
-from linforest_precond.annotations import Array, DType
+from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
+from linforest_precond.backends.returns import BandSlots
+from linforest_precond.gate import as_csr, as_pattern
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.schema import (
@@ -37,9 +39,11 @@ from linforest_precond.precond.schema import (
 )
 from linforest_precond.precond.schema_arrays import Marks
 from linforest_precond.precond.stored import held_bytes, stored_array
+from linforest_precond.precond.tridiagonal.elimination import Factorization
+from linforest_precond.precond.tridiagonal.refresh import Refreshed, described, own_arrays
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
 from linforest_precond.precond.tridiagonal.segments import Triple
-from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
+from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of, started_factorization
 from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
 
 REPAIRS = "auto", "none"
@@ -103,13 +107,14 @@ class TridiagonalPart:
     solver: TridiagonalSolver
 
     @classmethod
-    def of(cls, csr: CSR, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
+    def of(cls, csr: CSR | Refreshed, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
         """Factor the bands of a matrix in the stored type."""
         weights = csr.total_weight, csr.adjacent_weight, csr.scale
         order = order_of(fields["forest"], fields["given"])
 
         def decide(bands: Triple, inverse: Array) -> Array | None:
-            return rows_to_repair(bands, inverse, _row_magnitudes(csr, order))
+            matrix = csr if isinstance(csr, CSR) else as_csr(csr.A, shared=True)
+            return rows_to_repair(bands, inverse, _row_magnitudes(matrix, order))
 
         stored_bands = _stored_bands(bands, stored)
         return cls._solved(stored_bands, decide, n=csr.n, weights=weights, **fields)
@@ -121,9 +126,16 @@ class TridiagonalPart:
         return cls._solved(bands, lambda bands, inverse: rows, **fields)
 
     @classmethod
-    def _solved(cls, bands: Bands, decide: Decision, repair: str, **fields: Any) -> TridiagonalPart:
+    def _solved(
+        cls,
+        bands: Bands,
+        decide: Decision,
+        repair: str,
+        started: Factorization | None = None,
+        **fields: Any,
+    ) -> TridiagonalPart:
         repairs = {"make_definite": True, "decide": decide} if repair == "auto" else NO_REPAIRS
-        return cls(bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs))
+        return cls(bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs, started=started))
 
     @classmethod
     def from_state(cls, own_forest: bool, repair: str = "auto", **fields: Any) -> TridiagonalPart:
@@ -149,9 +161,37 @@ class TridiagonalPart:
             slots = self.forest.slots if self.own_forest else None
             slots = None if slots is None else slots.astype(csr.indices.dtype, copy=False)
             bands = copy_bands(csr, self.forest, None, slots)
-        state = self.state()
-        del state["n"], state["bands"], state["weights"], state["repaired"]
-        return self.of(csr, self.stored, bands, **state)
+        return self.of(csr, self.stored, bands, **self._kept)
+
+    @property
+    def _kept(self) -> dict[str, Any]:
+        """The fields that an update keeps."""
+        return {name: getattr(self, name) for name in ("kind", "forest", "given", "own_forest", "repair")}
+
+    def slots_in(self, csr: CSR) -> BandSlots | None:
+        if isinstance(self.forest, BlockForest) or not csr.nnz:
+            return None
+        if self.forest is None:
+            neighbors, order = _neighbors_in_order(csr, self.given)
+        else:
+            arrays, index = (self.forest.neighbors, self.forest.order), csr.indices.dtype
+            neighbors, order = (array.astype(index, copy=False) for array in arrays)
+        slots: BandSlots = backend_of(csr.data).forest.band_refresh.find_slots(csr, neighbors, order)
+        return slots
+
+    def refreshed_in_place(
+        self, A: MatrixLike, pattern: PatternDigest, slots: BandSlots
+    ) -> TridiagonalPart | None:
+        arrays = own_arrays(A, pattern)
+        if arrays is None or slots.entries != pattern.entries:
+            return None
+        data, room = arrays[2], backend_of(arrays[2]).forest.band_refresh
+        report = room.describe(*arrays, slots)
+        bands, started = Bands(*room.gather(data, slots)), None
+        if data.dtype == self.stored:  # the factorization begins before the report is read
+            started = started_factorization(bands, self.solver, perturb=self.repair == "auto")
+        found = described(A, report, data.dtype, self.stored, pattern)
+        return None if found is None else self.of(found, self.stored, bands, started=started, **self._kept)
 
     @property
     def stored(self) -> DType:
@@ -323,9 +363,15 @@ def _given_order(ordering: str | npt.ArrayLike, csr: CSR) -> Ordering | None:
 
 def _bands_in_order(csr: CSR, ordering: Ordering | None) -> Bands:
     """The sub-, main and superdiagonal of A in a given order, by default its own."""
+    paths = _neighbors_in_order(csr, ordering)
+    return Bands(*backend_of(csr.data).forest.bands.extract(csr, *paths, None, None))
+
+
+def _neighbors_in_order(csr: CSR, ordering: Ordering | None) -> tuple[Array, Array]:
+    """The rows before and after each row in a given order, by default A's own, and that order."""
     xp, index = backend_of(csr.data).xp, csr.indices.dtype
     order = xp.arange(csr.n, dtype=index) if ordering is None else ordering.order.astype(index, copy=False)
     neighbors = xp.full((csr.n, 2), -1, index)
     neighbors[order[1:], 0] = order[:-1]
     neighbors[order[:-1], 1] = order[1:]
-    return Bands(*backend_of(csr.data).forest.bands.extract(csr, neighbors, order, None, None))
+    return neighbors, order

@@ -20,7 +20,7 @@ def extract(csr, neighbors, order, values, slots):
     if values is not None:
         values, slots = values.ravel(), _own_places(neighbors)
     else:
-        values, slots = csr.data, _search(csr, neighbors) if slots is None else slots
+        values, slots = csr.data, slots_of_edges(csr, neighbors) if slots is None else slots
     # Values are copied as 32-bit words, so that one compiled kernel serves every type.
     words = values.view(np.uint32).reshape(values.size, values.itemsize // 4)
     lower, upper = (np.zeros((csr.n, words.shape[1]), np.uint32) for _ in range(2))
@@ -31,7 +31,7 @@ def extract(csr, neighbors, order, values, slots):
 
 def without_edges(graph, neighbors):
     """The graph's values, with zeros for the edges of a forest: they are no edges then."""
-    values, slots = graph.values.copy(), _search(graph, neighbors)
+    values, slots = graph.values.copy(), slots_of_edges(graph, neighbors)
     values[slots[slots >= 0]] = 0
     return values
 
@@ -41,7 +41,7 @@ def _own_places(neighbors):
     return np.arange(neighbors.size).reshape(neighbors.shape)
 
 
-def _search(csr, neighbors):
+def slots_of_edges(csr, neighbors):
     """The slots of the edges in the rows of a matrix or graph."""
     slots = np.empty(neighbors.shape, np.int64)
     find_slots(*map(readonly, (csr.indptr, csr.indices, neighbors)), slots)

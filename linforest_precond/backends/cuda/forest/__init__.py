@@ -1,5 +1,6 @@
 """From a graph to bands: [0,n]-factors, linear forests, their orderings, pairs of vertices, bands."""
 
+from . import band_refresh as band_refresh
 from . import bands as bands
 from . import bidirectional_scan as bidirectional_scan
 from . import block_bands as block_bands

@@ -56,6 +56,7 @@ class PivotedBlocks(Refined):
 
     def __init__(self, lower, diagonal, upper, inverse, perturbed):
         solver = Sweeps(lower, inverse, upper, symmetric=False)
+        solver.settle()
         super().__init__(solver, (lower, diagonal, upper), REFINEMENTS_OF_BLOCKS)
         self.perturbed = perturbed
 

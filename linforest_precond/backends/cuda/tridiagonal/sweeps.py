@@ -24,19 +24,29 @@ LARGEST_GROWTH = {1: 2.0**30, 2: 4096.0, 4: 4096.0}
 SMALL_ERROR = 1.0
 
 SYSTEM = Struct("System", "tridiagonal/sweeps.cu", lower="P", inverse="P", upper="P", count="q")
+BOUNDARIES = Struct("Boundaries", "tridiagonal/sweeps.cu", step="q", count="q")
 CARRIES = Struct("Carries", "tridiagonal/sweeps.cu", z="P", x="P", tiles="q")
 
 
 class Sweeps:
-    """The factors of a (block) tridiagonal matrix, for solves with it and with its transpose."""
+    """The factors of a (block) tridiagonal matrix, for solves with it and with its transpose.
+
+    The constructor only starts to measure, without a stall: `settle` comes before the first solve.
+    """
 
     def __init__(self, lower, inverse, upper, symmetric):
         bands = self._lower, _, self._upper = tuple(aligned(band) for band in (lower, inverse, upper))
         self._forward = _Direction(*bands, tiles.SYMMETRIC if symmetric else tiles.PLAIN)
         self._transposed = self._forward if symmetric else _Direction(*bands, tiles.TRANSPOSED)
 
+    def settle(self):
+        """Read what was measured, and decide how the systems are solved."""
+        for direction in {self._forward, self._transposed}:
+            direction.settle()
+
     def keep_digits(self, diagonal):
-        """Whether the solutions are about as accurate as those of elimination with pivoting."""
+        """Whether the solutions are about as accurate as those of elimination with pivoting; settles."""
+        self.settle()
         bands, block = (self._lower, diagonal, self._upper), block_size(diagonal)
         # A dict: the two directions of a symmetric system are one object.
         for direction, transpose in {self._transposed: True, self._forward: False}.items():
@@ -79,19 +89,18 @@ class _Direction:
         self.nbytes = 0
         self._side_by_side = False  # whether `sweep_many` solves several columns at once
         self.growth = 0.0  # the largest growth factor of a rounding error
+        self._found = None
         if self._count:
-            self._measure()
+            self._found = cupy.zeros(2)  # the growth, and two counters of boundaries that carries cross
+            self._count_open_halos()
+            self._launch_measure(self._halo)
 
-    def _measure(self):
-        """Determine whether carries decay within the halos, and how rounding errors grow."""
-        real = self._dtype.type(0).real.dtype
-        found = cupy.zeros(3)
-        growth, still_open = found[:1].view(real)[:1], found[1:].view(np.uint32)
-        self._count_open_halos(self._rows, still_open[:1])
-        self._count_open_halos(self._rows_of_many, still_open[2:3])
-        self._launch_measure(self._halo, growth)
-        numbers = found.get()  # stall: decides how the system is solved
-        one_open, _, many_open, _ = numbers[1:].view(np.uint32)
+    def settle(self):
+        """Decide whether carries decay within the halos, and how rounding errors grow."""
+        if self._found is None:
+            return
+        numbers = self._found.get()  # stall: decides how the system is solved
+        one_open, many_open = numbers[1:].view(np.uint32)
         memory = self._shared_memory(self._rows_of_many, tiles.COLUMNS)
         self._side_by_side = not (one_open or many_open) and memory <= tiles.LARGEST_SHARED_MEMORY
         if one_open:
@@ -100,20 +109,25 @@ class _Direction:
             self._through = tuple(cupy.empty(shape, self._dtype) for _ in range(2))
             carries = self._carries.prepare((1, current()), lambda: self._carry_vectors(1))
             self.nbytes = sum(array.nbytes for array in (*self._through, *carries))
-            self._launch_measure(0, growth)
-            numbers = found.get()  # stall: as above, where carries do not decay
-        self.growth = float(numbers[:1].view(real)[0])
+            self._launch_measure(0)
+            numbers = self._found.get()  # stall: as above, where carries do not decay
+        self.growth = float(numbers[:1].view(self._dtype.type(0).real.dtype)[0])
+        self._found = None
 
-    def _count_open_halos(self, rows, still_open):
-        """Count the boundaries between tiles (with `rows` rows per thread) that carries cross."""
+    def _count_open_halos(self):
+        """Count the boundaries that carries cross: between tiles for one column, and for several."""
         real = self._dtype.type(0).real.dtype
-        step = self._threads * rows - 2 * self._halo
+        steps = [self._threads * rows - 2 * self._halo for rows in (self._rows, self._rows_of_many)]
+        counts = [(self._count - 1) // step for step in steps]
+        if not sum(counts):
+            return
+        both = (BOUNDARIES(step=step, count=count) for step, count in zip(steps, counts))
         least = real.type(NEGLIGIBLE * np.finfo(real).eps)
-        arguments = self._system, step, self._halo, least, still_open
-        launch_blocks(self._program.measure_halos, -(-self._count // (BLOCK * step)), arguments)
+        arguments = self._system, *both, np.int32(self._halo), least, self._found[1:]
+        launch_blocks(self._program.measure_halos, -(-32 * sum(counts) // BLOCK), arguments)
 
-    def _launch_measure(self, halo, growth):
-        arguments = self._system, halo, *map(address, self._through), growth
+    def _launch_measure(self, halo):
+        arguments = self._system, halo, *map(address, self._through), self._found
         memory = self._shared_memory(self._rows, 0)
         count = self._tiles(halo, self._rows)
         launch_blocks(self._program.measure, count, arguments, shared_memory=memory, block=self._threads)

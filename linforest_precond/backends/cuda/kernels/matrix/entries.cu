@@ -37,10 +37,6 @@ struct Chunk {
 __device__ __forceinline__ double negative(double a) { return -a; }
 __device__ __forceinline__ float negative(float a) { return __uint_as_float(__float_as_uint(a) ^ 0x80000000u); }
 
-// The leading bits of a magnitude, which contain its exponent.
-__device__ __forceinline__ u32 leading_bits(double a) { return __double2hiint(a); }
-__device__ __forceinline__ u32 leading_bits(float a) { return __float_as_uint(a); }
-
 // The partial results of a thread.
 struct Findings {
     u64 symmetry;      // hashes above the diagonal plus complements (-hash - 1) of those below

@@ -1,45 +1,9 @@
 #include "runtime/common.cuh"
+#include "matrix/pattern_digest.cuh"
 
-// Odd multipliers of a group's position, of an array's position in the list, and of the upper half of a 64-bit number.
-#define GOLDEN 0x9E3779B97F4A7C15ull
-#define ARRAY_STRIDE 0xC2B2AE3D27D4EB4Full
-#define UPPER_STRIDE 0xAF251AF3B0F025B5ull
-
-// Four consecutive numbers, for one vectorized load.
-struct alignas(4 * sizeof(INDEX)) Four {
-    INDEX at[4];
-};
-
-// Packs two numbers into a word; injective for numbers below 2^32.
-__device__ __forceinline__ u64 joined(INDEX low, INDEX high) {
-    if (sizeof(INDEX) == 4) return (u64)(i64)low + ((u64)(i64)high << 32);
-    return (u64)low + ((u64)high << 32) + ((u64)high >> 32) * UPPER_STRIDE;
-}
-
-__device__ __forceinline__ u64 halves_swapped(u64 word) { return word << 32 | word >> 32; }
-
-// The 128-bit hash of an array: four numbers make two 64-bit words, which are combined with a hash of the group's
-// position and multiplied; both halves of the product enter both sums. Sums modulo 2^64 do not depend on the order of
-// additions.
+// The hash of an array, added to the sums of the arrays before it.
 extern "C" __global__ void sum_groups(const INDEX* __restrict__ numbers, i64 count, u64 array_number, u64* sums) {
-    const i64 groups = (count + 3) / 4, whole = count / 4, stride = (i64)gridDim.x * blockDim.x;
-    const bool aligned = (u64)numbers % sizeof(Four) == 0;
-    u64 first_sum = 0, second_sum = 0;
-    for (i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x; group < groups; group += stride) {
-        Four four;
-        if (aligned && group < whole) four = ((const Four*)numbers)[group];
-        else
-            for (int i = 0; i < 4; ++i) four.at[i] = 4 * group + i < count ? numbers[4 * group + i] : 0;
-        // splitmix64, seeded by the array's position.
-        const u64 key = mix64((array_number + 1) * ARRAY_STRIDE + (u64)group * GOLDEN);
-        const u64 a = joined(four.at[0], four.at[1]) ^ key, b = joined(four.at[2], four.at[3]) ^ halves_swapped(key);
-        const u64 low = a * b, high = __umul64hi(a, b);
-        first_sum += low ^ high;
-        second_sum += mix64(low + halves_swapped(high));
-    }
-    first_sum = warp_sum(first_sum);
-    second_sum = warp_sum(second_sum);
-    if (threadIdx.x % 32) return;
-    atomicAdd(sums, first_sum);
-    atomicAdd(sums + 1, second_sum);
+    Digest digest = {};
+    digest.add_array(numbers, count, array_number);
+    digest.report(sums);
 }

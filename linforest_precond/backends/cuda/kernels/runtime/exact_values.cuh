@@ -63,3 +63,7 @@ __device__ __forceinline__ bool is_finite(Complex128 a) { return isfinite(a.re) 
 
 __device__ __forceinline__ u64 bits(float a) { return __float_as_uint(a); }
 __device__ __forceinline__ u64 bits(double a) { return (u64)__double_as_longlong(a); }
+
+// The leading bits of a magnitude, which contain its exponent.
+__device__ __forceinline__ u32 leading_bits(double a) { return __double2hiint(a); }
+__device__ __forceinline__ u32 leading_bits(float a) { return __float_as_uint(a); }

@@ -354,28 +354,43 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     raise_over_warp(largest, growth);
 }
 
-// Counts the tile boundaries where a carry that enters a halo leaves it with more than `least` of its size.
-extern "C" __global__ void measure_halos(System system, i64 step, i64 halo, WEIGHT least, u32* open) {
-    const i64 boundary = ((i64)blockIdx.x * blockDim.x + threadIdx.x + 1) * step;
-    if (boundary >= system.count) return;
+// The factor by which a value that enters row i from the row before, or from the row after, leaves it.
+__device__ __forceinline__ Block from_before(const System& system, i64 i) {
+    if (i < 1) return zeros<Block>();
+    const Block before = KIND == PLAIN ? system.lower[i] : transposed(system.upper[i - 1]);
+    return (KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * before;
+}
+__device__ __forceinline__ Block from_after(const System& system, i64 i) {
+    if (i > system.count - 2) return zeros<Block>();
+    const Block after = KIND == TRANSPOSED ? transposed(system.lower[i + 1]) : system.upper[i];
+    return (KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * after;
+}
+
+// The boundaries between tiles of `step` rows without their halos.
+struct Boundaries {
+    i64 step, count;
+};
+
+// Counts the boundaries where a carry that enters a halo leaves it with more than `least` of its size: of the tiles for
+// one column, open[0], and of those for several, open[1]. A warp per boundary: each lane multiplies the factors of a few
+// rows, then a tree those of all lanes. The halo has a multiple of 32 rows.
+extern "C" __global__ void measure_halos(System system, Boundaries one, Boundaries many, int halo, WEIGHT least,
+                                         u32* open) {
+    const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    if (warp >= one.count + many.count) return;
+    const bool of_one = warp < one.count;
+    const i64 boundary = of_one ? (warp + 1) * one.step : (warp - one.count + 1) * many.step;
+    const int lane = threadIdx.x % 32, rows = halo / 32;
     Block forward = identity(), backward = identity();
-    for (i64 i = boundary - halo; i < boundary; ++i) {
-        if (i < 1) {
-            forward = zeros<Block>();
-            continue;
-        }
-        const Block before = KIND == PLAIN ? system.lower[i] : transposed(system.upper[i - 1]);
-        forward = ((KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * before) * forward;
+    for (int k = 0; k < rows; ++k) {
+        forward = from_before(system, boundary - halo + lane * rows + k) * forward;
+        backward = backward * from_after(system, boundary + lane * rows + k);
     }
-    for (i64 i = boundary + halo - 1; i >= boundary; --i) {
-        if (i > system.count - 2) {
-            backward = zeros<Block>();
-            continue;
-        }
-        const Block after = KIND == TRANSPOSED ? transposed(system.lower[i + 1]) : system.upper[i];
-        backward = ((KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * after) * backward;
+    for (int step = 1; step < 32; step *= 2) {
+        forward = all_shifted<true>(forward, step) * forward;
+        backward = backward * all_shifted<true>(backward, step);
     }
-    if (!(size_of(forward) <= least && size_of(backward) <= least)) atomicAdd(open, 1u);
+    if (lane == 0 && !(size_of(forward) <= least && size_of(backward) <= least)) atomicAdd(open + !of_one, 1u);
 }
 
 // The carries of all tiles, by a scan of the tiles' affine maps. One thread block per column; each thread composes a few

@@ -1,0 +1,46 @@
+"""New values for bands whose entries have known slots, checked and summed, and the hash of the pattern."""
+
+import numpy as np
+
+from linforest_precond.backends.returns import BandSlots, ValueScan
+
+from ..matrix.entries import scan
+from ..matrix.pattern_digest import digest
+from .bands import NO_SLOT, slots_of_edges
+
+
+def find_slots(csr, neighbors, order):
+    """The slots of the bands' entries in a matrix."""
+    before = np.append(np.array([-1], order.dtype), order[:-1])
+    own = np.stack([np.arange(csr.n), np.full(csr.n, -1)], axis=1).astype(neighbors.dtype)
+    edges, ends = slots_of_edges(csr, neighbors)[order], neighbors[order]
+    is_before, is_edge = ends == before[:, None], ends >= 0
+    places = np.full((3, csr.n), NO_SLOT, csr.indices.dtype)
+    places[1] = slots_of_edges(csr, own)[order, 0]
+    for band, wanted in ((0, is_edge & is_before), (2, is_edge & ~is_before)):
+        places[band] = np.where(wanted, edges, NO_SLOT).max(axis=1, initial=NO_SLOT)
+    return BandSlots(places, None, csr.nnz)
+
+
+def describe(indptr, indices, data, slots):
+    """The report for `read_report` of CSR arrays that should have the pattern of the slots.
+
+    The index arrays may be any of the right lengths; copies of them are followed, as far as they are valid.
+    """
+    indptr, indices, data = np.array(indptr), np.array(indices), np.asarray(data)
+    found = scan(indptr, indices, data)
+    words = [int(word) for word in digest([indptr, indices])]
+    finite = found.first_nonfinite < 0
+    return ValueScan(finite, found.total, found.adjacent, found.biased_exponent, words)
+
+
+def read_report(report, dtype):
+    """The `ValueScan` of a report."""
+    return report
+
+
+def gather(data, slots):
+    """The bands: the entries at the slots, 0 where there is none."""
+    bands = np.asarray(data)[slots.places]
+    bands[slots.places == NO_SLOT] = 0
+    return tuple(bands)

@@ -1,0 +1,62 @@
+"""New values for bands whose entries have known slots, and what one pass finds in the matrix."""
+
+import numpy as np
+
+from linforest_precond.backends.returns import BandSlots, ValueScan
+
+from ..matrix.sums import CHUNK, tree_sum_on_device
+from ..runtime.launch import BLOCK, launch
+from ..runtime.lazy_cupy import cupy
+from ..runtime.loader import kernels
+
+# The words of a report, in the order of `ValueReport` in band_refresh.cu.
+NOT_FINITE, LARGEST, SUMS = range(3)
+DIGEST = SUMS + 2
+WORDS = DIGEST + 2
+
+
+def find_slots(csr, neighbors, order):
+    """The slots of the bands' entries in a matrix, and which entries are on the diagonal or next to it."""
+    program = kernels("forest/band_refresh", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    slots = cupy.empty((3, csr.n), csr.indices.dtype)
+    kinds = cupy.zeros(-(-csr.nnz // CHUNK) * BLOCK, np.uint16)
+    launch(program.find_band_slots, (csr.indptr, csr.indices, csr.n, neighbors, order, slots), items=csr.n)
+    launch(program.mark_kinds, (csr.indptr, csr.indices, csr.n, kinds), items=csr.n)
+    return BandSlots(slots, kinds, csr.nnz)
+
+
+def describe(indptr, indices, data, slots):
+    """The report for `read_report` of CSR arrays that should have the pattern of the slots; no stall.
+
+    The index arrays may be any of the right lengths: none is followed.
+    """
+    program = kernels("forest/band_refresh", VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    entries, chunks = indices.size, -(-indices.size // CHUNK)
+    report, chunk_sums = cupy.zeros(WORDS, np.uint64), cupy.empty((DIGEST - SUMS, chunks))
+    arguments = indptr, indices, data, indptr.size - 1, entries, slots.kinds, chunk_sums, report
+    launch(program.describe_values, arguments, items=chunks * BLOCK)
+    tree_sum_on_device(chunk_sums, report[SUMS:DIGEST].view(np.float64))
+    return report
+
+
+def read_report(report, dtype):
+    """The `ValueScan` of a report."""
+    words = report.get()  # stall: decides whether the bands are used
+    total, adjacent = words[SUMS:DIGEST].view(np.float64).tolist()
+    return ValueScan(
+        finite=not words[NOT_FINITE],
+        total=total,
+        adjacent=adjacent,
+        # The bits of a float, or the upper half of those of a double, above its mantissa.
+        biased_exponent=int(words[LARGEST]) >> np.finfo(dtype).nmant % 32,
+        digest=words[DIGEST:].tolist(),
+    )
+
+
+def gather(data, slots):
+    """The bands: the entries at the slots, 0 where there is none; no stall."""
+    rows = slots.places.shape[1]
+    program = kernels("forest/band_refresh", VALUE=data.dtype.type, INDEX=slots.places.dtype.type)
+    bands = tuple(cupy.empty(rows, data.dtype) for _ in range(3))
+    launch(program.gather_bands, (data, slots.places, rows, *bands), items=rows)
+    return bands

@@ -1,0 +1,62 @@
+"""Updates of bands from the user's own arrays, which are described in one pass and compared afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.annotations import Array, DType, MatrixLike
+from linforest_precond.backends import backend_of
+from linforest_precond.gate import VALUE_DTYPES
+from linforest_precond.precond.pattern_digest import PatternDigest
+from linforest_precond.precond.scaled_matrix import safe_limit
+
+
+@dataclass(frozen=True, eq=False)
+class Refreshed:
+    """What is known of a matrix that was described in one pass; the names are those of `CSR`."""
+
+    A: MatrixLike
+    n: int
+    total_weight: float
+    adjacent_weight: float
+    scale: float = 1.0
+
+
+def own_arrays(matrix: MatrixLike, pattern: PatternDigest) -> tuple[Array, Array, Array] | None:
+    """The CSR arrays of A, unchecked but for lengths and types, where A may have this pattern; else None."""
+    A: Any = matrix
+    if (getattr(A, "format", None), pattern.form) != ("csr", "csr") or tuple(A.shape) != pattern.shape:
+        return None
+    arrays: Any = tuple(getattr(A, name, None) for name in ("indptr", "indices", "data"))
+    if not all(isinstance(array, backend_of(A).xp.ndarray) for array in arrays):
+        return None
+    indptr, indices, data = arrays
+    sizes = (pattern.shape[0] + 1,), (pattern.entries,), (pattern.entries,)
+    known = (
+        all(array.shape == size and array.flags.c_contiguous for array, size in zip(arrays, sizes))
+        and indptr.dtype == indices.dtype
+        and indices.dtype in (np.int32, np.int64)
+        and data.dtype in VALUE_DTYPES
+        and str(data.dtype) == pattern.dtype
+    )
+    return arrays if known else None
+
+
+def described(
+    A: MatrixLike, report: Any, dtype: DType, stored: DType, pattern: PatternDigest
+) -> Refreshed | None:
+    """What the pass over A has found; None where A's pattern is another one, or A needs more than a copy.
+
+    It does where it has entries that are not finite or at the edge of the number range, or weights whose sum
+    overflows.
+    """
+    found = backend_of(pattern.digest).forest.band_refresh.read_report(report, dtype)
+    if found.digest != pattern.words or not found.finite or not np.isfinite(2.0 * found.total):
+        return None
+    exponent = found.biased_exponent + np.finfo(dtype).minexp
+    if not found.biased_exponent or abs(exponent) > safe_limit(stored):
+        return None
+    return Refreshed(A, pattern.shape[0], found.total, found.adjacent)
