@@ -6,7 +6,7 @@ import typing
 
 import pytest
 
-from linforest_precond.backends import protocol
+from linforest_precond import backends
 from linforest_precond.backends.protocol import Backend
 
 NOT_ROOMS = {"name", "max_rows", "checks_shared_indices", "xp"}
@@ -26,13 +26,13 @@ def functions():
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
 @pytest.mark.parametrize(("room", "module", "name", "arguments"), list(functions()))
 def test_function_has_the_arguments_of_the_protocol(backend, room, module, name, arguments):
-    found = importlib.import_module(f"{protocol.__package__}.{backend}.{room}.{module}")
+    found = importlib.import_module(f"{backends.__name__}.{backend}.{room}.{module}")
     assert list(inspect.signature(getattr(found, name)).parameters) == arguments
 
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
 def test_rooms_import_their_modules(backend):
-    found = importlib.import_module(f"{protocol.__package__}.{backend}")
+    found = importlib.import_module(f"{backends.__name__}.{backend}")
     assert {"name", "max_rows", "checks_shared_indices"} <= set(vars(found)) and found.name == backend
     for room, module, _, _ in functions():
         assert hasattr(getattr(found, room), module)
@@ -50,5 +50,5 @@ def constants():
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
 @pytest.mark.parametrize(("room", "module", "name"), list(constants()))
 def test_constants_are_there(backend, room, module, name):
-    found = importlib.import_module(f"{protocol.__package__}.{backend}.{room}.{module}")
+    found = importlib.import_module(f"{backends.__name__}.{backend}.{room}.{module}")
     assert hasattr(found, name)

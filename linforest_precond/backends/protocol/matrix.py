@@ -1,0 +1,89 @@
+"""What the room `matrix` of a backend offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from linforest_precond.annotations import Array, DType
+from linforest_precond.backends.protocol.records import CSRArrays, CSRRecord
+from linforest_precond.backends.returns import EntryScan, PatternScan
+
+
+class EntriesModule(Protocol):
+    def scan(self, indptr: Array, indices: Array, data: Array, scale: float = 1.0) -> EntryScan: ...
+    def canonical(self, rows: Array, cols: Array, data: Array, n: int, index_dtype: DType) -> CSRArrays: ...
+    def sort_entries(self, rows: Array, cols: Array, n: int) -> tuple[Array, Array]: ...
+    def row_of(self, indptr: Array, slot: int) -> int: ...
+    def rows_of(self, indptr: Array, count: int) -> Array: ...
+    def transposed(
+        self, indptr: Array, indices: Array, data: Array, width: int | None = None
+    ) -> CSRArrays: ...
+    def transposed_values(
+        self, indptr: Array, indices: Array, data: Array, width: int, pattern: tuple[Array, Array]
+    ) -> Array: ...
+    def magnitudes(self, data: Array) -> Array: ...
+    def symmetrized(
+        self, indptr: Array, indices: Array, weights: Array
+    ) -> tuple[Array, Array, Array, bool]: ...
+
+
+class PatternScanModule(Protocol):
+    def scan_pattern(self, indptr: Array, indices: Array) -> PatternScan: ...
+
+
+class PatternDigestModule(Protocol):
+    def digest(self, arrays: Sequence[Array]) -> Array: ...
+
+
+class SumsModule(Protocol):
+    def tree_sum(self, x: Array, scale: float = 1.0) -> float: ...
+    def tree_sums(self, arrays: Sequence[Array], scale: float = 1.0) -> list[float]: ...
+
+
+class SparseProductsModule(Protocol):
+    def multiply(self, left: CSRArrays, right: CSRArrays, width: int) -> CSRArrays: ...
+    def multiply_and_plan(self, left: CSRArrays, right: CSRArrays, width: int) -> tuple[CSRArrays, Any]: ...
+    def multiply_again(self, plan: Any, left: CSRArrays, right: CSRArrays, width: int) -> CSRArrays: ...
+
+
+class ConversionModule(Protocol):
+    def converted(self, arrays: Sequence[Array], dtype: DType) -> list[Array]: ...
+
+
+class LogScalingModule(Protocol):
+    UNIT: int
+    NO_WEIGHT: int
+
+    def fixed_logarithms(self, magnitudes: Array) -> Array: ...
+    def powers(self, exponents: Array) -> Array: ...
+    def maxima(self, indptr: Array, indices: Array, weights: Array) -> tuple[Array, Array]: ...
+    def equilibrated(
+        self, indptr: Array, indices: Array, weights: Array, iterations: int
+    ) -> tuple[Array, Array]: ...
+
+
+class RowScalingModule(Protocol):
+    def scaled_matrix(
+        self, indptr: Array, indices: Array, data: Array, order: Array | None, row: Array, column: Array
+    ) -> CSRArrays: ...
+    def gather_scaled(self, b: Array, x: Array, order: Array | None, factors: Array) -> None: ...
+    def scatter_scaled(self, b: Array, x: Array, order: Array | None, factors: Array) -> None: ...
+
+
+class DiagonalBlocksModule(Protocol):
+    def gather(self, csr: CSRRecord, block_size: int) -> Array: ...
+    def invert(self, blocks: Array) -> tuple[Array, Array]: ...
+    def apply(self, inverse: Array, b: Array, x: Array, transpose: bool) -> None: ...
+
+
+class MatrixRoom(Protocol):
+    conversion: ConversionModule
+    entries: EntriesModule
+    pattern_scan: PatternScanModule
+    pattern_digest: PatternDigestModule
+    sums: SumsModule
+    sparse_products: SparseProductsModule
+    diagonal_blocks: DiagonalBlocksModule
+    log_scaling: LogScalingModule
+    row_scaling: RowScalingModule
