@@ -97,6 +97,24 @@ def test_multigrid_is_taken_for_hard_elliptic_systems(iterations):
     assert found.candidate.name == "multilevel" and work <= 1.25 * alone("multilevel", 18)
 
 
+def test_nobody_inherits_a_turn():
+    """The facts recommend multigrid, which cannot be set up: Jacobi has no claim to its turn, and incomplete
+    factors take over after the first iterations."""
+    facts = replace(ELLIPTIC, surplus=1e-3, zero_sum_share=0.999)
+    found, _, chooser = chosen_among({"jacobi": 20000, "ilu": 200}, facts=facts, power=0.8)
+    assert found.candidate.name == "ilu" and chooser.trials[0].iterations <= 5
+
+
+def test_a_resumed_run_has_no_turn():
+    """Incomplete factors take over and break down: Jacobi goes on, and is compared with a forest as soon as
+    one is affordable."""
+    totals = {**same(1000), "ilu": {"total": 1000, "fails": 8}, "tridiagonal": 100}
+    facts = replace(FACTS, hermitian=False, heavy_share=0.8)
+    found, work, chooser = chosen_among(totals, facts=facts, power=0.8)
+    assert [trial.candidate.name for trial in chooser.trials] == ["jacobi", "ilu", "tridiagonal"]
+    assert work <= 1.45 * alone("tridiagonal", 100, definite=False) and found is chooser.trials[-1]
+
+
 @pytest.mark.parametrize("iterations", [5000])
 def test_a_much_better_forest_is_found(iterations):
     """Where two couplings of each row hold much of the weight, and incomplete factors cannot be made."""

@@ -104,7 +104,8 @@ class Chooser:
         self.present: Trial | None = None
         self._last: Trial | None = None
         self.events = list[str]()
-        self._most, self._explored, self._turn = TOTAL * maxiter, 0.0, 0.0
+        self._most, self._explored = TOTAL * maxiter, 0.0
+        self._turn: tuple[Candidate | None, float] = None, 0.0  # whose it is, and the work until its end
         self._robust, self._unfit = False, set[str]()
 
     def run(self, settle: bool = False) -> Trial | None:
@@ -147,7 +148,7 @@ class Chooser:
             return self._named("jacobi")
         known = [each for each in self.untried if each.name == "jacobi" or each.is_trusted(facts)]
         found = min(known, key=self._expected)
-        self._turn = TURN * self._expected(found)
+        self._turn = found, TURN * self._expected(found)
         return found
 
     def _named(self, name: str) -> Candidate:
@@ -194,7 +195,7 @@ class Chooser:
         """Whether another trial has been set up, continued or resumed."""
         rest = self._outlook.see(present, self.trials)
         present.predicted = present.work + rest
-        has_turn = present.work < self._turn
+        has_turn = self._has_turn(present)
         if has_turn and present.candidate.name == "jacobi":
             return False
         if self._expect_better(present, rest):
@@ -206,6 +207,11 @@ class Chooser:
         if present.is_hovering:
             return self._rotate(present)
         return self._regret(present) or self._explore(present, rest)
+
+    def _has_turn(self, present: Trial) -> bool:
+        """Whether the turn is that of the present run, not of one that has failed or was paused."""
+        candidate, end = self._turn
+        return present.candidate is candidate and present.work < end
 
     def _expect_better(self, present: Trial, rest: float) -> bool:
         """Whether a trusted candidate has taken over, because it is expected to end sooner."""
@@ -220,7 +226,7 @@ class Chooser:
             return False
         trial = self._begin(candidate)
         if trial is not None and not trial.has_failed:
-            self._turn = TURN * expected
+            self._turn = candidate, TURN * expected
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
         return True
 
