@@ -2,13 +2,14 @@
 
 The rules of an online (ski-rental) algorithm, all in counted bytes:
 
-1. First. Jacobi; where the facts say more, what they recommend (`Chooser._first`). A run is paused, not
+1. First. Jacobi; where the facts say more, what they recommend (`first_candidate`). A run is paused, not
    ended, and goes on where it was.
 2. Expectation. Whenever the iterations have grown by `CHECK`, the rest of the present run is predicted, and
-   with it the totals of all candidates (`Outlook`). Trusted candidates, which are incomplete factors and, for
-   Hermitian elliptic matrices, multigrid, take over as soon as `MARGIN` times the expected total is below
-   the predicted rest; more is asked of the first predictions (`CAUTION`). Their first residuals are not
-   compared with those of others: they tell less than what is known of such matrices.
+   with it the totals of all candidates (`Outlook`). Trusted candidates, which are incomplete factors unless A
+   is Hermitian with a diagonal of both signs, and, for Hermitian elliptic matrices, multigrid, take over as
+   soon as `MARGIN` times the expected total is below the predicted rest; more is asked of the first
+   predictions (`CAUTION`). Their first residuals are not compared with those of others: they tell less than
+   what is known of such matrices.
 3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
    facts recommend. Until then only rule 2 applies; not even that to Jacobi, where the facts say that few
    iterations suffice. Then rules 4 to 7 apply.
@@ -25,7 +26,8 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    that of the present one.
 7. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
    trusted candidates, then the one that is expected to need least. When CG finds negative curvature, all may
-   be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, with IDR(s).
+   be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, and after the first run
+   where rows have to be matched, with IDR(s).
 8. End. All runs together make at most `TOTAL` times the iterations that one may make.
 
 Multigrid starts from the present x, others from x0: a restart would lose the superlinear convergence of
@@ -45,6 +47,7 @@ from linforest_precond.precond.chooser import progress
 from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
 from linforest_precond.precond.chooser.facts import Facts
+from linforest_precond.precond.chooser.first_choice import first_candidate
 from linforest_precond.precond.chooser.outlook import Outlook
 from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
@@ -65,8 +68,6 @@ ROTATE = 3.0
 RISK, LIKELY, TAKE, TAKE_WITHOUT_CG = 0.03, 0.15, 0.75, 0.5
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
-# Weight on two couplings of each row from which on a forest comes first, and iterations that make it pay.
-HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.9, 0.95, 12
 # Iterations of all runs together, in units of the most that one may make.
 TOTAL = 6
 # Products of a setup that comes last.
@@ -111,7 +112,10 @@ class Chooser:
     def run(self, settle: bool = False) -> Trial | None:
         """The trial that converged; None where none did. With `settle`, the present one when nothing else
         is worth a trial any more."""
-        self._begin(self._first())
+        first, is_known = first_candidate(self.untried, self.facts, self._outlook, self._expected)
+        if is_known:
+            self._turn = first, TURN * self._expected(first)
+        self._begin(first)
         while self.present is not None:
             present = self.present
             if present.has_converged:
@@ -131,28 +135,6 @@ class Chooser:
     def is_exhausted(self) -> bool:
         """Whether all trials together have made as many iterations as they may."""
         return sum(trial.iterations for trial in self.trials) >= self._most
-
-    def _first(self) -> Candidate:
-        """Jacobi; or what the facts recommend.
-
-        - Where two couplings of each row hold most of the weight of a dominant matrix: the forest; but
-          incomplete factors for transport, a nonsymmetric matrix with row sums of 0.
-        - For an elliptic matrix whose boundary tells the iterations, the candidate with the least work.
-        """
-        facts = self.facts
-        if facts.dominant_share >= 0.9 and self._outlook.most_iterations > WORTH_A_FOREST:
-            if facts.heavy_share >= (HEAVY if facts.hermitian else NEARLY_ALL):
-                flows = not facts.hermitian and facts.zero_sum_share >= 0.5
-                return self._named("ilu" if flows else "tridiagonal")
-        if not facts.elliptic_iterations:
-            return self._named("jacobi")
-        known = [each for each in self.untried if each.name == "jacobi" or each.is_trusted(facts)]
-        found = min(known, key=self._expected)
-        self._turn = found, TURN * self._expected(found)
-        return found
-
-    def _named(self, name: str) -> Candidate:
-        return next(each for each in self.untried if each.name == name)
 
     def _expected(self, candidate: Candidate) -> float:
         left = None if self.present is None else self.present.digits[-1]
@@ -177,12 +159,14 @@ class Chooser:
         return trial
 
     def _method(self, candidate: Candidate) -> str:
-        """The Krylov method: minres needs a definite M; IDR(s) is for what BiCGStab has failed on."""
+        """The Krylov method: minres needs a definite M; IDR(s) is for what BiCGStab has failed on, and where
+        it often does: where rows have to be matched, and the first run was not enough."""
         if self.definite:
             return "cg"
         if self.facts.has_definite_diagonal and candidate.is_definite and candidate.name not in self._unfit:
             return "minres"
-        return "idrs" if self._robust else "bicgstab"
+        is_hard = self.facts.needs_matching and self.trials
+        return "idrs" if self._robust or is_hard else "bicgstab"
 
     def _go_on(self, present: Trial) -> None:
         present.advance(math.ceil((CHECK - 1) * present.iterations))

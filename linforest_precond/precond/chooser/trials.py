@@ -125,7 +125,14 @@ class Trial:
 
     @property
     def has_stalled(self) -> bool:
-        return self.info is None and progress.is_stalled(self.digits)
+        """Whether it is long and wins hardly anything.
+
+        One that has won nothing yet may go on for n iterations, if it may make as many: there, Krylov methods
+        end in exact arithmetic, and often all digits are won in the last of them.
+        """
+        rows, most = self.problem.b.shape[0], self.problem.most_iterations
+        least = max(rows, progress.LONG) if self.is_hovering and rows <= most else progress.LONG
+        return self.info is None and progress.is_stalled(self.digits, least)
 
     @property
     def status(self) -> Status | None:
