@@ -48,6 +48,19 @@ def test_boundaries_tell_the_size_of_an_elliptic_problem(width, name):
     assert chooser.trials[0].candidate.name == name
 
 
+@pytest.mark.parametrize("width, name", [(4, "jacobi"), (100, "ilu")])
+def test_boundaries_tell_the_size_of_convection(width, name):
+    facts = replace(ELLIPTIC, hermitian=False, surplus=1 / width, zero_sum_share=1 - 1 / width)
+    _, _, chooser = chosen_among(same(5), facts=facts)
+    assert chooser.trials[0].candidate.name == name
+
+
+def test_a_shift_tells_nothing_of_convection():
+    facts = replace(ELLIPTIC, hermitian=False, surplus=0.01, zero_sum_share=0.0)
+    _, _, chooser = chosen_among(same(5), facts=facts)
+    assert facts.elliptic_iterations == 0 and chooser.trials[0].candidate.name == "jacobi"
+
+
 def test_rows_are_matched_where_nothing_else_wins_anything():
     """The diagonal has zeros: after the first iterations with Jacobi and with incomplete factors."""
     facts = replace(FACTS, zero_diagonal=5, hermitian=False)
@@ -145,6 +158,21 @@ def test_runs_after_the_first_one_are_made_with_idrs_where_rows_are_matched():
     facts = replace(FACTS, zero_diagonal=5, hermitian=False)
     _, _, chooser = chosen_among({**same(10**6), "ilu + matching": 50}, facts=facts)
     assert [trial.method for trial in chooser.trials] == ["bicgstab", "idrs", "idrs"]
+
+
+@pytest.mark.parametrize("dropped, name", [(0.1, "ilu"), (0.4, "ilu ordered"), (100.0, "ilu")])
+def test_another_order_where_factors_drop_much(dropped, name):
+    totals = {**same(2000), "ilu": {"total": 600, "dropped": dropped}, "ilu ordered": 150}
+    found, _, _ = chosen_among(totals, power=0.8)
+    assert found.candidate.name == name
+
+
+def test_factors_in_no_better_order_are_not_taken():
+    """The natural order drops least after all: the run that has these factors goes on."""
+    factors = {"total": 600, "dropped": 0.4}
+    totals = {**same(2000), "ilu": factors, "ilu ordered": factors}
+    found, work, _ = chosen_among(totals, power=0.8)
+    assert found.candidate.name == "ilu" and work <= 1.1 * alone("ilu", 600)
 
 
 def test_dominance_bounds_the_iterations():

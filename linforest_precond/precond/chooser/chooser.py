@@ -5,14 +5,14 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
 1. First. Jacobi; where the facts say more, what they recommend (`first_candidate`). A run is paused, not
    ended, and goes on where it was.
 2. Expectation. Whenever the iterations have grown by `CHECK`, the rest of the present run is predicted, and
-   with it the totals of all candidates (`Outlook`). Trusted candidates, which are incomplete factors unless A
-   is Hermitian with a diagonal of both signs, and, for Hermitian elliptic matrices, multigrid, take over as
-   soon as `MARGIN` times the expected total is below the predicted rest; more is asked of the first
-   predictions (`CAUTION`). Their first residuals are not compared with those of others: they tell less than
-   what is known of such matrices.
+   with it the totals of all candidates (`Outlook`). Trusted candidates take over as soon as `MARGIN` times
+   the expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`).
+   Trusted are incomplete factors, unless A is Hermitian with a diagonal of both signs; another order, if they
+   drop much (`is_worth_reordering`) and it drops less; and multigrid for Hermitian elliptic matrices. Their
+   first residuals are not compared with those of others: they tell less than what is known of such matrices.
 3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
-   facts recommend. Until then only rule 2 applies; not even that to Jacobi, where the facts say that few
-   iterations suffice. Then rules 4 to 7 apply.
+   facts recommend; nobody inherits a turn. Until then only rule 2 applies; not even that to Jacobi, where the
+   facts say that few iterations suffice. Then rules 4 to 7 apply.
 4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
    the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
    goes on. Where the diagonal has zeros, incomplete factors are next; if they win nothing in their first
@@ -48,7 +48,7 @@ from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
 from linforest_precond.precond.chooser.facts import Facts
 from linforest_precond.precond.chooser.first_choice import first_candidate
-from linforest_precond.precond.chooser.outlook import Outlook
+from linforest_precond.precond.chooser.outlook import Outlook, has_same_factors, is_worth_reordering
 from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
@@ -201,7 +201,7 @@ class Chooser:
         """Whether a trusted candidate has taken over, because it is expected to end sooner."""
         if present.candidate.is_multigrid or self._robust:
             return False
-        trusted = [each for each in self.untried if each.is_trusted(self.facts)]
+        trusted = [each for each in self.untried if self._is_trusted(each, present)]
         candidate = min(trusted, key=self._expected, default=None)
         if candidate is None:
             return False
@@ -209,10 +209,16 @@ class Chooser:
         if self._margin(candidate, present) * expected >= rest:
             return False
         trial = self._begin(candidate)
-        if trial is not None and not trial.has_failed:
+        if trial is not None and not trial.has_failed and not has_same_factors(trial, present):
             self._turn = candidate, TURN * expected
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
         return True
+
+    def _is_trusted(self, candidate: Candidate, present: Trial) -> bool:
+        """Whether the facts or, of incomplete factors in another order, what the present ones drop make
+        success likely."""
+        reorders = candidate.name == "ilu ordered" and is_worth_reordering(present)
+        return candidate.is_trusted(self.facts) or reorders
 
     def _margin(self, candidate: Candidate, present: Trial) -> float:
         if candidate.is_multigrid:

@@ -15,6 +15,7 @@ from linforest_precond.annotations import Array
 from linforest_precond.precond.chooser import progress
 from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
+from linforest_precond.precond.ilu.ilu_part import IluPart
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.solvers.bicgstab import Bicgstab
 from linforest_precond.solvers.cg import Cg
@@ -113,6 +114,13 @@ class Trial:
     def work(self) -> float:
         """Bytes so far."""
         return self.setup + self.iterations * self.iteration
+
+    @property
+    def dropped(self) -> float:
+        """What incomplete factors in the natural order have dropped; 0 for other preconditioners."""
+        part: Any = self.M._part
+        is_natural = isinstance(part, IluPart) and part.order == "natural"
+        return float(part.findings.dropped) if is_natural else 0.0
 
     @property
     def has_converged(self) -> bool:
