@@ -148,12 +148,6 @@ def test_a_hermitian_matrix_of_paths_needs_no_dominance():
     assert found.candidate.name == "tridiagonal" and work == alone("tridiagonal", 8)
 
 
-def test_factors_are_not_trusted_where_a_hermitian_diagonal_has_both_signs():
-    facts = replace(FACTS, positive_diagonal=False, mixed_diagonal=True)
-    _, _, chooser = chosen_among(same(60), facts=facts)
-    assert [trial.candidate.name for trial in chooser.trials] == ["jacobi"]
-
-
 def test_runs_after_the_first_one_are_made_with_idrs_where_rows_are_matched():
     facts = replace(FACTS, zero_diagonal=5, hermitian=False)
     _, _, chooser = chosen_among({**same(10**6), "ilu + matching": 50}, facts=facts)

@@ -7,9 +7,9 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
 2. Expectation. Whenever the iterations have grown by `CHECK`, the rest of the present run is predicted, and
    with it the totals of all candidates (`Outlook`). Trusted candidates take over as soon as `MARGIN` times
    the expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`).
-   Trusted are incomplete factors, unless A is Hermitian with a diagonal of both signs; another order, if they
-   drop much (`is_worth_reordering`) and it drops less; and multigrid for Hermitian elliptic matrices. Their
-   first residuals are not compared with those of others: they tell less than what is known of such matrices.
+   Trusted are incomplete factors; another order, if they drop much (`is_worth_reordering`) and it drops less;
+   and, for Hermitian elliptic matrices, multigrid. Their first residuals are not compared with those of
+   others: they tell less than what is known of such matrices.
 3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
    facts recommend; nobody inherits a turn. Until then only rule 2 applies; not even that to Jacobi, where the
    facts say that few iterations suffice. Then rules 4 to 7 apply.
@@ -22,8 +22,8 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    what the present run has done and, by a cautious prediction, still has to do (`LIKELY` for multigrid
    where A maps constants to 0). It takes over when its
    predicted rest is below `TAKE` times that of the present one.
-6. Regret. A paused run is resumed when its rest, as compared at the same residuals, is below `TAKE` times
-   that of the present one.
+6. Regret. A paused run is resumed when its rest, both as compared at the same residuals and as predicted from
+   its own, is below `TAKE` times that of the present one. Among matched rows, as in rule 4, only these are.
 7. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
    trusted candidates, then the one that is expected to need least. When CG finds negative curvature, all may
    be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, and after the first run
@@ -268,9 +268,9 @@ class Chooser:
 
     def _regret(self, present: Trial) -> bool:
         """Whether a paused trial has been resumed, because the present one has slowed down."""
-        paused = [each for each in self._alive(present) if not each.has_stalled and not each.is_hovering]
-        best = min(paused, key=lambda each: self._advantage(each, present), default=None)
-        if best is None or self._advantage(best, present) >= self._share:
+        paused = [each for each in self._equals(present) if not each.is_hovering]
+        best = min(paused, key=lambda each: self._cautious_advantage(each, present), default=None)
+        if best is None or self._cautious_advantage(best, present) >= self._share:
             return False
         self._take(best, f"{present.candidate.name} slowed down after {present.iterations} iterations")
         self._go_on(best)
@@ -289,6 +289,13 @@ class Chooser:
         if trial.is_comparable_to(present):
             return trial.rest_compared_to(present) / max(self._outlook.cautious_rest(present), 1.0)
         return self._rest(trial) / max(self._rest(present), 1.0)
+
+    def _cautious_advantage(self, trial: Trial, present: Trial) -> float:
+        """The same for a paused trial, whose first iterations may flatter it: at least by its own residuals,
+        unless it is ahead."""
+        if trial.is_ahead_of(present):
+            return self._advantage(trial, present)
+        return max(self._advantage(trial, present), self._rest(trial) / max(self._rest(present), 1.0))
 
     @property
     def _share(self) -> float:

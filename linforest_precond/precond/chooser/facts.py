@@ -55,8 +55,6 @@ class Facts:
         The share of rows whose entries, with their signs, add up to 0: such rows map constants to 0.
     longest_row
         Entries of the longest row.
-    mixed_diagonal
-        Whether the diagonal has zeros, or entries of both signs.
     """
 
     rows: int
@@ -74,7 +72,6 @@ class Facts:
     zero_sum_share: float = 0.0
     constant_share: float = 0.0
     longest_row: int = 0
-    mixed_diagonal: bool = False
 
     @property
     def may_be_definite(self) -> bool:
@@ -130,12 +127,6 @@ class Facts:
         return self.has_definite_diagonal and self.constant_share >= 0.5
 
     @property
-    def is_indefinite(self) -> bool:
-        """Whether A is Hermitian, with zeros or both signs on its diagonal, as a saddle point: pivots of
-        incomplete factors may be arbitrarily small."""
-        return self.hermitian and self.mixed_diagonal
-
-    @property
     def needs_matching(self) -> bool:
         """Whether rows have to be permuted to get large entries onto the diagonal.
 
@@ -169,13 +160,11 @@ def facts_of(csr: CSR) -> Facts:
     zero = int(((diagonal == 0) & is_stored).sum())  # stall: decides whether rows are matched
     tiny = count_tiny_diagonal(csr) - zero
     positive = (csr.diagonal.real > 0) & (csr.diagonal.imag == 0)
-    negative = (csr.diagonal.real < 0) & (csr.diagonal.imag == 0)
-    is_positive = bool((positive | ~is_stored).all())  # stall: CG or not
     return Facts(
         rows=csr.n,
         entries=csr.nnz,
         hermitian=matrix.hermitian,
-        positive_diagonal=is_positive,
+        positive_diagonal=bool((positive | ~is_stored).all()),  # stall: CG or not
         zero_diagonal=zero,
         tiny_diagonal=tiny,
         dominant_share=matrix.facts.dominant_share,
@@ -184,7 +173,6 @@ def facts_of(csr: CSR) -> Facts:
         heavy_share=_heavy_share(csr, backend),
         constant_share=float((sums <= ROUNDING**0.5 * magnitudes).mean()),  # stall: as the line above
         longest_row=csr.longest_row,
-        mixed_diagonal=not is_positive and not bool((negative | ~is_stored).all()),  # stall: as above
         centered=matrix.centered,
         **_surplus(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
     )
