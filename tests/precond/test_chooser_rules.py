@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from chooser_oracle import FACTS, alone, chosen_among
+from chooser_oracle import COST, FACTS, Curve, alone, chosen_among
 
 from linforest_precond.precond.chooser.candidates import CANDIDATES
-from linforest_precond.precond.chooser.chooser import TOTAL
+from linforest_precond.precond.chooser.chooser import TOTAL, Chooser
 from linforest_precond.solvers.status import Status
 
 SAME = {candidate.name: 1 for candidate in CANDIDATES}
@@ -77,6 +77,14 @@ def test_matched_rows_take_turns_while_they_win_nothing():
     names = [trial.candidate.name for trial in chooser.trials]
     assert found.candidate.name == names[-1] == "block_tridiagonal + matching" and len(names) == 4
     assert work <= 3 * found.work
+
+
+def test_matched_rows_are_not_given_up_for_others():
+    """Jacobi wins a third of a digit at once; matched rows need time, and are compared among themselves."""
+    facts = replace(FACTS, zero_diagonal=5, hermitian=False)
+    totals = {"jacobi": {"total": 10**5, "power": 0.3}, "ilu + matching": {"total": 400, "power": 1.5}}
+    found, work, _ = chosen_among({**same(10**6), **totals}, facts=facts)
+    assert found.candidate.name == "ilu + matching" and work <= 1.25 * found.work
 
 
 def test_rows_that_cannot_be_matched_are_left_out():
@@ -193,6 +201,20 @@ def test_a_run_that_collapses_is_given_up():
     totals = {**same(1000), "tridiagonal": {"total": 10**5, "power": 0.05}}
     found, work, chooser = chosen_among(totals, facts=replace(FACTS, hermitian=False))
     assert found.candidate.name != "tridiagonal" and work <= 5 * alone("jacobi", 1000, definite=False)
+
+
+def test_first_iterations_do_not_flatter_a_paused_run():
+    """Compared where Jacobi is, it seems to be the faster one; but the factors have nearly converged."""
+    chooser = Chooser(CANDIDATES, replace(FACTS, hermitian=False), COST, None, 8.0, 5000)
+    jacobi, ilu = (
+        Curve(each, "bicgstab", *{"jacobi": (3000, 0.2), "ilu": (20, 4.0)}[each.name])
+        for each in CANDIDATES
+        if each.name in ("jacobi", "ilu")
+    )
+    jacobi.advance(3)
+    ilu.advance(19)
+    chooser.trials = [jacobi, ilu]
+    assert chooser._advantage(jacobi, ilu) < chooser._share and not chooser._regret(ilu)
 
 
 def test_what_cannot_be_set_up_is_left_out():
