@@ -7,7 +7,7 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
 2. Expectation. Whenever the iterations have grown by `CHECK`, the rest of the present run is predicted, and
    with it the totals of all candidates (`Outlook`). Trusted candidates take over as soon as `MARGIN` times
    the expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`).
-   Trusted are incomplete factors; another order, if they drop much (`is_worth_reordering`) and it drops less;
+   Trusted are incomplete factors; another order, if they have won most but drop much, and it drops less;
    and, for Hermitian elliptic matrices, multigrid. Their first residuals are not compared with those of
    others: they tell less than what is known of such matrices.
 3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
@@ -216,8 +216,9 @@ class Chooser:
 
     def _is_trusted(self, candidate: Candidate, present: Trial) -> bool:
         """Whether the facts or, of incomplete factors in another order, what the present ones drop make
-        success likely."""
-        reorders = candidate.name == "ilu ordered" and is_worth_reordering(present)
+        success likely; if these have won more than all before them."""
+        is_first = min(self.trials, key=lambda each: each.digits[-1]) is present
+        reorders = candidate.name == "ilu ordered" and is_worth_reordering(present) and is_first
         return candidate.is_trusted(self.facts) or reorders
 
     def _margin(self, candidate: Candidate, present: Trial) -> float:
