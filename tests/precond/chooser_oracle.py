@@ -7,6 +7,7 @@ from linforest_precond.precond.chooser.candidates import CANDIDATES
 from linforest_precond.precond.chooser.chooser import Chooser
 from linforest_precond.precond.chooser.cost_model import CostModel
 from linforest_precond.precond.chooser.facts import Facts
+from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
 ROWS = 10**6
@@ -20,13 +21,13 @@ FACTS = Facts(
 class Curve:
     """A `Trial` whose digits follow a power law, with a known number of iterations; it may fail at one."""
 
-    def __init__(self, candidate, method, total, power=1.0, fails=None, status=Status.RHO):
+    def __init__(self, candidate, method, total, power=1.0, fails=None, status=Status.RHO, dropped=0.0):
         self.candidate, self.method = candidate, method
         self.total, self.power, self.fails, self._status = total, power, fails, status
         self.setup = COST.setup_of(candidate)
         self.iteration = COST.iteration(method, candidate.application_products * COST.product)
         self._digits = [8.0 - 8.0 * (i / total) ** power for i in range(total + 1)]
-        self.iterations, self.predicted, self.is_cold = 0, math.nan, True
+        self.iterations, self.predicted, self.is_cold, self.dropped = 0, math.nan, True, dropped
 
     def advance(self, iterations):
         self.iterations = min(self.iterations + max(1, iterations), self.fails or self.total)
@@ -51,16 +52,8 @@ class Curve:
     def rest(self, growth=None):
         return self.remaining(growth) * self.iteration
 
-    def is_comparable_to(self, other):
-        return self.digits[-1] >= other.digits[-1] and not self.is_hovering
-
-    def is_ahead_of(self, other):
-        return self.digits[-1] < other.digits[-1] and not self.is_hovering
-
-    def rest_compared_to(self, other):
-        same = progress.iterations_to(other.digits, self.digits[-1])
-        total = (other.iterations + other.remaining(progress.LINEAR)) * self.iterations / same
-        return (total - self.iterations) * self.iteration
+    is_comparable_to, is_ahead_of = Trial.is_comparable_to, Trial.is_ahead_of
+    rest_compared_to = Trial.rest_compared_to
 
 
 def chosen_among(totals, facts=FACTS, maxiter=5000, **options):

@@ -1,7 +1,9 @@
 """Predictions from residuals: on curves whose end is known."""
 
 import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from linforest_precond.precond.chooser.progress import (
@@ -12,6 +14,7 @@ from linforest_precond.precond.chooser.progress import (
     iterations_to,
     remaining,
 )
+from linforest_precond.precond.chooser.trials import Trial
 
 
 def linear(digits, iterations, done):
@@ -57,3 +60,14 @@ def test_stalled():
     assert is_stalled([8.0, 5.0] + [5.0] * 600)
     assert not is_stalled([8.0, 5.0] + [5.0] * 100)
     assert not is_stalled(linear(8.0, 2000, 600))
+
+
+@pytest.mark.parametrize(
+    "rows, most, won, stalled",
+    [(100, 3000, 0.0, True), (1000, 3000, 0.0, False), (1000, 3000, 3.0, True), (10**4, 3000, 0.0, True)],
+)
+def test_runs_of_small_systems_that_have_won_nothing_may_make_n_iterations(rows, most, won, stalled):
+    digits = [8.0] + [8.0 - won] * 600
+    problem = SimpleNamespace(b=np.zeros((rows, 1)), most_iterations=most)
+    run = SimpleNamespace(info=None, digits=digits, is_hovering=not won, problem=problem)
+    assert Trial.has_stalled.fget(run) == stalled

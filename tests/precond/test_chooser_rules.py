@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from chooser_oracle import FACTS, alone, chosen_among
+from chooser_oracle import COST, FACTS, Curve, alone, chosen_among
 
 from linforest_precond.precond.chooser.candidates import CANDIDATES
-from linforest_precond.precond.chooser.chooser import TOTAL
+from linforest_precond.precond.chooser.chooser import TOTAL, Chooser
 from linforest_precond.solvers.status import Status
 
 SAME = {candidate.name: 1 for candidate in CANDIDATES}
@@ -48,6 +48,19 @@ def test_boundaries_tell_the_size_of_an_elliptic_problem(width, name):
     assert chooser.trials[0].candidate.name == name
 
 
+@pytest.mark.parametrize("width, name", [(4, "jacobi"), (100, "ilu")])
+def test_boundaries_tell_the_size_of_convection(width, name):
+    facts = replace(ELLIPTIC, hermitian=False, surplus=1 / width, zero_sum_share=1 - 1 / width)
+    _, _, chooser = chosen_among(same(5), facts=facts)
+    assert chooser.trials[0].candidate.name == name
+
+
+def test_a_shift_tells_nothing_of_convection():
+    facts = replace(ELLIPTIC, hermitian=False, surplus=0.01, zero_sum_share=0.0)
+    _, _, chooser = chosen_among(same(5), facts=facts)
+    assert facts.elliptic_iterations == 0 and chooser.trials[0].candidate.name == "jacobi"
+
+
 def test_rows_are_matched_where_nothing_else_wins_anything():
     """The diagonal has zeros: after the first iterations with Jacobi and with incomplete factors."""
     facts = replace(FACTS, zero_diagonal=5, hermitian=False)
@@ -64,6 +77,14 @@ def test_matched_rows_take_turns_while_they_win_nothing():
     names = [trial.candidate.name for trial in chooser.trials]
     assert found.candidate.name == names[-1] == "block_tridiagonal + matching" and len(names) == 4
     assert work <= 3 * found.work
+
+
+def test_matched_rows_are_not_given_up_for_others():
+    """Jacobi wins a third of a digit at once; matched rows need time, and are compared among themselves."""
+    facts = replace(FACTS, zero_diagonal=5, hermitian=False)
+    totals = {"jacobi": {"total": 10**5, "power": 0.3}, "ilu + matching": {"total": 400, "power": 1.5}}
+    found, work, _ = chosen_among({**same(10**6), **totals}, facts=facts)
+    assert found.candidate.name == "ilu + matching" and work <= 1.25 * found.work
 
 
 def test_rows_that_cannot_be_matched_are_left_out():
@@ -97,6 +118,24 @@ def test_multigrid_is_taken_for_hard_elliptic_systems(iterations):
     assert found.candidate.name == "multilevel" and work <= 1.25 * alone("multilevel", 18)
 
 
+def test_nobody_inherits_a_turn():
+    """The facts recommend multigrid, which cannot be set up: Jacobi has no claim to its turn, and incomplete
+    factors take over after the first iterations."""
+    facts = replace(ELLIPTIC, surplus=1e-3, zero_sum_share=0.999)
+    found, _, chooser = chosen_among({"jacobi": 20000, "ilu": 200}, facts=facts, power=0.8)
+    assert found.candidate.name == "ilu" and chooser.trials[0].iterations <= 5
+
+
+def test_a_resumed_run_has_no_turn():
+    """Incomplete factors take over and break down: Jacobi goes on, and is compared with a forest as soon as
+    one is affordable."""
+    totals = {**same(1000), "ilu": {"total": 1000, "fails": 8}, "tridiagonal": 100}
+    facts = replace(FACTS, hermitian=False, heavy_share=0.8)
+    found, work, chooser = chosen_among(totals, facts=facts, power=0.8)
+    assert [trial.candidate.name for trial in chooser.trials] == ["jacobi", "ilu", "tridiagonal"]
+    assert work <= 1.45 * alone("tridiagonal", 100, definite=False) and found is chooser.trials[-1]
+
+
 @pytest.mark.parametrize("iterations", [5000])
 def test_a_much_better_forest_is_found(iterations):
     """Where two couplings of each row hold much of the weight, and incomplete factors cannot be made."""
@@ -109,6 +148,33 @@ def test_a_forest_is_taken_at_once_where_it_holds_the_weight():
     facts = replace(ELLIPTIC, heavy_share=0.95)
     found, work, _ = chosen_among({**same(200), "tridiagonal": 20, "multilevel": 15}, facts=facts)
     assert found.candidate.name == "tridiagonal" and work == alone("tridiagonal", 20)
+
+
+def test_a_hermitian_matrix_of_paths_needs_no_dominance():
+    facts = replace(FACTS, heavy_share=0.97)
+    found, work, _ = chosen_among({**same(60), "tridiagonal": 8}, facts=facts)
+    assert found.candidate.name == "tridiagonal" and work == alone("tridiagonal", 8)
+
+
+def test_runs_after_the_first_one_are_made_with_idrs_where_rows_are_matched():
+    facts = replace(FACTS, zero_diagonal=5, hermitian=False)
+    _, _, chooser = chosen_among({**same(10**6), "ilu + matching": 50}, facts=facts)
+    assert [trial.method for trial in chooser.trials] == ["bicgstab", "idrs", "idrs"]
+
+
+@pytest.mark.parametrize("dropped, name", [(0.1, "ilu"), (0.4, "ilu ordered"), (100.0, "ilu")])
+def test_another_order_where_factors_drop_much(dropped, name):
+    totals = {**same(2000), "ilu": {"total": 600, "dropped": dropped}, "ilu ordered": 150}
+    found, _, _ = chosen_among(totals, power=0.8)
+    assert found.candidate.name == name
+
+
+def test_factors_in_no_better_order_are_not_taken():
+    """The natural order drops least after all: the run that has these factors goes on."""
+    factors = {"total": 600, "dropped": 0.4}
+    totals = {**same(2000), "ilu": factors, "ilu ordered": factors}
+    found, work, _ = chosen_among(totals, power=0.8)
+    assert found.candidate.name == "ilu" and work <= 1.1 * alone("ilu", 600)
 
 
 def test_dominance_bounds_the_iterations():
@@ -135,6 +201,20 @@ def test_a_run_that_collapses_is_given_up():
     totals = {**same(1000), "tridiagonal": {"total": 10**5, "power": 0.05}}
     found, work, chooser = chosen_among(totals, facts=replace(FACTS, hermitian=False))
     assert found.candidate.name != "tridiagonal" and work <= 5 * alone("jacobi", 1000, definite=False)
+
+
+def test_first_iterations_do_not_flatter_a_paused_run():
+    """Compared where Jacobi is, it seems to be the faster one; but the factors have nearly converged."""
+    chooser = Chooser(CANDIDATES, replace(FACTS, hermitian=False), COST, None, 8.0, 5000)
+    jacobi, ilu = (
+        Curve(each, "bicgstab", *{"jacobi": (3000, 0.2), "ilu": (20, 4.0)}[each.name])
+        for each in CANDIDATES
+        if each.name in ("jacobi", "ilu")
+    )
+    jacobi.advance(3)
+    ilu.advance(19)
+    chooser.trials = [jacobi, ilu]
+    assert chooser._advantage(jacobi, ilu) < chooser._share and not chooser._regret(ilu)
 
 
 def test_what_cannot_be_set_up_is_left_out():

@@ -2,16 +2,17 @@
 
 The rules of an online (ski-rental) algorithm, all in counted bytes:
 
-1. First. Jacobi; where the facts say more, what they recommend (`Chooser._first`). A run is paused, not
+1. First. Jacobi; where the facts say more, what they recommend (`first_candidate`). A run is paused, not
    ended, and goes on where it was.
 2. Expectation. Whenever the iterations have grown by `CHECK`, the rest of the present run is predicted, and
-   with it the totals of all candidates (`Outlook`). Trusted candidates, which are incomplete factors and, for
-   Hermitian elliptic matrices, multigrid, take over as soon as `MARGIN` times the expected total is below
-   the predicted rest; more is asked of the first predictions (`CAUTION`). Their first residuals are not
-   compared with those of others: they tell less than what is known of such matrices.
+   with it the totals of all candidates (`Outlook`). Trusted candidates take over as soon as `MARGIN` times
+   the expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`).
+   Trusted are incomplete factors; another order, if they have won most but drop much, and it drops less;
+   and, for Hermitian elliptic matrices, multigrid. Their first residuals are not compared with those of
+   others: they tell less than what is known of such matrices.
 3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
-   facts recommend. Until then only rule 2 applies; not even that to Jacobi, where the facts say that few
-   iterations suffice. Then rules 4 to 7 apply.
+   facts recommend; nobody inherits a turn. Until then only rule 2 applies; not even that to Jacobi, where the
+   facts say that few iterations suffice. Then rules 4 to 7 apply.
 4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
    the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
    goes on. Where the diagonal has zeros, incomplete factors are next; if they win nothing in their first
@@ -21,11 +22,12 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    what the present run has done and, by a cautious prediction, still has to do (`LIKELY` for multigrid
    where A maps constants to 0). It takes over when its
    predicted rest is below `TAKE` times that of the present one.
-6. Regret. A paused run is resumed when its rest, as compared at the same residuals, is below `TAKE` times
-   that of the present one.
+6. Regret. A paused run is resumed when its rest, both as compared at the same residuals and as predicted from
+   its own, is below `TAKE` times that of the present one. Among matched rows, as in rule 4, only these are.
 7. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
    trusted candidates, then the one that is expected to need least. When CG finds negative curvature, all may
-   be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, with IDR(s).
+   be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, and after the first run
+   where rows have to be matched, with IDR(s).
 8. End. All runs together make at most `TOTAL` times the iterations that one may make.
 
 Multigrid starts from the present x, others from x0: a restart would lose the superlinear convergence of
@@ -45,7 +47,8 @@ from linforest_precond.precond.chooser import progress
 from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
 from linforest_precond.precond.chooser.facts import Facts
-from linforest_precond.precond.chooser.outlook import Outlook
+from linforest_precond.precond.chooser.first_choice import first_candidate
+from linforest_precond.precond.chooser.outlook import Outlook, has_same_factors, is_worth_reordering
 from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
@@ -65,8 +68,6 @@ ROTATE = 3.0
 RISK, LIKELY, TAKE, TAKE_WITHOUT_CG = 0.03, 0.15, 0.75, 0.5
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
-# Weight on two couplings of each row from which on a forest comes first, and iterations that make it pay.
-HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.9, 0.95, 12
 # Iterations of all runs together, in units of the most that one may make.
 TOTAL = 6
 # Products of a setup that comes last.
@@ -104,13 +105,17 @@ class Chooser:
         self.present: Trial | None = None
         self._last: Trial | None = None
         self.events = list[str]()
-        self._most, self._explored, self._turn = TOTAL * maxiter, 0.0, 0.0
+        self._most, self._explored = TOTAL * maxiter, 0.0
+        self._turn: tuple[Candidate | None, float] = None, 0.0  # whose it is, and the work until its end
         self._robust, self._unfit = False, set[str]()
 
     def run(self, settle: bool = False) -> Trial | None:
         """The trial that converged; None where none did. With `settle`, the present one when nothing else
         is worth a trial any more."""
-        self._begin(self._first())
+        first, is_known = first_candidate(self.untried, self.facts, self._outlook, self._expected)
+        if is_known:
+            self._turn = first, TURN * self._expected(first)
+        self._begin(first)
         while self.present is not None:
             present = self.present
             if present.has_converged:
@@ -130,28 +135,6 @@ class Chooser:
     def is_exhausted(self) -> bool:
         """Whether all trials together have made as many iterations as they may."""
         return sum(trial.iterations for trial in self.trials) >= self._most
-
-    def _first(self) -> Candidate:
-        """Jacobi; or what the facts recommend.
-
-        - Where two couplings of each row hold most of the weight of a dominant matrix: the forest; but
-          incomplete factors for transport, a nonsymmetric matrix with row sums of 0.
-        - For an elliptic matrix whose boundary tells the iterations, the candidate with the least work.
-        """
-        facts = self.facts
-        if facts.dominant_share >= 0.9 and self._outlook.most_iterations > WORTH_A_FOREST:
-            if facts.heavy_share >= (HEAVY if facts.hermitian else NEARLY_ALL):
-                flows = not facts.hermitian and facts.zero_sum_share >= 0.5
-                return self._named("ilu" if flows else "tridiagonal")
-        if not facts.elliptic_iterations:
-            return self._named("jacobi")
-        known = [each for each in self.untried if each.name == "jacobi" or each.is_trusted(facts)]
-        found = min(known, key=self._expected)
-        self._turn = TURN * self._expected(found)
-        return found
-
-    def _named(self, name: str) -> Candidate:
-        return next(each for each in self.untried if each.name == name)
 
     def _expected(self, candidate: Candidate) -> float:
         left = None if self.present is None else self.present.digits[-1]
@@ -176,12 +159,14 @@ class Chooser:
         return trial
 
     def _method(self, candidate: Candidate) -> str:
-        """The Krylov method: minres needs a definite M; IDR(s) is for what BiCGStab has failed on."""
+        """The Krylov method: minres needs a definite M; IDR(s) is for what BiCGStab has failed on, and where
+        it often does: where rows have to be matched, and the first run was not enough."""
         if self.definite:
             return "cg"
         if self.facts.has_definite_diagonal and candidate.is_definite and candidate.name not in self._unfit:
             return "minres"
-        return "idrs" if self._robust else "bicgstab"
+        is_hard = self.facts.needs_matching and self.trials
+        return "idrs" if self._robust or is_hard else "bicgstab"
 
     def _go_on(self, present: Trial) -> None:
         present.advance(math.ceil((CHECK - 1) * present.iterations))
@@ -194,7 +179,7 @@ class Chooser:
         """Whether another trial has been set up, continued or resumed."""
         rest = self._outlook.see(present, self.trials)
         present.predicted = present.work + rest
-        has_turn = present.work < self._turn
+        has_turn = self._has_turn(present)
         if has_turn and present.candidate.name == "jacobi":
             return False
         if self._expect_better(present, rest):
@@ -207,11 +192,16 @@ class Chooser:
             return self._rotate(present)
         return self._regret(present) or self._explore(present, rest)
 
+    def _has_turn(self, present: Trial) -> bool:
+        """Whether the turn is that of the present run, not of one that has failed or was paused."""
+        candidate, end = self._turn
+        return present.candidate is candidate and present.work < end
+
     def _expect_better(self, present: Trial, rest: float) -> bool:
         """Whether a trusted candidate has taken over, because it is expected to end sooner."""
         if present.candidate.is_multigrid or self._robust:
             return False
-        trusted = [each for each in self.untried if each.is_trusted(self.facts)]
+        trusted = [each for each in self.untried if self._is_trusted(each, present)]
         candidate = min(trusted, key=self._expected, default=None)
         if candidate is None:
             return False
@@ -219,10 +209,17 @@ class Chooser:
         if self._margin(candidate, present) * expected >= rest:
             return False
         trial = self._begin(candidate)
-        if trial is not None and not trial.has_failed:
-            self._turn = TURN * expected
+        if trial is not None and not trial.has_failed and not has_same_factors(trial, present):
+            self._turn = candidate, TURN * expected
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
         return True
+
+    def _is_trusted(self, candidate: Candidate, present: Trial) -> bool:
+        """Whether the facts or, of incomplete factors in another order, what the present ones drop make
+        success likely; if these have won more than all before them."""
+        is_first = min(self.trials, key=lambda each: each.digits[-1]) is present
+        reorders = candidate.name == "ilu ordered" and is_worth_reordering(present) and is_first
+        return candidate.is_trusted(self.facts) or reorders
 
     def _margin(self, candidate: Candidate, present: Trial) -> float:
         if candidate.is_multigrid:
@@ -272,9 +269,9 @@ class Chooser:
 
     def _regret(self, present: Trial) -> bool:
         """Whether a paused trial has been resumed, because the present one has slowed down."""
-        paused = [each for each in self._alive(present) if not each.has_stalled and not each.is_hovering]
-        best = min(paused, key=lambda each: self._advantage(each, present), default=None)
-        if best is None or self._advantage(best, present) >= self._share:
+        paused = [each for each in self._equals(present) if not each.is_hovering]
+        best = min(paused, key=lambda each: self._cautious_advantage(each, present), default=None)
+        if best is None or self._cautious_advantage(best, present) >= self._share:
             return False
         self._take(best, f"{present.candidate.name} slowed down after {present.iterations} iterations")
         self._go_on(best)
@@ -293,6 +290,13 @@ class Chooser:
         if trial.is_comparable_to(present):
             return trial.rest_compared_to(present) / max(self._outlook.cautious_rest(present), 1.0)
         return self._rest(trial) / max(self._rest(present), 1.0)
+
+    def _cautious_advantage(self, trial: Trial, present: Trial) -> float:
+        """The same for a paused trial, whose first iterations may flatter it: at least by its own residuals,
+        unless it is ahead."""
+        if trial.is_ahead_of(present):
+            return self._advantage(trial, present)
+        return max(self._advantage(trial, present), self._rest(trial) / max(self._rest(present), 1.0))
 
     @property
     def _share(self) -> float:

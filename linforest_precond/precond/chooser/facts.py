@@ -86,17 +86,18 @@ class Facts:
 
     @property
     def elliptic_iterations(self) -> float:
-        """Iterations of CG with Jacobi to expect for an elliptic matrix, 0 where nothing is known.
+        """Iterations with Jacobi to expect for an elliptic matrix, 0 where nothing is known.
 
         Few rows with sums above 0 are at Dirichlet boundaries: their share is the reciprocal of the width of
         the domain in grid points, to which iterations are proportional. Sums above 0 in all rows are a shift,
-        which bounds the condition number; one that is too small for that says nothing, for graphs without
-        boundaries may need few iterations at any size.
+        which bounds the condition number of a Hermitian matrix; one that is too small for that says nothing,
+        for graphs without boundaries may need few iterations at any size.
         """
-        if not self.hermitian or not self.is_elliptic:
+        has_boundaries = self.zero_sum_share >= 0.5
+        if not self.is_elliptic or not (self.hermitian or has_boundaries):
             return 0.0
         surplus = max(self.surplus, 1e-12)
-        width = 1 / surplus if self.zero_sum_share >= 0.5 else SHIFTED / surplus**0.5
+        width = 1 / surplus if has_boundaries else SHIFTED / surplus**0.5
         return BOUNDARY_ITERATIONS * width if width <= 1.5 * self.rows**0.5 else 0.0
 
     @property

@@ -18,6 +18,8 @@ GROWTH = 1.5
 LINEAR = 2.0
 # No run is predicted to need more than this many times the iterations that it has made.
 HORIZON = 10
+# Iterations that a run makes before it may count as stalled.
+LONG = 500
 
 
 def remaining(digits: Sequence[float], growth: float) -> float:
@@ -51,7 +53,7 @@ def iterations_to(digits: Sequence[float], left: float) -> float:
     return after - (left - digits[after]) / (before - digits[after])
 
 
-def is_stalled(digits: Sequence[float], least: int = 500, won: float = 0.05) -> bool:
+def is_stalled(digits: Sequence[float], least: int = LONG, won: float = 0.05) -> bool:
     """Whether the second half of a long run has hardly won anything."""
     done = len(digits) - 1
     return done >= least and digits[done // 2] - digits[-1] < won

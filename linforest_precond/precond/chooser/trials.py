@@ -15,6 +15,7 @@ from linforest_precond.annotations import Array
 from linforest_precond.precond.chooser import progress
 from linforest_precond.precond.chooser.candidates import Candidate
 from linforest_precond.precond.chooser.cost_model import CostModel
+from linforest_precond.precond.ilu.ilu_part import IluPart
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.solvers.bicgstab import Bicgstab
 from linforest_precond.solvers.cg import Cg
@@ -115,6 +116,13 @@ class Trial:
         return self.setup + self.iterations * self.iteration
 
     @property
+    def dropped(self) -> float:
+        """What incomplete factors in the natural order have dropped; 0 for other preconditioners."""
+        part: Any = self.M._part
+        is_natural = isinstance(part, IluPart) and part.order == "natural"
+        return float(part.findings.dropped) if is_natural else 0.0
+
+    @property
     def has_converged(self) -> bool:
         return self.info is not None and not self.info.any()
 
@@ -125,7 +133,14 @@ class Trial:
 
     @property
     def has_stalled(self) -> bool:
-        return self.info is None and progress.is_stalled(self.digits)
+        """Whether it is long and wins hardly anything.
+
+        One that has won nothing yet may go on for n iterations, if it may make as many: there, Krylov methods
+        end in exact arithmetic, and often all digits are won in the last of them.
+        """
+        rows, most = self.problem.b.shape[0], self.problem.most_iterations
+        least = max(rows, progress.LONG) if self.is_hovering and rows <= most else progress.LONG
+        return self.info is None and progress.is_stalled(self.digits, least)
 
     @property
     def status(self) -> Status | None:
