@@ -109,6 +109,8 @@ def products(line, name):
     pc.setUp()
     pc.apply(b, x)
     found |= {"updated": whole(x).tolist(), "kept": before is pc.getPythonContext()._made}
+    pc.applyTranspose(b, x)
+    found["transpose_updated"] = whole(x).tolist()
     pc.destroy()
     return found
 
