@@ -15,7 +15,7 @@ from linforest_precond.precond.multigrid.coarsest import SWEEPS, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 
 CYCLES = "V", "W", "F", "K"
-# Those that are symmetric where A is: F-cycles visit a level by two different cycles, K-cycles are not linear.
+# Those that are symmetric where A is: F-cycles visit a level by two other cycles, K-cycles are not linear.
 SYMMETRIC_CYCLES = "V", "W"
 # The cycles of the visits to the next level, one or two. The transposed cycle has them in reverse order.
 VISITS = {"V": ("V",), "W": ("W", "W"), "F": ("F", "V"), "K": ("K", "K")}
