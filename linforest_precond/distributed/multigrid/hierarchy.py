@@ -29,8 +29,8 @@ class RankCycle(Printed, LinearOperator):  # type: ignore[misc]
     """One cycle as a preconditioner of a rank's own parts of vectors; all ranks apply it together.
 
     ``M.T`` and ``M.H`` are cycles of the transposed hierarchy with pre- and postsmoothing exchanged, as on
-    one rank. Unless A is Hermitian, the first product with one of them transposes the matrices of all levels,
-    and keeps them.
+    one rank. Where the cycle is not its own adjoint, the first product with one of them transposes the
+    matrices of all levels, unless they are real and symmetric, and keeps them.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from linforest_precond.precond.multigrid.coarsest import SWEEPS, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 
 CYCLES = "V", "W", "F", "K"
-# Those that are symmetric where A is: F-cycles visit a level by two other cycles, K-cycles are not linear.
+# Symmetric where A is. F-cycles visit a level by two different cycles, K-cycles are not linear.
 SYMMETRIC_CYCLES = "V", "W"
 # The cycles of the visits to the next level, one or two. The transposed cycle has them in reverse order.
 VISITS = {"V": ("V",), "W": ("W", "W"), "F": ("F", "V"), "K": ("K", "K")}
@@ -150,20 +150,20 @@ class MultigridCycle:
 
     def _solve_coarse(self, i: int, kind: str, b: Array, x: Array) -> None:
         """The coarse-grid problem of level i: one visit, or two as the kind of cycle demands."""
-        first, *again = VISITS[kind][::-1] if self.transpose else VISITS[kind]
-        self._visit(i, first, b, x)
-        if not again or i not in self.twice:
+        visits = VISITS[kind][::-1] if self.transpose else VISITS[kind]
+        self._visit(i, visits[0], b, x)
+        if len(visits) == 1 or i not in self.twice:
             return
         vectors, (residual, d) = self.vectors[i], self.second_visit[i]
         if kind == "K":
             steps, product = self.krylov[i], self.products[i]
             steps.first_step(vectors.matrix, x, b, product, residual)
-            self._visit(i, *again, residual, d)
+            self._visit(i, visits[1], residual, d)
             steps.second_step(vectors.matrix, d, product, residual)
             steps.combine(x, d)
         else:
             vectors.ops.residual(vectors.matrix, b, x, residual)
-            self._visit(i, *again, residual, d)
+            self._visit(i, visits[1], residual, d)
             vectors.ops.add(d, x)
 
     def _solve_coarsest(self, b: Array, x: Array) -> None:
