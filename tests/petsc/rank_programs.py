@@ -17,6 +17,7 @@ from petsc_cases import (  # noqa: E402
     PYTHON,
     SYMMETRIC,
     as_petsc,
+    error_of_callback,
     options_of,
     right_hand_side,
     solved,
@@ -166,7 +167,8 @@ def options_differ(line, own):
     put(line + (" " + own if COMM.rank == 1 else ""))
     try:
         preconditioner(as_petsc(MATRICES["aniso1"](), PETSc))
-    except Exception as error:
+    except Exception as caught:
+        error = error_of_callback(caught, PETSc)
         return COMM.tompi4py().allgather(f"{type(error).__name__}: {error}")
     return None
 
