@@ -28,9 +28,10 @@ def hierarchies(A, size, offsets=None, gather_below=60, **options):
     return one, ranks
 
 
-def applied(ranks, r, cycle=None):
-    """One cycle on a vector of which each rank has its part."""
+def applied(ranks, r, cycle=None, view=None):
+    """One cycle, or its view "T" or "H", on a vector of which each rank has its part."""
     operators = [ml.aspreconditioner(cycle) for ml in ranks]
+    operators = [M if view is None else getattr(M, view) for M in operators]
     ends = np.cumsum([M.shape[0] for M in operators])
     parts = np.split(r, ends[:-1])
     return joined(len(ranks), lambda comm: operators[comm.rank] @ parts[comm.rank])
@@ -84,12 +85,13 @@ def test_any_matrix(A, size, seed, gather_below, matchings, weights):
     options = {**EXACT, "max_coarse": 8, "seed": seed, "matchings": matchings, "weights": weights}
     one, ranks = hierarchies(A, size, offsets, gather_below, **options)
     assert_hierarchy_of_one_rank(one, ranks)
-    r = vector(A.shape[0], seed)
-    found, expected = applied(ranks, r), one.aspreconditioner() @ r
-    if one._part.centered:  # means are summed in another order
-        assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * abs(expected).max(initial=0))
-    else:
-        assert np.array_equal(found, expected, equal_nan=True)
+    r, M = vector(A.shape[0], seed), one.aspreconditioner()
+    for view, expected in ((None, M @ r), ("T", M.T @ r)):
+        found = applied(ranks, r, view=view)
+        if one._part.centered:  # means are summed in another order
+            assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * abs(expected).max(initial=0))
+        else:
+            assert np.array_equal(found, expected, equal_nan=True)
 
 
 def jumps(shape, seed=0):
@@ -147,11 +149,13 @@ def test_iterations_do_not_depend_on_the_ranks(case):
 
 
 @pytest.mark.parametrize("cycle", ["V", "W", "F", "K"])
-def test_cycles_have_the_bits_of_one_rank(cycle):
-    A = jumps((25, 20))
-    one, ranks = hierarchies(A, 3, **EXACT)
-    r = vector(A.shape[0], 3)
-    assert np.array_equal(applied(ranks, r, cycle), one.aspreconditioner(cycle) @ r)
+@pytest.mark.parametrize("case", ["jumps", "convection"])
+def test_cycles_have_the_bits_of_one_rank(case, cycle):
+    A = CASES[case]()
+    one, ranks = hierarchies(A, 3, **EXACT, presmooth=2)
+    r, M = vector(A.shape[0], 3), one.aspreconditioner(cycle)
+    assert np.array_equal(applied(ranks, r, cycle), M @ r)
+    assert np.array_equal(applied(ranks, r, cycle, "T"), M.T @ r)
 
 
 def test_estimated_eigenvalues_agree_to_rounding():
@@ -174,14 +178,77 @@ def test_ranks_without_rows_and_more_ranks_than_rows():
         assert np.allclose(A @ x, r)
 
 
+def complex_entries(A, hermitian):
+    """A with phases: Hermitian where A is symmetric, or not."""
+    phases = sp.diags_array(np.exp(1j * np.arange(A.shape[0])))
+    A = sp.csr_array(phases @ A @ phases.conj())
+    return sp.csr_array((A + A.conj().T) / 2 if hermitian else A + 0.1j * sp.triu(A))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_adjoints(size, symmetric, dtype):
+    """<M x, y> = <x, M^H y>, and the products are those of one rank."""
+    A = CASES["2-D" if symmetric else "convection"]()
+    if dtype == np.complex128:
+        A = complex_entries(A, symmetric)
+    offsets, n = random_offsets(A.shape[0], size, size), A.shape[0]
+    x, y = vector(n, 1, dtype), vector(n, 2, dtype)
+    for sweeps in ({}, {"presmooth": 2}):
+        one, ranks = hierarchies(A, size, offsets, **EXACT, **sweeps)
+        assert len(ranks[0].aggregates) >= 2 and ranks[0]._part.gathered is not None
+        for cycle in ("V", "W", "F"):
+            forward, adjoint = applied(ranks, x, cycle), applied(ranks, y, cycle, "H")
+            M, scale = one.aspreconditioner(cycle), np.linalg.norm(forward) * np.linalg.norm(y)
+            assert abs(np.vdot(forward, y) - np.vdot(x, adjoint)) <= ROUNDING * scale
+            for view, found in (("H", adjoint), ("T", applied(ranks, y, cycle, "T"))):
+                expected = getattr(M, view) @ y
+                assert abs(found - expected).max() <= ROUNDING * abs(expected).max()
+
+
+def test_views_of_a_cycle():
+    A = complex_entries(CASES["convection"](), False)
+    _, ranks = hierarchies(A, 2, **EXACT)
+    M, r, own = ranks[0].aspreconditioner(), vector(A.shape[0], 1, complex), ranks[0].shape[0] // 2
+    assert M.H.H.flags == M.T.T.flags == M.flags and M.H.flags == (True, True)
+    adjoint = applied(ranks, r, view="H")
+    operators = [ml.aspreconditioner() for ml in ranks]
+    found = joined(2, lambda comm: operators[comm.rank].rmatvec(np.split(r, [own])[comm.rank]))
+    assert np.array_equal(found, adjoint)
+    _, hermitian = hierarchies(complex_entries(CASES["2-D"](), True), 2, **EXACT)
+    M = hermitian[0].aspreconditioner("V")
+    assert M.H is M and M.T.flags == (False, True)
+
+
+def test_adjoints_of_levels_on_every_rank_and_of_smoothed_coarsest_ones():
+    A = CASES["convection"]()
+    r = vector(A.shape[0], 1)
+    for options in ({"max_coarse": 2000}, {"max_levels": 1, "gather_below": 0}, {"max_levels": 2}):
+        one, ranks = hierarchies(A, 3, **{**EXACT, **options})
+        assert np.array_equal(applied(ranks, r, view="T"), one.aspreconditioner().T @ r)
+
+
+def test_a_transposed_cycle_follows_updates_of_the_hierarchy():
+    A = CASES["convection"]()
+    B = sp.csr_array(A + sp.diags_array(np.arange(A.shape[0]) / A.shape[0]))
+    one, ranks = hierarchies(A, 3, **EXACT)
+    r = vector(A.shape[0], 3)
+    applied(ranks, r, view="T")
+    one.update(B)
+    simulate(3, lambda comm: ranks[comm.rank].update(scatter(B, ranks[comm.rank]._A.comm)))
+    assert np.array_equal(applied(ranks, r, view="T"), one.aspreconditioner().T @ r)
+
+
 def test_several_columns_and_complex_ones():
     A = lf.matrices.poisson((20, 20))
     one, ranks = hierarchies(A, 3, **EXACT)
     R = np.stack([vector(400, 1), vector(400, 2)], axis=1)
     R = R + 1j * R[:, ::-1]
     M = one.aspreconditioner("V")
-    found = applied(ranks, R, "V")
-    assert np.array_equal(found.real, M @ R.real) and np.array_equal(found.imag, M @ R.imag)
+    for view in (None, "T", "H"):
+        found = applied(ranks, R, "V", view)
+        assert np.array_equal(found.real, M @ R.real) and np.array_equal(found.imag, M @ R.imag)
 
 
 def test_update_takes_new_values_for_the_same_aggregates():
@@ -267,9 +334,7 @@ def test_a_stall_on_a_level_that_every_rank_may_have_is_that_of_one_rank():
 def test_all_types_and_smoothers(case, dtype, smoother):
     A = CASES[case]()
     if np.dtype(dtype).kind == "c":
-        phases = sp.diags_array(np.exp(1j * np.arange(A.shape[0])))
-        A = sp.csr_array(phases @ A @ phases.conj())
-        A = (A + A.conj().T) / 2 if case != "convection" else A
+        A = complex_entries(A, case != "convection")
     A = sp.csr_array(A.astype(dtype))
     r = vector(A.shape[0], 5, dtype)
     results = []
@@ -278,10 +343,11 @@ def test_all_types_and_smoothers(case, dtype, smoother):
             A, size, random_offsets(A.shape[0], size, size), max_coarse=20, smoother=smoother
         )
         assert_hierarchy_of_one_rank(one, ranks)
-        results.append(applied(ranks, r))
-        expected = one.aspreconditioner() @ r
-        error = np.linalg.norm(results[-1] - expected) / np.linalg.norm(expected)
-        assert error <= 1e4 * np.finfo(dtype).eps
+        M = one.aspreconditioner()
+        results.append([applied(ranks, r), applied(ranks, r, view="H")])
+        for found, expected in zip(results[-1], (M @ r, M.H @ r)):
+            error = np.linalg.norm(found - expected) / np.linalg.norm(expected)
+            assert error <= 1e4 * np.finfo(dtype).eps
     assert all(np.array_equal(found, results[0]) for found in results)
 
 
@@ -330,6 +396,35 @@ PROGRAM = """
     assert len(residuals) == len(expected)
     print("done", flush=True)
 """
+
+
+ADJOINT = """
+    import numpy as np
+    import linforest_precond as lf
+    from linforest_precond.distributed import communicator_of, multilevel, scatter
+
+    A, comm = lf.matrices.convection_diffusion((30, 30)), communicator_of()
+    rng, options = np.random.default_rng(0), {"max_coarse": 20, "smoother": "l1_jacobi", "presmooth": 2}
+    for phase in (1.0, np.exp(1j)):
+        parts = scatter(phase * A, comm)
+        own = slice(parts.first, parts.first + parts.n_local)
+        M = multilevel(parts, gather_below=50, **options).aspreconditioner()
+        one = lf.multilevel(phase * A, coarsening="matching", **options).aspreconditioner()
+        x, y = (rng.standard_normal(900).astype(parts.dtype) * phase for _ in range(2))
+        found = M.T @ y[own]
+        assert np.allclose(found, (one.T @ y)[own], rtol=1e-11, atol=0)
+        assert phase != 1.0 or np.array_equal(found, (one.T @ y)[own])
+        forward, adjoint = M @ x[own], M.H @ y[own]
+        assert np.isclose(parts.inner(forward, y[own]), parts.inner(x[own], adjoint), rtol=1e-11)
+    print("done", flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_adjoints_on_ranks_of_mpi(mpiexec, size):
+    outcome = mpiexec(size, ADJOINT)
+    assert outcome.code == 0 and outcome.output.count("done") == size, outcome.output
 
 
 @pytest.mark.slow

@@ -151,6 +151,19 @@ class TestCycles:
         assert_close(dense, dense.T, 1e-13)
         assert np.linalg.eigvalsh((dense + dense.T) / 2).min() > 0
 
+    @pytest.mark.parametrize("kind", LINEAR)
+    @pytest.mark.parametrize("symmetric", [True, False])
+    def test_transposes_on_four_levels(self, backend, smoother, kind, symmetric):
+        """A transposed F-cycle visits a level by its V-cycle first; the cycle is not symmetric."""
+        A = small((10, 9)) if symmetric else lf.matrices.convection_diffusion((10, 9))
+        ml = lf.multilevel(backend.csr(A), coarsening="matching", smoother=smoother, max_coarse=3)
+        assert len(ml.levels) >= 4
+        dense, M = dense_cycle(backend, ml, kind), ml.aspreconditioner(kind)
+        assert_operator(backend, M, dense)
+        is_symmetric = symmetric and kind != "F"
+        assert np.allclose(dense, dense.T, rtol=0, atol=1e-10 * abs(dense).max()) == is_symmetric
+        assert M.positive_definite == is_symmetric
+
     @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
     def test_nonsymmetric_in_all_types(self, backend, smoother, dtype):
         A = dominant(60, dtype, symmetric=False, seed=1)

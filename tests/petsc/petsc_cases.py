@@ -54,6 +54,11 @@ def as_petsc(A, PETSc, comm=None):
     return P
 
 
+def error_of_callback(error, PETSc):
+    """What a callback raised: petsc4py 3.18 raises it again, 3.26 an error of its own whose cause it is."""
+    return error if error.__cause__ is None or not isinstance(error, PETSc.Error) else error.__cause__
+
+
 def right_hand_side(P, PETSc):
     """Numbers that depend on the global row only."""
     first, last = P.getOwnershipRange()

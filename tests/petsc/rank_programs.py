@@ -17,6 +17,7 @@ from petsc_cases import (  # noqa: E402
     PYTHON,
     SYMMETRIC,
     as_petsc,
+    error_of_callback,
     options_of,
     right_hand_side,
     solved,
@@ -109,6 +110,8 @@ def products(line, name):
     pc.setUp()
     pc.apply(b, x)
     found |= {"updated": whole(x).tolist(), "kept": before is pc.getPythonContext()._made}
+    pc.applyTranspose(b, x)
+    found["transpose_updated"] = whole(x).tolist()
     pc.destroy()
     return found
 
@@ -164,7 +167,8 @@ def options_differ(line, own):
     put(line + (" " + own if COMM.rank == 1 else ""))
     try:
         preconditioner(as_petsc(MATRICES["aniso1"](), PETSc))
-    except Exception as error:
+    except Exception as caught:
+        error = error_of_callback(caught, PETSc)
         return COMM.tompi4py().allgather(f"{type(error).__name__}: {error}")
     return None
 

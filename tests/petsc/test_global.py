@@ -62,7 +62,31 @@ def test_products_are_those_of_one_rank(on_ranks, name):
         assert_close(found["columns"], np.outer(M @ b, [1.0, 2.0, 4.0]))
         M.update(shifted)
         assert_close(found["updated"], M @ b)
+        assert_close(found["transpose_updated"], M.T @ b)
         assert found["kept"]
+
+
+@pytest.mark.parametrize("ranks", RANKS[:-1])
+def test_products_of_hierarchies_are_those_of_one_rank(on_ranks, ranks):
+    """Of levels over ranks, and after unequal numbers of sweeps."""
+    A = sp.csr_array(MATRICES["convection"]())
+    b = np.random.default_rng(1).standard_normal(A.shape[0])
+    shifted = sp.csr_array(A + sp.eye_array(A.shape[0]))
+    options = {"max_coarse": 20, "presmooth": 2, "cycle": "W"}
+    given = " ".join(f"-pc_linforest_{name} {value}" for name, value in options.items())
+    line = f"{GLOBAL} -pc_linforest_kind multilevel -pc_linforest_gather_below 50 {given}"
+    (found,) = on_ranks(ranks, "products_of", "convection", line)
+    ml = lf.multilevel(A, coarsening="matching", **options)
+    M = ml.aspreconditioner()
+    assert_close(found["product"], M @ b)
+    assert_close(found["transpose"], M.T @ b)
+    assert abs(M.T @ b - M @ b).max() > 1e-3 * abs(M @ b).max()
+    assert_close(found["columns"], np.outer(M @ b, [1.0, 2.0, 4.0]))
+    ml.update(shifted)
+    M = ml.aspreconditioner()
+    assert_close(found["updated"], M @ b)
+    assert_close(found["transpose_updated"], M.T @ b)
+    assert found["kept"]
 
 
 def assert_close(found, expected):

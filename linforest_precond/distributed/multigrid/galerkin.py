@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mirrors import entry_rows, mirrored_from_ranks, slots_of
-from linforest_precond.distributed.owners import owners_of, send_to
+from linforest_precond.distributed.multigrid.entries import matrix_of_entries
 
 
 def require_host(A: Matrix) -> None:
@@ -28,14 +27,7 @@ def coarse_matrix(A: Matrix, numbers: Array, offsets: Array) -> Matrix:
     """
     everywhere = np.concatenate([numbers, A.halo.fetch(numbers)])
     rows, columns = numbers[entry_rows(A)], everywhere[A.rows.indices]
-    rows, columns, data = send_to(A.comm, owners_of(offsets, rows), rows, columns, A.rows.data)
-    rows -= offsets[A.comm.rank]
-    count = int(offsets[A.comm.rank + 1] - offsets[A.comm.rank])
-    order = np.argsort(rows, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
-    parts = data[order], columns[order], indptr
-    # Duplicates are summed left to right as stored.
-    return Matrix(scipy.sparse.csr_array(parts, shape=(count, int(offsets[-1]))), A.comm)
+    return matrix_of_entries(A.comm, offsets, rows, columns, A.rows.data)
 
 
 def mirror_upper(A: Matrix) -> None:

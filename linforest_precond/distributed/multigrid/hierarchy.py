@@ -28,6 +28,10 @@ ACCELERATORS = "auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres"
 class RankCycle(Printed, LinearOperator):  # type: ignore[misc]
     """One cycle as a preconditioner of a rank's own parts of vectors; all ranks apply it together.
 
+    ``M.T`` and ``M.H`` are cycles of the transposed hierarchy with pre- and postsmoothing exchanged, as on
+    one rank. Where the cycle is not its own adjoint, the first product with one of them transposes the
+    matrices of all levels, unless they are real and symmetric, and keeps them.
+
     Attributes
     ----------
     shape : tuple of int
@@ -38,34 +42,43 @@ class RankCycle(Printed, LinearOperator):  # type: ignore[misc]
         Rows of the whole matrix.
     """
 
-    def __init__(self, part: RankPart, exponent: int, dtype: DType):
+    def __init__(
+        self, part: RankPart, exponent: int, dtype: DType, transpose: bool = False, conjugate: bool = False
+    ):
         rows = part.finest.csr.n
         super().__init__(dtype, (rows, rows))
         self.part, self.exponent, self.global_rows = part, exponent, part.finest.n
+        self.flags = transpose, conjugate
 
     def _matmat(self, R: Array) -> Array:
         dtype = result_dtype(self.dtype, R.dtype)
         if dtype.kind == "c" and self.dtype.kind != "c":  # the parts of a complex R are columns of their own
             x = self._matmat(np.concatenate([R.real, R.imag], axis=1))
             return x[:, : R.shape[1]] + 1j * x[:, R.shape[1] :]
+        transpose, conjugate = self.flags
         with self.part.finest.comm.together():
             x = np.empty(R.shape, dtype)
-            self.part.solve_into(np.ascontiguousarray(R, dtype), x)
+            b = np.ascontiguousarray(R, dtype)
+            self.part.solve_into(b.conj() if conjugate else b, x, transpose)
             if self.exponent:
                 shift(x, -self.exponent)
-            return x
+            return x.conj() if conjugate else x
 
     def _matvec(self, r: Array) -> Array:
         return self._matmat(r.reshape(-1, 1)).reshape(r.shape)
 
-    def _adjoint(self) -> LinearOperator:
-        """The operator itself, which is Hermitian for a Hermitian A, but for K-cycles, and equal sweeps."""
-        part, options = self.part.part, self.part.part.options
-        if part.hermitian and options.presmooth == options.postsmooth:
-            return self
-        raise NotImplementedError(
-            "a cycle over ranks has an adjoint for Hermitian matrices and equal sweeps alone"
-        )
+    def _transpose(self) -> RankCycle:
+        return self._view(not self.flags[0], self.flags[1])
+
+    def _adjoint(self) -> RankCycle:
+        return self._view(not self.flags[0], not self.flags[1])
+
+    def _view(self, transpose: bool, conjugate: bool) -> RankCycle:
+        """The transpose, adjoint or conjugate; of a Hermitian cycle the transpose is the conjugate."""
+        if transpose and self.part.part.is_self_adjoint:
+            transpose, conjugate = False, not conjugate
+        flags = transpose, conjugate and self.dtype.kind == "c"
+        return self if flags == self.flags else RankCycle(self.part, self.exponent, self.dtype, *flags)
 
     def _printout(self) -> Printout:
         part = self.part.part
@@ -103,7 +116,7 @@ class RankHierarchy(Printed):
     entries = property(lambda self: [level.entries for level in self._part.part.levels])
 
     def aspreconditioner(self, cycle: str | None = None) -> RankCycle:
-        """One cycle as a preconditioner: ``M=`` of `cg`, and of `fcg` for the K-cycle.
+        """One cycle as a preconditioner: ``M=`` of `cg`, and of `fcg` for F- and K-cycles.
 
         Parameters
         ----------
@@ -143,7 +156,7 @@ class RankHierarchy(Printed):
             As in `linforest_precond.multilevel`'s hierarchies; the callback gets this rank's part of x.
         accel : {"auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres"}
             The Krylov method that a cycle preconditions. "auto" is "cg" for a Hermitian matrix with a
-            positive diagonal, "fcg" for its K-cycles, and "bicgstab" for other matrices.
+            positive diagonal, "fcg" for its F- and K-cycles, and "bicgstab" for other matrices.
 
         Returns
         -------

@@ -8,7 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from linforest_precond.annotations import DType
-from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
+from linforest_precond.distributed.multigrid.entries import matrix_of_entries
+from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix, csr_of_rows
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
@@ -46,8 +47,20 @@ class RankLevel(Level):
         made.ops = cast(Any, self.ops)
         return made
 
-    def transposed(self) -> Level:
-        raise NotImplementedError("a hierarchy over ranks has no transpose unless its matrix is symmetric")
+    def transposed(self) -> RankLevel:
+        """The level of the transposed hierarchy, whose rows are partitioned in the same way: collective.
+
+        The transfer stays: its prolongator and its restriction are each other's transposes.
+        """
+        assert self.ops is not None
+        csr, halo, offsets = self.csr, self.ops.halo, self.ops.offsets
+        own = np.arange(offsets[halo.comm.rank], offsets[halo.comm.rank + 1])
+        columns = np.concatenate([own, halo.ghosts])[csr.indices]
+        rows = np.repeat(own, np.diff(csr.indptr))
+        A = matrix_of_entries(halo.comm, offsets, columns, rows, csr.data)
+        ops, smoother = RankVectorOps(A), cast(DiagonalSmoother, self.smoother)
+        weights = ops.with_ghosts(smoother.weights[: csr.n])
+        return replace(self, csr=csr_of_rows(A), smoother=replace(smoother, weights=weights), ops=ops)
 
 
 def smoother_with_ghosts(matrix: RankLevelMatrix, stored: DType, kind: str) -> DiagonalSmoother:

@@ -50,14 +50,14 @@ class RankPart:
         """Whether every rank has all levels: the matrix is not coarsened over ranks."""
         return self.gathered is not None and not self.aggregates
 
-    def solve_into(self, b: Array, x: Array) -> None:
-        """Apply one cycle to own parts of vectors, (own rows, k)."""
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        """Apply one cycle to own parts of vectors, (own rows, k); the first transposed one sets that up."""
         if not self.is_gathered:
-            self.part.solve_into(b, x, False)
+            self.part.solve_into(b, x, transpose)
             return
         whole = np.concatenate(self.finest.comm.allgather(np.array(b)))
         solution = np.empty_like(whole)
-        self.part.solve_into(whole, solution, False)
+        self.part.solve_into(whole, solution, transpose)
         first = self.finest.A.first
         x[...] = solution[first : first + x.shape[0]]
 

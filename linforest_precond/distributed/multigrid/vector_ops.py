@@ -20,7 +20,7 @@ class RankVectorOps:
     """
 
     def __init__(self, A: Matrix):
-        self.halo, self.n = A.halo, int(A.shape[0])
+        self.halo, self.offsets, self.n = A.halo, A.offsets, int(A.shape[0])
         self.sums = ChunkSums(A.comm, A.offsets)
 
     scale = staticmethod(local.scale)

@@ -125,7 +125,7 @@ class Hierarchy(Printed):
         return levels
 
     def aspreconditioner(self, cycle: str | None = None) -> Preconditioner:
-        """One cycle as a preconditioner: ``M=`` of `cg`, and of `fcg` for the K-cycle.
+        """One cycle as a preconditioner: ``M=`` of `cg`, and of `fcg` for F- and K-cycles.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Hierarchy(Printed):
             The Krylov method that a cycle preconditions: "cg", "fcg", "bicgstab", "minres", "gmres",
             "fgmres" or "idrs" of `linforest_precond.solvers`, or a function with their signature, which
             reports no residuals.
-            "auto" is "cg" for a Hermitian matrix with a positive diagonal, "fcg" for its K-cycles, and
+            "auto" is "cg" for a Hermitian matrix with a positive diagonal, "fcg" for its F- and K-cycles, and
             "bicgstab" for other matrices. None repeats cycles, as PyAMG does by default.
         callback : function, optional
             Called with x after each iteration.

@@ -15,8 +15,10 @@ from linforest_precond.precond.multigrid.coarsest import SWEEPS, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 
 CYCLES = "V", "W", "F", "K"
-# The cycle of the second visit to the next level; None where there is one visit alone.
-SECOND_VISIT = {"V": None, "W": "W", "F": "V", "K": "K"}
+# Symmetric where A is. F-cycles visit a level by two different cycles, K-cycles are not linear.
+SYMMETRIC_CYCLES = "V", "W"
+# The cycles of the visits to the next level, one or two. The transposed cycle has them in reverse order.
+VISITS = {"V": ("V",), "W": ("W", "W"), "F": ("F", "V"), "K": ("K", "K")}
 # A K-cycle takes two Krylov steps on every second level from level 1 on, to level 3 or the last but
 # PLAIN_LEVELS. So up to nine levels, none is visited more than four times. Steps on all of these levels save
 # at most four iterations for twice the visits; with one such level alone, iterations grow with the matrix.
@@ -26,7 +28,7 @@ PLAIN_LEVELS = 4
 
 def twice_visited(kind: str, last: int) -> list[int]:
     """The levels with two visits for each visit of the level above; the finest and the coarsest never are."""
-    if SECOND_VISIT[kind] is None:
+    if len(VISITS[kind]) == 1:
         return []
     krylov = range(1, max(KRYLOV_LEVELS, last - PLAIN_LEVELS) + 1, 2)
     return [i for i in (krylov if kind == "K" else range(1, last)) if i < last]
@@ -48,6 +50,8 @@ class MultigridCycle:
         One of `CYCLES`.
     sweeps
         The numbers of presmoothing and postsmoothing sweeps.
+    transpose
+        Whether the levels are those of a transposed hierarchy.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class MultigridCycle:
         centered: bool,
     ):
         self.levels, self.coarsest, self.kind, self.sweeps = levels, coarsest, kind, sweeps
+        self.transpose = transpose
         self.last = len(levels) - 1
         self.twice = twice_visited(kind, self.last)
         self.vectors = [
@@ -145,20 +150,20 @@ class MultigridCycle:
 
     def _solve_coarse(self, i: int, kind: str, b: Array, x: Array) -> None:
         """The coarse-grid problem of level i: one visit, or two as the kind of cycle demands."""
-        self._visit(i, kind, b, x)
-        again = SECOND_VISIT[kind]
-        if again is None or i not in self.twice:
+        visits = VISITS[kind][::-1] if self.transpose else VISITS[kind]
+        self._visit(i, visits[0], b, x)
+        if len(visits) == 1 or i not in self.twice:
             return
         vectors, (residual, d) = self.vectors[i], self.second_visit[i]
         if kind == "K":
             steps, product = self.krylov[i], self.products[i]
             steps.first_step(vectors.matrix, x, b, product, residual)
-            self._visit(i, again, residual, d)
+            self._visit(i, visits[1], residual, d)
             steps.second_step(vectors.matrix, d, product, residual)
             steps.combine(x, d)
         else:
             vectors.ops.residual(vectors.matrix, b, x, residual)
-            self._visit(i, again, residual, d)
+            self._visit(i, visits[1], residual, d)
             vectors.ops.add(d, x)
 
     def _solve_coarsest(self, b: Array, x: Array) -> None:

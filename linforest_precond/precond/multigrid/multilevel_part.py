@@ -14,7 +14,7 @@ from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAg
 from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.multigrid_cycle import MultigridCycle
+from linforest_precond.precond.multigrid.multigrid_cycle import SYMMETRIC_CYCLES, MultigridCycle
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_schema import SCHEMA
 from linforest_precond.precond.multigrid.smoothers import INVERSE, smoother_of
@@ -39,6 +39,7 @@ class MultilevelPart:
     centered: bool  # A maps constants to 0: means are subtracted
     stalled: bool
     _cycles: Workspaces = field(default_factory=Workspaces, repr=False)  # the vectors of cycles
+    _transposed: list[MultilevelPart] = field(default_factory=list, init=False, repr=False)  # once made
 
     kind = "multilevel"
     forest = ordering = bands = None
@@ -97,7 +98,7 @@ class MultilevelPart:
         """The Krylov method that fits the matrix and a cycle."""
         if not self.definite:
             return "bicgstab"
-        return "fcg" if cycle == "K" else "cg"
+        return "cg" if cycle in SYMMETRIC_CYCLES else "fcg"
 
     def with_cycle(self, cycle: str) -> MultilevelPart:
         """The same hierarchy with another cycle."""
@@ -105,11 +106,20 @@ class MultilevelPart:
             return self
         return replace(self, options=replace(self.options, cycle=cycle), _cycles=Workspaces())
 
-    @cached_property
+    @property
     def transposed(self) -> MultilevelPart:
-        """The part of the transposed matrix: pre- and postsmoothing change places."""
+        """The part of the transposed matrix, made once.
+
+        No cached property: it holds a lock of the class, which ranks that are threads would wait for.
+        """
+        if not self._transposed:
+            self._transposed.append(self._transpose())
+        return self._transposed[0]
+
+    def _transpose(self) -> MultilevelPart:
+        """Transpose all levels; pre- and postsmoothing change places."""
         pre, post = self.options.presmooth, self.options.postsmooth
-        if self.is_symmetric and pre == post:
+        if self.is_symmetric and self.is_self_adjoint:
             return self
         options = replace(self.options, presmooth=post, postsmooth=pre)
         if self.is_symmetric:
@@ -124,6 +134,12 @@ class MultilevelPart:
     @property
     def is_symmetric(self) -> bool:
         return self.hermitian and self.stored.kind != "c"
+
+    @property
+    def is_self_adjoint(self) -> bool:
+        """Whether the cycle is Hermitian; K-cycles, which are not linear, are their own adjoints here."""
+        same_sweeps = self.options.presmooth == self.options.postsmooth
+        return self.hermitian and same_sweeps and self.cycle != "F"
 
     @property
     def stored(self) -> DType:
@@ -169,8 +185,7 @@ class MultilevelPart:
     @property
     def positive_definite(self) -> bool:
         """For a positive definite A; K-cycles are not linear."""
-        same_sweeps = self.options.presmooth == self.options.postsmooth
-        return self.definite and same_sweeps and self.cycle != "K"
+        return self.definite and self.is_self_adjoint and self.cycle != "K"
 
     def described(self) -> list[tuple[str, str]]:
         entries = [level.entries for level in self.levels]
