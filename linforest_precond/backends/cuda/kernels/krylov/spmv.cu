@@ -58,7 +58,7 @@ __device__ __forceinline__ void multiply(const KrylovSpace& space, const INDEX* 
                                          const VALUE* __restrict__ w, int step) {
     Scalar sums[PAIRS ? PAIRS : 1] = {};
     const auto from_x = [&](i64 column) { return x[column]; };
-    each_product<true, true>(indptr, indices, data, space.rows, from_x, [&](i64 row, VALUE sum, bool is_long) {
+    each_product(indptr, indices, data, space.rows, from_x, [&](i64 row, VALUE sum, bool is_long) {
         if (is_long) sum = y[row];
         else y[row] = sum;
         if (PAIRS == 1) add_product(sums[0], w[row], sum);

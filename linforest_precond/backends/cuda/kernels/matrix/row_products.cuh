@@ -38,17 +38,15 @@ struct Chunk {
     }
 
     // Writes the products with the vector of entries source(column) to shared memory.
-    template <bool CLAMPED, typename Source>
+    template <typename Source>
     __device__ __forceinline__ void multiply(i64 count, i64 rows, Source source, VALUE* products) const {
         const int lane = threadIdx.x % 32;
         EACH (i, (int)ENTRIES_OF_LANE)
-            if (i * 32 + lane < count)
-                products[i * 32 + lane] = values[i] * source(CLAMPED ? clamped(columns[i], rows) : columns[i]);
+            if (i * 32 + lane < count) products[i * 32 + lane] = values[i] * source(clamped(columns[i], rows));
     }
 };
 
 // 32 rows, one for each lane; rows beyond the last one are empty.
-template <bool SPLIT>
 struct WarpRows {
     INDEX own_begin, own_end;
 
@@ -57,24 +55,23 @@ struct WarpRows {
         own_begin = indptr[min(row, rows)];
         own_end = indptr[min(row + 1, rows)];
     }
-    __device__ __forceinline__ bool is_long() const { return SPLIT && own_end - own_begin > LONGEST_ROW; }
+    __device__ __forceinline__ bool is_long() const { return own_end - own_begin > LONGEST_ROW; }
     __device__ __forceinline__ i64 begin() const { return past_long(__shfl_sync(FULL_WARP, own_begin, 0)); }
     __device__ __forceinline__ i64 end() const { return __shfl_sync(FULL_WARP, own_end, 31); }
 
     // The first entry from `at` on that is in none of the long rows.
     __device__ __forceinline__ i64 past_long(i64 at) const {
-        if (SPLIT)
-            while (const u32 owner = __ballot_sync(FULL_WARP, is_long() && own_begin <= at && at < own_end))
-                at = __shfl_sync(FULL_WARP, own_end, __ffs(owner) - 1);
+        while (const u32 owner = __ballot_sync(FULL_WARP, is_long() && own_begin <= at && at < own_end))
+            at = __shfl_sync(FULL_WARP, own_end, __ffs(owner) - 1);
         return at;
     }
 };
 
 // Calls take(row, sum, is_long) for every row, with the products with the vector of entries source(column); the sum of a
 // long row is not computed. A block takes THREADS rows at a time, a thread per row. A warp multiplies the entries of its
-// rows with coalesced loads, a chunk at a time, and every lane sums the products of its row in order. CLAMPED: for a
-// square matrix whose indices may change (`clamped`). SPLIT: there may be long rows.
-template <bool CLAMPED, bool SPLIT, typename Source, typename Take>
+// rows with coalesced loads, a chunk at a time, and every lane sums the products of its row in order. The matrix is
+// square, and its indices may change (`clamped`).
+template <typename Source, typename Take>
 __device__ __forceinline__ void each_product(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                              const VALUE* __restrict__ data, i64 all_rows, Source source, Take take) {
     __shared__ VALUE products_of_warps[THREADS / 32][CHUNK_ENTRIES];
@@ -83,16 +80,16 @@ __device__ __forceinline__ void each_product(const INDEX* __restrict__ indptr, c
     const i64 step = (i64)gridDim.x * THREADS;
     i64 first = (i64)blockIdx.x * THREADS + threadIdx.x / 32 * 32;
     if (first >= all_rows) return;
-    WarpRows<SPLIT> rows(indptr, first, all_rows);
+    WarpRows rows(indptr, first, all_rows);
     i64 base = rows.begin(), end = rows.end();
     Chunk chunk;
     chunk.load(indices, data, base, end - base);
     for (; first < all_rows; first += step) {
-        const WarpRows<SPLIT> next(indptr, first + step, all_rows);
+        const WarpRows next(indptr, first + step, all_rows);
         VALUE sum = VALUE{};
         bool is_last;
         do {
-            chunk.multiply<CLAMPED>(end - base, all_rows, source, products);
+            chunk.multiply(end - base, all_rows, source, products);
             const int from = (int)max(rows.own_begin - base, (i64)0);
             const int to = rows.is_long() ? from : (int)min(rows.own_end - base, (i64)CHUNK_ENTRIES);
             base = rows.past_long(base + CHUNK_ENTRIES);

@@ -2,7 +2,7 @@
 #include "runtime/arithmetic.cuh"
 #define LARGEST_SUMS 3
 #include "runtime/column_sums.cuh"
-#include "matrix/row_products.cuh"
+#include "multigrid/block_products.cuh"
 
 // Vector operations of multigrid cycles: sparse products fused with updates and dot products. One column is
 // multiplied by CSR-Stream (TEAMS 0), or by a team of `lanes` lanes of a warp for each row (TEAMS 1): a power of two up
@@ -71,11 +71,11 @@ __device__ __forceinline__ void each_entry_product(const Matrix& matrix, int col
         return;
     }
     const auto from_column = [&](i64 column) { return source(column, column); };
+    const auto take_row = [&](i64 row, VALUE sum) { take(row, row, sum); };
 #if TEAMS
-    each_team_product(matrix, from_column, [&](i64 row, VALUE sum) { take(row, row, sum); });
+    each_team_product(matrix, from_column, take_row);
 #else
-    each_product<false, false>(matrix.indptr, matrix.indices, matrix.data, matrix.rows, from_column,
-                               [&](i64 row, VALUE sum, bool) { take(row, row, sum); });
+    each_block_product(matrix.indptr, matrix.indices, matrix.data, matrix.rows, from_column, take_row);
 #endif
 }
 
