@@ -3,3 +3,6 @@
 from . import prefetch as prefetch
 from . import stopwatch as stopwatch
 from . import streams as streams
+from .openmp import load_with_short_waits
+
+load_with_short_waits()

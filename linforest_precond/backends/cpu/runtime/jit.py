@@ -39,10 +39,6 @@ import numba
 from numba.core import caching
 from numba.core.registry import CPUDispatcher
 
-from .openmp import load_with_short_waits
-
-load_with_short_waits()
-
 # The folder of the backend: its sources are hashed into the stamp of the cache.
 SOURCES = Path(__file__).resolve().parents[1]
 
