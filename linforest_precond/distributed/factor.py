@@ -186,7 +186,7 @@ class Proposals:
         """Fetch the proposals of the ghosts; of those, only the ones to own vertices matter."""
         graph, rows = self.graph, self._boundary
         chosen = self.proposed[rows]
-        self._sent[rows] = np.where(chosen >= 0, graph.ids[chosen], NO_VERTEX)
+        self._sent[rows] = np.where(chosen >= 0, graph.ids[np.maximum(chosen, 0)], NO_VERTEX)
         found = graph.halo.fetch(self._sent) - graph.first
         own = (found >= 0) & (found < graph.n_local)
         self.proposed[graph.n_local :] = np.where(own, found, NO_VERTEX)

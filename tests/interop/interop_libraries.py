@@ -31,6 +31,10 @@ class PlainArray:
         return self.array.shape
 
     @property
+    def ndim(self):
+        return self.array.ndim
+
+    @property
     def dtype(self):
         return self.array.dtype
 
