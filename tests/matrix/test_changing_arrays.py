@@ -19,7 +19,11 @@ HERE = Path(__file__).resolve().parent
 def run(seconds, *names):
     """The program in a process of its own: a crash is then one failed test."""
     root = HERE.parents[1]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(HERE)])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(root), str(HERE)]),
+        "MALLOC_PERTURB_": "85",  # glibc: what is read before it is written is no plausible index
+    }
     command = [sys.executable, str(HERE / "changing_arrays.py"), str(seconds), *names]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr[-2000:]
