@@ -66,7 +66,7 @@ def bands_along_block_forest(
     `partners` are vertices to be paired, -1 for those that are paired along heavy edges.
     """
     graph = as_graph(csr)
-    if graph.values_are_matrix:  # rows of pairs are counted, then filled: the weights may not change meanwhile
+    if graph.values_are_matrix:  # pairs are disjoint only if the weights do not change meanwhile
         graph = replace(graph, values=graph.values.copy())
     across_paths = tries_pairs_across_paths(candidates, partners)
     prefetch = backend_of(csr.data).runtime.prefetch.prefetch

@@ -173,7 +173,7 @@ def options_differ(line, own):
 
 
 def printed_error(error):
-    """Apart from the frame of PETSc's objects: an error kept there outlives PETSc, and petsc4py 3.18 crashes."""
+    """Apart from the frame of PETSc's objects: if an error kept them, petsc4py 3.18 would crash at exit."""
     error = error_of_callback(error, PETSc)
     return f"{type(error).__name__}: {error}"
 
