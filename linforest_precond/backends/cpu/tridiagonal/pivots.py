@@ -45,20 +45,60 @@ def factor_rows(lower, diagonal, upper, inverse, first, end, perturb=True):
 
     The elimination goes on from the inverse of the row before the first, where there is one.
     """
-    n, shape = diagonal.shape[0], diagonal.shape[1:] or (1, 1)
-    bands = [readonly(band.reshape(n, *shape)) for band in (lower, diagonal, upper)]
+    shape = (-1,) if diagonal[:1].size <= 1 else diagonal.shape
+    bands = [readonly(band.reshape(shape)) for band in (lower, diagonal, upper)]
     starts = readonly(first + find_starts(bands[0][first:end], bands[2][first:end], end - first))
     counts = np.zeros((starts.size - 1, len(PivotFinding)), np.int64)
     if end > first:
         info = np.finfo(diagonal.dtype)
         limits = VANISHING * info.eps, VANISHING * info.eps * perturb, np.sqrt(info.eps), info.tiny
-        find_pivots(*bands, *map(float, limits), starts, inverse.reshape(n, *shape), counts)
+        find = find_scalar_pivots if len(shape) == 1 else find_block_pivots
+        find(*bands, *map(float, limits), starts, inverse.reshape(shape), counts)
     return counts.sum(axis=0)
 
 
 # Threads eliminate independent segments: at each start but the first the couplings to the row before vanish.
 @kernel(parallel=True)
-def find_pivots(lower, diagonal, upper, vanishing, perturbed, root_epsilon, tiny, starts, inverse, counts):
+def find_scalar_pivots(
+    lower, diagonal, upper, vanishing, perturbed, root_epsilon, tiny, starts, inverse, counts
+):
+    n = diagonal.size
+    for part in prange(starts.size - 1):
+        found = counts[part]
+        for j in range(starts[part], starts[part + 1]):
+            own, pivot = diagonal[j], diagonal[j]
+            if j > starts[part] or (part == 0 and j > 0):
+                pivot -= lower[j] * inverse[j - 1] * upper[j - 1]
+            in_row, own_size = size(lower[j]) + size(upper[j]), size(own)
+            row_size = max(max(size(lower[j]), own_size), size(upper[j]))
+            found[INDEFINITE] += pivot.real <= vanishing * own.real or pivot.real == 0
+            if size(pivot) <= perturbed * row_size or size(pivot) < tiny:
+                least = root_epsilon * row_size
+                pivot = diagonal.dtype.type(1 if least < tiny else (-least if pivot.real < 0 else least))
+                found[PERTURBED] += 1
+            inverse[j] = diagonal.dtype.type(1) / pivot
+            ratio = inverse[j] * own
+            found[WEAK] += not (size(ratio) <= LARGEST_RATIO and ratio.real >= 0)
+            found[GROWN] += not size(inverse[j]) * row_size <= LARGEST_GROWTH
+            in_column = size(upper[j - 1]) if j > 0 else own_size * 0
+            symmetric, hermitian = own == own, own.real == own.real and own.imag == 0
+            if j + 1 < n:
+                after, mirrored = upper[j], lower[j + 1]
+                in_column += size(mirrored)
+                symmetric &= after == mirrored
+                hermitian &= after.real == mirrored.real and after.imag == -mirrored.imag
+            found[NOT_ROW_DOMINANT] += own_size < in_row
+            found[NOT_COLUMN_DOMINANT] += own_size < in_column
+            found[NOT_POSITIVE] += not own.real > 0
+            found[NOT_SYMMETRIC] += not symmetric
+            found[NOT_HERMITIAN] += not hermitian
+
+
+# The same with blocks.
+@kernel(parallel=True)
+def find_block_pivots(
+    lower, diagonal, upper, vanishing, perturbed, root_epsilon, tiny, starts, inverse, counts
+):
     n, b = diagonal.shape[:2]
     for part in prange(starts.size - 1):
         found = counts[part]
