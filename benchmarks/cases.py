@@ -51,6 +51,15 @@ class Plan:
     beam: tuple[int, ...] = (176, 44, 44)  # nodes
     matched_rows: int = 10**6
     scipy_rows: tuple[int, int] = (30_000, 4096)  # SciPy's matching takes seconds for these
+    busy_grid: int = 700
+    first_call_grids: tuple[int, ...] = (50, 300)
+    first_calls: tuple[str, ...] = (
+        "lf.tridiagonal",
+        "lf.block_tridiagonal",
+        "lf.multilevel",
+        "lf.solvers.cg",
+        "lf.solvers.bicgstab",
+    )
 
 
 FULL = Plan()
@@ -88,6 +97,9 @@ QUICK = Plan(
     beam=(8, 3, 3),
     matched_rows=900,
     scipy_rows=(400, 100),
+    busy_grid=30,
+    first_call_grids=(20,),
+    first_calls=("lf.tridiagonal",),
 )
 
 # Relative residual of complete solves.
@@ -391,6 +403,10 @@ def backward_error(bands, b, x, xp=np) -> float:
 
 def cpu_grid(plan):
     return f"5-point {plan.cpu_grid}²", matrices.poisson((plan.cpu_grid,) * 2)
+
+
+def busy_grid(plan):
+    return f"5-point {plan.busy_grid}²", matrices.poisson((plan.busy_grid,) * 2)
 
 
 def cpu_solver_grid(plan):

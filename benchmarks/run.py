@@ -17,8 +17,10 @@ import time
 import traceback
 from pathlib import Path
 
+import busy_cores
 import cases
 import cpu
+import first_calls
 import graph_kernels
 import machine
 import orderings
@@ -110,6 +112,8 @@ def measurements(device, plan, only=None):
         "orderings": orderings.measurements(plan, device),
         "graph_kernels": graph_kernels.measurements(plan, device),
         "cpu": cpu.measurements(plan),
+        "busy_cores": busy_cores.measurements(plan),
+        "first_calls": first_calls.measurements(plan, device),
     }
     unknown = set(only or ()) - set(modules)
     if unknown:

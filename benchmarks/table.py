@@ -97,6 +97,10 @@ SECTIONS = {
     "cpu orders": '`lf.graph.reverse_cuthill_mckee(A, method="serial")` on the CPU, input checks included, '
     "in units of the time of SciPy, which does not search for a start vertex",
     "cpu graphs": "Graph algorithms on all threads of the CPU: speed relative to SciPy's csgraph, or PyAMG",
+    "cpu busy": "Calls on all threads of the CPU beside two processes that never wait, in units of the time "
+    "on an idle machine",
+    "first calls": "First calls with empty caches, and in the next process: processor seconds on the CPU, "
+    "elapsed ones on the GPU, imports not counted",
     "cpu batches": 'Batch Cuthill-McKee (`method="batch"`) on the CPU: speed relative to `method="serial"`',
 }
 # Sections with one line per matrix.

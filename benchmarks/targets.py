@@ -123,3 +123,18 @@ CPU_SOLVE = {"goal": 1.5}
 CPU_ITERATION = {"goal": 1.0}
 CPU_ORDERING = {"goal": 1.0}
 CPU_BATCH = {"goal": 2.0}
+# Calls beside busy processes, in units of their time on an idle machine.
+BESIDE_BUSY_PROCESSES = {"goal": 3.0}
+
+# The first call with empty caches, and that in the next process, in seconds.
+FIRST_CALLS = {
+    ("cpu", "first", "lf.tridiagonal"): {"goal": 5.0},
+    ("cpu", "first", "lf.multilevel"): {"goal": 10.0},
+    ("cpu", "first", "lf.solvers.cg"): {"goal": 3.0},
+    ("cuda", "first", "lf.tridiagonal"): {"goal": 5.0},
+    **{
+        (device, "second", name): {"goal": 0.5}
+        for device in ("cpu", "cuda")
+        for name in ("lf.tridiagonal", "lf.multilevel", "lf.solvers.cg")
+    },
+}

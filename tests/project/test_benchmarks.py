@@ -62,10 +62,22 @@ def test_the_program_measures_the_cpu(quick, document, module):
     assert document["commit"] == "c0ffee" and document["quick"] and not document["failures"]
     assert document["sha256"] == module("machine").code_hashes()
     assert {row["backend"] for row in document["rows"]} == {"cpu"}
-    sections = ("cpu", "cpu solves", "cpu iterations", "cpu orders", "cpu batches", "cpu graphs")
+    sections = (
+        "cpu",
+        "cpu solves",
+        "cpu iterations",
+        "cpu orders",
+        "cpu batches",
+        "cpu graphs",
+        "cpu busy",
+        "first calls",
+    )
     of_sections = [[row for row in document["rows"] if row["section"] == section] for section in sections]
     assert sum(map(len, of_sections)) == len(document["rows"])
-    chain, solves, iterations, orders, batches, kernels = of_sections
+    chain, solves, iterations, orders, batches, kernels, busy, first = of_sections
+    assert {row["peer"] for row in busy} == {"an idle machine"} and len(busy) == 2
+    assert [row["name"].partition(", ")[2] for row in first] == ["first process", "second process"]
+    assert first[0]["median"] > 2 * first[1]["median"] > 0
     assert {row["peer"] for row in kernels} == {"SciPy", "PyAMG"} and len(kernels) == 13
     assert {row["peer"].partition(",")[0] for row in orders} == {"SciPy"} and len(orders) == 6
     assert {row["judged"] for row in batches} == {"speedup"} and len(batches) == 6
