@@ -15,7 +15,7 @@ from .refinement import Gathered, Refined, backward_error
 from .strided_vectors import NOTHING, VECTORS, vectors
 from .sweeps import Sweeps
 
-# The constants of pivoting.cu, and the most relations that one thread block solves.
+# The constants of pivoting.cu and relations.cuh, and the most relations that one thread block solves.
 GROUP = 16
 RELATIONS = 4
 THREADS = 128

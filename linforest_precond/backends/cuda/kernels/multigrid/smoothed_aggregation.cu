@@ -5,6 +5,9 @@
 #include "runtime/grid_scan.cuh"
 #include "multigrid/row_teams.cuh"
 #include "multigrid/strong_couplings.cuh"
+#include "multigrid/joined_neighbors.cuh"
+#include "multigrid/prolongator_rows.cuh"
+#include "multigrid/prolongator_adjoint.cuh"
 
 // Smoothed aggregation: the strong couplings of a matrix, aggregates of unknowns, and the smoothed prolongator. Sums run
 // in column order, as on the CPU.
@@ -12,31 +15,6 @@
 // Terms of a row of the prolongator that a team merges in shared memory; padding keeps teams in different banks.
 #define MOST_TERMS (16 * TEAM)
 #define PADDED_TERMS (MOST_TERMS + TEAM)
-
-#define JOINING_SHARE 0.25
-#define DAMPING (4.0 / 3.0)
-#define LEAST_SHARE 0.1
-#define DOUBLE_TINY 2.2250738585072014e-308
-
-// The couplings that the prolongator smoother keeps: those of at least `least` of each row, which is infinite for a row
-// without strong couplings; where `least` is null, those that are `known`. (Arrays of the entries are null, too, where
-// there are none.) `marks` takes 1 for the couplings that are kept, where it is not null.
-struct Filter {
-    Matrix matrix;
-    const double* __restrict__ least;
-    const u8* __restrict__ known;
-    u8* __restrict__ marks;
-    i64 is_signed;
-
-    __device__ __forceinline__ double least_of(i64 row) const { return least ? least[row] : 0.0; }
-};
-
-// A pattern whose diagonal entries are no edges.
-struct StrongGraph {
-    const INDEX* __restrict__ indptr;
-    const int* __restrict__ columns;
-    const int* __restrict__ degrees;
-};
 
 // The words of a setup, zero at first: what the host reads, the grid barrier of each cooperative launch, and the totals
 // of grid_scan. BALANCE is a hash sum that is 0 if the strong couplings are symmetric; MOST are the terms of a row of the
@@ -72,42 +50,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         });
         if (team.lane == 0) degrees[row] = degree;
     }
-}
-
-// The first number among a vertex's neighbours, or -1; `number(v)` is that of vertex v.
-template <typename Number>
-__device__ __forceinline__ int first_number(const StrongGraph& graph, i64 vertex, const Team& team, Number number) {
-    const i64 end = graph.indptr[vertex + 1];
-    for (i64 base = graph.indptr[vertex]; base < end; base += TEAM) {
-        const int own = base + team.lane < end ? number(graph.columns[base + team.lane]) : -1;
-        const u32 found = team.vote(own >= 0);
-        if (found) return team.from(own, __ffs(found) - 1);
-    }
-    return -1;
-}
-
-// The column of a row's largest coupling, the first of equal ones, if the row without strong couplings joins it; else -1.
-__device__ __forceinline__ i64 joined_column(const Couplings& c, const int* __restrict__ degrees, i64 row,
-                                             const Team& team) {
-    const Matrix& A = c.matrix;
-    const double sign = wide_real(A.diagonal[row]);
-    double best = 0;
-    i64 column = -1;
-    each_slot(A.indptr, row, team, [&](i64 slot, bool valid) {
-        const double found = valid ? row_coupling(A, c.is_signed, row, sign, slot) : 0.0;
-        if (!(found > best)) return;
-        best = found;
-        column = clamped(A.indices[slot], A.n);
-    });
-    for (int half = TEAM / 2; half > 0; half /= 2) {
-        const double other = team.across(best, half);
-        const i64 other_column = team.across(column, half);
-        if (!(other > best || (other == best && other_column < column))) continue;
-        best = other;
-        column = other_column;
-    }
-    if (column < 0 || degrees[column] == 0) return -1;
-    return best >= JOINING_SHARE * wide_magnitude(A.diagonal[row]) ? column : -1;
 }
 
 // Numbers of the aggregates, in one cooperative launch: the neighbours of a root join it, others the first neighbour
@@ -149,71 +91,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         }
         if (team.lane == 0) numbers[row] = number;
     }
-}
-
-// Whether an entry beside the diagonal is kept by the filter; `sign` and `least` are the row's.
-__device__ __forceinline__ bool is_kept(const Filter& filter, i64 slot, VALUE value, double sign, double least) {
-    if (!filter.least) return filter.known[slot];
-    const double found = size_of_coupling(filter.is_signed, sign, value);
-    return found > 0 && found >= least;
-}
-
-// A row of the prolongator smoother I - W F: the diagonal of F, and the weight, 0 where the row has no strong couplings.
-struct FilteredRow {
-    double real, imaginary, weight;
-};
-
-// A row of F: weak couplings are added to the diagonal, unless that would leave at most LEAST_SHARE of it.
-__device__ __forceinline__ FilteredRow filtered_row(const Filter& filter, i64 row, const Team& team) {
-    const Matrix& A = filter.matrix;
-    const double least = filter.least_of(row);
-    if (least == DOUBLE_INFINITY) return {};
-    const VALUE diagonal = A.diagonal[row];
-    const double own = wide_magnitude(diagonal), own_real = wide_real(diagonal),
-                 own_imaginary = wide_imaginary(diagonal);
-    double real = own_real, imaginary = own_imaginary, total = 0;
-    u32 any_kept = 0;
-    each_entry(A, row, team, NothingGathered(), [&](i64 slot, bool valid, i64 column, VALUE value, char) {
-        const bool beside = valid && column != row, kept = beside && is_kept(filter, slot, value, own_real, least);
-        const bool weak = beside && !kept;
-        const u32 weak_lanes = team.vote(weak), kept_lanes = team.vote(kept);
-        if (kept && filter.marks) filter.marks[slot] = 1;
-        any_kept |= kept_lanes;
-        total = team.add_in_order(total, wide_magnitude(value), kept_lanes);
-        if (!weak_lanes) return;
-        real = team.add_in_order(real, wide_real(value), weak_lanes);
-        if (IS_COMPLEX) imaginary = team.add_in_order(imaginary, wide_imaginary(value), weak_lanes);
-    });
-    if (!any_kept) return {};
-    double share = (real / own) * (own_real / own);
-    if (IS_COMPLEX) share += (imaginary / own) * (own_imaginary / own);
-    if (!(share > LEAST_SHARE)) {
-        real = own_real;
-        imaginary = own_imaginary;
-    }
-    total += IS_COMPLEX ? magnitude(Complex128{real, imaginary}) : fabs(real);
-    return {real, imaginary, total >= DOUBLE_TINY ? DAMPING / total : 0.0};
-}
-
-// Calls take(place, slot, aggregate) for the terms of a row of the prolongator, by the lanes that have one: first the
-// row's own, whose slot is -1, then those of strong couplings in column order. Terms without an aggregate are left out.
-// Returns the number of terms to all lanes.
-template <typename Take>
-__device__ __forceinline__ int each_term(const Filter& filter, const INDEX* __restrict__ numbers, i64 row,
-                                         const Team& team, Take take) {
-    const Matrix& A = filter.matrix;
-    const double least = filter.least_of(row), sign = wide_real(A.diagonal[row]);
-    int count = numbers[row] >= 0;
-    if (count && team.lane == 0) take(0, (i64)-1, (int)numbers[row]);
-    if (least == DOUBLE_INFINITY) return count;
-    const auto number_at = [&](i64 column) { return (int)numbers[column]; };
-    each_entry(A, row, team, number_at, [&](i64 slot, bool valid, i64 column, VALUE value, int number) {
-        if (!valid || column == row || !is_kept(filter, slot, value, sign, least)) number = -1;
-        const u32 found = team.vote(number >= 0);
-        if (number >= 0) take(count + __popc(found & ((1u << team.lane) - 1)), slot, number);
-        count += __popc(found);
-    });
-    return count;
 }
 
 // Whether no earlier term has the key of term i.
@@ -304,56 +181,6 @@ __device__ __forceinline__ VALUE column_value(const Terms& terms, int first, int
     VALUE sum;
     set_parts(sum, real, imaginary);
     return sum;
-}
-
-// The conjugate transpose of the prolongator by counting sort; `indptr` is null where it is not wanted. `columns` has the
-// number of entries of each column, then the place of its next one. Entries are scattered by column in any order: `slots`
-// are those of the prolongator, `rows` their rows. A's values may change after the columns were counted: slots and rows
-// are clamped.
-struct Adjoint {
-    INDEX* indptr;
-    INDEX* indices;
-    VALUE* data;
-    u32* columns;
-    INDEX* slots;
-    INDEX* rows;
-    i64 count;
-    i64 entries;
-    i64 lanes;
-};
-
-// Where the entries of all columns begin.
-__device__ __forceinline__ void point_to_columns(const Adjoint& adjoint, u64* totals, u32* barrier, u32& generation) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) adjoint.indptr[0] = 0;
-    const auto count_of = [&](i64 column) { return (u64)adjoint.columns[column]; };
-    grid_scan(adjoint.count, totals, barrier, generation, count_of, [&](i64 column, u64 before, u64 own) {
-        adjoint.columns[column] = (u32)before;
-        adjoint.indptr[column + 1] = (INDEX)(before + own);
-    });
-    grid_barrier(barrier, generation);
-}
-
-__device__ __forceinline__ void scatter(const Adjoint& adjoint, int column, i64 slot, i64 row) {
-    const u32 place = atomicAdd(adjoint.columns + column, 1u);
-    if (place >= adjoint.entries) return;
-    adjoint.slots[place] = (INDEX)slot;
-    adjoint.rows[place] = (INDEX)row;
-}
-
-// Sorts the entries of each column by rank, which is the number of lower slots, by `lanes` per column.
-__device__ __forceinline__ void sort_columns(const Adjoint& adjoint, const VALUE* data, i64 rows) {
-    const i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / adjoint.lanes;
-    for (i64 column = first; column < adjoint.count; column += (i64)gridDim.x * blockDim.x / adjoint.lanes) {
-        const i64 begin = adjoint.indptr[column], end = adjoint.indptr[column + 1];
-        for (i64 i = begin + threadIdx.x % adjoint.lanes; i < end; i += adjoint.lanes) {
-            const INDEX slot = adjoint.slots[i];
-            i64 place = begin;
-#pragma unroll 4
-            for (i64 j = begin; j < end; ++j) place += adjoint.slots[j] < slot;
-            adjoint.indices[place] = (INDEX)clamped(adjoint.rows[i], rows);
-            adjoint.data[place] = conjugate(data[clamped(slot, adjoint.entries)]);
-        }
-    }
 }
 
 // Fills the rows of the prolongator, none of which has more than MOST_TERMS terms, and those of its adjoint, in one
