@@ -86,7 +86,7 @@ def _write_matrix_market(path: Path, x: Array) -> None:
 
     text = io.BytesIO()  # given a path, SciPy's writer reports no error of a full disk
     scipy.io.mmwrite(text, x.reshape(x.shape[0], -1), precision=17)
-    path.write_bytes(text.getbuffer())
+    path.write_bytes(text.getvalue())
 
 
 def _write_text(path: Path, x: Array) -> None:
