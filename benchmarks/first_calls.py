@@ -20,14 +20,14 @@ import sys, time
 name, device, side = sys.argv[1:]
 clock = time.process_time if device == "cpu" else time.perf_counter
 import linforest_precond as lf
-import numpy as xp
-A = lf.matrices.poisson((int(side), int(side)))
 if device == "cuda":
     import cupy as xp
-    import cupyx.scipy.sparse
-    A = cupyx.scipy.sparse.csr_matrix(A)
-    xp.ones(3).sum().get()
+else:
+    import numpy as xp
+A = lf.matrices.poisson((int(side), int(side)), device=device)
 b = xp.ones(A.shape[0])
+if device == "cuda":
+    xp.cuda.Device().synchronize()
 calls = {
     "lf.tridiagonal": lambda: lf.tridiagonal(A),
     "lf.block_tridiagonal": lambda: lf.block_tridiagonal(A),
