@@ -5,6 +5,7 @@ No library is imported here: an object of one can only exist where it has been i
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -16,6 +17,7 @@ _CUPY = {"cupy", "cupyx"}
 _JAX_SPARSE = {"BCOO", "BCSR"}
 
 
+@functools.lru_cache(maxsize=256)
 def is_cupy(kind: type) -> bool:
     """Whether a type is defined by CuPy, or derived from one that is."""
     return any(root in _CUPY for root in _roots(kind))
@@ -39,7 +41,7 @@ def is_jax_sparse(thing: object) -> bool:
 
 def is_foreign(thing: object) -> bool:
     """Whether it is an array, or a sparse matrix, of another library that exchanges arrays by DLPack."""
-    if isinstance(thing, np.ndarray | np.generic) or is_cupy(type(thing)):
+    if isinstance(thing, (np.ndarray, np.generic)) or is_cupy(type(thing)):
         return False
     return hasattr(type(thing), "__dlpack__") or is_jax_sparse(thing) or is_traced(thing)
 

@@ -49,6 +49,11 @@ def backend_of(array: object) -> Backend:
             f"got a {kind.__module__}.{kind.__qualname__}, but the GPU is not usable: {reason}; "
             "pass a NumPy array or a SciPy sparse matrix to work on the CPU"
         )
+    return _cuda()
+
+
+@functools.cache
+def _cuda() -> Backend:
     return cast(Backend, importlib.import_module(".cuda", __name__))
 
 

@@ -256,9 +256,9 @@ def solver_of(
     return solver
 
 
-def started_factorization(bands: Bands, like: TridiagonalSolver, *, perturb: bool) -> Factorization:
-    """The factorization that `solver_of` begins with; its solver is expected to be `like` this."""
-    symmetric = None if like.pivoted else like.symmetric
+def started_factorization(bands: Bands, symmetric: bool | None, *, perturb: bool) -> Factorization:
+    """The factorization that `solver_of` begins with, of bands that are expected to be symmetric or not; None
+    where elimination with pivoting is expected."""
     return Factorization((bands.lower, bands.diagonal, bands.upper), perturb, symmetric)
 
 

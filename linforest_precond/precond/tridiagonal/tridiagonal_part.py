@@ -107,8 +107,15 @@ class TridiagonalPart:
     solver: TridiagonalSolver
 
     @classmethod
-    def of(cls, csr: CSR | Refreshed, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
-        """Factor the bands of a matrix in the stored type."""
+    def of(
+        cls,
+        csr: CSR | Refreshed,
+        stored: DType,
+        bands: Bands,
+        started: Factorization | None = None,
+        **fields: Any,
+    ) -> TridiagonalPart:
+        """Factor the bands of a matrix in the stored type; `started` is their factorization, if under way."""
         weights = csr.total_weight, csr.adjacent_weight, csr.scale
         order = order_of(fields["forest"], fields["given"])
 
@@ -117,7 +124,11 @@ class TridiagonalPart:
             return rows_to_repair(bands, inverse, _row_magnitudes(matrix, order))
 
         stored_bands = _stored_bands(bands, stored)
-        return cls._solved(stored_bands, decide, n=csr.n, weights=weights, **fields)
+        if started is None and isinstance(csr, CSR):
+            # Complex entries of equal magnitude are rather conjugate than equal.
+            symmetric = None if csr.symmetric and stored.kind == "c" else csr.symmetric
+            started = started_factorization(stored_bands, symmetric, perturb=fields["repair"] == "auto")
+        return cls._solved(stored_bands, decide, started=started, n=csr.n, weights=weights, **fields)
 
     @classmethod
     def factored(cls, bands: Bands, repaired: Array | None = None, **fields: Any) -> TridiagonalPart:
@@ -189,7 +200,8 @@ class TridiagonalPart:
         report = room.describe(*arrays, slots)
         bands, started = Bands(*room.gather(data, slots)), None
         if data.dtype == self.stored:  # the factorization begins before the report is read
-            started = started_factorization(bands, self.solver, perturb=self.repair == "auto")
+            symmetric = None if self.solver.pivoted else self.solver.symmetric
+            started = started_factorization(bands, symmetric, perturb=self.repair == "auto")
         found = described(A, report, data.dtype, self.stored, pattern)
         return None if found is None else self.of(found, self.stored, bands, started=started, **self._kept)
 

@@ -17,6 +17,7 @@ def linear_forest_programs(graph, options, method):
         _factor_program(graph, options),
         kernels(name, cooperative=ranks, WEIGHT=value, INDEX=index),
         kernels("forest/ordering", INDEX=index),
+        kernels("runtime/prefix_sum", INDEX=index),
     ]
 
 
@@ -38,6 +39,7 @@ def bands_along_block_forest_programs(csr, graph, candidates, across_paths):
         kernels("forest/pairs", VALUE=np.float64, INDEX=index),
         kernels("forest/linear_forest", cooperative=True, WEIGHT=value, INDEX=index),
         kernels("forest/ordering", INDEX=index),
+        kernels("runtime/prefix_sum", INDEX=index),
         kernels("forest/block_bands", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type),
         kernels("matrix/sums", VALUE=value, INDEX=np.int32),
     ]
