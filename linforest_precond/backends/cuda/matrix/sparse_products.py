@@ -17,8 +17,10 @@ COUNTING_JOINS, ADDING_JOINS = (1, 1, 0, 0, 0, 0), (8, 1, 1, 0, 0, 0)
 SLOTS = 32, 128, 512, 4096, 8192
 # The lanes per short row in the symbolic phase, by class.
 COUNTING_LANES = 4, 8, 16
-# Threads list the columns of rows where the left rows, and the terms, are on average at most so many.
+# Threads list the columns of rows where the left rows, and the terms, are on average at most so many; the terms
+# of fewer than `FEW_ROWS` rows, which do not fill the device with a thread each.
 LISTED_LEFT, LISTED_TERMS = 28, 160
+FEW_ROWS, LISTED_TERMS_OF_FEW = 20_000, 64
 # The entries that a thread lists, by class.
 LISTED_ENTRIES = 16, 24
 # As in long_products.cuh: there is no owner.
@@ -161,7 +163,8 @@ def has_listed_rows(left, right):
     """Whether a thread per row is likely to list its columns."""
     rows, right_rows = max(left[0].size - 1, 1), max(right[0].size - 1, 1)
     length = left[1].size / rows
-    return length <= LISTED_LEFT and length * right[1].size <= LISTED_TERMS * right_rows
+    most_terms = LISTED_TERMS_OF_FEW if rows < FEW_ROWS else LISTED_TERMS
+    return length <= LISTED_LEFT and length * right[1].size <= most_terms * right_rows
 
 
 def launch_classes(histogram, joins):

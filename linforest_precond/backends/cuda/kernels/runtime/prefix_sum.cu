@@ -8,24 +8,33 @@
 // Replaces numbers by their inclusive prefix sums, in one launch with a block per tile. `words` are the number of tiles
 // taken, and the state of each tile for the look-back; zero at first.
 extern "C" __global__ void __launch_bounds__(THREADS) add_up(INDEX* numbers, i64 count, u64* words) {
+    // A word of padding after those of a thread: no bank conflicts.
+    __shared__ INDEX staged[THREADS * (AT_A_TIME + 1)];
     __shared__ u64 tile, own_total, before_tile;
-    if (threadIdx.x == 0) tile = atomicAdd(words, 1ull);
+    const int t = threadIdx.x;
+    if (t == 0) tile = atomicAdd(words, 1ull);
     __syncthreads();
-    const i64 first = ((i64)tile * THREADS + threadIdx.x) * AT_A_TIME;
-    u64 sums[AT_A_TIME], sum = 0;
+    const i64 first = (i64)tile * THREADS * AT_A_TIME;
 #pragma unroll
-    for (int i = 0; i < AT_A_TIME; ++i) {
-        if (first + i < count) sum += numbers[first + i];
-        sums[i] = sum;
-    }
+    for (int i = t; i < THREADS * AT_A_TIME; i += THREADS)
+        staged[i + i / AT_A_TIME] = first + i < count ? numbers[first + i] : 0;
+    __syncthreads();
+    INDEX* const own = staged + t * (AT_A_TIME + 1);
+    u64 sum = 0;
+#pragma unroll
+    for (int i = 0; i < AT_A_TIME; ++i) sum += own[i];
     const u64 before = block_exclusive_sum(sum, &own_total);
     __syncthreads();
-    if (threadIdx.x < 32) {
+    if (t < 32) {
         const u64 found = look_back(words + 1, (i64)tile, own_total);
-        if (threadIdx.x == 0) before_tile = found;
+        if (t == 0) before_tile = found;
     }
     __syncthreads();
+    sum = before_tile + before;
 #pragma unroll
-    for (int i = 0; i < AT_A_TIME; ++i)
-        if (first + i < count) numbers[first + i] = (INDEX)(before_tile + before + sums[i]);
+    for (int i = 0; i < AT_A_TIME; ++i) own[i] = (INDEX)(sum += own[i]);
+    __syncthreads();
+#pragma unroll
+    for (int i = t; i < THREADS * AT_A_TIME; i += THREADS)
+        if (first + i < count) numbers[first + i] = staged[i + i / AT_A_TIME];
 }
