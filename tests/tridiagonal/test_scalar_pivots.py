@@ -1,8 +1,8 @@
 """The CPU's pivots of scalar systems beside those of blocks of one row: the same bits, for any numbers."""
 
-import graphs
 import numpy as np
 import pytest
+from strategies import quick
 
 from linforest_precond.backends.cpu.runtime.arrays import readonly
 from linforest_precond.backends.cpu.tridiagonal import pivots
@@ -40,7 +40,7 @@ def block_pivots(lower, diagonal, upper, perturb):
 
 
 @pytest.mark.parametrize("perturb", [True, False])
-@pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex128]))
+@pytest.mark.parametrize("dtype", quick([np.float64, np.complex128]))
 def test_scalars_are_blocks_of_one_row(dtype, perturb):
     rng = np.random.default_rng(0)
     for n in [*range(1, 80), 9000]:
