@@ -17,6 +17,8 @@ generate_header("tridiagonal/findings.cuh", enums=(("FOUND_", PivotFinding),))
 GROUP = 16
 TOP = 64
 GROUPS_OF_BLOCK = 128
+# The arrays of a coarse level, and the alignment of each, in bytes.
+ARRAYS, ALIGNMENT = 7, 256
 
 ENDS = Struct("Ends", "tridiagonal/pivots.cu", pivots="P", before="P", upper="P", inverses="P")
 
@@ -30,26 +32,40 @@ def factor(lower, diagonal, upper, perturb=True):
     report = cupy.zeros(len(PivotFinding), np.int64)
     inverse = cupy.empty_like(diagonal)
     if diagonal.size:
-        bands = tuple(map(aligned, (lower, diagonal, upper)))
-        _factor_level(program, bands, inverse, report, np.int32(perturb), finest=True)
+        bands, rows = tuple(map(aligned, (lower, diagonal, upper))), diagonal.shape[0]
+        levels = _CoarseLevels(rows, diagonal.nbytes // rows)
+        _factor_level(program, bands, rows, inverse, report, np.int32(perturb), levels)
     return inverse, report
 
 
-def _factor_level(program, bands, inverse, report, perturb, finest):
+class _CoarseLevels:
+    """The arrays of all levels but the finest, in one allocation: `arrays` has their addresses by level."""
+
+    def __init__(self, rows, row_bytes):
+        sizes = []
+        while rows > TOP:
+            rows = -(-rows // GROUP)
+            sizes.append(-(-rows * row_bytes // ALIGNMENT) * ALIGNMENT)
+        self.buffer = cupy.empty(ARRAYS * sum(sizes), np.uint8)
+        self.arrays, first = [], self.buffer.data.ptr
+        for size in sizes:
+            self.arrays.append([first + i * size for i in range(ARRAYS)])
+            first += ARRAYS * size
+
+
+def _factor_level(program, bands, count, inverse, report, perturb, levels, level=0):
     """Reduce each group to its last row, factor the reduced system, and compute the pivots in between."""
-    count = bands[1].shape[0]
     if count <= TOP:
-        arguments = *bands, count, perturb, np.int32(finest), inverse, report
+        arguments = *bands, count, perturb, np.int32(level == 0), inverse, report
         launch_blocks(program.pivots_of_top, 1, arguments, block=32)
         return
-    shape = -(-count // GROUP), *bands[1].shape[1:]
-    empty = (cupy.empty(shape, inverse.dtype) for _ in range(7))
-    pivots, lower, change, after, diagonal, upper, coarse = empty
+    pivots, lower, change, after, diagonal, upper, coarse = levels.arrays[level]
     _launch_groups(program.reduce_groups, count, (*bands, count, perturb, pivots, lower, change, after))
     _launch_groups(program.join_groups, count, (bands[2], count, pivots, change, after, diagonal, upper))
-    _factor_level(program, (lower, diagonal, upper), coarse, report, perturb, finest=False)
+    groups, reduced = -(-count // GROUP), (lower, diagonal, upper)
+    _factor_level(program, reduced, groups, coarse, report, perturb, levels, level + 1)
     ends = ENDS(pivots=pivots, before=lower, upper=upper, inverses=coarse)
-    kernel = program.pivots_of_rows if finest else program.pivots_of_groups
+    kernel = program.pivots_of_groups if level else program.pivots_of_rows
     _launch_groups(kernel, count, (*bands, count, perturb, ends, inverse, report))
 
 
