@@ -17,8 +17,8 @@ COUNTING_JOINS, ADDING_JOINS = (1, 1, 0, 0, 0, 0), (8, 1, 1, 0, 0, 0)
 SLOTS = 32, 128, 512, 4096, 8192
 # The lanes per short row in the symbolic phase, by class.
 COUNTING_LANES = 4, 8, 16
-# Threads list the columns of rows where the left rows, and the terms, are on average at most so many; the terms
-# of fewer than `FEW_ROWS` rows, which do not fill the device with a thread each.
+# Threads list the columns of rows where the left rows, and the terms, are on average at most so many; less
+# where there are fewer than `FEW_ROWS` rows, which do not fill the device with a thread each.
 LISTED_LEFT, LISTED_TERMS = 28, 160
 FEW_ROWS, LISTED_TERMS_OF_FEW = 20_000, 64
 # The entries that a thread lists, by class.
