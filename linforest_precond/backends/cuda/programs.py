@@ -109,7 +109,9 @@ PROGRAMS = {
     "reordering/rcm_leveled": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "reordering/rcm_batch": _every(INDEX=_INDICES, WIDTH=_WIDTHS, BATCH_BYTES=(BATCH_BYTES,)),
     "reordering/rcm_unordered": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
-    "matrix/long_row_split": _every(INDEX=_INDICES, PIECE=sorted({PIECE, SUMMED_PIECE, factor.PIECE, coloring.PIECE})),
+    "matrix/long_row_split": _every(
+        INDEX=_INDICES, PIECE=sorted({PIECE, SUMMED_PIECE, factor.PIECE, coloring.PIECE})
+    ),
     "csgraph/independent_set": _every(INDEX=_INDICES, PIECE=(PIECE,)),
     "csgraph/coloring": _every(INDEX=_INDICES, PIECE=(coloring.PIECE,)),
     "csgraph/label_propagation": _every(INDEX=_INDICES, PIECE=(PIECE,)),

@@ -9,10 +9,11 @@
 // Graph Coloring via Shortcutting", PPoPP 2020), which make chains of dependent vertices short: a vertex need not wait
 // for a predecessor that cannot take the same colour any more.
 //
-// An item is blocked by the uncoloured predecessor of the lowest candidate. It polls this one alone, and scans all others
-// only when that one is no longer in its way.
+// An item is blocked by the uncoloured predecessor of the lowest candidate. It polls the state of this one alone, and
+// scans all predecessors when this one no longer contends for its candidate.
 
-// Lanes of a warp scan their short rows themselves if that takes less time than a scan of each by the warp.
+// A lane scans its short row itself up to this many entries times the number of such rows in the warp: the warp would
+// take longer to scan them one after the other.
 #define ENTRIES_PER_SCAN 8
 
 __device__ void initialize(const Coloring& c, i64 items) {
@@ -56,8 +57,8 @@ __device__ __forceinline__ bool color_vertex(const Coloring& c, const VertexOrde
     bool stays = search.vertex != NOBODY && !is_colored(state);
     const bool scans = stays && !is_blocked(c, search, item, ~state);
     const bool is_short = scans && search.is_short();
-    const int shared_time = ENTRIES_PER_SCAN * __popc(__ballot_sync(FULL_WARP, is_short));
-    const bool by_thread = is_short && search.length <= shared_time;
+    const int most_entries = ENTRIES_PER_SCAN * __popc(__ballot_sync(FULL_WARP, is_short));
+    const bool by_thread = is_short && search.length <= most_entries;
     if (by_thread) stays = conclude(c, search, item, search_by_thread(c, order, search));
     for (u32 left = __ballot_sync(FULL_WARP, scans && !by_thread); left; left &= left - 1) {
         const int chosen = __ffs((int)left) - 1;

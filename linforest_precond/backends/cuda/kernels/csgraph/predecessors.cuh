@@ -17,8 +17,8 @@ struct Coloring {
     const int* __restrict__ degrees;
     LongRows long_rows;
     u32* states;
-    // Per piece of a long row: the complement of the lowest candidate of its predecessors, or ALL_COLORED. A long row has
-    // its pieces as predecessors: it need not know which of theirs blocks them.
+    // Per piece of a long row, like a state: the complement of the lowest candidate of its predecessors, or
+    // ALL_COLORED. The long row itself has its pieces as predecessors.
     u32* bounds;
     // Per item: the predecessor to poll, or NO_BLOCKER.
     u32* blockers;
@@ -86,8 +86,8 @@ __device__ __forceinline__ Search from_lane(const Search& search, int lane) {
             __shfl_sync(FULL_WARP, search.vertex, lane), (Kind)__shfl_sync(FULL_WARP, (int)search.kind, lane)};
 }
 
-// The result of a scan: the lowest colour that is not forbidden, and of the uncoloured predecessors the one of the lowest
-// candidate, as (candidate, predecessor). A scan of a row is incomplete where all colours it can tell are forbidden.
+// The result of a scan: the lowest colour that is not forbidden, and the uncoloured predecessor of the lowest
+// candidate, as the word (candidate, predecessor). A scan is incomplete if all colours of its window are forbidden.
 struct Scan {
     u64 lowest;
     u32 candidate;
@@ -120,8 +120,8 @@ __device__ __forceinline__ Scan search_by_thread(const Coloring& c, const Vertex
     return {lowest, (u32)__ffsll((long long)~forbidden) - 1, true};
 }
 
-// The forbidden colours that a warp finds, in shared memory: those of 32 words of the mask, from word `base` on. Colours
-// above are forbidden in the mask itself, colours below are of no interest.
+// The forbidden colours that a warp finds, in a window of 32 words of the mask from word `base` on, in shared memory.
+// Colours above are forbidden in the mask itself; colours below the candidate do not matter.
 #define WINDOW 32
 struct ForbiddenColors {
     u32* window;
@@ -150,8 +150,8 @@ __device__ __forceinline__ ForbiddenColors forbidden_colors(const Coloring& c, i
     return {window, c.masks + begin, candidate / 32, (u32)(mask_begin(c, vertex + 1) - begin)};
 }
 
-// The predecessors of an item, by a warp: stream compaction of those that are still uncoloured. Colours of the others go
-// to `forbidden`. Returns the lowest (candidate, predecessor).
+// Scan by a warp, with stream compaction of the predecessors that are still uncoloured. The colours of the others are
+// forbidden. Returns the lowest (candidate, predecessor).
 __device__ __forceinline__ u64 scan_predecessors(const Coloring& c, const VertexOrder& order, const Search& search,
                                                  u32 item, const ForbiddenColors& forbidden) {
     const u32 lane = threadIdx.x % 32;
@@ -188,7 +188,7 @@ __device__ __forceinline__ u64 scan_predecessors(const Coloring& c, const Vertex
     return lowest;
 }
 
-// Search by a warp. Of a long row, the pieces publish what they forbid before their bounds, so the bounds are read first.
+// Search by a warp. A piece publishes its colours before its bound, so a long row reads the bounds first.
 __device__ __forceinline__ Scan search_by_warp(const Coloring& c, const VertexOrder& order, const Search& search,
                                                u32 item, u32 candidate) {
     const bool has_pieces = search.kind == LONG_ROW, has_mask = !search.is_short();

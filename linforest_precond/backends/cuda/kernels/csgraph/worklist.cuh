@@ -125,10 +125,10 @@ __device__ __forceinline__ void process_worklist(const Worklist& work, u64 count
     grid_barrier(barrier, generation);
 }
 
-// Asynchronous processing within a cooperative launch, without rounds and barriers: every warp has a list of items of its
-// own, and examines them until none stays. Items 0 to n - 1 are dealt to the warps in chunks of 32, the `others`, such as
-// pieces of long rows, one by one. `examine(item)` is called by all lanes of a warp. An item must not wait for another
-// inside `examine`, which may be of the same warp.
+// Asynchronous processing within a cooperative launch, without rounds and barriers: every warp has a list of items of
+// its own, and examines them until none stays. Items 0 to n - 1 are dealt to the warps in chunks of 32, the `others`,
+// such as pieces of long rows, one by one. `examine(item)`, called by all lanes of a warp, tells whether the item stays.
+// An item must not wait for another inside `examine`, which may be of the same warp.
 template <typename Examine>
 __device__ __forceinline__ void process_own_items(u32* lists, u64 n, u64 others, Examine examine) {
     const u32 lane = threadIdx.x % 32;
