@@ -48,10 +48,26 @@ class TestColors:
     @pytest.mark.gpu
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("name", cases.LONG_ROWS)
-    def test_rows_in_many_pieces(self, cuda, name, method, monkeypatch):
-        monkeypatch.setattr(cuda_backend.csgraph.coloring, "PIECE", 32)
+    @pytest.mark.parametrize("piece", [32, 128])
+    def test_rows_in_many_pieces(self, cuda, piece, name, method, monkeypatch):
+        """Whole rows are listed from 64 entries on."""
+        monkeypatch.setattr(cuda_backend.csgraph.coloring, "PIECE", piece)
         A = cases.SMALL[name]()
         np.testing.assert_array_equal(cuda.host(color(cuda.csr(A), method)), color(A, method))
+
+    @pytest.mark.gpu
+    @pytest.mark.parametrize("piece", [256, 2048])
+    def test_more_colors_than_a_warp_counts_at_once(self, cuda, piece, monkeypatch):
+        monkeypatch.setattr(cuda_backend.csgraph.coloring, "PIECE", piece)
+        clique = sp.csr_array(np.ones((1200, 1200)))
+        np.testing.assert_array_equal(cuda.host(color(cuda.csr(clique))), color(clique))
+
+    @pytest.mark.parametrize("length", [8, 31, 62, 63, 64, 127, 128, 129])
+    @pytest.mark.parametrize("method", METHODS)
+    def test_rows_of_one_length(self, backend, length, method):
+        """Cliques whose rows have all the same length, around the bounds between the ways to scan them."""
+        A = sp.csr_array(sp.kron(sp.eye_array(40), np.ones((length, length))))
+        assert_as_on_the_cpu(backend, A, method)
 
     @pytest.mark.parametrize("density", [0.1, 0.45, 0.65])
     @pytest.mark.parametrize("size", [1000, *(graphs.slow(size) for size in (2000, 4000, 8000))])

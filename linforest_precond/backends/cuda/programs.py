@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 
 from .approximate_inverse import row_systems
+from .csgraph import coloring
 from .forest import factor
 from .matching import best_edges
 from .matrix.long_row_split import PIECE, SUMMED_PIECE
@@ -108,9 +109,11 @@ PROGRAMS = {
     "reordering/rcm_leveled": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
     "reordering/rcm_batch": _every(INDEX=_INDICES, WIDTH=_WIDTHS, BATCH_BYTES=(BATCH_BYTES,)),
     "reordering/rcm_unordered": _every(INDEX=_INDICES, WIDTH=_WIDTHS),
-    "matrix/long_row_split": _every(INDEX=_INDICES, PIECE=(PIECE, SUMMED_PIECE, factor.PIECE)),
+    "matrix/long_row_split": _every(
+        INDEX=_INDICES, PIECE=sorted({PIECE, SUMMED_PIECE, factor.PIECE, coloring.PIECE})
+    ),
     "csgraph/independent_set": _every(INDEX=_INDICES, PIECE=(PIECE,)),
-    "csgraph/coloring": _every(INDEX=_INDICES, PIECE=(PIECE,)),
+    "csgraph/coloring": _every(INDEX=_INDICES, PIECE=(coloring.PIECE,)),
     "csgraph/label_propagation": _every(INDEX=_INDICES, PIECE=(PIECE,)),
     "csgraph/pagerank": _every(VALUE=_WEIGHTS, INDEX=_INDICES, PIECE=(SUMMED_PIECE,)),
     "matrix/sums": _every(VALUE=_WEIGHTS, INDEX=(np.int32,)),

@@ -129,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(256) select_distance_1(Selection s)
         s.offsets[item] = 0;
     grid_barrier(s.barrier, generation);
     const SelectionProblem problem = problem_of(s);
-    process_own_items(s.lists, s.n, pieces, 1, [&](u32 item, u32) { return decide(s, problem, item); });
+    process_own_items(s.lists, s.n, pieces, [&](u32 item) { return decide(s, problem, item); });
 }
 
 // The minimum of `word(u)` over the neighbours u of a vertex, by its lanes and for all of them; NO_PRIORITY where it is not

@@ -125,32 +125,30 @@ __device__ __forceinline__ void process_worklist(const Worklist& work, u64 count
     grid_barrier(barrier, generation);
 }
 
-// Asynchronous processing within a cooperative launch, without rounds and barriers: every warp has a list of items of its
-// own, and examines them until none stays. Vertices are dealt to the warps in chunks of 32, pieces of long rows one by
-// one. `examine(item, lanes)`, called by all lanes of a warp, has up to `most_lanes` lanes for an item where the list is
-// short; the first of them is heard. An item must not wait for another inside `examine`, which may be of the same warp.
+// Asynchronous processing within a cooperative launch, without rounds and barriers: every warp has a list of items of
+// its own, and examines them until none stays. Items 0 to n - 1 are dealt to the warps in chunks of 32, the `others`,
+// such as pieces of long rows, one by one. `examine(item)`, called by all lanes of a warp, tells whether the item stays.
+// An item must not wait for another inside `examine`, which may be of the same warp.
 template <typename Examine>
-__device__ __forceinline__ void process_own_items(u32* lists, u64 n, u64 pieces, u32 most_lanes, Examine examine) {
+__device__ __forceinline__ void process_own_items(u32* lists, u64 n, u64 others, Examine examine) {
     const u32 lane = threadIdx.x % 32;
     const u64 warps = (u64)gridDim.x * blockDim.x / 32, warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
     const u64 chunks = (n + 31) / 32;
     const auto dealt = [&](u64 count) { return (u32)(warp < count ? (count - 1 - warp) / warps + 1 : 0); };
-    const u32 vertices = 32 * dealt(chunks);
+    const u32 in_chunks = 32 * dealt(chunks);
     const auto first_item = [&](u32 place) {
-        if (place >= vertices) return (u32)(n + warp + (place - vertices) * warps);
-        const u64 vertex = 32 * (warp + place / 32 * warps) + place % 32;
-        return vertex < n ? (u32)vertex : NO_ITEM;
+        if (place >= in_chunks) return (u32)(n + warp + (place - in_chunks) * warps);
+        const u64 item = 32 * (warp + place / 32 * warps) + place % 32;
+        return item < n ? (u32)item : NO_ITEM;
     };
-    u32* const list = lists + warp * (32 * ((chunks + warps - 1) / warps) + (pieces + warps - 1) / warps);
-    u32 left = vertices + dealt(pieces);
+    u32* const list = lists + warp * (32 * ((chunks + warps - 1) / warps) + (others + warps - 1) / warps);
+    u32 left = in_chunks + dealt(others);
     for (bool is_first = true; left; is_first = false) {
-        u32 lanes = most_lanes;
-        while (lanes > 1 && lanes * left > 32) lanes /= 2;
         u32 kept = 0;
-        for (u32 base = 0; base < left; base += 32 / lanes) {
-            const u32 place = base + lane / lanes;
+        for (u32 base = 0; base < left; base += 32) {
+            const u32 place = base + lane;
             const u32 item = place >= left ? NO_ITEM : is_first ? first_item(place) : list[place];
-            const bool stays = examine(item, lanes) && (lane & (lanes - 1)) == 0;
+            const bool stays = examine(item);
             const u32 staying = __ballot_sync(FULL_WARP, stays);
             if (stays) list[kept + __popc(staying & ((1u << lane) - 1))] = item;
             kept += __popc(staying);
