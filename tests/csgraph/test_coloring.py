@@ -56,7 +56,7 @@ class TestColors:
         np.testing.assert_array_equal(cuda.host(color(cuda.csr(A), method)), color(A, method))
 
     @pytest.mark.gpu
-    @pytest.mark.parametrize("piece", [256, 2048])
+    @pytest.mark.parametrize("piece", [256, 4096])
     def test_more_colors_than_a_warp_counts_at_once(self, cuda, piece, monkeypatch):
         monkeypatch.setattr(cuda_backend.csgraph.coloring, "PIECE", piece)
         clique = sp.csr_array(np.ones((1200, 1200)))

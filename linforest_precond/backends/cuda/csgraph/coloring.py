@@ -17,7 +17,7 @@ COLORING = Struct(
 # Lanes of an item, at most.
 LANES = 32
 # Entries of a piece: a warp alone searches shorter rows, which saves them the way over pieces.
-PIECE = 2048
+PIECE = 4096
 # Entries of a row that is not listed, at most, as in predecessors.cuh.
 SHORT_ROW = 63
 
