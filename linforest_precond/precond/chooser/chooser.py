@@ -4,15 +4,17 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
 
 1. First. Jacobi; where the facts say more, what they recommend (`first_candidate`). A run is paused, not
    ended, and goes on where it was.
-2. Expectation. Whenever the iterations have grown by `CHECK`, the rest of the present run is predicted, and
+2. Expectation. Whenever iterations have grown by `LOOK`, the rest of the present run is predicted, and
    with it the totals of all candidates (`Outlook`). Trusted candidates take over as soon as `MARGIN` times
-   the expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`).
+   the expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`). With
+   CG, whose residuals are smooth, predictions begin early and are frequent, because what is done before a
+   change is lost. Without CG they are made only when rules 4 to 7 apply: on plateaus they are wrong.
    Trusted are incomplete factors; another order, if they have won most but drop much, and it drops less;
    and, for Hermitian elliptic matrices, multigrid. Their first residuals are not compared with those of
    others: they tell less than what is known of such matrices.
 3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
    facts recommend; nobody inherits a turn. Until then only rule 2 applies; not even that to Jacobi, where the
-   facts say that few iterations suffice. Then rules 4 to 7 apply.
+   facts say that few iterations suffice. Then rules 4 to 7 apply, whenever iterations have grown by `CHECK`.
 4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
    the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
    goes on. Where the diagonal has zeros, incomplete factors are next; if they win nothing in their first
@@ -52,14 +54,16 @@ from linforest_precond.precond.chooser.outlook import Outlook, has_same_factors,
 from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
-# Iterations of the first run before anything is predicted (BiCGStab's cost twice as much), of others, and
-# the factor by which they grow from one prediction to the next.
-FIRST, FIRST_WITHOUT_CG, TRIAL, CHECK = 5, 2, 4, 1.4
+# Iterations of the first run before anything is predicted (BiCGStab's cost twice as much), and of others.
+FIRST, FIRST_WITHOUT_CG, TRIAL = 3, 2, 4
+# The factors by which they grow from one comparison with other runs to the next, and with CG from one
+# prediction to the next.
+CHECK, LOOK = 1.4, 1.2
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
 # slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations.
 MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.2, 2.0
 # The work of a turn, in units of what was expected.
-TURN = 1.5
+TURN = 1.2
 # The work of a run that has won nothing, in units of the work for another one.
 ROTATE = 3.0
 # The share of the predicted work that may be spent on candidates that are not taken in the end, more on those
@@ -169,7 +173,12 @@ class Chooser:
         return "idrs" if self._robust or is_hard else "bicgstab"
 
     def _go_on(self, present: Trial) -> None:
-        present.advance(math.ceil((CHECK - 1) * present.iterations))
+        """Iterate until the next prediction, at most until the next comparison."""
+        done = present.iterations
+        if done >= present.due:
+            present.due = done + math.ceil((CHECK - 1) * done)
+        step = math.ceil((LOOK - 1) * done) if self.definite else present.due - done
+        present.advance(min(step, present.due - done))
 
     def _take(self, trial: Trial, why: str) -> None:
         self.present = self._last = trial
@@ -184,7 +193,7 @@ class Chooser:
             return False
         if self._expect_better(present, rest):
             return True
-        if has_turn and not self._needs_other_rows(present):
+        if present.iterations < present.due or (has_turn and not self._needs_other_rows(present)):
             return False
         if present.has_stalled:
             return self._replace_stalled(present)

@@ -60,6 +60,8 @@ class Trial:
         Whether it started from x0, not from the x of another trial.
     predicted
         The total work that was predicted when the trial was last looked at, in bytes.
+    due
+        The iterations after which it is next compared with other trials.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Trial:
         self._counted = cost.iteration(method, cost.application(M))
         self._callback, self._seconds, self._timed = callback, 0.0, 0
         self.problem, self.history, self.predicted = problem, History(x_true), float("nan")
+        self.due = 0
         self.is_cold = x is None
         started = problem if x is None else problem.started_at(x)
         self._run = Run(METHODS[method](), started.preconditioned(M), self.history)
