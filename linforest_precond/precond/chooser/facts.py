@@ -107,6 +107,12 @@ class Facts:
         return 0.0 if known or self.has_hubs else BOUNDARY_ITERATIONS * self.rows**0.5
 
     @property
+    def expected_iterations(self) -> float:
+        """What boundaries or a shift tell of the iterations with Jacobi, or else what is usual for the size; 0
+        where neither is known."""
+        return self.elliptic_iterations or self.usual_iterations
+
+    @property
     def has_hubs(self) -> bool:
         """Whether some rows are much longer than the mean: a graph of small diameter, not a mesh."""
         return self.longest_row * self.rows > HUB * self.entries
