@@ -108,8 +108,7 @@ class Facts:
 
     @property
     def expected_iterations(self) -> float:
-        """What boundaries or a shift tell of the iterations with Jacobi, or else what is usual for the size; 0
-        where neither is known."""
+        """Those that boundaries or a shift tell, or else those that are usual; 0 where nothing is known."""
         return self.elliptic_iterations or self.usual_iterations
 
     @property
