@@ -28,9 +28,11 @@ class Curve:
         self.iteration = COST.iteration(method, candidate.application_products * COST.product)
         self._digits = [8.0 - 8.0 * (i / total) ** power for i in range(total + 1)]
         self.iterations, self.predicted, self.is_cold, self.dropped = 0, math.nan, True, dropped
+        self.due, self.pauses = 0, []
 
     def advance(self, iterations):
         self.iterations = min(self.iterations + max(1, iterations), self.fails or self.total)
+        self.pauses.append(self.iterations)
 
     @property
     def digits(self):

@@ -40,6 +40,47 @@ def test_incomplete_factors_are_taken_early(iterations):
     assert found.candidate.name == "ilu" and work <= 1.25 * alone("ilu", iterations // 4)
 
 
+def test_predictions_are_early_and_frequent_where_the_usual_iterations_are_known():
+    """Nothing but Jacobi can be set up, so that its run is not replaced."""
+    _, _, chooser = chosen_among({"jacobi": 40}, facts=ELLIPTIC, power=0.8)
+    assert chooser.trials[0].pauses == [3, 4, 5, 6, 7, 9, 10, 12, 14, 17, 20, 24, 28, 34, 40]
+
+
+@pytest.mark.parametrize(
+    "facts, pauses",
+    [
+        (FACTS, [5, 7, 10, 14, 20, 28, 40]),
+        (replace(FACTS, hermitian=False), [2, 3, 5, 7, 10, 14, 20, 28, 40]),
+        (replace(ELLIPTIC, longest_row=100), [5, 7, 10, 14, 20, 28, 40]),
+    ],
+)
+def test_elsewhere_predictions_wait_for_comparisons(facts, pauses):
+    """Without facts, without CG, and for graphs with hubs."""
+    _, _, chooser = chosen_among({"jacobi": 40}, facts=facts, power=0.8)
+    assert chooser.trials[0].pauses == pauses
+
+
+def test_between_comparisons_no_paused_run_is_resumed():
+    """The present run has slowed down, but is not due yet; when it is, Jacobi goes on."""
+    chooser = Chooser(CANDIDATES, FACTS, COST, None, 8.0, 5000)
+    named = {each.name: each for each in CANDIDATES}
+    jacobi, forest = Curve(named["jacobi"], "cg", 100), Curve(named["tridiagonal"], "cg", 10**5, power=0.1)
+    jacobi.advance(80)
+    forest.advance(60)
+    chooser.trials, chooser.untried, chooser.present, forest.due = [jacobi, forest], [], forest, 70
+    assert not chooser._change(forest) and chooser.present is forest
+    forest.advance(10)
+    assert chooser._change(forest) and chooser.present is jacobi
+
+
+def test_factors_that_disappoint_lose_their_turn():
+    """They win less than Jacobi, which goes on when they have cost little more than was expected of them."""
+    totals = {"jacobi": 100, "ilu": {"total": 10**4, "power": 0.4}}
+    found, _, chooser = chosen_among(totals, power=0.8)
+    jacobi, ilu = chooser.trials
+    assert found is jacobi and ilu.work <= 0.5 * jacobi.work
+
+
 @pytest.mark.parametrize("width, name", [(4, "jacobi"), (40, "ilu"), (1000, "multilevel")])
 def test_boundaries_tell_the_size_of_an_elliptic_problem(width, name):
     """The share of rows at the boundary is the reciprocal of the width in grid points."""

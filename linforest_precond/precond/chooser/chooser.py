@@ -4,17 +4,17 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
 
 1. First. Jacobi; where the facts say more, what they recommend (`first_candidate`). A run is paused, not
    ended, and goes on where it was.
-2. Expectation. Whenever iterations have grown by `LOOK`, the rest of the present run is predicted, and
-   with it the totals of all candidates (`Outlook`). Trusted candidates take over as soon as `MARGIN` times
-   the expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`). With
-   CG, whose residuals are smooth, predictions begin early and are frequent, because what is done before a
-   change is lost. Without CG they are made only when rules 4 to 7 apply: on plateaus they are wrong.
+2. Expectation. Whenever iterations have grown by `CHECK`, the rest of the present run is predicted, and with
+   it the totals of all candidates (`Outlook`). Trusted candidates take over as soon as `MARGIN` times the
+   expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`). With CG,
+   where the facts tell what is usual, predictions begin sooner and are made whenever iterations have grown by
+   `LOOK`: they rest on more than a few residuals, and what is done before a change is lost.
    Trusted are incomplete factors; another order, if they have won most but drop much, and it drops less;
    and, for Hermitian elliptic matrices, multigrid. Their first residuals are not compared with those of
    others: they tell less than what is known of such matrices.
 3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
    facts recommend; nobody inherits a turn. Until then only rule 2 applies; not even that to Jacobi, where the
-   facts say that few iterations suffice. Then rules 4 to 7 apply, whenever iterations have grown by `CHECK`.
+   facts say that few iterations suffice. Then rules 4 to 7 apply, when iterations have grown by `CHECK`.
 4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
    the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
    goes on. Where the diagonal has zeros, incomplete factors are next; if they win nothing in their first
@@ -54,10 +54,11 @@ from linforest_precond.precond.chooser.outlook import Outlook, has_same_factors,
 from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
-# Iterations of the first run before anything is predicted (BiCGStab's cost twice as much), and of others.
-FIRST, FIRST_WITHOUT_CG, TRIAL = 3, 2, 4
-# The factors by which they grow from one comparison with other runs to the next, and with CG from one
-# prediction to the next.
+# Iterations of the first run before anything is predicted (BiCGStab's cost twice as much; fewer where the
+# facts tell what is usual), and of others.
+FIRST, FIRST_USUAL, FIRST_WITHOUT_CG, TRIAL = 5, 3, 2, 4
+# The factors by which iterations grow from one comparison with other runs to the next, and from one
+# prediction to the next where the facts tell what is usual.
 CHECK, LOOK = 1.4, 1.2
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
 # slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations.
@@ -154,13 +155,23 @@ class Chooser:
         trial = self._start(candidate, self._method(candidate), self._last if warm else None)
         if trial is not None:
             self.trials.append(trial)
-            first = FIRST if self.definite else FIRST_WITHOUT_CG
-            trial.advance(first if self.present is None else TRIAL)
+            trial.advance(self._first_iterations if self.present is None else TRIAL)
             if self.present is None:
                 self.present = self._last = trial
         elif self.present is None and self.untried:
             return self._begin(self.untried[0])
         return trial
+
+    @property
+    def _is_usual(self) -> bool:
+        """Whether predictions rest on more than residuals, and residuals are those of CG."""
+        return self.definite and self.facts.expected_iterations > 0
+
+    @property
+    def _first_iterations(self) -> int:
+        if self._is_usual:
+            return FIRST_USUAL
+        return FIRST if self.definite else FIRST_WITHOUT_CG
 
     def _method(self, candidate: Candidate) -> str:
         """The Krylov method: minres needs a definite M; IDR(s) is for what BiCGStab has failed on, and where
@@ -177,7 +188,7 @@ class Chooser:
         done = present.iterations
         if done >= present.due:
             present.due = done + math.ceil((CHECK - 1) * done)
-        step = math.ceil((LOOK - 1) * done) if self.definite else present.due - done
+        step = math.ceil((LOOK - 1) * done) if self._is_usual else present.due - done
         present.advance(min(step, present.due - done))
 
     def _take(self, trial: Trial, why: str) -> None:

@@ -107,6 +107,11 @@ class Facts:
         return 0.0 if known or self.has_hubs else BOUNDARY_ITERATIONS * self.rows**0.5
 
     @property
+    def expected_iterations(self) -> float:
+        """Those that boundaries or a shift tell, or else those that are usual; 0 where nothing is known."""
+        return self.elliptic_iterations or self.usual_iterations
+
+    @property
     def has_hubs(self) -> bool:
         """Whether some rows are much longer than the mean: a graph of small diameter, not a mesh."""
         return self.longest_row * self.rows > HUB * self.entries

@@ -97,11 +97,11 @@ class Outlook:
         most = max(each.iterations for each in trials)
         left = progress.HORIZON * most if trial.is_hovering else trial.remaining()
         total = max(1.0, trial.iterations + left) / self._share(trial.candidate, trial.method)
-        known, usual = self._facts.elliptic_iterations, self._facts.usual_iterations
-        if known or usual:
-            prior = KNOWN if known else USUAL
+        expected = self._facts.expected_iterations
+        if expected:
+            prior = KNOWN if self._facts.elliptic_iterations else USUAL
             weight = prior / (prior + trial.iterations)
-            total = total ** (1 - weight) * ((known or usual) * self._digits / 8) ** weight
+            total = total ** (1 - weight) * (expected * self._digits / 8) ** weight
         return min(total, self.most_iterations)
 
     def total(self, candidate: Candidate, method: str, left: float | None = None) -> float:
