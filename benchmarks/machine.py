@@ -14,6 +14,8 @@ PACKAGE = ROOT / "linforest_precond"
 BACKENDS = PACKAGE / "backends"
 # Host code that both backends run: an extra copy or synchronization here slows rows down as well.
 HOST_FOLDERS = (ROOT / "solvers", PACKAGE / "precond", PACKAGE / "graph")
+# The chooser runs in no measured call.
+NOT_MEASURED_FOLDERS = ("chooser",)
 # Top-level modules of the package that no measured call runs; `__init__` holds re-exports and the version.
 NOT_MEASURED = ("__init__.py", "__main__.py", "cli.py")
 # Modules of the study that the benchmarks use.
@@ -60,6 +62,7 @@ def hash_of(*places) -> str:
         folder = place if place.is_dir() else place.parent
         found = folder.rglob("*") if place.is_dir() else [place]
         sources = (path for path in found if path.suffix in (".py", ".cu", ".cuh"))
+        sources = (path for path in sources if path.parent.name not in NOT_MEASURED_FOLDERS)
         for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in sources):
             # Line endings may differ between checkouts of the same code.
             source = path.read_bytes().replace(b"\r\n", b"\n")

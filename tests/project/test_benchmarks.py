@@ -425,6 +425,16 @@ def test_edited_host_code_changes_the_hashes_of_both_backends(module, tmp_path, 
     assert {part for part in before if before[part] != after[part]} == {"cuda", "cpu"}
 
 
+def test_the_chooser_is_not_measured(module, tmp_path, monkeypatch):
+    machine = module("machine")
+    before = machine.code_hashes()
+    copies = tuple(shutil.copytree(folder, tmp_path / folder.name) for folder in machine.HOST_FOLDERS)
+    monkeypatch.setattr(machine, "HOST_FOLDERS", copies)
+    with open(tmp_path / "precond" / "chooser" / "chooser.py", "a", encoding="utf-8") as source:
+        source.write("# edited\n")
+    assert machine.code_hashes() == before
+
+
 def test_modules_of_the_package_are_hashed(module):
     names = {path.relative_to(ROOT).as_posix() for path in module("machine").host_modules()}
     assert {"linforest_precond/gate.py", "linforest_precond/records.py"} <= names
