@@ -5,7 +5,6 @@ No library is imported here: an object of one can only exist where it has been i
 
 from __future__ import annotations
 
-import functools
 import sys
 from typing import Any
 
@@ -15,12 +14,16 @@ import numpy as np
 _CUDA_DEVICES = 2, 13
 _CUPY = {"cupy", "cupyx"}
 _JAX_SPARSE = {"BCOO", "BCSR"}
+# What `is_cupy` has found: it is asked many times in every setup.
+_known: dict[type, bool] = {}
 
 
-@functools.lru_cache(maxsize=256)
 def is_cupy(kind: type) -> bool:
     """Whether a type is defined by CuPy, or derived from one that is."""
-    return any(root in _CUPY for root in _roots(kind))
+    found = _known.get(kind)
+    if found is None:
+        found = _known[kind] = not _CUPY.isdisjoint(_roots(kind))
+    return found
 
 
 def is_torch(thing: object) -> bool:

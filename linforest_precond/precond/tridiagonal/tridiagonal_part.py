@@ -107,15 +107,9 @@ class TridiagonalPart:
     solver: TridiagonalSolver
 
     @classmethod
-    def of(
-        cls,
-        csr: CSR | Refreshed,
-        stored: DType,
-        bands: Bands,
-        started: Factorization | None = None,
-        **fields: Any,
-    ) -> TridiagonalPart:
+    def of(cls, csr: CSR | Refreshed, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
         """Factor the bands of a matrix in the stored type; `started` is their factorization, if under way."""
+        started = fields.pop("started", None)
         weights = csr.total_weight, csr.adjacent_weight, csr.scale
         order = order_of(fields["forest"], fields["given"])
 
