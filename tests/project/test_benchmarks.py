@@ -469,6 +469,7 @@ FILES = {
     "propose_factor": "forest/factor",
     "rank_paths": "forest/linear_forest",
     "cut_cycles": "forest/linear_forest",
+    "add_up": "runtime/prefix_sum",
     "place_vertices": "forest/ordering",
     "copy_bands": "forest/bands",
 }
@@ -485,6 +486,7 @@ def log_of_a_chain():
         ("rank_paths", 6.0, 7.0),
         ("cut_cycles", 7.0, 7.5),
         ("rank_paths", 8.0, 8.25),
+        ("add_up", 9.25, 9.5),
         ("place_vertices", 9.5, 10.0),
         ("ordering", 9.0, 10.0),
         ("copy_bands", 10.0, 10.5),

@@ -49,7 +49,7 @@ def scan_step_samples(label: Callable[[], Any], repeats: int) -> dict[str, list[
 def recorded(call: Callable[[], Any]) -> Any:
     """The log of a call's launches, and as its last entry the call itself.
 
-    The ordering gets an entry as a whole: launches of CuPy's own kernels are not recorded.
+    The ordering gets an entry as a whole: CuPy's own kernels, as those of the radix sort, are not recorded.
     """
     from linforest_precond.backends.cuda.runtime import launch
 

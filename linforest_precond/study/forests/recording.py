@@ -42,8 +42,8 @@ PART_OF_FILE = {
 # The kernels of the first bidirectional scan, and the steps of both.
 CYCLE_SCAN = ("begin_cycle_scan", "cycle_scan_step", "cut_weakest_edges")
 STEPS = {"cycles": "cycle_scan_step", "paths": "path_scan_step"}
-# The log has one entry for the whole ordering, CuPy's prefix sum included, so its kernels do not count again.
-ORDERING, ORDERING_FILE = "ordering", "forest/ordering"
+# The log has one entry for the whole ordering, so its kernels do not count again.
+ORDERING, ORDERING_FILES = "ordering", ("forest/ordering", "runtime/prefix_sum")
 
 
 def kernel_files(folder: Path = KERNELS) -> dict[str, str]:
@@ -125,7 +125,7 @@ def breakdown(entries: list[Entry], total: float, files: dict[str, str]) -> dict
             parts["cycle scan" if name in CYCLE_SCAN else "path scan"] += time
         elif name == ORDERING:
             parts[ORDERING] += time
-        elif file != ORDERING_FILE:
+        elif file not in ORDERING_FILES:
             parts[PART_OF_FILE.get(file, "other kernels")] += time
     parts["rest"] = max(0.0, total - sum(parts.values()))
     return {part: parts[part] for part in PARTS if part in parts}
