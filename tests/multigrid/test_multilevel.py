@@ -154,8 +154,10 @@ class TestCycles:
     @pytest.mark.parametrize("kind", LINEAR)
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_transposes_on_four_levels(self, backend, smoother, kind, symmetric):
-        """A transposed F-cycle visits a level by its V-cycle first; the cycle is not symmetric where smoothers
-        are not exact: approximate inverses are on levels of few unknowns."""
+        """A transposed F-cycle visits a level by its V-cycle first; the cycle is not symmetric.
+
+        It would be with smoothers that are exact, as approximate inverses are on levels of few unknowns.
+        """
         A = small((20, 12)) if symmetric else lf.matrices.convection_diffusion((20, 12))
         ml = lf.multilevel(backend.csr(A), coarsening="matching", smoother=smoother, max_coarse=3)
         assert len(ml.levels) >= 4
