@@ -257,8 +257,10 @@ def solver_of(
 
 
 def started_factorization(bands: Bands, symmetric: bool | None, *, perturb: bool) -> Factorization:
-    """The factorization that `solver_of` begins with, of bands that are expected to be symmetric or not; None
-    where elimination with pivoting is expected."""
+    """The factorization that `solver_of` begins with.
+
+    `symmetric` is whether the bands are expected to be; None where elimination with pivoting is expected.
+    """
     return Factorization((bands.lower, bands.diagonal, bands.upper), perturb, symmetric)
 
 

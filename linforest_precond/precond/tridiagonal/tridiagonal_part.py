@@ -119,7 +119,7 @@ class TridiagonalPart:
 
         stored_bands = _stored_bands(bands, stored)
         if started is None and isinstance(csr, CSR):
-            # Complex entries of equal magnitude are rather conjugate than equal.
+            # `csr.symmetric` is about magnitudes: a complex matrix is Hermitian more often than symmetric.
             symmetric = None if csr.symmetric and stored.kind == "c" else csr.symmetric
             started = started_factorization(stored_bands, symmetric, perturb=fields["repair"] == "auto")
         return cls._solved(stored_bands, decide, started=started, n=csr.n, weights=weights, **fields)

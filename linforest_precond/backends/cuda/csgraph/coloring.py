@@ -16,7 +16,8 @@ COLORING = Struct(
 )  # fmt: skip
 # Lanes of an item, at most.
 LANES = 32
-# Entries of a piece: a warp alone searches shorter rows, which saves them the way over pieces.
+# Rows of more entries are split into pieces for several warps. A colour passes from a piece to its row and
+# then to the neighbours, one step more than in a row that a warp scans alone.
 PIECE = 4096
 # Entries of a row that is not listed, at most, as in predecessors.cuh.
 SHORT_ROW = 63
