@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from linforest_precond.annotations import Array
 
@@ -97,11 +97,24 @@ class EntryScan(NamedTuple):
 
 
 class BandSlots(NamedTuple):
-    """Where the entries of the bands are stored in a CSR matrix of a known pattern."""
+    """Where the entries of the (block) bands are stored in a CSR matrix of a known pattern.
 
-    places: Array  # (3, N): the slots of the lower band, the diagonal and the upper band, -1 for no entry
+    `places` has the slots of the lower band, the diagonal and the upper band: -1 for no entry, and
+    ``ghost_code(slot)`` for the diagonal entry of a ghost, which is the entry at the slot, or 1 where that
+    is 0 or not stored.
+    """
+
+    places: Array  # (3, N) or (3, blocks, b, b)
     kinds: Array | None  # which entries are on the diagonal or next to it, as the backend packs it
     entries: int  # of the matrix
+
+
+Slots = TypeVar("Slots", int, Array)
+
+
+def ghost_code(slots: Slots) -> Slots:
+    """The codes of ghosts for slots, -2 or less; the function is its own inverse."""
+    return -3 - slots
 
 
 class ValueScan(NamedTuple):

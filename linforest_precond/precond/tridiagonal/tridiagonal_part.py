@@ -14,7 +14,7 @@ from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import BandSlots
 from linforest_precond.gate import as_csr, as_pattern
 from linforest_precond.graph.forest.bands import copy_bands
-from linforest_precond.graph.forest.block_bands import copy_block_bands
+from linforest_precond.graph.forest.block_bands import block_slots, copy_block_bands
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
@@ -174,8 +174,10 @@ class TridiagonalPart:
         return {name: getattr(self, name) for name in ("kind", "forest", "given", "own_forest", "repair")}
 
     def slots_in(self, csr: CSR) -> BandSlots | None:
-        if isinstance(self.forest, BlockForest) or not csr.nnz:
+        if not csr.nnz:
             return None
+        if isinstance(self.forest, BlockForest):
+            return block_slots(csr, self.forest)
         if self.forest is None:
             neighbors, order = _neighbors_in_order(csr, self.given)
         else:
@@ -191,11 +193,11 @@ class TridiagonalPart:
         if arrays is None or slots.entries != pattern.entries:
             return None
         data, room = arrays[2], backend_of(arrays[2]).forest.band_refresh
-        report = room.describe(*arrays, slots)
-        bands, started = Bands(*room.gather(data, slots)), None
-        if data.dtype == self.stored:  # the factorization begins before the report is read
-            symmetric = None if self.solver.pivoted else self.solver.symmetric
-            started = started_factorization(bands, symmetric, perturb=self.repair == "auto")
+        report, gathered = room.describe(*arrays, slots), room.gather(data, slots)
+        # The factorization begins before the report is read. Where that is accepted, no entry overflows.
+        bands = Bands(*(band.astype(self.stored, copy=False) for band in gathered))
+        symmetric = None if self.solver.pivoted else self.solver.symmetric
+        started = started_factorization(bands, symmetric, perturb=self.repair == "auto")
         found = described(A, report, data.dtype, self.stored, pattern)
         return None if found is None else self.of(found, self.stored, bands, started=started, **self._kept)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linforest_precond.backends.returns import BandSlots, ValueScan
+from linforest_precond.backends.returns import BandSlots, ValueScan, ghost_code
 
 from ..matrix.entries import scan
 from ..matrix.pattern_digest import digest
@@ -19,6 +19,11 @@ def find_slots(csr, neighbors, order):
     places[1] = slots_of_edges(csr, own)[order, 0]
     for band, wanted in ((0, is_edge & is_before), (2, is_edge & ~is_before)):
         places[band] = np.where(wanted, edges, NO_SLOT).max(axis=1, initial=NO_SLOT)
+    return with_places(csr, places)
+
+
+def with_places(csr, places):
+    """Known slots of a matrix."""
     return BandSlots(places, None, csr.nnz)
 
 
@@ -41,6 +46,15 @@ def read_report(report, dtype):
 
 def gather(data, slots):
     """The bands: the entries at the slots, 0 where there is none."""
-    bands = np.asarray(data)[slots.places]
-    bands[slots.places == NO_SLOT] = 0
+    data, diagonal = np.asarray(data), slots.places[1]
+    bands, ghosts = entries_at(data, slots.places), diagonal < NO_SLOT
+    own = entries_at(data, ghost_code(diagonal[ghosts]))
+    bands[1, ghosts] = np.where(own != 0, own, data.dtype.type(1))
     return tuple(bands)
+
+
+def entries_at(data, slots):
+    """The entries at the slots, 0 where these are negative."""
+    entries = data.take(slots, mode="clip")
+    entries[slots < 0] = 0
+    return entries

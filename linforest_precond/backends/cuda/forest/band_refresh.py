@@ -16,13 +16,19 @@ WORDS = DIGEST + 2
 
 
 def find_slots(csr, neighbors, order):
-    """The slots of the bands' entries in a matrix, and which entries are on the diagonal or next to it."""
+    """The slots of the bands' entries in a matrix."""
     program = kernels("forest/band_refresh", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
-    slots = cupy.empty((3, csr.n), csr.indices.dtype)
+    places = cupy.empty((3, csr.n), csr.indices.dtype)
+    launch(program.find_band_slots, (csr.indptr, csr.indices, csr.n, neighbors, order, places), items=csr.n)
+    return with_places(csr, places)
+
+
+def with_places(csr, places):
+    """Known slots of a matrix, with the entries that are on the diagonal or next to it."""
+    program = kernels("forest/band_refresh", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
     kinds = cupy.zeros(-(-csr.nnz // CHUNK) * BLOCK, np.uint16)
-    launch(program.find_band_slots, (csr.indptr, csr.indices, csr.n, neighbors, order, slots), items=csr.n)
     launch(program.mark_kinds, (csr.indptr, csr.indices, csr.n, kinds), items=csr.n)
-    return BandSlots(slots, kinds, csr.nnz)
+    return BandSlots(places, kinds, csr.nnz)
 
 
 def describe(indptr, indices, data, slots):
@@ -55,8 +61,9 @@ def read_report(report, dtype):
 
 def gather(data, slots):
     """The bands: the entries at the slots, 0 where there is none; no stall."""
-    rows = slots.places.shape[1]
-    program = kernels("forest/band_refresh", VALUE=data.dtype.type, INDEX=slots.places.dtype.type)
-    bands = tuple(cupy.empty(rows, data.dtype) for _ in range(3))
-    launch(program.gather_bands, (data, slots.places, rows, *bands), items=rows)
+    places, one = slots.places, data.dtype.type(1)
+    program = kernels("forest/band_refresh", VALUE=data.dtype.type, INDEX=places.dtype.type)
+    bands = tuple(cupy.empty(places.shape[1:], data.dtype) for _ in range(3))
+    count = bands[0].size
+    launch(program.gather_bands, (data, places, count, one, *bands), items=count)
     return bands

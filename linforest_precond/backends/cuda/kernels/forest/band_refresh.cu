@@ -86,23 +86,33 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 3 : 4)
     if (t % 32 == 0 && largest > report[LARGEST]) atomicMax(report + LARGEST, (u64)largest);
 }
 
-// Rows of the bands that a thread copies at once.
+// Entries of each band that a thread copies at once.
 #define AT_A_TIME 2
 
+// `ghost_code` in returns.py.
+__device__ __forceinline__ INDEX ghost_code(INDEX slot) { return -3 - slot; }
+
 // Copies the bands: entry `place` of each is stored at slots[place] of the matrix, 0 where that is -1. The slots of the
-// lower band are followed by those of the diagonal and of the upper band.
-extern "C" __global__ void gather_bands(const VALUE* __restrict__ data, const INDEX* __restrict__ slots, i64 rows,
-                                        VALUE* __restrict__ lower, VALUE* __restrict__ diagonal,
+// lower band are followed by those of the diagonal and of the upper band. A diagonal entry whose slot is below -1 is
+// that of a ghost: a copy of another diagonal entry, `one` where that is 0 or not stored.
+extern "C" __global__ void gather_bands(const VALUE* __restrict__ data, const INDEX* __restrict__ slots, i64 count,
+                                        VALUE one, VALUE* __restrict__ lower, VALUE* __restrict__ diagonal,
                                         VALUE* __restrict__ upper) {
     const i64 stride = (i64)gridDim.x * blockDim.x;
-    for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x; first < rows; first += AT_A_TIME * stride) {
+    for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x; first < count; first += AT_A_TIME * stride) {
         INDEX own[AT_A_TIME][3];
         VALUE values[AT_A_TIME][3];
+        bool ghosts[AT_A_TIME];
 #pragma unroll
         for (int i = 0; i < AT_A_TIME; ++i)
 #pragma unroll
             for (int band = 0; band < 3; ++band)
-                own[i][band] = first + i * stride < rows ? slots[band * rows + first + i * stride] : (INDEX)-1;
+                own[i][band] = first + i * stride < count ? slots[band * count + first + i * stride] : (INDEX)-1;
+#pragma unroll
+        for (int i = 0; i < AT_A_TIME; ++i) {
+            ghosts[i] = own[i][1] < -1;
+            if (ghosts[i]) own[i][1] = ghost_code(own[i][1]);
+        }
 #pragma unroll
         for (int i = 0; i < AT_A_TIME; ++i)
 #pragma unroll
@@ -110,7 +120,8 @@ extern "C" __global__ void gather_bands(const VALUE* __restrict__ data, const IN
 #pragma unroll
         for (int i = 0; i < AT_A_TIME; ++i) {
             const i64 place = first + i * stride;
-            if (place >= rows) break;
+            if (place >= count) break;
+            if (ghosts[i] && is_zero(values[i][1])) values[i][1] = one;
             lower[place] = values[i][0];
             diagonal[place] = values[i][1];
             upper[place] = values[i][2];

@@ -17,7 +17,7 @@ extern "C" __global__ void copy_blocks(const INDEX* __restrict__ indptr, const I
         lower[place] = first ? VALUE{} : stored_value(indptr, indices, data, v, members[column - size]);
         if (v < 0 && place >> bits == column) {
             const VALUE own = matrix_diagonal[members[block << bits]];
-            diagonal[place] = rank_of(magnitude(own)) == 0 ? one : own;
+            diagonal[place] = is_zero(own) ? one : own;
         } else {
             diagonal[place] = stored_value(indptr, indices, data, v, w);
         }

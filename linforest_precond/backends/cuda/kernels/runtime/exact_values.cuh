@@ -37,6 +37,11 @@ __device__ __forceinline__ u32 rank_of(float a) {
     return rank;
 }
 
+__device__ __forceinline__ bool is_zero(float a) { return rank_of(a) == 0; }
+__device__ __forceinline__ bool is_zero(double a) { return a == 0; }
+__device__ __forceinline__ bool is_zero(Complex64 a) { return is_zero(a.re) && is_zero(a.im); }
+__device__ __forceinline__ bool is_zero(Complex128 a) { return is_zero(a.re) && is_zero(a.im); }
+
 __device__ __forceinline__ double magnitude(double a) { return fabs(a); }
 __device__ __forceinline__ float magnitude(float a) { return __uint_as_float(rank_of(a)); }
 
