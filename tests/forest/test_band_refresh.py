@@ -7,8 +7,11 @@ import strategies as graphs
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.returns import ghost_code
 from linforest_precond.gate import as_csr
 from linforest_precond.graph.forest.bands import copy_bands
+from linforest_precond.graph.forest.block_bands import block_slots, copy_block_bands
+from linforest_precond.pipeline import block_tridiagonal_bands
 from linforest_precond.precond.pattern_digest import pattern_digest
 
 BANDS = "lower", "diagonal", "upper"
@@ -24,7 +27,10 @@ def without_diagonal():
 MATRICES = {
     "grid": lambda: lf.matrices.aniso(2, 60),
     "no diagonal": without_diagonal,
-    "empty rows": lambda: sp.csr_array(sp.block_diag([lf.matrices.poisson((9, 9)), np.zeros((700, 700))])),
+    "empty rows": lambda: sp.csr_array(
+        sp.block_diag([lf.matrices.poisson((9, 9)), sp.csr_array((700, 700))])
+    ),
+    "zeros": lambda: sp.csr_array(sp.block_diag([lf.matrices.poisson((9, 9)), np.zeros((700, 700))])),
     "one entry": lambda: sp.csr_array(([2.0], ([1], [1])), shape=(3, 3)),
     # A row that spans several chunks of entries, and whole chunks exactly.
     "star": lambda: graphs.from_edges(5000, np.zeros(4999, int), np.arange(1, 5000), np.arange(1.0, 5000)),
@@ -49,18 +55,51 @@ def slots_of(csr, forest):
 def test_bands_and_findings_of_a_checked_matrix(backend, name, dtype, index):
     A = backend.csr(graphs.with_types(sp.csr_array(MATRICES[name]()), dtype, index))
     forest = lf.linear_forest(A)
-    slots = slots_of(as_csr(A), forest)
-    B = A.copy()
-    B.data = B.data * backend.array(np.random.default_rng(1).uniform(0.5, 2, B.nnz)).astype(B.dtype)
+    assert_refreshed(backend, A, slots_of(as_csr(A), forest), lambda csr: copy_bands(csr, forest))
+
+
+@pytest.mark.parametrize(("dtype", "index"), graphs.quick(graphs.TYPES))
+@pytest.mark.parametrize("block_size", [1, 2, 4])
+@pytest.mark.parametrize("name", MATRICES)
+def test_blocks_of_a_checked_matrix(backend, name, block_size, dtype, index):
+    A = backend.csr(graphs.with_types(sp.csr_array(MATRICES[name]()), dtype, index))
+    forest = block_tridiagonal_bands(A, block_size)[0]
+    assert_refreshed(backend, A, block_slots(as_csr(A), forest), lambda csr: copy_block_bands(csr, forest))
+
+
+def assert_refreshed(backend, A, slots, copied):
+    """The same as from a checked matrix of A's pattern with other values, of which some are zeros."""
+    B, rng = A.copy(), np.random.default_rng(1)
+    factors = rng.uniform(0.5, 2, B.nnz) * rng.choice([0, -0.0, 1], B.nnz, p=[0.2, 0.1, 0.7])
+    B.data = B.data * backend.array(factors).astype(B.dtype)
     csr = as_csr(B)
     bands, found = refreshed(B, slots)
-    wanted = copy_bands(csr, forest)
+    wanted = copied(csr)
     for own, band in zip(bands, BANDS):
-        assert backend.host(own).tobytes() == backend.host(getattr(wanted, band)).tobytes()
+        band = getattr(wanted, band)
+        assert (own.dtype, own.shape) == (band.dtype, band.shape)
+        assert backend.host(own).tobytes() == backend.host(band).tobytes()
     assert found.finite and found.digest == pattern_digest(A).words
     assert (found.total, found.adjacent) == (csr.total_weight, csr.adjacent_weight)
     wanted = 0 if csr.exponent is None else csr.exponent - np.finfo(B.dtype).minexp
     assert found.biased_exponent == wanted
+
+
+def test_slots_of_ghosts(backend):
+    """A ghost has the diagonal entry of its block's first vertex, 1 where that is 0 or not stored."""
+    A = sp.csr_array(([4.0, -3, -2, 5, 7], [0, 1, 0, 1, 2], [0, 2, 4, 5, 5]), shape=(4, 4))
+    forest = block_tridiagonal_bands(backend.csr(A), 2)[0]
+    assert backend.host(forest.members).tolist() == [0, 1, 2, -1, 3, -1]
+    slots = block_slots(as_csr(backend.csr(A)), forest)
+    lower, diagonal, upper = backend.host(slots.places)
+    assert (lower == -1).all() and (upper == -1).all()
+    stored, nothing = ghost_code(4), ghost_code(-1)
+    assert diagonal.tolist() == [[[0, 1], [2, 3]], [[4, -1], [-1, stored]], [[-1, -1], [-1, nothing]]]
+    assert nothing < -1 and ghost_code(stored) == 4 and ghost_code(nothing) == -1
+    for own, ghost in ((7.0, 7.0), (-0.0, 1.0)):
+        A.data[4] = own
+        blocks = backend.host(refreshed(backend.csr(A), slots)[0][1])
+        assert blocks.tolist() == [[[4, -3], [-2, 5]], [[own, 0], [0, ghost]], [[0, 0], [0, 1]]]
 
 
 def test_arrays_that_are_not_aligned(backend):

@@ -1,5 +1,7 @@
 """Updates: new values for an unchanged pattern give the operator of a new setup in the old order."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -199,37 +201,69 @@ def assert_refused(backend, M, A, error, word):
     assert state(backend, M) == before
 
 
-@pytest.mark.parametrize("kind", ["forest", "original", "forest given", "permutation"])
+@pytest.mark.parametrize(
+    "kind", ["forest", "original", "forest given", "permutation", "blocks of 2", "blocks of 4"]
+)
 class TestKnownSlots:
     """From the second update on, bands are gathered from A's own arrays, where A is as it was."""
 
     @staticmethod
-    def matrices(backend, symmetric):
-        A = dominant(symmetric=symmetric)
+    def matrices(backend, symmetric, dtype=np.float64):
+        A = dominant(dtype=dtype, symmetric=symmetric)
         weak = A.copy()  # with pivots of both signs
-        weak.data = weak.data * np.linspace(-1, 1, A.nnz)
+        weak.data = weak.data * np.linspace(-1, 1, A.nnz).astype(A.dtype)
         return [backend.csr(each) for each in (A, other_values(A), weak)]
 
     @pytest.mark.filterwarnings("ignore::RuntimeWarning")
     @pytest.mark.parametrize("symmetric", [True, False])
-    def test_the_same_bits_as_with_checks_before(self, backend, kind, symmetric, monkeypatch):
-        A, B, C = self.matrices(backend, symmetric)
+    @pytest.mark.parametrize("restored", [False, True])
+    @pytest.mark.parametrize(
+        ("dtype", "stored"),
+        graphs.quick(
+            [
+                (np.float64, np.float64),
+                (np.float64, np.float32),
+                (np.float32, np.float64),
+                (np.complex128, np.complex64),
+                (np.complex64, np.complex64),
+            ],
+            2,
+        ),
+    )
+    def test_the_same_bits_as_with_checks_before(
+        self, backend, kind, dtype, stored, restored, symmetric, monkeypatch
+    ):
+        A, B, C = self.matrices(backend, symmetric, dtype)
         states = []
         for checked in (False, True):
             if checked:
                 monkeypatch.setattr(lf.Preconditioner, "_refreshed_in_place", lambda *_: None)
-            M = KINDS[kind](A)
+            M = KINDS[kind](A, dtype=stored)
+            M = pickle.loads(pickle.dumps(M)) if restored else M
             for values in (B, C, B, A):
                 M.update(values)
                 states.append((state(backend, M), M._part.weights, M.repairs))
         assert states[:4] == states[4:]
 
-    def test_the_checked_path_is_left(self, backend, kind, monkeypatch):
+    @pytest.mark.parametrize("stored", [np.float64, np.float32])
+    @pytest.mark.parametrize("restored", [False, True])
+    def test_the_checked_path_is_left(self, backend, kind, stored, restored, monkeypatch):
         A, B, _ = self.matrices(backend, True)
-        M = KINDS[kind](A)
+        M = KINDS[kind](A, dtype=stored)
+        M = pickle.loads(pickle.dumps(M)) if restored else M
         M.update(B)
         monkeypatch.setattr(lf.Preconditioner, "_refreshed", None)
         M.update(A)
+
+    def test_numbers_that_the_stored_type_cannot_hold_afterwards(self, backend, kind):
+        """They are scaled, as in the first update, whatever was begun with them."""
+        A, B, _ = self.matrices(backend, True)
+        M, r = KINDS[kind](A, dtype=np.float32), backend.array(np.ones(SIZE))
+        M.update(B)
+        M.update(A)
+        before = backend.host(M @ r)
+        M.update(A * 2.0**700)
+        np.testing.assert_array_equal(backend.host(M @ r), before * 2.0**-700)
 
     def test_what_is_refused_afterwards(self, backend, kind):
         A, B, _ = self.matrices(backend, True)
