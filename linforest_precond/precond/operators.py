@@ -305,9 +305,10 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         ones, and a solver goes on with those it started with. As for any array of CuPy, the first product on
         a further CUDA stream has to wait for the stream of the update.
 
-        The first update of a tridiagonal operator by a CSR matrix also finds where A stores the entries of
-        the bands, and keeps that, so that later updates need not check A first, and read it once. It takes
-        three indices per row, and on the GPU two bits per entry, which `nbytes` does not include.
+        The first update of a (block) tridiagonal operator by a CSR matrix also finds where A stores the
+        entries of the bands, and keeps that, so that later updates need not check A first, and read it once.
+        It takes three indices per row (3 b with blocks of b rows), and on the GPU two bits per entry, which
+        `nbytes` does not include.
 
         Examples
         --------
