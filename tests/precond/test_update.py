@@ -22,6 +22,7 @@ from operator_cases import (
 )
 
 import linforest_precond as lf
+from linforest_precond.backends import backend_of
 from linforest_precond.precond.pattern_digest import pattern_digest
 
 
@@ -306,6 +307,23 @@ class TestDefiniteness:
         M.update(backend.csr(A))
         assert "clipped" not in str(M)
 
+    @pytest.mark.parametrize("make", [lf.tridiagonal, lf.block_tridiagonal])
+    def test_sweeps_are_prepared_once(self, backend, make, monkeypatch):
+        """Also where couplings are clipped again: for the clipped bands alone."""
+        A = backend.csr(sp.csr_array(np.eye(20) + 0.9 * (np.eye(20, k=1) + np.eye(20, k=-1))))
+        room, made = backend_of(A).tridiagonal.sweeps, []
+
+        class Counted(room.Sweeps):
+            def __init__(self, *arguments):
+                super().__init__(*arguments)
+                made.append(self)
+
+        M = make(A)
+        M.update(A)
+        monkeypatch.setattr(room, "Sweeps", Counted)
+        M.update(A)
+        assert M.repairs["made_definite"] == len(made) == 1
+
     def test_warnings_come_again(self, backend):
         A = sp.csr_array(np.diag([1.0, 2.0]))
         zero = A.copy()
@@ -321,8 +339,6 @@ class TestPattern:
 
     @staticmethod
     def words(backend, *arrays):
-        from linforest_precond.backends import backend_of
-
         arrays = [backend.array(array) for array in arrays]
         return backend.host(backend_of(arrays[0]).matrix.pattern_digest.digest(arrays)).tolist()
 

@@ -259,7 +259,7 @@ def solver_of(
 def started_factorization(bands: Bands, symmetric: bool | None, *, perturb: bool) -> Factorization:
     """The factorization that `solver_of` begins with.
 
-    `symmetric` is whether the bands are expected to be; None where elimination with pivoting is expected.
+    `symmetric` is whether the bands are expected to be; None where solves are expected to use other factors.
     """
     return Factorization((bands.lower, bands.diagonal, bands.upper), perturb, symmetric)
 

@@ -196,7 +196,9 @@ class TridiagonalPart:
         report, gathered = room.describe(*arrays, slots), room.gather(data, slots)
         # The factorization begins before the report is read. Where that is accepted, no entry overflows.
         bands = Bands(*(band.astype(self.stored, copy=False) for band in gathered))
-        symmetric = None if self.solver.pivoted else self.solver.symmetric
+        old = self.solver
+        others = old.pivoted or old.clipped or old.repaired_couplings  # solves do not use these factors
+        symmetric = None if others else old.symmetric
         started = started_factorization(bands, symmetric, perturb=self.repair == "auto")
         found = described(A, report, data.dtype, self.stored, pattern)
         return None if found is None else self.of(found, self.stored, bands, started=started, **self._kept)
