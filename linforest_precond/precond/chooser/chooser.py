@@ -17,8 +17,9 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    facts say that few iterations suffice. Then rules 4 to 7 apply, when iterations have grown by `CHECK`.
 4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
    the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
-   goes on. Not with CG: it minimizes another norm of the error, and its residuals may rise for long. Where the diagonal has zeros, incomplete factors are next; if they win nothing in their first
-   iterations either, matched rows, and only these until they stall.
+   goes on. Not with CG: it minimizes another norm of the error, and its residuals may rise for long. Where
+   the diagonal has zeros, incomplete factors are next; if they win nothing in their first iterations either,
+   matched rows, and only these until they stall.
 5. Exploration. Any other candidate is tried when it is expected to need less than the predicted rest, and its
    setup and `TRIAL` iterations, with all work before that was lost to a comparison, cost at most `RISK` of
    what the present run has done and, by a cautious prediction, still has to do (`LIKELY` for multigrid
@@ -62,8 +63,9 @@ FIRST, FIRST_WITHOUT_CG, TRIAL = 3, 2, 4
 # prediction to the next with CG, where the facts tell what is usual.
 CHECK, LOOK = 1.4, 1.2
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
-# slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations.
-MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.2, 2.0
+# slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations,
+# of which BiCGStab's count for more.
+MARGIN, MARGIN_MULTIGRID, CAUTION, CAUTION_WITHOUT_CG = 0.88, 1.2, 2.5, 1.0
 # The work of a turn, in units of what was expected.
 TURN = 1.2
 # The work of a run that has won nothing, in units of the work for another one.
@@ -236,7 +238,8 @@ class Chooser:
     def _margin(self, candidate: Candidate, present: Trial) -> float:
         if candidate.is_multigrid:
             return MARGIN_MULTIGRID
-        return MARGIN * (1 + CAUTION / max(present.iterations, 1) ** 2)
+        caution = CAUTION if self.definite else CAUTION_WITHOUT_CG
+        return MARGIN * (1 + caution / max(present.iterations, 1) ** 2)
 
     def _rotate(self, present: Trial) -> bool:
         """Whether another trial goes on, because the present one has not won anything yet."""
