@@ -17,9 +17,9 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    facts say that few iterations suffice. Then rules 4 to 7 apply, when iterations have grown by `CHECK`.
 4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
    the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
-   goes on. Not with CG: it minimizes another norm of the error, and its residuals may rise for long. Where
-   the diagonal has zeros, incomplete factors are next; if they win nothing in their first iterations either,
-   matched rows, and only these until they stall.
+   goes on; not before `RISING` iterations, for residuals may rise at first, and not with CG, which minimizes
+   another norm of the error. Where the diagonal has zeros, incomplete factors are next, at once; if they win
+   nothing in their first iterations either, matched rows, and only these until they stall.
 5. Exploration. Any other candidate is tried when it is expected to need less than the predicted rest, and its
    setup and `TRIAL` iterations, with all work before that was lost to a comparison, cost at most `RISK` of
    what the present run has done and, by a cautious prediction, still has to do (`LIKELY` for multigrid
@@ -68,8 +68,8 @@ CHECK, LOOK = 1.4, 1.2
 MARGIN, MARGIN_MULTIGRID, CAUTION, CAUTION_WITHOUT_CG = 0.88, 1.2, 2.5, 1.0
 # The work of a turn, in units of what was expected.
 TURN = 1.2
-# The work of a run that has won nothing, in units of the work for another one.
-ROTATE = 3.0
+# The work of a run that has won nothing, in units of the work for another one, and its iterations.
+ROTATE, RISING = 3.0, 30
 # The share of the predicted work that may be spent on candidates that are not taken in the end, more on those
 # that the facts speak for, and the share of the present rest that makes a run the better one: less where
 # residuals are not those of CG, which are smoother, and for a run that was paused early.
@@ -203,7 +203,7 @@ class Chooser:
         if present.has_stalled:
             return self._replace_stalled(present)
         if present.is_hovering:
-            return not self.definite and self._rotate(present)
+            return not self._may_rise(present) and self._rotate(present)
         return self._regret(present) or self._explore(present, rest)
 
     def _has_turn(self, present: Trial) -> bool:
@@ -240,6 +240,10 @@ class Chooser:
             return MARGIN_MULTIGRID
         caution = CAUTION if self.definite else CAUTION_WITHOUT_CG
         return MARGIN * (1 + caution / max(present.iterations, 1) ** 2)
+
+    def _may_rise(self, present: Trial) -> bool:
+        """Whether a run that has won nothing yet is usual."""
+        return self.definite or (present.iterations < RISING and not self.facts.needs_matching)
 
     def _rotate(self, present: Trial) -> bool:
         """Whether another trial goes on, because the present one has not won anything yet."""
