@@ -65,7 +65,7 @@ CHECK, LOOK = 1.4, 1.2
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
 # slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations,
 # of which BiCGStab's count for more.
-MARGIN, MARGIN_MULTIGRID, CAUTION, CAUTION_WITHOUT_CG = 0.88, 1.2, 2.5, 1.0
+MARGIN, MARGIN_MULTIGRID, CAUTION, CAUTION_WITHOUT_CG = 0.88, 1.1, 2.5, 1.0
 # The work of a turn, in units of what was expected.
 TURN = 1.2
 # The work of a run that has won nothing, in units of the work for another one, and its iterations.
