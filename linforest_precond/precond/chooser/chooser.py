@@ -7,8 +7,8 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
 2. Expectation. Whenever iterations have grown by `CHECK`, the rest of the present run is predicted, and with
    it the totals of all candidates (`Outlook`). Trusted candidates take over as soon as `MARGIN` times the
    expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`). With CG,
-   where the facts tell what is usual, predictions begin sooner and are made whenever iterations have grown by
-   `LOOK`: they rest on more than a few residuals, and what is done before a change is lost.
+   where the facts tell what is usual, predictions are made whenever iterations have grown by `LOOK`: they
+   rest on more than a few residuals, and what is done before a change is lost.
    Trusted are incomplete factors; another order, if they have won most but drop much, and it drops less;
    and, for Hermitian elliptic matrices, multigrid. Their first residuals are not compared with those of
    others: they tell less than what is known of such matrices.
@@ -17,15 +17,18 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    facts say that few iterations suffice. Then rules 4 to 7 apply, when iterations have grown by `CHECK`.
 4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
    the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
-   goes on. Where the diagonal has zeros, incomplete factors are next; if they win nothing in their first
-   iterations either, matched rows, and only these until they stall.
+   goes on; not before `RISING` iterations, for residuals may rise at first, and not with CG, which minimizes
+   another norm of the error. Where the diagonal has zeros, incomplete factors are next, at once; if they win
+   nothing in their first iterations either, matched rows, and only these until they stall.
 5. Exploration. Any other candidate is tried when it is expected to need less than the predicted rest, and its
    setup and `TRIAL` iterations, with all work before that was lost to a comparison, cost at most `RISK` of
    what the present run has done and, by a cautious prediction, still has to do (`LIKELY` for multigrid
    where A maps constants to 0). It takes over when its
    predicted rest is below `TAKE` times that of the present one.
-6. Regret. A paused run is resumed when its rest, both as compared at the same residuals and as predicted from
-   its own, is below `TAKE` times that of the present one. Among matched rows, as in rule 4, only these are.
+6. Regret. A paused run is resumed when it came farther than the present one with less than `TAKE` of its
+   work. One that did not come as far may have been paused after a few iterations, which flatter it: its rest,
+   both as compared at the same residuals and as predicted from its own, must be below `DOUBT` times that
+   share. Among matched rows, as in rule 4, only these are resumed.
 7. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
    trusted candidates, then the one that is expected to need least. When CG finds negative curvature, all may
    be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, and after the first run
@@ -54,23 +57,23 @@ from linforest_precond.precond.chooser.outlook import Outlook, has_same_factors,
 from linforest_precond.precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
-# Iterations of the first run before anything is predicted (BiCGStab's cost twice as much; fewer where the
-# facts tell what is usual), and of others.
-FIRST, FIRST_USUAL, FIRST_WITHOUT_CG, TRIAL = 5, 3, 2, 4
+# Iterations of the first run before anything is predicted (BiCGStab's cost twice as much), and of others.
+FIRST, FIRST_WITHOUT_CG, TRIAL = 3, 2, 4
 # The factors by which iterations grow from one comparison with other runs to the next, and from one
-# prediction to the next where the facts tell what is usual.
+# prediction to the next with CG, where the facts tell what is usual.
 CHECK, LOOK = 1.4, 1.2
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
-# slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations.
-MARGIN, MARGIN_MULTIGRID, CAUTION = 0.9, 1.2, 2.0
+# slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations,
+# of which BiCGStab's count for more.
+MARGIN, MARGIN_MULTIGRID, CAUTION, CAUTION_WITHOUT_CG = 0.88, 1.1, 2.5, 1.0
 # The work of a turn, in units of what was expected.
 TURN = 1.2
-# The work of a run that has won nothing, in units of the work for another one.
-ROTATE = 3.0
+# The work of a run that has won nothing, in units of the work for another one, and its iterations.
+ROTATE, RISING = 3.0, 30
 # The share of the predicted work that may be spent on candidates that are not taken in the end, more on those
 # that the facts speak for, and the share of the present rest that makes a run the better one: less where
-# residuals are not those of CG, which are smoother.
-RISK, LIKELY, TAKE, TAKE_WITHOUT_CG = 0.03, 0.15, 0.75, 0.5
+# residuals are not those of CG, which are smoother, and for a run that was paused early.
+RISK, LIKELY, TAKE, TAKE_WITHOUT_CG, DOUBT = 0.03, 0.15, 0.75, 0.5, 0.5
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
 # Iterations of all runs together, in units of the most that one may make.
@@ -155,23 +158,13 @@ class Chooser:
         trial = self._start(candidate, self._method(candidate), self._last if warm else None)
         if trial is not None:
             self.trials.append(trial)
-            trial.advance(self._first_iterations if self.present is None else TRIAL)
+            first = FIRST if self.definite else FIRST_WITHOUT_CG
+            trial.advance(first if self.present is None else TRIAL)
             if self.present is None:
                 self.present = self._last = trial
         elif self.present is None and self.untried:
             return self._begin(self.untried[0])
         return trial
-
-    @property
-    def _is_usual(self) -> bool:
-        """Whether predictions rest on more than residuals, and residuals are those of CG."""
-        return self.definite and self.facts.expected_iterations > 0
-
-    @property
-    def _first_iterations(self) -> int:
-        if self._is_usual:
-            return FIRST_USUAL
-        return FIRST if self.definite else FIRST_WITHOUT_CG
 
     def _method(self, candidate: Candidate) -> str:
         """The Krylov method: minres needs a definite M; IDR(s) is for what BiCGStab has failed on, and where
@@ -188,7 +181,8 @@ class Chooser:
         done = present.iterations
         if done >= present.due:
             present.due = done + math.ceil((CHECK - 1) * done)
-        step = math.ceil((LOOK - 1) * done) if self._is_usual else present.due - done
+        is_usual = self.definite and self.facts.expected_iterations > 0
+        step = math.ceil((LOOK - 1) * done) if is_usual else present.due - done
         present.advance(min(step, present.due - done))
 
     def _take(self, trial: Trial, why: str) -> None:
@@ -209,7 +203,7 @@ class Chooser:
         if present.has_stalled:
             return self._replace_stalled(present)
         if present.is_hovering:
-            return self._rotate(present)
+            return not self._may_rise(present) and self._rotate(present)
         return self._regret(present) or self._explore(present, rest)
 
     def _has_turn(self, present: Trial) -> bool:
@@ -244,7 +238,12 @@ class Chooser:
     def _margin(self, candidate: Candidate, present: Trial) -> float:
         if candidate.is_multigrid:
             return MARGIN_MULTIGRID
-        return MARGIN * (1 + CAUTION / max(present.iterations, 1) ** 2)
+        caution = CAUTION if self.definite else CAUTION_WITHOUT_CG
+        return MARGIN * (1 + caution / max(present.iterations, 1) ** 2)
+
+    def _may_rise(self, present: Trial) -> bool:
+        """Whether a run that has won nothing yet is usual."""
+        return self.definite or (present.iterations < RISING and not self.facts.needs_matching)
 
     def _rotate(self, present: Trial) -> bool:
         """Whether another trial goes on, because the present one has not won anything yet."""
@@ -312,11 +311,12 @@ class Chooser:
         return self._rest(trial) / max(self._rest(present), 1.0)
 
     def _cautious_advantage(self, trial: Trial, present: Trial) -> float:
-        """The same for a paused trial, whose first iterations may flatter it: at least by its own residuals,
-        unless it is ahead."""
+        """The same for a paused trial, whose first iterations may flatter it, unless it is ahead: at least by
+        its own residuals, and in doubt it is worth less."""
+        advantage = self._advantage(trial, present)
         if trial.is_ahead_of(present):
-            return self._advantage(trial, present)
-        return max(self._advantage(trial, present), self._rest(trial) / max(self._rest(present), 1.0))
+            return advantage
+        return max(advantage, self._rest(trial) / max(self._rest(present), 1.0)) / DOUBT
 
     @property
     def _share(self) -> float:

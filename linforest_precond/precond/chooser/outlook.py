@@ -21,8 +21,9 @@ MANY = 500
 # Iterations that multigrid is expected to need for 8 digits: where it is trusted, and where it is likely.
 MULTIGRID_ITERATIONS, LIKELY_ITERATIONS = 20, 45
 # What the boundary of an elliptic problem tells, or else what is usual for its size, counts as much as this
-# many iterations that were seen.
-KNOWN, USUAL = 16, 2
+# many iterations that were seen. Where residuals predict less than this share of what is usual, they are
+# believed: a graph of small diameter is no mesh.
+KNOWN, USUAL, UNUSUAL = 16, 2, 0.25
 # Iterations of IDR(s) for one of BiCGStab, which has two products.
 IDRS_ITERATIONS = 1.7
 # Incomplete factors in the natural order of a grid drop 0.1. Where they drop more, another order may drop
@@ -97,11 +98,12 @@ class Outlook:
         most = max(each.iterations for each in trials)
         left = progress.HORIZON * most if trial.is_hovering else trial.remaining()
         total = max(1.0, trial.iterations + left) / self._share(trial.candidate, trial.method)
-        expected = self._facts.expected_iterations
-        if expected:
-            prior = KNOWN if self._facts.elliptic_iterations else USUAL
+        expected = self._facts.expected_iterations * self._digits / 8
+        is_known = self._facts.elliptic_iterations > 0
+        if expected and (is_known or total >= UNUSUAL * expected):
+            prior = KNOWN if is_known else USUAL
             weight = prior / (prior + trial.iterations)
-            total = total ** (1 - weight) * (expected * self._digits / 8) ** weight
+            total = total ** (1 - weight) * expected**weight
         return min(total, self.most_iterations)
 
     def total(self, candidate: Candidate, method: str, left: float | None = None) -> float:
