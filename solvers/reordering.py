@@ -10,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.records import CSR, Ordering
@@ -46,9 +44,7 @@ class Reordering:
         if self.ordering is None:
             return csr
         index = csr.indices.dtype
-        order, rank = (
-            array.astype(index, copy=False) for array in (self.ordering.order, self.ordering.rank)
-        )
+        order, rank = (array.astype(index, copy=False) for array in (self.ordering.order, self.ordering.rank))
         rows = backend_of(csr.data).matrix.row_scaling
         arrays = rows.permuted_matrix(csr.indptr, csr.indices, csr.data, order, rank)
         return PermutedMatrix(*arrays, csr.longest_row)
@@ -62,7 +58,7 @@ class Reordering:
 
 def reordering_of(reorder: Any, A: Any, M: Any, inner: Any) -> Reordering:
     """The order of M, for the checked argument `reorder` of a solver."""
-    if not isinstance(reorder, bool | np.bool_):
+    if not isinstance(reorder, bool):
         raise TypeError(f"reorder must be True or False, got {reorder!r}")
     if not reorder:
         return Reordering()
