@@ -69,8 +69,9 @@ def test_the_given_order_of_the_rows_gives_the_same_bits(backend, solver):
 
 @each_solver
 def test_as_the_permuted_system(backend, solver):
-    """Numbers are small integers: the first residuals are exact in every order."""
+    """Of small integers: the first residuals are exact in every order."""
     A, order = grid(solver), np.random.default_rng(5).permutation(400)
+    A.data = np.rint(10 * A.data)
     b, x0 = np.random.default_rng(6).integers(-4, 5, (2, 400)).astype(float)
     B = lf.permute(A, order)
     options = {"M": lf.tridiagonal(backend.csr(A), order), "reorder": True, "x0": backend.array(x0)}
@@ -78,8 +79,8 @@ def test_as_the_permuted_system(backend, solver):
     options = {"M": lf.tridiagonal(backend.csr(B), "original"), "x0": backend.array(x0[order])}
     y, _, expected = solved(backend, solver, B, b[order], reorder=False, **options)
     assert history.residuals[0] == expected.residuals[0]
-    np.testing.assert_allclose(history.residuals[:5], expected.residuals[:5], rtol=1e-8)
-    if solver != "idrs":  # whose shadow vectors have A's order
+    if solver != "idrs":  # its shadow vectors keep the order of A
+        np.testing.assert_allclose(history.residuals[:5], expected.residuals[:5], rtol=1e-8)
         assert abs(iterations_of(history) - iterations_of(expected)) <= 1
     assert_alike(x[order], y, 1e-6)
 

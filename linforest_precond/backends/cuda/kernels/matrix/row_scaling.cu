@@ -1,5 +1,4 @@
 #include "runtime/common.cuh"
-#include "runtime/binary_search.cuh"
 #include "matrix/row_lanes.cuh"
 
 // A value times a double-precision factor, rounded once.
