@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from functools import partial
+from functools import partial, wraps
 
 import cases
 import cupy
@@ -20,6 +20,7 @@ from linforest_precond import solvers
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
 from linforest_precond.matrices.arrays import on_device
+from linforest_precond.solvers.reordering import Reordering
 from linforest_precond.study import timing
 
 # Limits of a solve: iterations, and milliseconds as extrapolated from a trial of a few iterations.
@@ -46,6 +47,7 @@ def measurements(plan):
         yield f"small iterations of {name}", partial(small_rows, plan, name)
         yield f"iterations of {name}", partial(large_rows, plan, name)
         yield f"preconditioned iterations of {name}", partial(preconditioned_rows, plan, name)
+    yield "A in the order of lf.tridiagonal", partial(permutation_rows, plan)
     for case, name in cases.SOLVED_CASES.items():
         for kind in KINDS:
             yield f"solution of {case.__name__}, {kind}", partial(solution_rows, plan, case, name, kind)
@@ -116,26 +118,51 @@ def beside_cupyx(section, title, A, plan, name, more, **goals):
 
 
 def preconditioned_rows(plan, name):
-    """An iteration beside its products with A and M: the least that an iteration can take."""
+    """An iteration beside its products with A and M, in A's order: the least that it can take there."""
     title, A = cases.aniso2(plan, device="cuda")
     M = lf.tridiagonal(A)
     solver, peer = pair_of(name)
     timer = timer_of(A, plan.iterations // 4, M)
-    timer.check(solver, peer)
-    (samples,) = timer.samples((solver,), plan.solver_repeats)
+    ours = solver, reordered(solver)
+    for each in ours:
+        timer.check(each, peer)
+    samples, reordered_samples = timer.samples(ours, plan.solver_repeats)
     spmv = preconditioners.unit(plan, A)["peer_samples"]
     apply = preconditioners.apply_samples(plan, M, A)
     count = SOLVERS[name]
-    yield Row(
+    beside = partial(
+        Row,
         "preconditioned iterations",
-        f"lf.solvers.{name}",
-        title,
-        samples,
+        case=title,
         peer=f"{count} × ({preconditioners.SPMV} and M @ r)",
         peer_samples=[count * sum(both) for both in zip(spmv, apply)],
         note=f"A @ x {statistics.median(spmv):.4f} ms, M @ r {statistics.median(apply):.4f} ms",
-        **targets.PRECONDITIONED_ITERATION[name],
     )
+    goals = targets.PRECONDITIONED_ITERATION[name]
+    yield beside(f"lf.solvers.{name}", samples=samples, **goals)
+    yield beside(f"lf.solvers.{name} with reorder=True", samples=reordered_samples)
+
+
+def reordered(solver):
+    """The solver in the order of its M, from A in its own order to x in that."""
+
+    @wraps(solver)
+    def solve(*arguments, **options):
+        return solver(*arguments, reorder=True, **options)
+
+    return solve
+
+
+def permutation_rows(plan):
+    """What `reorder=True` adds to a solve: A permuted once; and what it saves, in a product with M."""
+    title, A = cases.aniso2(plan, device="cuda")
+    M, csr = lf.tridiagonal(A), as_csr(A)
+    reordering = Reordering(M.ordering)
+    beside = partial(Row, "operators", case=title, **preconditioners.unit(plan, A))
+    samples = timing.device_samples(lambda: reordering.matrix(csr), plan.short_repeats)
+    yield beside("A in the order of lf.tridiagonal(A)", samples=samples)
+    samples = preconditioners.apply_samples(plan, M.permuted, A)
+    yield beside("lf.tridiagonal(A).permuted @ r, calls queued", samples=samples)
 
 
 def pair_of(name):

@@ -12,6 +12,7 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.gate import value_dtype
 from linforest_precond.interchange import native_array
+from linforest_precond.records import Ordering
 
 
 class InPlaceOperator:
@@ -20,6 +21,16 @@ class InPlaceOperator:
     @property
     def stored_dtype(self) -> DType:
         """The type of the numbers that are kept."""
+        raise NotImplementedError
+
+    @property
+    def ordering(self) -> Ordering | None:
+        """The order of the rows, where it is not A's own."""
+        raise NotImplementedError
+
+    @property
+    def permuted(self) -> InPlaceOperator:
+        """The operator on vectors in its own order of the rows."""
         raise NotImplementedError
 
     def times_power_of_two(self, exponent: int) -> InPlaceOperator:

@@ -53,6 +53,7 @@ def bicgstab(
     history: History | None = None,
     inner: Inner | None = None,
     nullspace: str | Array | None = None,
+    reorder: bool = False,
     verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by stabilized bi-conjugate gradients (BiCGStab), for any nonsingular A.
@@ -61,7 +62,7 @@ def bicgstab(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, maxiter, callback, history, inner, nullspace, verbose
+    A, b, x0, rtol, atol, maxiter, callback, history, inner, nullspace, reorder, verbose
         As for `cg`; A need not be symmetric. A history has the half steps, too. After a breakdown (rho or
         omega vanishes) the method restarts from b - A x, as long as that residual keeps halving.
     M : LinearOperator, matrix or array, optional
@@ -81,5 +82,5 @@ def bicgstab(
     >>> info, bool(np.linalg.norm(A @ x - 1) <= 1e-8 * 40)
     (0, True)
     """
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(Bicgstab(), problem, callback, history, verbose)

@@ -48,6 +48,7 @@ def cg(
     history: History | None = None,
     inner: Inner | None = None,
     nullspace: str | Array | None = None,
+    reorder: bool = False,
     verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by conjugate gradients, for a Hermitian positive definite A.
@@ -81,6 +82,11 @@ def cg(
         Vectors that a singular A maps to zero. They are projected out of b and of all vectors: the result
         solves P A x = P b, with the orthogonal projection P, and is orthogonal to them. For a Hermitian A it
         is the least squares solution of the smallest norm.
+    reorder : bool
+        Iterate in the order of M, which is one of `linforest_precond.tridiagonal`: A is permuted once, and
+        products with M read and write vectors in order. For a sparse A, at the cost of a permuted copy of it;
+        all that is passed in and returned is in A's order. It pays for many iterations on a GPU. Not together
+        with `inner`.
     verbose : bool
         Show iteration, residual, rate and estimated end on the standard error output while it runs. Python's
         `logging` at the level INFO (logger ``linforest_precond.solvers``) gets a line every five seconds.
@@ -109,5 +115,5 @@ def cg(
     >>> history.status.name
     'CONVERGED'
     """
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(Cg(), problem, callback, history, verbose)

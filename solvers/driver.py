@@ -93,14 +93,14 @@ def solve(
         return _solve_empty(method, problem, history)
     run = Run(method, problem, history, line)
     try:
-        run.iterate(unscaled_callback(callback, problem.scaling))
-        x = run.solution()
+        run.iterate(unscaled_callback(problem.reordering.callback(callback), problem.scaling))
+        x = problem.reordering.restored(run.solution())
         for c in singular_columns(problem, run.space, method.names, run.statuses):
             run.settle(c, Status.SINGULAR)
     except KeyboardInterrupt:
         if problem.inner is not None or not run.has_begun:  # other ranks may go on, or there is no x yet
             raise
-        x = run.best_iterate()
+        x = problem.reordering.restored(run.best_iterate())
         raise Interrupted(x.reshape(-1) if problem.one else x) from None
     finally:
         run.space.close()
@@ -133,7 +133,8 @@ class Run:
         self.method, self.problem, self.history, self.line = method, problem, history, line
         n, columns = problem.b.shape
         x_true = None if history is None else history.x_true_of(problem.b)
-        x_true = None if x_true is None else problem.scaling.scaled_solution(x_true)
+        if x_true is not None:
+            x_true = problem.scaling.scaled_solution(problem.reordering.permuted(x_true))
         self.space: VectorSpace = problem.backend.krylov.vector_space.KrylovSpace(
             n,
             columns,

@@ -48,6 +48,7 @@ def fcg(
     history: History | None = None,
     inner: Inner | None = None,
     nullspace: str | Array | None = None,
+    reorder: bool = False,
     verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by flexible conjugate gradients, for a Hermitian positive definite A.
@@ -57,7 +58,7 @@ def fcg(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, maxiter, M, callback, history, inner, nullspace, verbose
+    A, b, x0, rtol, atol, maxiter, M, callback, history, inner, nullspace, reorder, verbose
         As for `cg`.
 
     Returns
@@ -74,5 +75,5 @@ def fcg(
     >>> info
     0
     """
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(Fcg(), problem, callback, history, verbose)

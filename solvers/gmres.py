@@ -100,6 +100,7 @@ def gmres(
     history: History | None = None,
     inner: Inner | None = None,
     nullspace: str | Array | None = None,
+    reorder: bool = False,
     verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by restarted generalized minimal residuals (GMRES), for any nonsingular A.
@@ -109,7 +110,7 @@ def gmres(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, history, inner, nullspace, verbose
+    A, b, x0, rtol, atol, history, inner, nullspace, reorder, verbose
         As for `cg`; A need not be symmetric.
     restart : int, optional
         The iterations of a cycle, 30 by default, at most n. A cycle stores as many vectors, and one more.
@@ -137,7 +138,7 @@ def gmres(
     (0, True)
     """
     method = Gmres(_checked_restart(restart))
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(method, problem, callback, history, verbose)
 
 
@@ -156,6 +157,7 @@ def fgmres(
     history: History | None = None,
     inner: Inner | None = None,
     nullspace: str | Array | None = None,
+    reorder: bool = False,
     verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by flexible GMRES, for any nonsingular A and an M that may change.
@@ -165,7 +167,7 @@ def fgmres(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, restart, maxiter, M, callback, history, inner, nullspace, verbose
+    A, b, x0, rtol, atol, restart, maxiter, M, callback, history, inner, nullspace, reorder, verbose
         As for `gmres`.
 
     Returns
@@ -187,7 +189,7 @@ def fgmres(
     0
     """
     method = Fgmres(_checked_restart(restart))
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(method, problem, callback, history, verbose)
 
 

@@ -39,7 +39,7 @@ class Idrs(Method):
 
     def prepare(self, space: VectorSpace, problem: Problem) -> None:
         shadows = shadow_vectors(problem.backend, problem.b.shape[0], self.s)
-        self.idr = problem.backend.krylov.idr.Idr(space, shadows)
+        self.idr = problem.backend.krylov.idr.Idr(space, problem.reordering.permuted(shadows, axis=1))
 
     def begin(self, space: VectorSpace, A: MatrixProduct, M: Preconditioning) -> None:
         self.idr.begin()
@@ -84,6 +84,7 @@ def idrs(
     history: History | None = None,
     inner: Inner | None = None,
     nullspace: str | Array | None = None,
+    reorder: bool = False,
     verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by induced dimension reduction, IDR(s), for any nonsingular A.
@@ -93,7 +94,7 @@ def idrs(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, M, callback, history, inner, nullspace, verbose
+    A, b, x0, rtol, atol, M, callback, history, inner, nullspace, reorder, verbose
         As for `bicgstab`.
     s : int
         Shadow vectors. 3 s vectors are stored; more of them make the iteration closer to `gmres`.
@@ -115,7 +116,7 @@ def idrs(
     (0, True)
     """
     method = Idrs(_checked_shadows(s))
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(method, problem, callback, history, verbose)
 
 

@@ -56,6 +56,7 @@ def minres(
     history: History | None = None,
     inner: Inner | None = None,
     nullspace: str | Array | None = None,
+    reorder: bool = False,
     verbose: bool = False,
 ) -> tuple[Array, Info]:
     """Solve A x = b by minimal residuals (MINRES), for a Hermitian A that may be indefinite or singular.
@@ -65,7 +66,7 @@ def minres(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, maxiter, callback, history, inner, nullspace, verbose
+    A, b, x0, rtol, atol, maxiter, callback, history, inner, nullspace, reorder, verbose
         As for `cg`; A is Hermitian and need not be definite. There is no `shift`: pass A - shift I. SciPy
         stops by a norm that depends on M and on an estimate of the norm of A, this function by the 2-norm of
         b - A x.
@@ -89,5 +90,5 @@ def minres(
     >>> info, bool(np.linalg.norm(A @ x - 1) <= 1e-8 * 20)
     (0, True)
     """
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace)
+    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(Minres(), problem, callback, history, verbose)

@@ -15,6 +15,8 @@ from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.vectors import checked_vectors, norms_of
 
+from .reordering import Reordering
+
 CONSTANT = "constant"
 # What is left of a right-hand side in the null space, in units of the machine precision.
 ROUNDING = 100.0
@@ -33,6 +35,10 @@ class NullSpace:
 
     def __init__(self, basis: Array, inner: Any) -> None:
         self._basis, self._inner = basis, inner
+
+    def in_order(self, reordering: Reordering) -> NullSpace:
+        """The projection of permuted vectors."""
+        return NullSpace(reordering.permuted(self._basis), self._inner)
 
     def project(self, vectors: Array) -> None:
         """Remove the null space's part of the columns, in place."""

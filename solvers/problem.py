@@ -24,6 +24,7 @@ from linforest_precond.vectors import (
 )
 
 from .null_space import NullSpace, null_space_of
+from .reordering import Reordering, reordering_of
 from .scaling import Scaling, scaling_by_norms, scaling_of
 from .vector_space import MatrixProduct, Preconditioning
 
@@ -64,6 +65,8 @@ class Problem:
         Whether b is one vector; x then has the shape (n,).
     null_space
         What is projected out of all vectors, or None.
+    reordering
+        The order of the rows of A, M and all vectors.
     """
 
     backend: Backend
@@ -79,9 +82,10 @@ class Problem:
     inner: Inner | None
     one: bool
     null_space: NullSpace | None = None
+    reordering: Reordering = Reordering()
 
     def preconditioned(self, M: Any) -> Problem:
-        """The same problem with another checked M; None is the identity."""
+        """The same problem with another checked M, in the problem's order; None is the identity."""
         preconditioning = _preconditioning(M, self.b.dtype, self.backend, self.scaling, self.null_space)
         return replace(self, preconditioning=preconditioning)
 
@@ -101,6 +105,7 @@ def checked(
     callback: Any,
     inner: Any,
     nullspace: Any = None,
+    reorder: Any = False,
 ) -> Problem:
     """The problem of a solver's arguments; an exception names the argument that is wrong."""
     rtol, atol = _checked_tolerance("rtol", rtol), _checked_tolerance("atol", atol)
@@ -119,6 +124,7 @@ def checked(
     for name, function in (("inner", inner), ("callback", callback)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be None or a function, got a {type(function).__name__}")
+    reordering = reordering_of(reorder, A, M, inner)
     prefetch = backend.runtime.prefetch.prefetch
     if {getattr(A, "dtype", None), b.dtype} <= set(VALUE_DTYPES):  # others are refused below, or converted
         prefetch("solver", np.result_type(A.dtype, b.dtype))
@@ -142,9 +148,13 @@ def checked(
     if scaling.columns.any():
         columns = scaling.scaled(columns)
         norms = norms_of(columns, inner)
-    is_csr = matrix is not None
+    if reorder:
+        M, columns = M.permuted, reordering.permuted(columns)
+        start = None if start is None else reordering.permuted(start)
+        null_space = None if null_space is None else null_space.in_order(reordering)
+    operand = A if matrix is None else reordering.matrix(matrix)
     unknowns = int(getattr(A, "global_rows", n))  # of all ranks, which must stop together
-    product = scaling.product(backend.krylov.spmv.Product(matrix if is_csr else A, dtype, is_csr=is_csr))
+    product = scaling.product(backend.krylov.spmv.Product(operand, dtype, is_csr=matrix is not None))
     return Problem(
         backend=backend,
         scaling=scaling,
@@ -159,6 +169,7 @@ def checked(
         inner=inner,
         one=b.ndim == 1 or b.shape[1] == 1,
         null_space=null_space,
+        reordering=reordering,
     )
 
 

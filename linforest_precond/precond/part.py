@@ -84,6 +84,14 @@ class RefreshedInPlace(Protocol):
         """The part with the values of A; None where A must be checked first."""
 
 
+@runtime_checkable
+class OnPermutedVectors(Protocol):
+    """A part whose rows are those of A in an order, and which can take vectors in that order."""
+
+    def on_permuted_vectors(self) -> Part | None:
+        """The same part on vectors in its order; None where it has ghost rows, or is on such vectors."""
+
+
 # The function that restores the part of each kind from its state, and the schema of that state: filled by
 # `part_of_kind`.
 RESTORERS: dict[str, Callable[..., Part]] = {}

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import strategies as graphs
 
 from linforest_precond.backends import backend_of
 from linforest_precond.gate import as_csr
+from linforest_precond.graph.reordering.permute import checked_order
+from linforest_precond.solvers.reordering import Reordering
 
 # Rows of so many entries, in turn: chunks and warps of the device begin and end inside rows of every kind.
 LENGTHS = {
@@ -29,7 +32,7 @@ def matrix(n, lengths, dtype, index=np.int32):
     return A
 
 
-def product(backend, A, x):
+def product(backend, A, x, reordering=None):
     """A x as the solvers compute it; x has two dimensions."""
     B = backend.csr(A)
     krylov = backend_of(B).krylov
@@ -37,7 +40,9 @@ def product(backend, A, x):
     space = krylov.vector_space.KrylovSpace(A.shape[0], x.shape[1], A.dtype, ("v",), **limits)
     space["x"][...] = backend.array(x)
     space["v"][...] = np.nan
-    space.multiply(krylov.spmv.Product(as_csr(B), A.dtype, is_csr=True), "x", "v")
+    csr = as_csr(B)
+    csr = csr if reordering is None else reordering.matrix(csr)
+    space.multiply(krylov.spmv.Product(csr, A.dtype, is_csr=True), "x", "v")
     return backend.host(space["v"])
 
 
@@ -57,6 +62,17 @@ def test_rows_of_every_length(backend, kind, columns):
     once, again = product(backend, A, x), product(backend, A, x)
     assert_close(once, A, x)
     np.testing.assert_array_equal(once, again)
+
+
+@pytest.mark.parametrize("dtype, index", graphs.quick(graphs.TYPES))
+@pytest.mark.parametrize("kind", LENGTHS)
+@pytest.mark.parametrize("columns", [1, 3])
+def test_permuted_matrices_have_the_same_products(backend, kind, columns, dtype, index):
+    A, x = matrix(1500, LENGTHS[kind], dtype, index), vectors(1500, columns, dtype)
+    order = np.random.default_rng(2).permutation(1500)
+    ordering = checked_order(order, 1500, backend_of(backend.csr(A)))
+    permuted = product(backend, A, x[order], Reordering(ordering))
+    np.testing.assert_array_equal(permuted, product(backend, A, x)[order])
 
 
 @pytest.mark.parametrize("n", [1, 31, 33, 256, 257])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -60,7 +60,7 @@ WEIGHTS: dict[str, Spec] = {
     "weights": Items(Real(0.0), Real(0.0), Real(0.0)),
     "repair": Choice(*REPAIRS),
 }
-# Of files that were written before there were repairs.
+# Of files that were written before there were such fields.
 DEFAULTS = {"repair": "auto", "repaired": None}
 SCHEMAS = {
     "tridiagonal": Table(
@@ -71,10 +71,11 @@ SCHEMAS = {
             "forest": Optional(Record("Forest", FOREST, n="n")),
             "given": Optional(Record("Ordering", ORDERING, n="n")),
             "repaired": Optional(Marks("n")),
+            "permuted": Flag(),
             **WEIGHTS,
         },
         one_source_of_order,
-        defaults=DEFAULTS,
+        defaults={**DEFAULTS, "permuted": False},
     ),
     "block_tridiagonal": Table(
         {
@@ -105,6 +106,7 @@ class TridiagonalPart:
     weights: tuple[float, float, float]  # of A: total off-diagonal, next to the diagonal; the scale of both
     repair: str  # one of `REPAIRS`
     solver: TridiagonalSolver
+    permuted: bool = False  # whether vectors are in the order of the system; never so for blocks
 
     @classmethod
     def of(cls, csr: CSR | Refreshed, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
@@ -148,8 +150,9 @@ class TridiagonalPart:
         return cls.factored(**fields, repair=repair, own_forest=False)
 
     def state(self) -> dict[str, Any]:
-        fields = "kind", "n", "bands", "forest", "given", "own_forest", "weights", "repair"
-        return {**{name: getattr(self, name) for name in fields}, "repaired": self.repaired}
+        fields = ["kind", "n", "bands", "forest", "given", "own_forest", "weights", "repair", "repaired"]
+        fields += ["permuted"] if self.kind == "tridiagonal" else []
+        return {name: getattr(self, name) for name in fields}
 
     @property
     def repaired(self) -> Array | None:
@@ -171,7 +174,8 @@ class TridiagonalPart:
     @property
     def _kept(self) -> dict[str, Any]:
         """The fields that an update keeps."""
-        return {name: getattr(self, name) for name in ("kind", "forest", "given", "own_forest", "repair")}
+        names = "kind", "forest", "given", "own_forest", "repair", "permuted"
+        return {name: getattr(self, name) for name in names}
 
     def slots_in(self, csr: CSR) -> BandSlots | None:
         if not csr.nnz:
@@ -217,7 +221,10 @@ class TridiagonalPart:
         return order_of(self.forest, self.given)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        self.solver.solve_into(b, x, self.order, transpose)
+        self.solver.solve_into(b, x, None if self.permuted else self.order, transpose)
+
+    def on_permuted_vectors(self) -> TridiagonalPart | None:
+        return None if self.permuted or self.kind != "tridiagonal" else replace(self, permuted=True)
 
     @property
     def nbytes(self) -> int:
@@ -285,6 +292,7 @@ class TridiagonalPart:
             ("coverage", covered),
             ("solved", "with pivoting" if self.solver.pivoted else "without pivoting"),
             ("repairs", in_words(self.repairs, self.positive_definite)),
+            *([("vectors", "in the order of the system")] if self.permuted else []),
         ]
 
 

@@ -14,16 +14,25 @@ def scaled_matrix(indptr, indices, data, order, row, column):
 
     An entry is multiplied by the product of its two factors, so that a symmetric matrix stays symmetric.
     """
+    return _moved_rows(indptr, indices, data, order, None, row, column)
+
+
+def permuted_matrix(indptr, indices, data, order, rank):
+    """CSR arrays of P A P^T; row i is A's row order[i] with its entries as they are, column j is rank[j]."""
+    return _moved_rows(indptr, indices, data, order, rank, None, None)
+
+
+def _moved_rows(indptr, indices, data, order, rank, row, column):
     n = indptr.size - 1
     program = kernels("matrix/row_scaling", VALUE=data.dtype.type, INDEX=indices.dtype.type)
     permuted, columns, values = indptr, indices, cupy.empty_like(data)
     if order is not None:
         permuted, columns = cupy.empty_like(indptr), cupy.empty_like(indices)
-        launch(program.permuted_lengths, (indptr, _address(order), n, permuted), items=n + 1)
+        launch(program.permuted_lengths, (indptr, order, n, permuted), items=n + 1)
         add_up(permuted)
     width = lanes_to_a_row(indices.size / max(n, 1))
-    given = indptr, indices, data, _address(order), row, column
-    launch(program.scale_rows, (*given, n, width, permuted, columns, values))
+    optional = (_address(array) for array in (order, rank, row, column))
+    launch(program.move_rows, (indptr, indices, data, *optional, n, width, permuted, columns, values))
     return permuted, columns, values
 
 
@@ -47,6 +56,6 @@ def _scale(b, x, order, factors, scatter):
     launch(program.scale_vectors, arguments, items=b.size)
 
 
-def _address(order):
-    """A null pointer for A's own order."""
-    return np.uint64(0) if order is None else order
+def _address(array):
+    """A null pointer for what there is none of."""
+    return np.uint64(0) if array is None else array

@@ -17,24 +17,27 @@ extern "C" __global__ void permuted_lengths(const INDEX* __restrict__ indptr, co
     }
 }
 
-// Row i of the new matrix is row order[i], or i where order is null, with each entry times the product of its row's and
-// column's factors: that product is the same for the mirror entry. Indices are copied where rows are permuted.
-extern "C" __global__ void scale_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                      const VALUE* __restrict__ data, const INDEX* __restrict__ order,
-                                      const double* __restrict__ row_factors, const double* __restrict__ column_factors,
-                                      i64 n, i64 width, const INDEX* __restrict__ permuted, INDEX* columns,
-                                      VALUE* __restrict__ values) {
+// Row i of the new matrix is row order[i], or i where order is null; its entries keep their order. Column j becomes
+// rank[j], or stays where rank is null. Each entry is multiplied by the product of its row's and column's factors, where
+// these are not null: that product is the same for the mirror entry. Indices are copied where rows are permuted; they
+// may be the user's own, and are clamped.
+extern "C" __global__ void move_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                     const VALUE* __restrict__ data, const INDEX* __restrict__ order,
+                                     const INDEX* __restrict__ rank, const double* __restrict__ row_factors,
+                                     const double* __restrict__ column_factors, i64 n, i64 width,
+                                     const INDEX* __restrict__ permuted, INDEX* columns, VALUE* __restrict__ values) {
     const RowLanes lanes = {(int)width};
     for (i64 base = lanes.first(); base < n; base += lanes.step(gridDim.x)) {
         const i64 row = base + lanes.group();
         if (row >= n) continue;
         const i64 source = order ? order[row] : row, begin = indptr[source], length = indptr[source + 1] - begin;
         const i64 target = permuted[row];
-        const double factor = row_factors[source];
+        const double factor = row_factors ? row_factors[source] : 1;
         for (i64 k = lanes.place(); k < length; k += width) {
-            const INDEX column = indices[begin + k];
-            if (order) columns[target + k] = column;
-            values[target + k] = times(data[begin + k], factor * column_factors[column]);
+            const INDEX column = clamped(indices[begin + k], n);
+            const VALUE value = data[begin + k];
+            if (order) columns[target + k] = rank ? rank[column] : column;
+            values[target + k] = row_factors ? times(value, factor * column_factors[column]) : value;
         }
     }
 }

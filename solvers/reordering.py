@@ -1,0 +1,77 @@
+"""Systems in the order of the preconditioner: A is permuted once, and all vectors stay in that order.
+
+`lf.tridiagonal` solves along the paths of a forest. In A's order, every product gathers and scatters vectors;
+in the order of the paths it reads and writes them as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from linforest_precond.annotations import Array
+from linforest_precond.backends import backend_of
+from linforest_precond.records import CSR, Ordering
+from linforest_precond.vectors import InPlaceOperator, type_name
+
+
+class PermutedMatrix(NamedTuple):
+    """What products read of a `CSR`; the columns of a row are not sorted."""
+
+    indptr: Array
+    indices: Array
+    data: Array
+    longest_row: int
+
+
+@dataclass(frozen=True, eq=False)
+class Reordering:
+    """The order of the rows of all vectors of a problem; None for A's own."""
+
+    ordering: Ordering | None = None
+
+    def permuted(self, vectors: Array, axis: int = 0) -> Array:
+        """Vectors in A's order, in this one."""
+        return vectors if self.ordering is None else vectors.take(self.ordering.order, axis=axis)
+
+    def restored(self, vectors: Array) -> Array:
+        """Vectors in this order, in A's."""
+        return vectors if self.ordering is None else vectors.take(self.ordering.rank, axis=0)
+
+    def matrix(self, csr: CSR) -> CSR | PermutedMatrix:
+        """A in this order. The entries of a row keep theirs: products with A have the same bits."""
+        if self.ordering is None:
+            return csr
+        index = csr.indices.dtype
+        order, rank = (array.astype(index, copy=False) for array in (self.ordering.order, self.ordering.rank))
+        rows = backend_of(csr.data).matrix.row_scaling
+        arrays = rows.permuted_matrix(csr.indptr, csr.indices, csr.data, order, rank)
+        return PermutedMatrix(*arrays, csr.longest_row)
+
+    def callback(self, callback: Callable[[Array], object] | None) -> Callable[[Array], object] | None:
+        """A user's callback, called with vectors in A's order."""
+        if callback is None or self.ordering is None:
+            return callback
+        return lambda x: callback(self.restored(x))
+
+
+def reordering_of(reorder: Any, A: Any, M: Any, inner: Any) -> Reordering:
+    """The order of M, for the checked argument `reorder` of a solver."""
+    if not isinstance(reorder, bool):
+        raise TypeError(f"reorder must be True or False, got {reorder!r}")
+    if not reorder:
+        return Reordering()
+    if inner is not None:
+        raise ValueError("reorder must be False where inner is given: vectors of ranks have their own order")
+    if not hasattr(A, "tocsr"):
+        raise TypeError(
+            f"reorder=True needs a sparse matrix A, got a {type_name(A)}: pass a csr_array, or reorder=False"
+        )
+    if not isinstance(M, InPlaceOperator):
+        seen = "None" if M is None else f"a {type_name(M)}"
+        raise TypeError(
+            "reorder=True needs an M with an order of its rows: pass lf.tridiagonal(A), or reorder=False, "
+            f"got {seen}"
+        )
+    return Reordering(M.permuted.ordering)
