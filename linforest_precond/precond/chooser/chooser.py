@@ -25,10 +25,10 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    what the present run has done and, by a cautious prediction, still has to do (`LIKELY` for multigrid
    where A maps constants to 0). It takes over when its
    predicted rest is below `TAKE` times that of the present one.
-6. Regret. A paused run is resumed when it came farther than the present one with less than `TAKE` of its
-   work. One that did not come as far may have been paused after a few iterations, which flatter it: its rest,
-   both as compared at the same residuals and as predicted from its own, must be below `DOUBT` times that
-   share. Among matched rows, as in rule 4, only these are resumed.
+6. Regret. A paused run is resumed when it reached the residual of the present one with less than `TAKE` of
+   its work. One that did not may have been paused after a few iterations, whose residuals predict too little:
+   its rest, both as compared at the same residuals and as predicted from its own, must be below `DOUBT` times
+   `TAKE` of the present one's. Among matched rows, as in rule 4, only these are resumed.
 7. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
    trusted candidates, then the one that is expected to need least. When CG finds negative curvature, all may
    be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, and after the first run
@@ -63,8 +63,8 @@ FIRST, FIRST_WITHOUT_CG, TRIAL = 3, 2, 4
 # prediction to the next with CG, where the facts tell what is usual.
 CHECK, LOOK = 1.4, 1.2
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
-# slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations,
-# of which BiCGStab's count for more.
+# slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations;
+# it is less for those of BiCGStab, which make two products.
 MARGIN, MARGIN_MULTIGRID, CAUTION, CAUTION_WITHOUT_CG = 0.88, 1.1, 2.5, 1.0
 # The work of a turn, in units of what was expected.
 TURN = 1.2
@@ -242,7 +242,7 @@ class Chooser:
         return MARGIN * (1 + caution / max(present.iterations, 1) ** 2)
 
     def _may_rise(self, present: Trial) -> bool:
-        """Whether a run that has won nothing yet is usual."""
+        """Whether residuals may still rise: those of CG, and of the first iterations of other methods."""
         return self.definite or (present.iterations < RISING and not self.facts.needs_matching)
 
     def _rotate(self, present: Trial) -> bool:
@@ -311,8 +311,8 @@ class Chooser:
         return self._rest(trial) / max(self._rest(present), 1.0)
 
     def _cautious_advantage(self, trial: Trial, present: Trial) -> float:
-        """The same for a paused trial, whose first iterations may flatter it, unless it is ahead: at least by
-        its own residuals, and in doubt it is worth less."""
+        """The same for a paused trial; unless it is ahead, at least what its own residuals predict, and more
+        by `DOUBT`."""
         advantage = self._advantage(trial, present)
         if trial.is_ahead_of(present):
             return advantage
