@@ -19,29 +19,43 @@ FACTS = Facts(
 
 
 class Curve:
-    """A `Trial` whose digits follow a power law, with a known number of iterations; it may fail at one."""
+    """A `Trial` whose digits follow a power law, with a known number of iterations; it may fail at one.
 
-    def __init__(self, candidate, method, total, power=1.0, fails=None, status=Status.RHO, dropped=0.0):
+    If it starts from the x of another run, then where it would have the same residual.
+    """
+
+    def __init__(
+        self, candidate, method, total, power=1.0, fails=None, status=Status.RHO, dropped=0.0, source=None
+    ):
         self.candidate, self.method = candidate, method
         self.total, self.power, self.fails, self._status = total, power, fails, status
         self.setup = COST.setup_of(candidate)
         self.iteration = COST.iteration(method, candidate.application_products * COST.product)
         self._digits = [8.0 - 8.0 * (i / total) ** power for i in range(total + 1)]
-        self.iterations, self.predicted, self.is_cold, self.dropped = 0, math.nan, True, dropped
-        self.due, self.pauses = 0, []
+        self.iterations, self.predicted, self.is_cold, self.dropped = 0, math.nan, source is None, dropped
+        self._start = 0 if source is None else sum(each > source.digits[-1] for each in self._digits)
+        self.due, self.pauses, self.sources, self._before = 0, [], (), []
 
     def advance(self, iterations):
-        self.iterations = min(self.iterations + max(1, iterations), self.fails or self.total)
+        last = self.fails or self.total - self._start
+        self.iterations = min(self.iterations + max(1, iterations), last)
         self.pauses.append(self.iterations)
 
     @property
     def digits(self):
-        return self._digits[: self.iterations + 1]
+        return [*self._before, *self.own_digits]
 
-    has_converged = property(lambda self: not self.fails and self.iterations == self.total)
+    @property
+    def own_digits(self):
+        return self._digits[self._start : self._start + self.iterations + 1]
+
+    def _forget_digits(self):
+        pass
+
+    has_converged = property(lambda self: not self.fails and self._start + self.iterations == self.total)
     has_failed = property(lambda self: self.fails is not None and self.iterations == self.fails)
     has_stalled = property(lambda self: progress.is_stalled(self.digits) and not self.has_converged)
-    is_hovering = property(lambda self: self.digits[0] - self.digits[-1] < 0.1)
+    is_hovering = property(lambda self: self.won < 0.1)
     is_at_rounding = False
     status = property(lambda self: self._status if self.has_failed else None)
     work = property(lambda self: self.setup + self.iterations * self.iteration)
@@ -55,7 +69,8 @@ class Curve:
         return self.remaining(growth) * self.iteration
 
     is_comparable_to, is_ahead_of = Trial.is_comparable_to, Trial.is_ahead_of
-    rest_compared_to = Trial.rest_compared_to
+    rest_compared_to, work_to, work_from = Trial.rest_compared_to, Trial.work_to, Trial.work_from
+    follow, length, won = Trial.follow, Trial.length, Trial.won
 
 
 def chosen_among(totals, facts=FACTS, maxiter=5000, **options):
@@ -69,7 +84,8 @@ def chosen_among(totals, facts=FACTS, maxiter=5000, **options):
         if given is None:
             return None
         arguments = given if isinstance(given, dict) else {"total": given}
-        return Curve(candidate, method, **{**options, **arguments})
+        source = None if candidate.is_multigrid else present
+        return Curve(candidate, method, source=source, **{**options, **arguments})
 
     chooser = Chooser(CANDIDATES, facts, COST, start, 8.0, maxiter)
     found = chooser.run()

@@ -43,6 +43,12 @@ def test_nothing_won_is_bounded_by_the_horizon():
     assert remaining([8.0] * 6, GROWTH) == HORIZON * 5
 
 
+def test_beyond_the_horizon():
+    digits = linear(8.0, 1000, 10)
+    assert remaining(digits, LINEAR) == HORIZON * 10
+    assert remaining(digits, LINEAR, math.inf) == pytest.approx(990)
+
+
 def test_a_run_that_has_not_begun_or_has_ended():
     assert remaining([8.0], GROWTH) == math.inf
     assert remaining([8.0, 4.0, -0.1], GROWTH) == 0.0

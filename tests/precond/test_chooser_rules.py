@@ -1,5 +1,6 @@
 """The rules of the choice, on residual curves whose ends are known."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -84,6 +85,45 @@ def test_a_run_that_was_paused_early_is_not_resumed_for_its_first_residuals():
     chooser.trials, chooser.untried, chooser.present = [jacobi, factors], [], factors
     assert chooser._rest(jacobi) < 0.5 * chooser._rest(factors)
     assert not chooser._change(factors)
+
+
+@pytest.mark.parametrize("hermitian", [True, False])
+def test_who_takes_over_starts_from_the_present_x_of_a_hermitian_system(hermitian):
+    """Its iterations count with a share of those before; without symmetry it starts from x0."""
+    facts = replace(FACTS, hermitian=hermitian)
+    found, _, chooser = chosen_among({"jacobi": 300, "ilu": 90}, facts=facts, power=0.8)
+    jacobi, ilu = chooser.trials
+    credited = math.ceil(0.35 * jacobi.length) if hermitian else 0
+    assert found is ilu and ilu.sources == ((jacobi,) if hermitian else ())
+    assert ilu.length == ilu.iterations + credited
+    assert ilu.digits[credited] <= jacobi.digits[-1] if hermitian else ilu.digits[0] == 8.0
+
+
+@pytest.mark.parametrize("total, is_resumed", [(40, False), (3000, True)])
+def test_the_run_that_another_one_follows_is_resumed_if_it_would_have_won_more(total, is_resumed):
+    """Nothing can be compared at the same residuals: the factors began where Jacobi is."""
+    chooser = Chooser(CANDIDATES, FACTS, COST, None, 8.0, 5000)
+    named = {each.name: each for each in CANDIDATES}
+    jacobi = Curve(named["jacobi"], "cg", 100)
+    jacobi.advance(20)
+    ilu = Curve(named["ilu"], "cg", total, source=jacobi)
+    ilu.follow(jacobi, 0.35)
+    ilu.advance(200 if is_resumed else 20)
+    chooser.trials, chooser.untried, chooser.present = [jacobi, ilu], [], ilu
+    assert chooser._regret(ilu) == is_resumed and (chooser.present is jacobi) == is_resumed
+
+
+def test_a_run_that_follows_another_one_has_won_only_what_its_own_iterations_won():
+    named = {each.name: each for each in CANDIDATES}
+    jacobi = Curve(named["jacobi"], "cg", 100)
+    jacobi.advance(50)
+    ilu = Curve(named["ilu"], "cg", 1000, source=jacobi)
+    ilu.follow(jacobi, 0.35)
+    ilu.advance(5)
+    assert ilu.is_hovering and ilu.won == pytest.approx(0.04)
+    assert ilu.digits[:18] == [jacobi.digits[i * 50 // 18] for i in range(18)] and ilu.digits[18] == 4.0
+    assert ilu.work_from(4.0) == 5 * ilu.iteration
+    assert jacobi.work_to(2.0) < jacobi.work_to(0.0) == pytest.approx(50 * jacobi.iteration, rel=0.5)
 
 
 def test_no_rotation_while_residuals_of_cg_rise():
@@ -236,10 +276,20 @@ def test_runs_after_the_first_one_are_made_with_idrs_where_rows_are_matched():
     assert [trial.method for trial in chooser.trials] == ["bicgstab", "idrs", "idrs"]
 
 
-@pytest.mark.parametrize("dropped, name", [(0.1, "ilu"), (0.4, "ilu ordered"), (100.0, "ilu")])
-def test_another_order_where_factors_drop_much(dropped, name):
+@pytest.mark.parametrize(
+    "dropped, distance, name",
+    [
+        (0.1, 0.01, "ilu"),
+        (0.4, 0.01, "ilu ordered"),
+        (100.0, 0.01, "ilu"),
+        (0.1, 0.33, "ilu"),
+        (100.0, 0.33, "ilu ordered"),
+    ],
+)
+def test_another_order_where_factors_drop_much(dropped, distance, name):
+    """Very much: only where the given order looks random."""
     totals = {**same(2000), "ilu": {"total": 600, "dropped": dropped}, "ilu ordered": 150}
-    found, _, _ = chosen_among(totals, power=0.8)
+    found, _, _ = chosen_among(totals, facts=replace(FACTS, distance=distance), power=0.8)
     assert found.candidate.name == name
 
 

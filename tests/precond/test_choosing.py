@@ -55,6 +55,18 @@ def test_multigrid_for_a_large_grid(backend):
     assert report.chosen.name == "multilevel" and "multilevel" in str(report)
 
 
+def test_a_run_that_takes_over_starts_from_the_present_x(backend):
+    """Of a Hermitian matrix without boundaries that would tell its iterations."""
+    A = lf.matrices.elasticity((24, 8))[0]
+    b = noise(A.shape[0])
+    x, info, report = solved(backend, A, b)
+    jacobi, ilu = report.trials
+    assert info == 0 and residual(A, b, x) <= 1.01e-8 and report.chosen is ilu and ilu.name == "ilu"
+    seen = jacobi.history.residuals
+    assert seen[0] == pytest.approx(1.0) and np.isclose(seen[1:], ilu.first, rtol=1e-6).any()
+    assert ilu.rate == pytest.approx(np.log10(ilu.first / ilu.last) / ilu.iterations)
+
+
 def test_the_choice_is_deterministic(backend):
     A = SYSTEMS["convection"]()
     b = noise(A.shape[0])

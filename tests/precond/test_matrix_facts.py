@@ -31,6 +31,19 @@ def test_a_grid(backend):
     assert found.row_ratio == 1.0 and found.heavy_share == pytest.approx(heavy_share(A.toarray()))
 
 
+@pytest.mark.parametrize("is_scattered", [False, True])
+def test_the_distance_of_couplings(backend, is_scattered):
+    A = lf.matrices.poisson((30, 30))
+    if is_scattered:
+        order = np.random.default_rng(0).permutation(900)
+        A = sp.csr_array(A)[order][:, order]
+    rows, columns = A.nonzero()
+    distances = abs(rows - columns)[rows != columns]
+    found = facts(backend, A)
+    assert found.distance == pytest.approx(distances.mean() / 900) and found.is_scattered == is_scattered
+    assert facts(backend, 3 * sp.eye_array(5)).distance == 0.0
+
+
 def test_a_laplacian_is_centered(backend):
     W = abs(lf.matrices.poisson((9, 9)))
     W.setdiag(0)

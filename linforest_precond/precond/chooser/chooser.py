@@ -28,15 +28,19 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
 6. Regret. A paused run is resumed when it reached the residual of the present one with less than `TAKE` of
    its work. One that did not may have been paused after a few iterations, whose residuals predict too little:
    its rest, both as compared at the same residuals and as predicted from its own, must be below `DOUBT` times
-   `TAKE` of the present one's. Among matched rows, as in rule 4, only these are resumed.
+   `TAKE` of the present one's. If the present run started from its x, then the work that the one did from
+   there on is compared with what is predicted for the other. Among matched rows, as in rule 4, only these are
+   resumed.
 7. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
    trusted candidates, then the one that is expected to need least. When CG finds negative curvature, all may
    be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, and after the first run
    where rows have to be matched, with IDR(s).
 8. End. All runs together make at most `TOTAL` times the iterations that one may make.
 
-Multigrid starts from the present x, others from x0: a restart would lose the superlinear convergence of
-Krylov methods.
+Multigrid starts from the present x; so does a run that takes over by rule 2, if A is Hermitian: what was won
+in a few iterations is more than what a restart loses of the superlinear convergence of Krylov methods. If A
+is not Hermitian, an x with a small residual may be farther from the solution than x0. All others start from
+x0, to be compared.
 
 What this costs where the first candidate is the best one, with the work W alone: rule 5 allows `RISK` W, if
 no prediction exceeds the true rest. A wrong expectation in rule 2 costs up to `TURN` / `MARGIN` times the
@@ -151,12 +155,17 @@ class Chooser:
     def _rest(self, trial: Trial) -> float:
         return self._outlook.rest(trial, self.trials)
 
-    def _begin(self, candidate: Candidate) -> Trial | None:
-        """Set up a candidate; the present trial changes where there is none."""
+    def _begin(self, candidate: Candidate, follows: bool = False) -> Trial | None:
+        """Set up a candidate, which starts from the present x if it `follows`.
+
+        The present trial changes where there is none.
+        """
         self.untried.remove(candidate)
-        warm = candidate.is_multigrid or self.present is None or self.present.has_stalled
+        warm = follows or candidate.is_multigrid or self.present is None or self.present.has_stalled
         trial = self._start(candidate, self._method(candidate), self._last if warm else None)
         if trial is not None:
+            if follows and self._last is not None and not (trial.is_cold or candidate.is_multigrid):
+                trial.follow(self._last, self._outlook.relative_iterations(trial, self._last))
             self.trials.append(trial)
             first = FIRST if self.definite else FIRST_WITHOUT_CG
             trial.advance(first if self.present is None else TRIAL)
@@ -222,7 +231,7 @@ class Chooser:
         expected = self._expected(candidate)
         if self._margin(candidate, present) * expected >= rest:
             return False
-        trial = self._begin(candidate)
+        trial = self._begin(candidate, follows=self.facts.hermitian)
         if trial is not None and not trial.has_failed and not has_same_factors(trial, present):
             self._turn = candidate, TURN * expected
             self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
@@ -232,7 +241,7 @@ class Chooser:
         """Whether the facts or, of incomplete factors in another order, what the present ones drop make
         success likely; if these have won more than all before them."""
         is_first = min(self.trials, key=lambda each: each.digits[-1]) is present
-        reorders = candidate.name == "ilu ordered" and is_worth_reordering(present) and is_first
+        reorders = candidate.name == "ilu ordered" and is_worth_reordering(present, self.facts) and is_first
         return candidate.is_trusted(self.facts) or reorders
 
     def _margin(self, candidate: Candidate, present: Trial) -> float:
@@ -301,11 +310,13 @@ class Chooser:
 
         Comparable trials are compared by the cautious prediction of the present one's total: if that is too
         small, then the faster one of the two gains even more. A trial that is already ahead of the present
-        one is compared where that is now.
+        one is compared where that is now; one whose x the present one started from, by the work from there.
         """
+        if trial in present.sources:
+            return trial.work_to(present.digits[-1]) / max(present.work_from(trial.digits[-1]), 1.0)
         if trial.is_ahead_of(present):
             same = progress.iterations_to(trial.digits, present.digits[-1])
-            return same * trial.iteration / (present.iterations * present.iteration)
+            return same * trial.iteration / (present.length * present.iteration)
         if trial.is_comparable_to(present):
             return trial.rest_compared_to(present) / max(self._outlook.cautious_rest(present), 1.0)
         return self._rest(trial) / max(self._rest(present), 1.0)

@@ -18,6 +18,8 @@ BOUNDARY_ITERATIONS = 2.0
 SHIFTED = 5.5
 # Rows so many times longer than the mean are hubs of a graph.
 HUB = 10
+# In a random order, coupled rows are a third of all rows apart on average.
+SCATTERED = 0.25
 # Relative rounding errors of a row's sum.
 ROUNDING = 1e-12
 
@@ -55,6 +57,8 @@ class Facts:
         The share of rows whose entries, with their signs, add up to 0: such rows map constants to 0.
     longest_row
         Entries of the longest row.
+    distance
+        The mean distance of couplings from the diagonal, relative to the number of rows.
     """
 
     rows: int
@@ -72,6 +76,7 @@ class Facts:
     zero_sum_share: float = 0.0
     constant_share: float = 0.0
     longest_row: int = 0
+    distance: float = 0.0
 
     @property
     def may_be_definite(self) -> bool:
@@ -115,6 +120,11 @@ class Facts:
     def has_hubs(self) -> bool:
         """Whether some rows are much longer than the mean: a graph of small diameter, not a mesh."""
         return self.longest_row * self.rows > HUB * self.entries
+
+    @property
+    def is_scattered(self) -> bool:
+        """Whether the order of the rows looks random: incomplete factors may be far better in another one."""
+        return self.distance >= SCATTERED
 
     @property
     def is_elliptic(self) -> bool:
@@ -178,6 +188,7 @@ def facts_of(csr: CSR) -> Facts:
         heavy_share=_heavy_share(csr, backend),
         constant_share=float((sums <= ROUNDING**0.5 * magnitudes).mean()),  # stall: as the line above
         longest_row=csr.longest_row,
+        distance=_distance(csr, backend),
         centered=matrix.centered,
         **_surplus(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
     )
@@ -202,6 +213,13 @@ def _surplus(diagonal: Array, magnitudes: Array, zero: int) -> dict[str, float]:
         "surplus": float(((surplus > 0) * surplus).mean()),  # stall: predicts iterations
         "zero_sum_share": float(vanishes.mean()),  # stall: the same
     }
+
+
+def _distance(csr: CSR, backend: Backend) -> float:
+    """The mean of |i - j| over all couplings, relative to n."""
+    distances = abs(backend.matrix.entries.rows_of(csr.indptr, csr.nnz) - csr.indices)
+    couplings = int((distances > 0).sum())  # stall: decides on the order of factors
+    return float(distances.sum(dtype=np.float64)) / (max(couplings, 1) * csr.n)  # stall: the same
 
 
 def _heavy_share(csr: CSR, backend: Backend) -> float:

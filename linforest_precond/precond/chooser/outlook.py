@@ -27,14 +27,15 @@ KNOWN, USUAL, UNUSUAL = 16, 2, 0.25
 # Iterations of IDR(s) for one of BiCGStab, which has two products.
 IDRS_ITERATIONS = 1.7
 # Incomplete factors in the natural order of a grid drop 0.1. Where they drop more, another order may drop
-# less; where they drop much more, elimination is not stable in any order.
+# less; where they drop much more, elimination is not stable in any order, if the given one is not random.
 REORDERED = 0.15, 1.0
 
 
-def is_worth_reordering(trial: Trial) -> bool:
+def is_worth_reordering(trial: Trial, facts: Facts) -> bool:
     """Whether a run with incomplete factors wins something, and another order may be better."""
     low, high = REORDERED
-    return low < trial.dropped < high and not trial.is_hovering
+    most = math.inf if facts.is_scattered and not facts.needs_matching else high
+    return low < trial.dropped < most and not trial.is_hovering
 
 
 def has_same_factors(trial: Trial, other: Trial) -> bool:
@@ -81,13 +82,13 @@ class Outlook:
         if trial.candidate.is_multigrid:
             return trial.rest()
         total = self._predicted(trial, trials) * self._share(trial.candidate, trial.method)
-        return max(1.0, total - trial.iterations) * trial.iteration
+        return max(1.0, total - trial.length) * trial.iteration
 
     def cautious_rest(self, trial: Trial) -> float:
         """Bytes that a run needs at least, if it does not become faster."""
         rest = trial.rest(progress.LINEAR)
         if trial.candidate.name == "jacobi":
-            rest = min(rest, max(1.0, self.most_iterations - trial.iterations) * trial.iteration)
+            rest = min(rest, max(1.0, self.most_iterations - trial.length) * trial.iteration)
         return rest
 
     def _predicted(self, trial: Trial, trials: Sequence[Trial]) -> float:
@@ -95,14 +96,14 @@ class Outlook:
 
         Nothing is known of runs that have hardly won anything: all are predicted the same iterations.
         """
-        most = max(each.iterations for each in trials)
+        most = max(each.length for each in trials)
         left = progress.HORIZON * most if trial.is_hovering else trial.remaining()
-        total = max(1.0, trial.iterations + left) / self._share(trial.candidate, trial.method)
+        total = max(1.0, trial.length + left) / self._share(trial.candidate, trial.method)
         expected = self._facts.expected_iterations * self._digits / 8
         is_known = self._facts.elliptic_iterations > 0
         if expected and (is_known or total >= UNUSUAL * expected):
             prior = KNOWN if is_known else USUAL
-            weight = prior / (prior + trial.iterations)
+            weight = prior / (prior + trial.length)
             total = total ** (1 - weight) * expected**weight
         return min(total, self.most_iterations)
 
@@ -116,6 +117,10 @@ class Outlook:
                 iterations, (MULTIGRID_ITERATIONS if trusted else LIKELY_ITERATIONS) * digits / 8
             )
         return self.setup(candidate) + iterations * self.iteration(candidate, method)
+
+    def relative_iterations(self, trial: Trial, other: Trial) -> float:
+        """The iterations to expect of a run, in units of those of another one."""
+        return self._share(trial.candidate, trial.method) / self._share(other.candidate, other.method)
 
     def _share(self, candidate: Candidate, method: str) -> float:
         """The iterations to expect, relative to those of Jacobi with CG or BiCGStab."""

@@ -22,7 +22,7 @@ HORIZON = 10
 LONG = 500
 
 
-def remaining(digits: Sequence[float], growth: float) -> float:
+def remaining(digits: Sequence[float], growth: float, horizon: float = HORIZON) -> float:
     """Iterations that a run still needs.
 
     Parameters
@@ -31,6 +31,8 @@ def remaining(digits: Sequence[float], growth: float) -> float:
         For each iteration from 0 on, the digits by which the smallest residual so far is above its target.
     growth
         `GROWTH` for the expected number, `LINEAR` for a cautious one.
+    horizon
+        The most to predict, in units of the iterations made.
     """
     done, left = len(digits) - 1, digits[-1]
     if left <= 0:
@@ -39,9 +41,9 @@ def remaining(digits: Sequence[float], growth: float) -> float:
         return math.inf
     won = digits[done // 2] - left
     if won <= 0:
-        return float(HORIZON * done)
+        return horizon * done
     doublings = math.log(1 + left * (growth - 1) / (won * growth)) / math.log(growth)
-    return min(2**doublings - 1, HORIZON) * done
+    return min(2**doublings - 1, horizon) * done
 
 
 def iterations_to(digits: Sequence[float], left: float) -> float:

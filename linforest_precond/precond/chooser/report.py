@@ -65,8 +65,7 @@ class TrialReport:
 
     @classmethod
     def of(cls, trial: Trial, product: float) -> TrialReport:
-        digits, iterations = trial.digits, trial.iterations
-        scale = trial.relative_target
+        iterations, first = trial.iterations, trial.own_digits[0]
         return cls(
             trial.candidate.name,
             trial.candidate.call,
@@ -75,9 +74,9 @@ class TrialReport:
             trial.iteration / product,
             trial.work / product,
             iterations,
-            scale * 10 ** digits[0],
+            trial.relative_target * 10**first,
             trial.reached,
-            (digits[0] - digits[-1]) / max(iterations, 1),
+            trial.won / max(iterations, 1),
             trial.predicted / product,
             trial.outcome,
             trial.history,

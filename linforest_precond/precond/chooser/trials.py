@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -57,7 +58,9 @@ class Trial:
     setup
         Bytes of the setup, by the cost model.
     is_cold
-        Whether it started from x0, not from the x of another trial.
+        Whether its digits can be compared with those of others: it started from x0, or follows one that did.
+    sources
+        The runs that it follows, the last one first.
     predicted
         The total work that was predicted when the trial was last looked at, in bytes.
     due
@@ -82,6 +85,7 @@ class Trial:
         self.problem, self.history, self.predicted = problem, History(x_true), float("nan")
         self.due = 0
         self.is_cold = x is None
+        self._before, self.sources = list[float](), tuple[Trial, ...]()
         started = problem if x is None else problem.started_at(x)
         self._run = Run(METHODS[method](), started.preconditioned(M), self.history)
         self.info: npt.NDArray[np.int64] | None = None
@@ -93,7 +97,7 @@ class Trial:
 
     def advance(self, iterations: int) -> None:
         """Make so many iterations more, fewer where all systems stop before."""
-        self.__dict__.pop("digits", None)
+        self._forget_digits()
         before, began = self.iterations, time.perf_counter()
         self._run.iterate(self._callback, max(1, iterations))
         if self._run.line is not None:
@@ -103,6 +107,23 @@ class Trial:
             self._seconds += time.perf_counter() - began
         if self._run.has_ended:
             self.info = self._run.info()
+
+    def follow(self, source: Trial, share: float) -> None:
+        """Count the iterations of the run whose x it started from, each as a share of one of its own."""
+        done = source.length
+        counted = math.ceil(share * done)
+        self._before = [source.digits[i * done // counted] for i in range(counted)]
+        self.is_cold, self.sources = source.is_cold, (source, *source.sources)
+        self._forget_digits()
+
+    def _forget_digits(self) -> None:
+        for name in ("digits", "own_digits"):
+            self.__dict__.pop(name, None)
+
+    @property
+    def length(self) -> int:
+        """Iterations, with those that are counted for the runs that it follows."""
+        return self.iterations + len(self._before)
 
     @property
     def iterations(self) -> int:
@@ -155,7 +176,12 @@ class Trial:
     @property
     def is_hovering(self) -> bool:
         """Whether the residuals have hardly fallen at all."""
-        return self.digits[0] - self.digits[-1] < HOVERING and not self.has_converged
+        return self.won < HOVERING and not self.has_converged
+
+    @property
+    def won(self) -> float:
+        """Digits that its own iterations have won."""
+        return self.own_digits[0] - self.own_digits[-1]
 
     @property
     def outcome(self) -> str:
@@ -192,6 +218,11 @@ class Trial:
 
     @cached_property
     def digits(self) -> list[float]:
+        """The digits of the runs that it follows, and its own."""
+        return np.minimum.accumulate([*self._before, *self.own_digits]).tolist()
+
+    @cached_property
+    def own_digits(self) -> list[float]:
         """For each iteration, the digits that the worst system's smallest residual lacks."""
         residuals = self.history.residuals.reshape(len(self.history), -1)
         norms, targets = self.problem.norms, self.problem.targets
@@ -230,8 +261,17 @@ class Trial:
         iterations, then it is expected to need 1/s of the other's total.
         """
         same = progress.iterations_to(other.digits, self.digits[-1])
-        total = (other.iterations + other.remaining(progress.LINEAR)) * self.iterations / same
-        return (total - self.iterations) * self.iteration
+        total = (other.length + other.remaining(progress.LINEAR)) * self.length / same
+        return (total - self.length) * self.iteration
+
+    def work_to(self, left: float) -> float:
+        """Predicted bytes until only so many digits are left."""
+        shifted = [each - left for each in self.digits]
+        return progress.remaining(shifted, progress.GROWTH, math.inf) * self.iteration
+
+    def work_from(self, left: float) -> float:
+        """Bytes since so many digits were left."""
+        return (self.length - progress.iterations_to(self.digits, left)) * self.iteration
 
     @property
     def x(self) -> Array:
