@@ -25,12 +25,22 @@ class Curve:
     """
 
     def __init__(
-        self, candidate, method, total, power=1.0, fails=None, status=Status.RHO, dropped=0.0, source=None
+        self,
+        candidate,
+        method,
+        total,
+        power=1.0,
+        fails=None,
+        status=Status.RHO,
+        dropped=0.0,
+        source=None,
+        cost=COST,
     ):
         self.candidate, self.method = candidate, method
         self.total, self.power, self.fails, self._status = total, power, fails, status
-        self.setup = COST.setup_of(candidate)
-        self.iteration = COST.iteration(method, candidate.application_products * COST.product)
+        self.setup = cost.setup_of(candidate)
+        application = candidate.application_products * cost.product + candidate.latency_bytes
+        self.iteration = cost.iteration(method, application)
         self._digits = [8.0 - 8.0 * (i / total) ** power for i in range(total + 1)]
         self.iterations, self.predicted, self.is_cold, self.dropped = 0, math.nan, source is None, dropped
         self._start = 0 if source is None else sum(each > source.digits[-1] for each in self._digits)
@@ -73,7 +83,7 @@ class Curve:
     follow, length, won = Trial.follow, Trial.length, Trial.won
 
 
-def chosen_among(totals, facts=FACTS, maxiter=5000, **options):
+def chosen_among(totals, facts=FACTS, maxiter=5000, candidates=CANDIDATES, cost=COST, **options):
     """The trial that ended the solve, the total work, and the chooser.
 
     `totals` has the iterations of each candidate by name, or the arguments of `Curve`.
@@ -85,9 +95,9 @@ def chosen_among(totals, facts=FACTS, maxiter=5000, **options):
             return None
         arguments = given if isinstance(given, dict) else {"total": given}
         source = None if candidate.is_multigrid else present
-        return Curve(candidate, method, source=source, **{**options, **arguments})
+        return Curve(candidate, method, source=source, cost=cost, **{**options, **arguments})
 
-    chooser = Chooser(CANDIDATES, facts, COST, start, 8.0, maxiter)
+    chooser = Chooser(candidates, facts, cost, start, 8.0, maxiter)
     found = chooser.run()
     return found, sum(trial.work for trial in chooser.trials), chooser
 

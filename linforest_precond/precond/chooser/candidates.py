@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
+from linforest_precond.precond.chooser import gpu_costs
 from linforest_precond.precond.chooser.cost_model import MAX_COARSE, affordable_inverse
 from linforest_precond.precond.chooser.facts import Facts
 from linforest_precond.precond.ilu.incomplete_lu import ilu
@@ -17,6 +18,14 @@ from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
+
+
+def _never(facts: Facts) -> bool:
+    return False
+
+
+def _whatever(facts: Facts) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -33,8 +42,8 @@ class Candidate:
         The bytes of the setup, in products with A, as measured on large systems.
     application_products
         The bytes of an application before it is set up, in products with A: counted exactly afterwards.
-    latency_bytes
-        The latency of an application, in bytes that could be moved meanwhile.
+    setup_latency, latency_bytes
+        The latencies of the setup and of an application, in bytes that could be moved meanwhile.
     reduction
         The iterations to expect, relative to those with Jacobi.
     is_definite
@@ -44,6 +53,8 @@ class Candidate:
         Whether it converges linearly, whatever x it starts from; its setup inverts a small dense matrix.
     is_matched
         Whether rows are permuted to get large entries onto the diagonal.
+    comes_last
+        Whether its setup is so expensive that all others are tried before.
     is_trusted
         Whether the facts make success likely, so that it is tried without a budget.
     is_likely
@@ -58,13 +69,20 @@ class Candidate:
     setup_products: float
     application_products: float
     reduction: Callable[[Facts], float]
+    setup_latency: float = 0.0
     latency_bytes: float = 0.0
     is_definite: bool = True
     is_multigrid: bool = False
     is_matched: bool = False
-    is_trusted: Callable[[Facts], bool] = lambda facts: False
-    is_likely: Callable[[Facts], bool] = lambda facts: False
-    applies: Callable[[Facts], bool] = lambda facts: True
+    comes_last: bool = False
+    is_trusted: Callable[[Facts], bool] = _never
+    is_likely: Callable[[Facts], bool] = _never
+    applies: Callable[[Facts], bool] = _whatever
+
+    @property
+    def kind(self) -> str:
+        """The kind of preconditioner: the first word of its name."""
+        return self.name.split()[0]
 
 
 def _cycle(name: str, most_rows: int, setup: float, application: float, **options: Any) -> Candidate:
@@ -81,7 +99,7 @@ def _cycle(name: str, most_rows: int, setup: float, application: float, **option
         _always(0.35 if name == "multilevel" else 0.3),
         is_definite=False,
         is_multigrid=True,
-        is_trusted=lambda facts: name == "multilevel" and facts.is_elliptic and facts.hermitian,
+        is_trusted=lambda facts: name == "multilevel" and _suits_multigrid(facts),
         is_likely=lambda facts: name == "multilevel" and facts.keeps_constants,
     )
 
@@ -99,13 +117,21 @@ def _always(factor: float) -> Callable[[Facts], float]:
     return lambda facts: factor
 
 
+def _suits_multigrid(facts: Facts) -> bool:
+    return facts.is_elliptic and facts.hermitian
+
+
+def _needs_no_multigrid(facts: Facts) -> bool:
+    return not _suits_multigrid(facts) and not facts.keeps_constants
+
+
 def _inverse(**options: Any) -> Callable[[Any, int], Preconditioner]:
     return lambda A, seed: approximate_inverse(A, **options)
 
 
 def _factors(backend: str) -> Candidate:
     """Incomplete factors in an order that has few levels on the backend, where each is a launch."""
-    order, costs = ORDERS[backend][0], LEVEL_COSTS[backend]
+    order = ORDERS[backend][0]
     return Candidate(
         "ilu",
         f'lf.ilu(A, order="{order}")',
@@ -113,12 +139,13 @@ def _factors(backend: str) -> Candidate:
         20,
         1.3,
         _always(0.35 if order == "natural" else 0.5),
-        is_trusted=lambda facts: True,
-        latency_bytes=2 * costs.most_launches * costs.launch * costs.bandwidth,
+        is_trusted=_whatever,
     )
 
 
-def _matched(name: str, make: Callable[[Any, int], Preconditioner], setup: float) -> Candidate:
+def _matched(
+    name: str, make: Callable[[Any, int], Preconditioner], setup: float, comes_last: bool = False
+) -> Candidate:
     """A candidate for the matrix whose large entries have been permuted onto the diagonal."""
     return Candidate(
         f"{name} + matching",
@@ -129,21 +156,53 @@ def _matched(name: str, make: Callable[[Any, int], Preconditioner], setup: float
         _always(0.3),
         is_definite=False,
         is_matched=True,
+        comes_last=comes_last,
         applies=lambda facts: facts.needs_matching,
     )
 
 
-def candidates_on(backend: str, product: float = math.inf) -> tuple[Candidate, ...]:
+def _on_gpu(candidate: Candidate, product: float, hermitian: bool) -> Candidate:
+    """A candidate with the costs of a GPU.
+
+    Approximate inverses are trusted there in place of incomplete factors, which have a launch for each level,
+    if multigrid is no better choice; where products are short, they get more entries.
+    """
+    costs, application = gpu_costs.SETUPS[candidate.name], gpu_costs.APPLICATIONS[candidate.kind]
+    seconds, is_trusted = application.seconds, candidate.is_trusted
+    if candidate.kind == "ilu":
+        seconds = 2 * LEVEL_COSTS["cuda"].most_launches * LEVEL_COSTS["cuda"].launch
+        is_trusted = _never
+    if candidate.name == "approximate_inverse":
+        costs, is_trusted = costs if hermitian else gpu_costs.LEAST_SQUARES, _needs_no_multigrid
+        if product <= gpu_costs.SHORT_PRODUCT:
+            call = "lf.approximate_inverse(A)"
+            candidate = replace(candidate, call=call, make=_inverse(), reduction=_always(0.35))
+    return replace(
+        candidate,
+        setup_products=costs.products,
+        setup_latency=gpu_costs.as_bytes(gpu_costs.START + costs.seconds),
+        application_products=candidate.application_products / application.efficiency,
+        latency_bytes=gpu_costs.as_bytes(seconds),
+        is_trusted=is_trusted,
+        comes_last=False,
+    )
+
+
+def candidates_on(backend: str, product: float = math.inf, hermitian: bool = True) -> tuple[Candidate, ...]:
     """The candidates on a backend, from the cheapest setup to the most expensive one.
 
     `product` has the bytes of a product with A.
     """
-    most_rows = affordable_inverse(product)
+    on_gpu = backend == "cuda"
+    most_rows = affordable_inverse(product, on_gpu)
     hierarchies = (
         _cycle("multilevel", most_rows, 100, 4.5),
         _cycle("multilevel lines", most_rows, 150, 5.5, smoother="tridiagonal", cycle="V"),
     )
-    return tuple(sorted((*_LISTED, _factors(backend), *hierarchies), key=lambda each: each.setup_products))
+    listed = [*_LISTED, _factors(backend), *hierarchies]
+    if on_gpu:
+        listed = [_on_gpu(each, product, hermitian) for each in listed]
+    return tuple(sorted(listed, key=lambda each: each.setup_products + each.setup_latency / product))
 
 
 _LISTED = (
@@ -163,6 +222,6 @@ _LISTED = (
     ),
     _matched("ilu", _seeded(ilu, scaling="matching"), 110),
     _matched("block_tridiagonal", _seeded(block_tridiagonal, scaling="matching"), 115),
-    _matched("approximate_inverse", _inverse(scaling="matching"), 600),
+    _matched("approximate_inverse", _inverse(scaling="matching"), 600, comes_last=True),
 )
 CANDIDATES = candidates_on("cpu")

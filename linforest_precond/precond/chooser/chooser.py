@@ -9,9 +9,9 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`). With CG,
    where the facts tell what is usual, predictions are made whenever iterations have grown by `LOOK`: they
    rest on more than a few residuals, and what is done before a change is lost.
-   Trusted are incomplete factors; another order, if they have won most but drop much, and it drops less;
-   and, for Hermitian elliptic matrices, multigrid. Their first residuals are not compared with those of
-   others: they tell less than what is known of such matrices.
+   Trusted are incomplete factors, on a GPU approximate inverses; another order, if the factors have won most
+   but drop much, and it drops less; and, for Hermitian elliptic matrices, multigrid. Their first residuals
+   are not compared with those of others: they tell less than what is known of such matrices.
 3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
    facts recommend; nobody inherits a turn. Until then only rule 2 applies; not even that to Jacobi, where the
    facts say that few iterations suffice. Then rules 4 to 7 apply, when iterations have grown by `CHECK`.
@@ -67,9 +67,9 @@ FIRST, FIRST_WITHOUT_CG, TRIAL = 3, 2, 4
 # prediction to the next with CG, where the facts tell what is usual.
 CHECK, LOOK = 1.4, 1.2
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
-# slow down less than Jacobi does, and for multigrid. `CAUTION` is divided by the square of the iterations;
-# it is less for those of BiCGStab, which make two products.
-MARGIN, MARGIN_MULTIGRID, CAUTION, CAUTION_WITHOUT_CG = 0.88, 1.1, 2.5, 1.0
+# slow down less than Jacobi does, for approximate inverses and for multigrid. `CAUTION` is divided by the
+# square of the iterations; it is less for those of BiCGStab, which make two products.
+MARGIN, MARGIN_INVERSE, MARGIN_MULTIGRID, CAUTION, CAUTION_WITHOUT_CG = 0.88, 1.0, 1.1, 2.5, 1.0
 # The work of a turn, in units of what was expected.
 TURN = 1.2
 # The work of a run that has won nothing, in units of the work for another one, and its iterations.
@@ -82,8 +82,6 @@ RISK, LIKELY, TAKE, TAKE_WITHOUT_CG, DOUBT = 0.03, 0.15, 0.75, 0.5, 0.5
 SETTLED = 0.15
 # Iterations of all runs together, in units of the most that one may make.
 TOTAL = 6
-# Products of a setup that comes last.
-EXPENSIVE = 500
 
 
 class Chooser:
@@ -248,7 +246,8 @@ class Chooser:
         if candidate.is_multigrid:
             return MARGIN_MULTIGRID
         caution = CAUTION if self.definite else CAUTION_WITHOUT_CG
-        return MARGIN * (1 + caution / max(present.iterations, 1) ** 2)
+        margin = MARGIN_INVERSE if candidate.kind == "approximate_inverse" else MARGIN
+        return margin * (1 + caution / max(present.iterations, 1) ** 2)
 
     def _may_rise(self, present: Trial) -> bool:
         """Whether residuals may still rise: those of CG, and of the first iterations of other methods."""
@@ -291,7 +290,7 @@ class Chooser:
             return self.untried[0]
         trusted = [each for each in self.untried if each.is_trusted(self.facts)]
         factors = [each for each in trusted if not each.is_multigrid]
-        matched = [each for each in self.untried if each.is_matched and each.setup_products < EXPENSIVE]
+        matched = [each for each in self.untried if each.is_matched and not each.comes_last]
         first = factors or matched if self.facts.needs_matching else []
         return min(first or trusted or self.untried, key=self._expected)
 

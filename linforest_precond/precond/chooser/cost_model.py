@@ -1,14 +1,13 @@
 """The cost model: bytes that a setup, an iteration and an application move to and from memory.
 
 All candidates are compared by these counts, so that the choice is the same from run to run and on every
-machine. Krylov methods and preconditioners are bound by memory bandwidth on large systems, where choosing
-matters. Latencies are left out, but for those of levels.
+machine. Krylov methods and preconditioners are bound by memory bandwidth on large systems. On a GPU, small
+ones are bound by latencies, which are counted as the bytes that could be moved meanwhile (`gpu_costs`).
 
 - A product with A reads its entries and column indices once, row pointers once, and a vector; it writes one.
 - An iteration reads and writes the vectors that its fused updates and inner products touch (`METHODS`).
 - A setup is counted in products with A (`Candidate.setup_products`), as measured on large systems.
-- An application of M reads what M holds once, if not counted below. Levels of triangular factors have a
-  latency on the GPU, which is counted as the bytes that could be moved meanwhile.
+- An application of M reads what M holds once, if not counted below.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.precond.chooser import gpu_costs
 from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.multigrid.multigrid_cycle import twice_visited
 from linforest_precond.precond.operators import Preconditioner
@@ -48,8 +48,10 @@ def inversion(rows: float) -> float:
     return 2 * rows**3 / FLOPS_PER_BYTE
 
 
-def affordable_inverse(product: float) -> int:
-    """The most rows of a coarsest matrix, for the bytes of a product with A."""
+def affordable_inverse(product: float, on_gpu: bool = False) -> int:
+    """The most rows of a coarsest matrix, for the bytes of a product with A; on a GPU, levels cost more."""
+    if on_gpu:
+        return MAX_COARSE
     rows = (INVERSE_PRODUCTS * product * FLOPS_PER_BYTE / 2) ** (1 / 3)
     return int(min(max(rows, LEAST_COARSE), MAX_COARSE))
 
@@ -75,23 +77,28 @@ class CostModel:
         Bytes of one product with A.
     vector
         Bytes of the right-hand sides together.
+    on_gpu
+        Whether latencies count.
     """
 
     rows: int
     product: int
     vector: int
+    on_gpu: bool = False
 
     @classmethod
     def of(cls, csr: CSR, dtype: DType, columns: int) -> CostModel:
         vector = csr.n * columns * dtype.itemsize
         entries = csr.nnz * (csr.data.dtype.itemsize + csr.indices.dtype.itemsize)
-        return cls(csr.n, entries + csr.indptr.nbytes + 2 * vector, vector)
+        on_gpu = backend_of(csr.data).name == "cuda"
+        return cls(csr.n, entries + csr.indptr.nbytes + 2 * vector, vector, on_gpu)
 
     def setup_of(self, candidate: Any, inverted: int | None = None) -> float:
         """Bytes of a candidate's setup; on its last level multigrid inverts a matrix of so many rows."""
-        bytes_moved = float(candidate.setup_products * self.product)
+        bytes_moved = float(candidate.setup_products * self.product) + candidate.setup_latency
         if candidate.is_multigrid:
-            rows = min(self.rows, affordable_inverse(self.product)) if inverted is None else inverted
+            most = affordable_inverse(self.product, self.on_gpu)
+            rows = min(self.rows, most) if inverted is None else inverted
             bytes_moved += inversion(rows)
         return bytes_moved
 
@@ -107,7 +114,8 @@ class CostModel:
     def iteration(self, method: str, application: float) -> float:
         """Bytes of an iteration of a method whose M moves so many bytes."""
         parts = METHODS[method]
-        return parts.products * self.product + parts.applications * application + parts.vectors * self.vector
+        moved = parts.products * self.product + parts.applications * application + parts.vectors * self.vector
+        return moved + (gpu_costs.as_bytes(gpu_costs.ITERATION) if self.on_gpu else 0.0)
 
     def application(self, M: Preconditioner) -> float:
         """Bytes of one application of M."""
@@ -115,7 +123,11 @@ class CostModel:
         moved = 2.0 * self.vector
         if isinstance(part, ScaledPart):
             moved, part = moved + held_bytes(part.scaling) + 2 * self.vector, part.inner
-        return moved + COUNTS.get(part.kind, _held)(part)
+        counted = COUNTS.get(part.kind, _held)(part)
+        if self.on_gpu:
+            seconds, efficiency = gpu_costs.APPLICATIONS[part.kind]
+            counted = counted / efficiency + gpu_costs.as_bytes(seconds)
+        return moved + counted
 
 
 def _held(part: Any) -> float:
@@ -181,7 +193,8 @@ class MeasuredCost(CostModel):
             A @ x
             watch.stop()
             times.append(watch.milliseconds() / 1e3)
-        return cls(counted.rows, counted.product, counted.vector, min(times) / counted.product)
+        sizes = counted.rows, counted.product, counted.vector, counted.on_gpu
+        return cls(*sizes, min(times) / counted.product)
 
     def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
         compiled = M._setup.first

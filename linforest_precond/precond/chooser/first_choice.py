@@ -18,14 +18,15 @@ def first_candidate(
     """Jacobi, or what the facts recommend; and whether they tell its iterations.
 
     - Where two couplings of each row hold most of the weight of a dominant Hermitian matrix, or nearly all of
-      that of a dominant or a Hermitian one: the forest; but incomplete factors for transport, a nonsymmetric
-      matrix with row sums of 0.
+      that of a dominant or a Hermitian one: the forest; but incomplete factors (or what is trusted in their
+      place) for transport, a nonsymmetric matrix with row sums of 0.
     - For an elliptic matrix whose boundary tells the iterations, the candidate with the least work.
     """
     named = {each.name: each for each in candidates}
     if outlook.most_iterations > WORTH_A_FOREST and _suits_a_forest(facts):
         flows = not facts.hermitian and facts.zero_sum_share >= 0.5
-        return named["ilu" if flows else "tridiagonal"], False
+        trusted = [each for each in candidates if each.is_trusted(facts) and not each.is_multigrid]
+        return trusted[0] if flows else named["tridiagonal"], False
     if not facts.elliptic_iterations:
         return named["jacobi"], False
     known = [each for each in candidates if each.name == "jacobi" or each.is_trusted(facts)]

@@ -209,7 +209,7 @@ class _Session:
         self._verbose = verbose
         self._made: dict[str, Preconditioner] = {}
         digits = -math.log10(min(max(rtol, 1e-16), 0.1))
-        candidates = candidates_on(self.problem.backend.name, self.cost.product)
+        candidates = candidates_on(self.problem.backend.name, self.cost.product, self.facts.hermitian)
         self.chooser = Chooser(candidates, self.facts, self.cost, self._start, digits, most)
 
     def _start(self, candidate: Candidate, method: str, present: Trial | None) -> Trial | None:

@@ -1,0 +1,62 @@
+"""What takes time on a GPU beside the bytes that are counted: latencies, measured on one H200.
+
+On systems with fewer than about 10^5 rows, most of the time of an iteration is that of launches. Seconds are
+counted as the bytes that could be moved meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
+
+# Of an iteration with any Krylov method, and of the start of a run: its vectors, its first launches one by
+# one and the capture of a graph.
+ITERATION, START = 4e-5, 2e-3
+# Bytes of a product that takes no longer than its launch: more entries of an approximate inverse are free.
+SHORT_PRODUCT = 3e7
+
+
+class Setup(NamedTuple):
+    """Products with A that take as long as the setup of a large system, and seconds for a small one."""
+
+    products: float
+    seconds: float
+
+
+class Application(NamedTuple):
+    """Seconds of launches, and the share of the bandwidth that is reached."""
+
+    seconds: float
+    efficiency: float
+
+
+SETUPS = {
+    "jacobi": Setup(1, 4e-4),
+    "tridiagonal": Setup(10, 1.5e-3),
+    "block_tridiagonal": Setup(60, 8e-3),
+    "ilu": Setup(130, 4e-3),
+    "ilu ordered": Setup(1500, 1.2e-2),
+    "multilevel": Setup(110, 5e-3),
+    "multilevel lines": Setup(1000, 1.5e-2),
+    "approximate_inverse": Setup(120, 2e-3),
+    "ilu + matching": Setup(220, 1.4e-2),
+    "block_tridiagonal + matching": Setup(115, 9e-3),
+    "approximate_inverse + matching": Setup(600, 4e-3),
+}
+# Least squares by rows, for a matrix that is not Hermitian.
+LEAST_SQUARES = Setup(600, 2.5e-3)
+# Levels of incomplete factors have a latency of their own.
+APPLICATIONS = {
+    "jacobi": Application(0.0, 1.0),
+    "tridiagonal": Application(5e-6, 1.0),
+    "block_tridiagonal": Application(6e-6, 1.0),
+    "ilu": Application(0.0, 0.4),
+    "multilevel": Application(7e-5, 0.55),
+    "approximate_inverse": Application(6e-6, 1.0),
+}
+
+
+def as_bytes(seconds: float) -> float:
+    """The bytes that could be moved meanwhile."""
+    return seconds * LEVEL_COSTS["cuda"].bandwidth
