@@ -172,6 +172,8 @@ def _on_gpu(candidate: Candidate, product: float, hermitian: bool) -> Candidate:
     if candidate.kind == "ilu":
         seconds = 2 * LEVEL_COSTS["cuda"].most_launches * LEVEL_COSTS["cuda"].launch
         is_trusted = _never
+    if candidate.name == "approximate_inverse + matching":
+        candidate, is_trusted = replace(candidate, reduction=_always(0.25)), _whatever
     if candidate.name == "approximate_inverse":
         costs, is_trusted = costs if hermitian else gpu_costs.LEAST_SQUARES, _needs_no_multigrid
         if product <= gpu_costs.SHORT_PRODUCT:

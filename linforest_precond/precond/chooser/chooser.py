@@ -66,6 +66,8 @@ FIRST, FIRST_WITHOUT_CG, TRIAL = 3, 2, 4
 # The factors by which iterations grow from one comparison with other runs to the next, and from one
 # prediction to the next with CG, where the facts tell what is usual.
 CHECK, LOOK = 1.4, 1.2
+# Iterations before the next prediction, in units of the latency of a setup.
+PATIENCE = 0.1
 # What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
 # slow down less than Jacobi does, for approximate inverses and for multigrid. `CAUTION` is divided by the
 # square of the iterations; it is less for those of BiCGStab, which make two products.
@@ -166,7 +168,7 @@ class Chooser:
                 trial.follow(self._last, self._outlook.relative_iterations(trial, self._last))
             self.trials.append(trial)
             first = FIRST if self.definite else FIRST_WITHOUT_CG
-            trial.advance(first if self.present is None else TRIAL)
+            trial.advance(max(first if self.present is None else TRIAL, self._least_step(trial)))
             if self.present is None:
                 self.present = self._last = trial
         elif self.present is None and self.untried:
@@ -185,12 +187,17 @@ class Chooser:
 
     def _go_on(self, present: Trial) -> None:
         """Iterate until the next prediction, at most until the next comparison."""
-        done = present.iterations
+        done, least = present.iterations, self._least_step(present)
         if done >= present.due:
-            present.due = done + math.ceil((CHECK - 1) * done)
+            present.due = done + max(least, math.ceil((CHECK - 1) * done))
         is_usual = self.definite and self.facts.expected_iterations > 0
-        step = math.ceil((LOOK - 1) * done) if is_usual else present.due - done
+        step = max(least, math.ceil((LOOK - 1) * done)) if is_usual else present.due - done
         present.advance(min(step, present.due - done))
+
+    def _least_step(self, present: Trial) -> int:
+        """Iterations that cost little compared to the latency of any setup that may come next."""
+        latencies = [each.setup_latency for each in self.untried]
+        return max(1, int(PATIENCE * min(latencies, default=0.0) / present.iteration))
 
     def _take(self, trial: Trial, why: str) -> None:
         self.present = self._last = trial

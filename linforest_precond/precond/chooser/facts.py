@@ -36,7 +36,8 @@ class Facts:
         Whether the diagonal entries of all rows with entries are real and positive: with `hermitian`, A may
         be positive definite.
     zero_diagonal, tiny_diagonal
-        Rows whose diagonal entry is 0, and those where it is tiny compared to the row.
+        Rows whose diagonal entry is 0, and those where it is tiny compared to the row; the latter are not
+        counted where A may be definite.
     dominant_share
         The share of diagonally dominant rows.
     m_matrix_share
@@ -58,7 +59,8 @@ class Facts:
     longest_row
         Entries of the longest row.
     distance
-        The mean distance of couplings from the diagonal, relative to the number of rows.
+        The mean distance of couplings from the diagonal, relative to the number of rows; 0 for a Hermitian
+        matrix, where nothing depends on it.
     """
 
     rows: int
@@ -173,22 +175,23 @@ def facts_of(csr: CSR) -> Facts:
     diagonal, (magnitudes, sums) = abs(csr.diagonal), backend.multigrid.strength.row_sums(csr)
     is_stored = magnitudes > 0  # the others are empty, and no system's concern
     zero = int(((diagonal == 0) & is_stored).sum())  # stall: decides whether rows are matched
-    tiny = count_tiny_diagonal(csr) - zero
     positive = (csr.diagonal.real > 0) & (csr.diagonal.imag == 0)
+    is_positive = bool((positive | ~is_stored).all())  # stall: CG or not
+    may_be_definite = matrix.hermitian and is_positive
     return Facts(
         rows=csr.n,
         entries=csr.nnz,
         hermitian=matrix.hermitian,
-        positive_diagonal=bool((positive | ~is_stored).all()),  # stall: CG or not
+        positive_diagonal=is_positive,
         zero_diagonal=zero,
-        tiny_diagonal=tiny,
+        tiny_diagonal=0 if may_be_definite else count_tiny_diagonal(csr) - zero,
         dominant_share=matrix.facts.dominant_share,
         m_matrix_share=_m_matrix_share(diagonal, magnitudes, sums),
         row_ratio=_row_ratio(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
         heavy_share=_heavy_share(csr, backend),
         constant_share=float((sums <= ROUNDING**0.5 * magnitudes).mean()),  # stall: as the line above
         longest_row=csr.longest_row,
-        distance=_distance(csr, backend),
+        distance=0.0 if matrix.hermitian else _distance(csr, backend),
         centered=matrix.centered,
         **_surplus(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
     )
