@@ -89,7 +89,7 @@ def page(text) -> str:
     head, *records = (json.loads(line) for line in text.splitlines()) if text else [None]
     if not records:
         return f"{INTRODUCTION}\n{table.NOTHING}\n"
-    parts = [INTRODUCTION.rstrip(), f"{table.headline(head)} The second of two runs.", summary(records)]
+    parts = [INTRODUCTION.rstrip(), table.headline(head), summary(records)]
     return "\n\n".join([*parts, times_table(records)]) + "\n"
 
 

@@ -1,7 +1,7 @@
 """Time to solution with each preconditioner and with `lf.solve`, on real and generated systems.
 
     python benchmarks/solve_times.py [--device cuda|cpu] [--out FILE] [--seconds N] [--rows N]
-    python benchmarks/solve_times.py --table [FILE] [--write]
+    python benchmarks/solve_times.py --table FILE [--write]
 
 The first command writes a line of JSON about the machine and one for each system as soon as it is measured,
 and stops when the seconds are spent. The second one prints the table, or writes docs/solve_times.md.

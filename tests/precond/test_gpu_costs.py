@@ -40,6 +40,10 @@ def test_latencies_dominate_small_systems():
     assert large.iteration("cg", 0.0) == pytest.approx(large.product + 11 * large.vector + 1.2e8)
     jacobi, cycle = (named(1000)[name] for name in ("jacobi", "multilevel"))
     assert small.setup_of(cycle) - small.setup_of(jacobi) > 100 * small.iteration("cg", 0.0)
+    assert (
+        small.unit == pytest.approx(small.product + 1.2e7)
+        and replace(small, on_gpu=False).unit == small.product
+    )
     assert replace(small, on_gpu=False).iteration("cg", 0.0) == small.product + 11 * small.vector
 
 

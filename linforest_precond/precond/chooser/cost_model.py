@@ -93,6 +93,11 @@ class CostModel:
         on_gpu = backend_of(csr.data).name == "cuda"
         return cls(csr.n, entries + csr.indptr.nbytes + 2 * vector, vector, on_gpu)
 
+    @property
+    def unit(self) -> float:
+        """Bytes of a product with A in reports, its launch on a GPU included."""
+        return self.product + (gpu_costs.as_bytes(gpu_costs.PRODUCT) if self.on_gpu else 0.0)
+
     def setup_of(self, candidate: Any, inverted: int | None = None) -> float:
         """Bytes of a candidate's setup; on its last level multigrid inverts a matrix of so many rows."""
         bytes_moved = float(candidate.setup_products * self.product) + candidate.setup_latency

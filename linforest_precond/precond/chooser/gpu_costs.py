@@ -13,8 +13,9 @@ from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 # Of an iteration with any Krylov method, and of the start of a run: its vectors, its first launches one by
 # one and the capture of a graph.
 ITERATION, START = 4e-5, 2e-3
-# Bytes of a product that takes no longer than its launch: more entries of an approximate inverse are free.
-SHORT_PRODUCT = 3e7
+# Seconds of the launch of a product with A, and the bytes of one that takes little longer: more entries of an
+# approximate inverse are nearly free then.
+PRODUCT, SHORT_PRODUCT = 4e-6, 3e7
 
 
 class Setup(NamedTuple):

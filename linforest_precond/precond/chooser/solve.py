@@ -259,7 +259,7 @@ class _Session:
         return min(self.chooser.trials, key=lambda trial: trial.digits[-1])
 
     def fill(self, report: SolveReport, chosen: Trial | None, advice: str | None = None) -> None:
-        lines = [TrialReport.of(trial, self.cost.product) for trial in self.chooser.trials]
+        lines = [TrialReport.of(trial, self.cost.unit) for trial in self.chooser.trials]
         found = None if chosen is None else lines[self.chooser.trials.index(chosen)]
         if advice is None:
             advice = "" if chosen is not None else self.advice()
