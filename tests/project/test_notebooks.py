@@ -8,6 +8,8 @@ import numba
 import pytest
 import strategies as graphs
 
+import linforest_precond as lf
+
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LARGEST_BYTES = 500_000
@@ -50,6 +52,7 @@ def test_runs(path, tmp_path, monkeypatch, one_thread):
     from matplotlib import pyplot
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lf, "warmup", lambda: None)  # would compile much that nothing here needs
     try:
         run(path, {"__name__": "__main__"})
         shown = sum("plt.show()" in "".join(cell["source"]) for cell in cells(path))
