@@ -2,12 +2,19 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 from chooser_oracle import FACTS, chosen_among
 
 from linforest_precond.precond.chooser import gpu_costs
 from linforest_precond.precond.chooser.candidates import CANDIDATES, candidates_on
-from linforest_precond.precond.chooser.cost_model import MAX_COARSE, CostModel, affordable_inverse
+from linforest_precond.precond.chooser.cost_model import (
+    MAX_COARSE,
+    CostModel,
+    MeasuredCost,
+    affordable_inverse,
+)
 
 ELLIPTIC = replace(FACTS, dominant_share=1.0, m_matrix_share=1.0, row_ratio=1.0)
 
@@ -45,6 +52,19 @@ def test_latencies_dominate_small_systems():
         and replace(small, on_gpu=False).unit == small.product
     )
     assert replace(small, on_gpu=False).iteration("cg", 0.0) == small.product + 11 * small.vector
+
+
+def test_measured_times_are_compared_with_latencies():
+    """In the unit of these, where a product takes no longer than its launch."""
+    A, x = sp.eye_array(1000, format="csr"), np.ones(1000)
+    small = MeasuredCost.calibrated(cost_of(1000), A, x)
+    assert small.on_gpu and small.iteration_seen(0.0, 4e-3, 100) == pytest.approx(
+        small.iteration("cg", 0.0), rel=0.01
+    )
+    large, on_cpu = (
+        MeasuredCost.calibrated(cost, A, x) for cost in (cost_of(10**6), CostModel(1000, 10**5, 8000))
+    )
+    assert large.seconds_per_byte != small.seconds_per_byte != on_cpu.seconds_per_byte
 
 
 def test_candidates_are_sorted_by_their_setup():

@@ -191,15 +191,16 @@ class MeasuredCost(CostModel):
 
     @classmethod
     def calibrated(cls, counted: CostModel, A: Any, x: Array) -> MeasuredCost:
-        """The unit from a few products with A."""
+        """The unit from a few products with A; on a GPU, where these are short, that of the latencies."""
         backend, times = backend_of(x), []
         for _ in range(CALIBRATING_PRODUCTS):
             watch = backend.runtime.stopwatch.Stopwatch()
             A @ x
             watch.stop()
             times.append(watch.milliseconds() / 1e3)
-        sizes = counted.rows, counted.product, counted.vector, counted.on_gpu
-        return cls(*sizes, min(times) / counted.product)
+        is_short = counted.on_gpu and counted.product <= gpu_costs.SHORT_PRODUCT
+        unit = 1 / gpu_costs.as_bytes(1.0) if is_short else min(times) / counted.product
+        return cls(counted.rows, counted.product, counted.vector, counted.on_gpu, unit)
 
     def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
         compiled = M._setup.first

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 
-# Of an iteration with any Krylov method, and of the start of a run: its vectors, its first launches one by
-# one and the capture of a graph.
+# Seconds of an iteration with any Krylov method, and of the start of a run: its vectors, its first launches
+# one by one and the capture of a graph.
 ITERATION, START = 4e-5, 2e-3
 # Seconds of the launch of a product with A, and the bytes of one that takes little longer: more entries of an
 # approximate inverse are nearly free then.

@@ -202,7 +202,7 @@ class Trial:
         if self.status is Status.STAGNATED:
             last = {column: norm for _, column, norm in self.history.true_residuals}
             return max(last.values())
-        return self.relative_target * 10 ** self.digits[-1]
+        return self.relative_target * 10 ** self.own_digits[-1]
 
     @property
     def is_at_rounding(self) -> bool:
