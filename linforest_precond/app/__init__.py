@@ -1,0 +1,1 @@
+"""The command `linforest`, and what users call about the installation."""

@@ -1,0 +1,1 @@
+"""Arrays and derivatives of other libraries: DLPack, torch, JAX."""

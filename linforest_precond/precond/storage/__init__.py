@@ -1,0 +1,1 @@
+"""Files of preconditioners: schemas, checks, packing."""
