@@ -24,12 +24,12 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
 
 import linforest_precond as lf
-from linforest_precond.gate import as_csr
-from linforest_precond.precond.chooser.candidates import candidates_on
-from linforest_precond.precond.chooser.cost_model import CostModel
-from linforest_precond.precond.chooser.facts import facts_of
-from linforest_precond.precond.chooser.trials import Trial, method_for, quietly
-from linforest_precond.solvers.problem import checked
+from linforest_precond.chooser.candidates import candidates_on
+from linforest_precond.chooser.cost_model import CostModel
+from linforest_precond.chooser.facts import facts_of
+from linforest_precond.chooser.trials import Trial, method_for, quietly
+from linforest_precond.matrix.checked import checked
+from linforest_precond.solvers.problem import checked_problem
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "chooser.md"
 RTOL = 1e-8
@@ -123,8 +123,8 @@ def ilut(A, b):
 
 def alone(A, b) -> dict[str, float]:
     """The work of each candidate without any trial."""
-    csr = as_csr(A)
-    problem = checked(A, b, None, RTOL, 0.0, MOST_ITERATIONS, None, None, None)
+    csr = checked(A)
+    problem = checked_problem(A, b, None, RTOL, 0.0, MOST_ITERATIONS, None, None, None)
     cost, facts = CostModel.of(csr, problem.b.dtype, 1), facts_of(csr)
     return {
         candidate.name: work_of(candidate, A, facts, problem, cost) / cost.product

@@ -14,9 +14,9 @@ from scipy.sparse.linalg import cg
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.matrices.arrays import on_device
+from linforest_precond.matrix.checked import checked
 from linforest_precond.study import timing
 
 PYAMG = "PyAMG's smoothed aggregation on the CPU"
@@ -38,7 +38,7 @@ def matching_rows(plan, case):
     A = on_device(A, "cuda")
     note = f"{A.shape[0]:,} rows, {A.nnz:,} entries, {found.size:,} pairs"
     row = partial(Row, "matchings", case=title, note=note)
-    graph, unit = as_graph(A), preconditioners.unit(plan, A)
+    graph, unit = checked(A).graph, preconditioners.unit(plan, A)
     for method, goal in targets.MATCHINGS.items():
         match = partial(getattr(backend_of(A).matching, method).match, graph, tie_key_of(0))
         samples = timing.device_samples(match, plan.chain_repeats)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.matrices.arrays import array_modules, csr
+from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.matrices.random_graphs import GRAPH500
+from linforest_precond.matrix.sparse_output import csr
 
 
 def rmat_on(device, scale, edges_per_vertex, seed=0):

@@ -10,9 +10,9 @@ import memory
 import targets
 from results import Row
 
-from linforest_precond.gate import as_csr, as_graph
+from linforest_precond.graph.forest.pipeline import tridiagonal_bands
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.pipeline import tridiagonal_bands
+from linforest_precond.matrix.checked import checked
 from linforest_precond.study import timing
 from linforest_precond.study.forests.launches import breakdown_samples, proposition_samples
 
@@ -51,9 +51,9 @@ def matrix_rows(plan, key, case, dtype):
     yield row("speed", f"SpMV ({SPMV}), calls queued: the unit", samples=spmv)
     yield beside("speed", "SpMV, each from an idle device", samples=spmv_alone)
     yield beside("speed", "floor: the matrix's bytes at copy speed", samples=reads)
-    gate = timing.device_samples(lambda: as_csr(A, shared=True), plan.short_repeats)
+    gate = timing.device_samples(lambda: checked(A, shared=True), plan.short_repeats)
     yield beside("speed", "gate", samples=gate, **targets.GATE)
-    graph = as_graph(A)
+    graph = checked(A).graph
     for n, goals in targets.PROPOSITIONS.items():
         samples = proposition_samples(graph, n, plan.short_repeats)
         yield beside("speed", f"full proposition, n = {n}", samples=samples, **goals)

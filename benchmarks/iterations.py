@@ -45,8 +45,8 @@ from iteration_tables import markdown
 from scipy.sparse.linalg import LinearOperator, bicgstab, cg, splu
 
 import linforest_precond as lf
-from linforest_precond.gate import as_csr
 from linforest_precond.matrices.matrix_market import read_entries
+from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.repairs import in_words
 from linforest_precond.precond.scaling.methods import scaling_of
 
@@ -183,7 +183,7 @@ def made(make, A):
 
 def matched(A) -> dict:
     """The preconditioners with matched rows, where "auto" matches them."""
-    return MATCHED if scaling_of(as_csr(A), "auto", False) is not None else {}
+    return MATCHED if scaling_of(checked(A), "auto", False) is not None else {}
 
 
 def bicgstab_counts(A) -> dict[str, float]:

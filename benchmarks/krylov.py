@@ -18,8 +18,8 @@ from results import Row
 import linforest_precond as lf
 from linforest_precond import solvers
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr
 from linforest_precond.matrices.arrays import on_device
+from linforest_precond.matrix.checked import checked
 from linforest_precond.solvers.reordering import Reordering
 from linforest_precond.study import timing
 
@@ -76,7 +76,7 @@ def product_rows(plan, case, dtype):
 def product_samples(plan, A):
     """Of products with one vector, calls queued; raises where they differ from cupyx's."""
     krylov, (n, _) = backend_of(A).krylov, A.shape
-    product = krylov.spmv.Product(as_csr(A), A.dtype, is_csr=True)
+    product = krylov.spmv.Product(checked(A), A.dtype, is_csr=True)
     limits = {"targets": np.zeros(1), "largest_growth": math.inf, "most_iterations": 1}
     space = krylov.vector_space.KrylovSpace(n, 1, A.dtype, ("product",), **limits)
     space["x"][:, 0] = cupy.asarray(cases.right_sides(n, 1, A.dtype)[:, 0])
@@ -156,7 +156,7 @@ def reordered(solver):
 def permutation_rows(plan):
     """What `reorder=True` adds to a solve: A permuted once; and what it saves, in a product with M."""
     title, A = cases.aniso2(plan, device="cuda")
-    M, csr = lf.tridiagonal(A), as_csr(A)
+    M, csr = lf.tridiagonal(A), checked(A)
     reordering = Reordering(M.ordering)
     beside = partial(Row, "operators", case=title, **preconditioners.unit(plan, A))
     samples = timing.device_samples(lambda: reordering.matrix(csr), plan.short_repeats)

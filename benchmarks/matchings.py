@@ -17,7 +17,7 @@ import numpy as np
 from iterations import load, manifest
 
 import linforest_precond as lf
-from linforest_precond.gate import as_graph
+from linforest_precond.matrix.checked import checked
 from linforest_precond.study.matching.quality import edge_weights, share
 from linforest_precond.study.matching.serial import serial_matching
 
@@ -60,7 +60,7 @@ class Line:
 
 def measured(name, A=None) -> Line:
     A = load(name) if A is None else A
-    graph = as_graph(A)
+    graph = checked(A).graph
     greedy = lf.graph.matching(A, "greedy")
     dominant, suitor = (lf.graph.matching(A, method) for method in ("locally_dominant", "suitor"))
     assert (dominant.mate == greedy.mate).all() and (suitor.mate == greedy.mate).all()

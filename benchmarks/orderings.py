@@ -12,9 +12,9 @@ from results import Row
 from scipy.sparse import csgraph
 
 import linforest_precond as lf
-from linforest_precond.gate import as_pattern
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.matrices.arrays import on_device
+from linforest_precond.matrix.checked import as_pattern
 from linforest_precond.study import timing
 
 

@@ -30,10 +30,10 @@ from solve_time_table import RTOL
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of, cuda_status
-from linforest_precond.gate import as_csr
-from linforest_precond.precond.chooser.candidates import Candidate, candidates_on
-from linforest_precond.precond.chooser.facts import facts_of
-from linforest_precond.precond.chooser.trials import method_for
+from linforest_precond.chooser.candidates import Candidate, candidates_on
+from linforest_precond.chooser.facts import facts_of
+from linforest_precond.chooser.trials import method_for
+from linforest_precond.matrix.checked import checked
 from linforest_precond.solvers.status import Status
 
 MOST_ITERATIONS = 3000
@@ -79,7 +79,7 @@ class System:
         self.backend = backend_of(A)
         i = self.backend.xp.arange(A.shape[0])
         self.b = A @ self.backend.xp.sin(16 * math.pi * i / A.shape[0])
-        self.facts = facts_of(as_csr(A))
+        self.facts = facts_of(checked(A))
 
     def record(self, candidates) -> dict:
         """The times of all candidates and of `lf.solve`."""

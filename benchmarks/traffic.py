@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from machine import surroundings
 
 import linforest_precond as lf
-from linforest_precond.host_arrays import on_host
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.study import timing
 from linforest_precond.study.drawing import SHADES, as_svg, new_figure, styled
 

@@ -11,9 +11,9 @@ import traffic_model
 from gtsv2 import Gtsv2
 from results import Row
 
-from linforest_precond import pipeline
 from linforest_precond.backends.cuda.runtime import launch
 from linforest_precond.backends.cuda.tridiagonal import tiles
+from linforest_precond.graph.forest import pipeline
 from linforest_precond.precond.tridiagonal.solver import solver_of
 from linforest_precond.study import timing
 

@@ -2,31 +2,28 @@
 
 from typing import TYPE_CHECKING
 
-import linforest_precond.interrupts  # first, because it handles Ctrl-C during later imports
-import linforest_precond.unlinked_folders  # noqa: F401
-from linforest_precond.lazy_names import lazy_names
+import linforest_precond.app.interrupts  # noqa: F401 - first: it handles Ctrl-C during later imports
+from linforest_precond.package_imports import find_unlinked, lazy_names
 
 # Imported when they are first used.
 if TYPE_CHECKING:
     from linforest_precond import graph as graph
     from linforest_precond import matrices as matrices
-    from linforest_precond import pipeline as pipeline
     from linforest_precond import plots as plots
     from linforest_precond import similarity as similarity
     from linforest_precond import solvers as solvers
-    from linforest_precond.config import show_config as show_config
+    from linforest_precond.app.configuration import show_config as show_config
+    from linforest_precond.app.warm_up import warmup as warmup
+    from linforest_precond.chooser.report import SolveReport as SolveReport
+    from linforest_precond.chooser.solve import auto as auto
+    from linforest_precond.chooser.solve import solve as solve
+    from linforest_precond.graph.forest import pipeline as pipeline
     from linforest_precond.graph.forest.bands import extract_bands as extract_bands
     from linforest_precond.graph.forest.linear_forest import linear_forest as linear_forest
     from linforest_precond.graph.reordering.permute import permute as permute
-    from linforest_precond.matching_records import Coarsening as Coarsening
-    from linforest_precond.matching_records import CoarseningHierarchy as CoarseningHierarchy
-    from linforest_precond.matching_records import Matching as Matching
     from linforest_precond.precond.approximate_inverse.operators import (
         approximate_inverse as approximate_inverse,
     )
-    from linforest_precond.precond.chooser.report import SolveReport as SolveReport
-    from linforest_precond.precond.chooser.solve import auto as auto
-    from linforest_precond.precond.chooser.solve import solve as solve
     from linforest_precond.precond.ilu.incomplete_lu import ilu as ilu
     from linforest_precond.precond.jacobi import block_jacobi as block_jacobi
     from linforest_precond.precond.jacobi import jacobi as jacobi
@@ -37,20 +34,23 @@ if TYPE_CHECKING:
     from linforest_precond.precond.operators import Preconditioner as Preconditioner
     from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling as MatrixScaling
     from linforest_precond.precond.scaling.scale import scale as scale
-    from linforest_precond.precond.schema import PreconditionerFileError as PreconditionerFileError
-    from linforest_precond.precond.storage import load_preconditioner as load_preconditioner
-    from linforest_precond.precond.storage import save_preconditioner as save_preconditioner
+    from linforest_precond.precond.storage.files import load_preconditioner as load_preconditioner
+    from linforest_precond.precond.storage.files import save_preconditioner as save_preconditioner
+    from linforest_precond.precond.storage.schema import PreconditionerFileError as PreconditionerFileError
     from linforest_precond.precond.tridiagonal.operators import block_tridiagonal as block_tridiagonal
     from linforest_precond.precond.tridiagonal.operators import tridiagonal as tridiagonal
     from linforest_precond.precond.tridiagonal.solver import (
         BlockTridiagonalSolver as BlockTridiagonalSolver,
     )
     from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver as TridiagonalSolver
-    from linforest_precond.records import Bands as Bands
-    from linforest_precond.records import BlockForest as BlockForest
-    from linforest_precond.records import Factor as Factor
-    from linforest_precond.records import Forest as Forest
-    from linforest_precond.warm_up import warmup as warmup
+    from linforest_precond.records.forest import Bands as Bands
+    from linforest_precond.records.forest import BlockForest as BlockForest
+    from linforest_precond.records.forest import Factor as Factor
+    from linforest_precond.records.forest import Forest as Forest
+    from linforest_precond.records.matching import Coarsening as Coarsening
+    from linforest_precond.records.matching import CoarseningHierarchy as CoarseningHierarchy
+    from linforest_precond.records.matching import Matching as Matching
 
 __version__ = "0.1.0"
+find_unlinked()
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -2,7 +2,7 @@
 
 import sys
 
-from linforest_precond.cli import main
+from linforest_precond.app.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

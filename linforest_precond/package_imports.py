@@ -1,8 +1,12 @@
-"""Names of a package that are imported when they are first used: the package itself imports in no time.
+"""How the package imports: names on first use, and `matrices` and `solvers` in checkouts without links.
 
 A package lists its names as imports under ``if TYPE_CHECKING:``, which type checkers and editors read, and
 makes them available by ``__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)``. (The scheme of
 Scientific Python's SPEC 1.)
+
+`linforest_precond/matrices` and `linforest_precond/solvers` are symbolic links to the folders beside the
+package. Without symbolic links, the default of Git on Windows, text files take their place, which Python does
+not import from; `find_unlinked` installs an import hook then. Installed packages have the folders themselves.
 """
 
 from __future__ import annotations
@@ -10,9 +14,14 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+PACKAGE = Path(__file__).parent
+FOLDERS = ("matrices", "solvers")
 
 
 def lazy_names(package: str, source: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -23,10 +32,11 @@ def lazy_names(package: str, source: str) -> tuple[Callable[[str], Any], Callabl
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, original = places[name]
-        if module == package:
-            value: Any = importlib.import_module(f"{package}.{original}")
+        found = importlib.import_module(module)
+        if module != package and hasattr(found, original):
+            value: Any = getattr(found, original)
         else:
-            value = getattr(importlib.import_module(module), original)
+            value = importlib.import_module(f"{module}.{original}")
         setattr(sys.modules[package], name, value)
         return value
 
@@ -42,3 +52,25 @@ def _places(source: str) -> dict[str, tuple[str, str]]:
         for node in imports
         for alias in node.names
     }
+
+
+class FolderBeside:
+    """An import hook that finds the packages of a checkout beside this one."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, _, folder = name.rpartition(".")
+        if package != __package__ or folder not in FOLDERS:
+            return None
+        return PathFinder.find_spec(name, [str(PACKAGE.parent)])
+
+
+def find_unlinked() -> None:
+    """Import the folders from where they are, if this is such a checkout.
+
+    The hook comes before those of editable installs, which may belong to another checkout.
+    """
+    if not all((PACKAGE / folder).is_dir() for folder in FOLDERS) and FolderBeside not in sys.meta_path:
+        sys.meta_path.insert(0, FolderBeside)

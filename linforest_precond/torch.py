@@ -3,6 +3,6 @@
 The module imports without torch, which is needed to call `solve`.
 """
 
-from linforest_precond.torch.differentiable import solve
+from linforest_precond.interop.torch_solve import solve
 
 __all__ = ["solve"]

@@ -8,15 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from linforest_precond.annotations import Array, DType
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.annotations import DType
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.matrix.checks import VALUE_DTYPES
+from linforest_precond.matrix.sparse_output import csr
 
 # None and "cpu" mean SciPy, "cuda" means cupyx.
 Device: TypeAlias = str | None
 # scipy.sparse.csr_array, or cupyx.scipy.sparse.csr_matrix, which have no common type.
 CsrArray: TypeAlias = Any
 
-VALUE_DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 INDEX_DTYPES = (np.int32, np.int64)
 LARGEST_INT32 = 2**31 - 1
 
@@ -71,17 +72,6 @@ def index_type(index_dtype: npt.DTypeLike | None, largest: int) -> DType:
     if largest > np.iinfo(found).max:
         raise ValueError(f"index_dtype int32 is too narrow for {largest} entries; int64 or None works")
     return found
-
-
-def csr(sparse: Any, data: Array, indices: Array, indptr: Array, shape: int | tuple[int, ...]) -> CsrArray:
-    """A csr_array of arrays with sorted indices and no duplicates; an int means a square shape."""
-    csr_type = getattr(sparse, "csr_array", None) or sparse.csr_matrix
-    A = csr_type((data, indices, indptr), shape=shape if isinstance(shape, tuple) else (shape, shape))
-    # The constructor may narrow int64 indices to int32; restore the caller's choice.
-    A.indices, A.indptr = indices, indptr
-    A.has_sorted_indices = True
-    A.has_canonical_format = True
-    return A
 
 
 def from_host(A: Any, dtype: npt.DTypeLike, device: Device, index_dtype: npt.DTypeLike | None) -> CsrArray:

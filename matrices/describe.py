@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linforest_precond.printing import one_line
+from linforest_precond.records.printing import one_line
 
 from . import collection
 from .errors import UnknownMatrix

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 from .arrays import CsrArray, Device, grid_shape
 from .grids import stencil

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from linforest_precond.printing import one_line
+from linforest_precond.records.printing import one_line
 
 from . import matrix_market
 from .archive import most_in_all, open_matrix

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 from .arrays import CsrArray, Device, array_modules, grid_shape, value_type
 from .grids import Coupling, assemble, boxes

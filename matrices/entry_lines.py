@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.matrix import entry_text
 
 from .streams import Implausible

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from linforest_precond.printing import one_line
+from linforest_precond.records.printing import one_line
 
 from .errors import MatrixNotAvailable, MatrixOffline
 from .pace import Pace, paced_handlers

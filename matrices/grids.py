@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.matrix.sparse_output import csr
 
-from .arrays import CsrArray, Device, array_modules, csr, grid_shape, index_type, value_type
+from .arrays import CsrArray, Device, array_modules, grid_shape, index_type, value_type
 
 # A box of grid vertices.
 Box: TypeAlias = tuple[slice, ...]

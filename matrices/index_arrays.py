@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 
 def from_compressed(format: str, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import DType
+from linforest_precond.backends.annotations import DType
 
 from . import collection
 from .arrays import CsrArray, Device, array_modules, on_device, value_type

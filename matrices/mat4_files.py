@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 from .index_arrays import complex_from, from_coordinates
 

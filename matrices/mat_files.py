@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 from . import mat4_files
 from .index_arrays import complex_from, from_compressed

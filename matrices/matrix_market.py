@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 from . import entry_lines
 from .entry_lines import LONGEST_LINE, Entries, Layout

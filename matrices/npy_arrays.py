@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
+from linforest_precond.backends.annotations import Array, DType
 
 MAGIC = b"\x93NUMPY"
 # Bytes of the header's length in each version of the format.
@@ -37,7 +37,7 @@ def read_array(content: IO[bytes], size: int) -> Array:
     --------
     >>> import io
     >>> import numpy as np
-    >>> from linforest_precond.npy_arrays import read_array
+    >>> from linforest_precond.matrices.npy_arrays import read_array
     >>> file = io.BytesIO()
     >>> np.save(file, np.array([1.0, 2.0]))
     >>> size = file.tell()

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from linforest_precond.annotations import Array
-from linforest_precond.npy_arrays import read_array
+from linforest_precond.backends.annotations import Array
+from linforest_precond.matrices.npy_arrays import read_array
 
 from .index_arrays import from_compressed, from_coordinates, from_diagonals
 from .streams import LARGEST_SIZE, most_inflated

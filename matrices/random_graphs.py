@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
 
 from .arrays import CsrArray, Device, from_host, grid_shape
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 from .entry_lines import LONGEST_LINE, Layout, read_entries
 from .streams import Bounded, check_promise, check_rows, drain

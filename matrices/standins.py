@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.arguments import as_integer
 
 from .arrays import CsrArray, Device, array_modules, from_host, value_type
 from .catalogue import PaperMatrix, catalogue

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 from .arrays import CsrArray, Device, value_type
 from .grids import Box, Coupling, assemble, boxes

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
-from linforest_precond.interchange import takes_foreign_arrays
+from linforest_precond.interop.dlpack import takes_foreign_arrays
 
 from .driver import Callback, Info, Method, solve
 from .history import History
-from .problem import Inner, LinearMap, checked
+from .problem import Inner, LinearMap, checked_problem
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 
@@ -115,5 +115,5 @@ def cg(
     >>> history.status.name
     'CONVERGED'
     """
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
+    problem = checked_problem(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(Cg(), problem, callback, history, verbose)

@@ -13,11 +13,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.krylov_codes import RunningState
 from linforest_precond.backends.returns import Report
-from linforest_precond.user_warnings import warn_user
-from linforest_precond.vectors import norms_of, residual_norms
+from linforest_precond.backends.user_warnings import warn_user
+from linforest_precond.matrix.vectors import norms_of, residual_norms
 
 from .history import History
 from .interruption import Interrupted

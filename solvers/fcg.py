@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
-from linforest_precond.interchange import takes_foreign_arrays
+from linforest_precond.interop.dlpack import takes_foreign_arrays
 
 from .cg import Cg
 from .driver import Callback, Info, solve
 from .history import History
-from .problem import Inner, LinearMap, checked
+from .problem import Inner, LinearMap, checked_problem
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 
@@ -75,5 +75,5 @@ def fcg(
     >>> info
     0
     """
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
+    problem = checked_problem(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(Fcg(), problem, callback, history, verbose)

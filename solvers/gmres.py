@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_integer
-from linforest_precond.interchange import takes_foreign_arrays
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.interop.dlpack import takes_foreign_arrays
 
 from .driver import Callback, Info, Method, solve
 from .history import History
-from .problem import Inner, LinearMap, Problem, checked
+from .problem import Inner, LinearMap, Problem, checked_problem
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 # Steps of a cycle.
@@ -138,7 +138,7 @@ def gmres(
     (0, True)
     """
     method = Gmres(_checked_restart(restart))
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
+    problem = checked_problem(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(method, problem, callback, history, verbose)
 
 
@@ -189,7 +189,7 @@ def fgmres(
     0
     """
     method = Fgmres(_checked_restart(restart))
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
+    problem = checked_problem(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(method, problem, callback, history, verbose)
 
 

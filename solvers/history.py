@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.envelope import draw_curve
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.vectors import checked_vectors
+from linforest_precond.matrix.vectors import checked_vectors
+from linforest_precond.records.printing import Printed, Printout
 
 from .status import Status
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_integer
 from linforest_precond.backends import Backend
-from linforest_precond.interchange import takes_foreign_arrays
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.interop.dlpack import takes_foreign_arrays
 
 from .driver import Callback, Info, Method, solve
 from .history import History
-from .problem import Inner, LinearMap, Problem, checked
+from .problem import Inner, LinearMap, Problem, checked_problem
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 # Of the shadow vectors.
@@ -116,7 +116,7 @@ def idrs(
     (0, True)
     """
     method = Idrs(_checked_shadows(s))
-    problem = checked(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
+    problem = checked_problem(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
     return solve(method, problem, callback, history, verbose)
 
 

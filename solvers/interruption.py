@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 
 class Interrupted(KeyboardInterrupt):

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend, backend_of
-from linforest_precond.vectors import checked_vectors, norms_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.matrix.vectors import checked_vectors, norms_of
 
 from .reordering import Reordering
 

@@ -10,12 +10,12 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
-from linforest_precond.gate import VALUE_DTYPES, as_csr, value_dtype
-from linforest_precond.matrices.arrays import array_modules, csr
-from linforest_precond.vectors import (
-    InPlaceOperator,
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.checks import VALUE_DTYPES, value_dtype
+from linforest_precond.matrix.sparse_output import csr
+from linforest_precond.matrix.vectors import (
     checked_vectors,
     norms_of,
     require_finite,
@@ -23,6 +23,7 @@ from linforest_precond.vectors import (
     type_name,
 )
 
+from .in_place_operator import InPlaceOperator
 from .null_space import NullSpace, null_space_of
 from .reordering import Reordering, reordering_of
 from .scaling import Scaling, scaling_by_norms, scaling_of
@@ -94,7 +95,7 @@ class Problem:
         return replace(self, x0=x)
 
 
-def checked(
+def checked_problem(
     A: Any,
     b: Any,
     x0: Any,
@@ -128,7 +129,7 @@ def checked(
     prefetch = backend.runtime.prefetch.prefetch
     if {getattr(A, "dtype", None), b.dtype} <= set(VALUE_DTYPES):  # others are refused below, or converted
         prefetch("solver", np.result_type(A.dtype, b.dtype))
-    matrix = as_csr(A, shared=True) if hasattr(A, "tocsr") else None
+    matrix = checked(A, shared=True) if hasattr(A, "tocsr") else None
     dtype = _working_dtype(matrix.data if matrix is not None else A, b, x0)
     if matrix is not None:
         prefetch("product", matrix, dtype)
@@ -191,8 +192,8 @@ def _checked_matrix(M: Any) -> Any:
     """
     if not hasattr(M, "tocsr"):
         return M
-    record = as_csr(M, "M")
-    return csr(array_modules(backend_of(M).name)[1], record.data, record.indices, record.indptr, record.n)
+    record = checked(M, "M")
+    return csr(record.backend.sparse, record.data, record.indices, record.indptr, record.n)
 
 
 def _as_columns(vectors: Array) -> Array:

@@ -10,10 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.records import CSR, Ordering
-from linforest_precond.vectors import InPlaceOperator, type_name
+from linforest_precond.backends.annotations import Array
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.vectors import type_name
+from linforest_precond.records.forest import Ordering
+
+from .in_place_operator import InPlaceOperator
 
 
 class PermutedMatrix(NamedTuple):

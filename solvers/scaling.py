@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.number_range import (
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.value_range import (
     NO_EXPONENT,
     column_exponents,
-    exponent_outside,
     exponents_outside,
     shifted,
     solver_limit,
 )
-from linforest_precond.records import CSR
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +87,7 @@ def scaling_by_norms(norms: Any, dtype: DType) -> Scaling:
 def _matrix_exponent(A: Any, dtype: DType) -> int:
     limit = solver_limit(dtype)
     if isinstance(A, CSR):
-        return exponent_outside(A, -limit, limit) or 0
+        return A.exponent_outside(-limit, limit) or 0
     if not isinstance(A, backend_of(A).xp.ndarray) or A.dtype.kind not in "fc":
         return 0
     parts = (A.real, A.imag) if A.dtype.kind == "c" else (A,)

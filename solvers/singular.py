@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
-from linforest_precond.vectors import norms_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.matrix.vectors import norms_of
 
 from .null_space import oscillating
 from .problem import Problem

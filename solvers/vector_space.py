@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
 from linforest_precond.backends.returns import Report
 

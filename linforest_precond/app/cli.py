@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import linforest_precond
-from linforest_precond import interrupts, printing
-from linforest_precond.commands.outcome import EXIT_CODES, Exit
+from linforest_precond.app import interrupts
+from linforest_precond.app.commands.outcome import EXIT_CODES, Exit
+from linforest_precond.records import printing
 
 # Each is a module of `commands`, imported when it is called.
 COMMANDS = {
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Examples
     --------
-    >>> from linforest_precond.cli import main
+    >>> from linforest_precond.app.cli import main
     >>> main(["solve", "poisson2d:10", "--no-out"])  # doctest: +ELLIPSIS
     poisson2d:10: ...
     0
@@ -119,7 +120,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 def _add_command(parser: argparse.ArgumentParser, name: str) -> None:
     """Import a command, and add its options."""
-    command = importlib.import_module(f"linforest_precond.commands.{name}")
+    command = importlib.import_module(f"linforest_precond.app.commands.{name}")
     text = COMMANDS[name]
     parser.description = text[0].upper() + text[1:] + "."
     parser.epilog = command.EPILOG + "\n\n" + EXIT_CODES

@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Callable
 from typing import cast
 
+from linforest_precond.backends.array_libraries import is_cupy, is_foreign, is_on_gpu
 from linforest_precond.backends.protocol import Backend as Backend
-from linforest_precond.foreign_arrays import is_cupy, is_foreign, is_on_gpu
 
 
 def backend_of(array: object) -> Backend:
@@ -50,6 +50,14 @@ def backend_of(array: object) -> Backend:
             "pass a NumPy array or a SciPy sparse matrix to work on the CPU"
         )
     return _cuda()
+
+
+class OnBackend:
+    """A record whose first field is an array: it carries the backend that works on its arrays."""
+
+    @property
+    def backend(self) -> Backend:
+        return backend_of(next(iter(vars(self).values())))
 
 
 @functools.cache

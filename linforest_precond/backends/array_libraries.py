@@ -58,3 +58,11 @@ def is_on_gpu(thing: Any) -> bool:
 def _roots(kind: type) -> set[str]:
     """The libraries that a type and its bases come from."""
     return {base.__module__.partition(".")[0] for base in kind.__mro__}
+
+
+def on_host(array: Any) -> Any:
+    """A NumPy array with the values of an array of CuPy; any other is returned as it is.
+
+    On the GPU it waits for all work before it: callers say why with `# stall:`.
+    """
+    return array.get() if hasattr(array, "get") else array

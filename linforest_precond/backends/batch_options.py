@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.arguments import as_integer
 
 # A thread block of the GPU holds the rows of a batch, one per thread; the sums of degrees are 63-bit.
 LARGEST_SIZE, LARGEST_CAPACITY, MOST_CONCURRENT, MOST_WORKERS = 256, 2**30, 8, 2**16

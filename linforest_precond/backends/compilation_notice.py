@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.backends.user_warnings import warn_user
 
 LOGGER = logging.getLogger("linforest_precond")
 # Seconds of compilation before anything is said.

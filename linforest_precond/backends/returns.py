@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 
 class Report(NamedTuple):

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from linforest_precond.chooser import gpu_costs
+from linforest_precond.chooser.cost_model import MAX_COARSE, affordable_inverse
+from linforest_precond.chooser.facts import Facts
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
-from linforest_precond.precond.chooser import gpu_costs
-from linforest_precond.precond.chooser.cost_model import MAX_COARSE, affordable_inverse
-from linforest_precond.precond.chooser.facts import Facts
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.ilu.order_choice import CANDIDATES as ORDERS
 from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS

@@ -52,13 +52,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from linforest_precond.precond.chooser import progress
-from linforest_precond.precond.chooser.candidates import Candidate
-from linforest_precond.precond.chooser.cost_model import CostModel
-from linforest_precond.precond.chooser.facts import Facts
-from linforest_precond.precond.chooser.first_choice import first_candidate
-from linforest_precond.precond.chooser.outlook import Outlook, has_same_factors, is_worth_reordering
-from linforest_precond.precond.chooser.trials import Trial
+from linforest_precond.chooser import progress
+from linforest_precond.chooser.candidates import Candidate
+from linforest_precond.chooser.cost_model import CostModel
+from linforest_precond.chooser.facts import Facts
+from linforest_precond.chooser.first_choice import first_candidate
+from linforest_precond.chooser.outlook import Outlook, has_same_factors, is_worth_reordering
+from linforest_precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
 # Iterations of the first run before anything is predicted (BiCGStab's cost twice as much), and of others.

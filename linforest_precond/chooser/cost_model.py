@@ -15,15 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.precond.chooser import gpu_costs
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.chooser import gpu_costs
+from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.multigrid.multigrid_cycle import twice_visited
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
-from linforest_precond.precond.stored import held_bytes
-from linforest_precond.records import CSR
+from linforest_precond.precond.storage.stored import held_bytes
 
 # Vectors that a level of a cycle reads and writes for smoothing, transfers and corrections.
 VECTORS_OF_LEVEL = 10

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.scaling.methods import count_tiny_diagonal
-from linforest_precond.records import CSR
 
 # CG with Jacobi takes about this many iterations for each grid point along a side, for 8 digits.
 BOUNDARY_ITERATIONS = 2.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from linforest_precond.precond.chooser.candidates import Candidate
-from linforest_precond.precond.chooser.facts import Facts
-from linforest_precond.precond.chooser.outlook import Outlook
+from linforest_precond.chooser.candidates import Candidate
+from linforest_precond.chooser.facts import Facts
+from linforest_precond.chooser.outlook import Outlook
 
 # Weight on two couplings of each row from which on a forest comes first, and iterations that make it pay.
 HEAVY, NEARLY_ALL, WORTH_A_FOREST = 0.9, 0.95, 12

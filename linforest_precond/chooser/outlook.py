@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from linforest_precond.precond.chooser import progress
-from linforest_precond.precond.chooser.candidates import Candidate
-from linforest_precond.precond.chooser.cost_model import CostModel
-from linforest_precond.precond.chooser.facts import Facts
-from linforest_precond.precond.chooser.trials import Trial
+from linforest_precond.chooser import progress
+from linforest_precond.chooser.candidates import Candidate
+from linforest_precond.chooser.cost_model import CostModel
+from linforest_precond.chooser.facts import Facts
+from linforest_precond.chooser.trials import Trial
 
 # Iterations with Jacobi to expect where nothing is known of them.
 MANY = 500

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linforest_precond.annotations import Array
-from linforest_precond.precond.chooser.facts import Facts
-from linforest_precond.printing import Printed, Printout, escape
+from linforest_precond.backends.annotations import Array
+from linforest_precond.chooser.facts import Facts
+from linforest_precond.records.printing import Printed, Printout, escape
 from linforest_precond.solvers.history import History
 
 if TYPE_CHECKING:
-    from linforest_precond.precond.chooser.trials import Trial
+    from linforest_precond.chooser.trials import Trial
 
 HEAD = (
     "candidate",

@@ -7,23 +7,23 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, MatrixLike
-from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr
-from linforest_precond.interchange import native_matrix, takes_foreign_arrays
-from linforest_precond.precond.chooser.candidates import CANDIDATES, Candidate, candidates_on
-from linforest_precond.precond.chooser.chooser import TOTAL, Chooser
-from linforest_precond.precond.chooser.cost_model import CostModel, MeasuredCost
-from linforest_precond.precond.chooser.facts import Facts, facts_of
-from linforest_precond.precond.chooser.report import SolveReport, TrialReport
-from linforest_precond.precond.chooser.trials import Trial, method_for, quietly
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.chooser.candidates import CANDIDATES, Candidate, candidates_on
+from linforest_precond.chooser.chooser import TOTAL, Chooser
+from linforest_precond.chooser.cost_model import CostModel, MeasuredCost
+from linforest_precond.chooser.facts import Facts, facts_of
+from linforest_precond.chooser.report import SolveReport, TrialReport
+from linforest_precond.chooser.trials import Trial, method_for, quietly
+from linforest_precond.interop.dlpack import native_matrix, takes_foreign_arrays
+from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.solvers.driver import SLACK, Callback, Info
 from linforest_precond.solvers.interruption import Interrupted
-from linforest_precond.solvers.problem import Problem, checked
+from linforest_precond.solvers.problem import Problem, checked_problem
 from linforest_precond.solvers.scaling import unscaled_callback
-from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
 # The most iterations of a run, unless the user says otherwise.
 MOST_ITERATIONS = 5000
@@ -161,7 +161,7 @@ def auto(A: MatrixLike, *, rtol: float = 1e-8, seed: int = 0, tune: bool = False
     'multilevel'
     """
     A = native_matrix("A", A)
-    seed, csr = as_integer("seed", seed), as_csr(A)
+    seed, csr = as_integer("seed", seed), checked(A)
     backend = backend_of(A)
     random = np.random.default_rng(seed % 2**64).standard_normal(csr.n)
     x = backend.xp.asarray(random.astype(csr.data.dtype))
@@ -197,9 +197,9 @@ class _Session:
         x_true: Array | None = None,
         verbose: bool = False,
     ) -> None:
-        csr = as_csr(A)
+        csr = checked(A)
         most = min(10 * csr.n, MOST_ITERATIONS) if maxiter is None else maxiter
-        self.problem: Problem = checked(A, b, x0, rtol, atol, most, None, callback, None)
+        self.problem: Problem = checked_problem(A, b, x0, rtol, atol, most, None, callback, None)
         self.facts: Facts = facts_of(csr)
         columns = max(1, self.problem.b.shape[1])
         counted = CostModel.of(csr, self.problem.b.dtype, columns)

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
-from linforest_precond.precond.chooser import progress
-from linforest_precond.precond.chooser.candidates import Candidate
-from linforest_precond.precond.chooser.cost_model import CostModel
+from linforest_precond.backends.annotations import Array
+from linforest_precond.chooser import progress
+from linforest_precond.chooser.candidates import Candidate
+from linforest_precond.chooser.cost_model import CostModel
+from linforest_precond.matrix.vectors import residual_norms
 from linforest_precond.precond.ilu.ilu_part import IluPart
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.solvers.bicgstab import Bicgstab
@@ -28,7 +29,6 @@ from linforest_precond.solvers.live_line import live_line
 from linforest_precond.solvers.minres import Minres
 from linforest_precond.solvers.problem import Problem
 from linforest_precond.solvers.status import Status
-from linforest_precond.vectors import residual_norms
 
 # Digits that a run must have won before anything is predicted from them.
 HOVERING = 0.1

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.precond.tridiagonal.segments import (
     Triple,
@@ -60,7 +60,7 @@ class Stretch:
     comm : Communicator
         The ranks.
     bands : lower, diagonal and upper band
-        This rank's rows, as in `linforest_precond.records.Bands`: ``lower[0]`` couples to the last row of the
+        This rank's rows, as in `Bands`: ``lower[0]`` couples to the last row of the
         rank before, ``upper[-1]`` to the first row of the rank after.
 
     Attributes

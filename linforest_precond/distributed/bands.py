@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.options import check_matrix
 from linforest_precond.distributed.records import ForestOrder, RankBlockForest, RankForest
-from linforest_precond.host_arrays import on_host
-from linforest_precond.records import Bands
+from linforest_precond.records.forest import Bands
 
 
 def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.factor import covered_share, propose_factor
 from linforest_precond.distributed.graph import RankGraph, graph_of
 from linforest_precond.distributed.linear_forest import Paths, break_cycles, place_paths
@@ -44,7 +44,7 @@ def block_forest(
     A : Matrix
         The matrix over ranks.
     block_size, m, iterations, k_m, p, seed, charge, ties
-        As in `linforest_precond.pipeline.block_tridiagonal_bands`, whose forest this is, bit for bit.
+        As in `lf.pipeline.block_tridiagonal_bands`, whose forest this is, bit for bit.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.tridiagonal.sweeps import Sweeps
 from linforest_precond.distributed.band_stretch import Crossing, Stretch
 

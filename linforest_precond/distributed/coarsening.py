@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.distributed.aggregates import aggregates_of_mates
 from linforest_precond.distributed.graph import graph_of
 from linforest_precond.distributed.matching import RankMatching
@@ -17,8 +17,8 @@ from linforest_precond.distributed.multigrid.galerkin import coarse_matrix, requ
 from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.owners import lookup
 from linforest_precond.graph.matching.matching import tie_key_of
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.read_only import ReadOnlyArrays
+from linforest_precond.records.printing import Printed, Printout
+from linforest_precond.records.read_only import ReadOnlyArrays
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.tridiagonal import clipping, pivots, sweeps
 from linforest_precond.distributed.band_stretch import Stretch
 from linforest_precond.distributed.carried_sweeps import CarriedSweeps

@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.krylov.exact_digits import BITS, DIGITS, LEAST, POSITIONS
 from linforest_precond.distributed.communicator import Communicator
 

@@ -7,22 +7,23 @@ from functools import cached_property
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.cpu.matrix.symmetry import symmetry_balance
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.halo import Halo
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.owners import owners_of, send_to
 from linforest_precond.distributed.tree_sums import tree_sum
-from linforest_precond.host_arrays import on_host
-from linforest_precond.own_matrix import OVERFLOW_SCALE, index_dtype
-from linforest_precond.records import magnitudes_of
-from linforest_precond.subnormals import magnitude_bits
+from linforest_precond.matrix.checked import OVERFLOW_SCALE
+from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.value_range import magnitude_bits
+from linforest_precond.records.forest import magnitudes_of
 
 
 @dataclass(frozen=True, eq=False)
 class RankGraph:
-    """The rows of a rank's own vertices, as in `linforest_precond.records.Graph`.
+    """The rows of a rank's own vertices, as in `linforest_precond.matrix.graphs.Graph`.
 
     Attributes
     ----------
@@ -34,7 +35,7 @@ class RankGraph:
     halo
         Exchanges values of the ghosts.
     total_weight, adjacent_weight, scale
-        As in `linforest_precond.records.CSR`; twice the matrix's where the graph is ``|A| + |A|^T``.
+        As in `linforest_precond.matrix.checked.CSR`; twice the matrix's where the graph is ``|A| + |A|^T``.
     """
 
     comm: Communicator

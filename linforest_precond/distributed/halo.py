@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed.communicator import COMBINE, Communicator, Operation, parts_by_rank
 from linforest_precond.distributed.nccl import nccl_exchange
-from linforest_precond.host_arrays import on_host
 
 
 class Halo:

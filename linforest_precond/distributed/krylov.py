@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import solvers
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.matrix import Matrix
+from linforest_precond.matrix.vectors import checked_vectors
 from linforest_precond.solvers.driver import Info
-from linforest_precond.vectors import checked_vectors
 
 
 def cg(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:

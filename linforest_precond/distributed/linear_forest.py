@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.chains import END
 from linforest_precond.distributed.factor import FactorArrays, covered_share, propose_factor
 from linforest_precond.distributed.graph import RankGraph, graph_of

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.formats import is_csr
-from linforest_precond.gate import value_dtype
-from linforest_precond.host_arrays import on_host
-from linforest_precond.matrix_checks import check_arrays, check_lengths, check_range
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.matrix.checks import check_arrays, check_lengths, check_range, value_dtype
+from linforest_precond.matrix.conversion import is_csr
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.forest.greedy import hash_edges
 from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_ends
 from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
@@ -19,8 +19,8 @@ from linforest_precond.distributed.options import agreed_options
 from linforest_precond.distributed.records import RankRecord
 from linforest_precond.distributed.tree_sums import tree_sum
 from linforest_precond.graph.matching.matching import tie_key_of
-from linforest_precond.printing import Printout
-from linforest_precond.subnormals import is_nonzero
+from linforest_precond.matrix.value_range import is_nonzero
+from linforest_precond.records.printing import Printout
 
 WEIGHTS = "magnitude", "pattern"
 

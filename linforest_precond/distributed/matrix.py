@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.exact_sums import inner
 from linforest_precond.distributed.halo import Halo
 from linforest_precond.distributed.local_rows import LocalRows, checked_rows
 from linforest_precond.distributed.mpi import communicator_of
 from linforest_precond.matrices.arrays import array_modules
-from linforest_precond.own_matrix import index_dtype
-from linforest_precond.vectors import shaped_vectors
+from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.vectors import shaped_vectors
 
 
 class Matrix:

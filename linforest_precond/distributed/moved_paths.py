@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.tridiagonal.pivoting import Pivoted, PivotedBlocks
 from linforest_precond.distributed.band_stretch import Stretch
 from linforest_precond.precond.tridiagonal.segments import Triple

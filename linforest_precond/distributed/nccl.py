@@ -10,8 +10,8 @@ import platform
 from collections.abc import Mapping
 from typing import Any
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import cuda_status
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.communicator import Communicator
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.annotations import DType
+from linforest_precond.backends.annotations import DType
+from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.distributed.block_forest import best_block_forest
 from linforest_precond.distributed.factor import propose_factor
 from linforest_precond.distributed.graph import graph_of
@@ -17,10 +18,9 @@ from linforest_precond.distributed.rank_operator import RankPreconditioner, Rank
 from linforest_precond.distributed.rank_parts import LocalPart, RankJacobiPart, RankTridiagonalPart
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.precond.stored import stored_dtype
+from linforest_precond.precond.storage.stored import stored_dtype
 from linforest_precond.precond.tridiagonal import operators as one_rank
 from linforest_precond.precond.tridiagonal.operators import check_repair
-from linforest_precond.user_warnings import without_numpy_warnings
 
 SCOPES = "global", "local"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.communicator import Communicator, parts_by_rank
 
 

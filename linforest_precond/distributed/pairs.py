@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.graph import RankGraph, graph_of_rows
 from linforest_precond.distributed.owners import lookup, owners_of, send_to
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
 from linforest_precond.distributed.factor import FactorArrays, propose_factor
 from linforest_precond.distributed.graph import RankGraph, graph_of_entries, symmetrized
@@ -19,7 +19,7 @@ from linforest_precond.distributed.linear_forest import Paths, Places, break_cyc
 from linforest_precond.distributed.ordering import forest_order
 from linforest_precond.distributed.owners import lookup, owners_of, send_to
 from linforest_precond.distributed.stretches import remove
-from linforest_precond.subnormals import is_nonzero, magnitude_bits
+from linforest_precond.matrix.value_range import is_nonzero, magnitude_bits
 
 
 class Samples(NamedTuple):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.band_stretch import Stretch
 from linforest_precond.distributed.moved_paths import lu_with_pivoting
 from linforest_precond.distributed.open_segment import OpenSegment

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.distributed.bands import block_bands
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.graph import directed_graph_of
@@ -16,16 +18,14 @@ from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.records import ForestOrder, RankBlockForest, RankForest
 from linforest_precond.distributed.tree_sums import tree_sum
 from linforest_precond.distributed.tridiagonal_solve import RankTridiagonalSolver
-from linforest_precond.host_arrays import on_host
-from linforest_precond.number_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
+from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
 from linforest_precond.precond.jacobi import JacobiPart
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.repairs import Repairs, in_words
 from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
-from linforest_precond.precond.stored import held_bytes, stored_array
+from linforest_precond.precond.storage.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.tridiagonal_part import repairs_of
-from linforest_precond.records import Bands, magnitudes_of
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.records.forest import Bands, magnitudes_of
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed.communicator import Communicator
-from linforest_precond.host_arrays import on_host
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.read_only import ReadOnlyArrays
+from linforest_precond.records.printing import Printed, Printout
+from linforest_precond.records.read_only import ReadOnlyArrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ class RankForest(RankRecord):
     order : ForestOrder
         Vertices sorted by (path id, position).
     n_paths, longest_path, n_cycles_broken, iterations, maximal, coverage
-        Of the whole forest, as in `linforest_precond.records.Forest`.
+        Of the whole forest, as in `linforest_precond.records.forest.Forest`.
     identity_coverage
         Share of the off-diagonal weight on the sub- and superdiagonal, in the rows' own order.
     """
@@ -214,7 +214,7 @@ class RankBlockForest(ReadOnlyArrays, Printed):
     n_paths, longest_path
         Paths, and the blocks of the longest one.
     coverage, m, pairing
-        As in `linforest_precond.records.BlockForest`.
+        As in `linforest_precond.records.forest.BlockForest`.
     """
 
     order: ForestOrder

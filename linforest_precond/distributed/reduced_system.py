@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from linforest_precond.annotations import Array, DType
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.cpu.runtime.arithmetic import size
 from linforest_precond.backends.cpu.tridiagonal.pivoting import perturb_tiny
 from linforest_precond.precond.tridiagonal.segments import Triple

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.forest.linear_forest import linear_forest as walk_paths
 from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
 from linforest_precond.backends.returns import ForestArrays
@@ -14,8 +14,8 @@ from linforest_precond.distributed.chains import END, Chains
 from linforest_precond.distributed.communicator import parts_by_rank
 from linforest_precond.distributed.graph import RankGraph
 from linforest_precond.distributed.owners import joined, owners_of
-from linforest_precond.own_matrix import index_dtype
-from linforest_precond.subnormals import magnitude_bits
+from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.value_range import magnitude_bits
 
 
 @dataclass(frozen=True, eq=False)

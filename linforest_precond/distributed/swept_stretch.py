@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.tridiagonal.sweeps import Sweeps
 from linforest_precond.distributed.band_stretch import Stretch
 from linforest_precond.distributed.reduced_system import BandedLU, entries_of_blocks

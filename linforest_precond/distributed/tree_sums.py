@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.matrix.sums import CHUNK, LANES
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.owners import joined, owners_of

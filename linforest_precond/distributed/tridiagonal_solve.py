@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.elimination import RankElimination
 from linforest_precond.precond.tridiagonal.segments import Triple
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver
-from linforest_precond.records import Bands
+from linforest_precond.records.forest import Bands
 
 # The sums of the magnitudes of A's rows in the order of the system, of this rank: computed on demand.
 Magnitudes = Callable[[], Array]
@@ -57,7 +57,7 @@ class RankTridiagonalSolver(TridiagonalSolver):
     --------
     >>> import numpy as np
     >>> from linforest_precond.distributed import RankTridiagonalSolver, simulate
-    >>> from linforest_precond.records import Bands
+    >>> from linforest_precond.records.forest import Bands
     >>> def solve(comm):
     ...     own = slice(3 * comm.rank, 3 * comm.rank + 3)
     ...     couplings = np.array([0.0, -1, -1, -1, -1, -1, 0])

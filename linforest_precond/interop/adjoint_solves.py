@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import solvers
-from linforest_precond.annotations import Array, DType
-from linforest_precond.gate import as_csr
-from linforest_precond.interchange import native_matrix
-from linforest_precond.precond.chooser.facts import facts_of
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.user_warnings import warn_user
+from linforest_precond.chooser.facts import facts_of
+from linforest_precond.interop.dlpack import native_matrix
+from linforest_precond.matrix.checked import checked
 
 METHODS = "cg", "fcg", "bicgstab", "gmres", "fgmres", "minres", "idrs"
 # Relative residuals that are reached in single and in double precision.
@@ -80,7 +80,7 @@ def attempted(
 
 def method_for(A: Any) -> str:
     """CG where A may be positive definite, as far as its entries tell, and BiCGStab elsewhere."""
-    return "cg" if facts_of(as_csr(A)).may_be_definite else "bicgstab"
+    return "cg" if facts_of(checked(A)).may_be_definite else "bicgstab"
 
 
 def _report(info: int, method: str, transposed: bool, throw: bool) -> None:

@@ -13,10 +13,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.foreign_arrays import is_foreign, is_jax_sparse, is_torch, is_traced
-from linforest_precond.matrices.arrays import array_modules
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import is_foreign, is_jax_sparse, is_torch, is_traced
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -197,7 +196,7 @@ def coo(name: str, values: Any, row: Any, col: Any, shape: tuple[int, ...]) -> A
 
 def _empty(name: str, format: str, data: Array, shape: tuple[int, ...], **options: Any) -> Any:
     """A matrix without entries, of the library of `data`."""
-    sparse = array_modules(backend_of(data).name)[1]
+    sparse = backend_of(data).sparse
     kind = getattr(sparse, f"{format}_array", None) or getattr(sparse, f"{format}_matrix", None)
     if kind is None:
         raise TypeError(f"{name} must be CSR, CSC or COO on the GPU, got {format}; convert it to CSR")

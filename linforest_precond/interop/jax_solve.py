@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.adjoint_solves import SolveOptions, solved
-from linforest_precond.foreign_arrays import is_foreign, is_jax_sparse, is_torch
-from linforest_precond.interchange import native_array, native_matrix, returned_as
-from linforest_precond.jax.sparse_system import SparseSystem, jax_module
+from linforest_precond.backends.array_libraries import is_foreign, is_jax_sparse, is_torch
+from linforest_precond.interop.adjoint_solves import SolveOptions, solved
+from linforest_precond.interop.dlpack import native_array, native_matrix, returned_as
+from linforest_precond.interop.jax_sparse import SparseSystem, jax_module
 
 
 def solve(

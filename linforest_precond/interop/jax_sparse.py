@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.adjoint_solves import SolveOptions, attempted, is_function, method_for, solved
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.host_arrays import on_host
-from linforest_precond.interchange import padded_matrix
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.interop.adjoint_solves import SolveOptions, attempted, is_function, method_for, solved
+from linforest_precond.interop.dlpack import padded_matrix
 
 
 def jax_module() -> Any:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from linforest_precond.adjoint_solves import SolveOptions
-from linforest_precond.foreign_arrays import is_jax_sparse
-from linforest_precond.jax.sparse_system import SparseSystem, jax_module
+from linforest_precond.backends.array_libraries import is_jax_sparse
+from linforest_precond.interop.adjoint_solves import SolveOptions
+from linforest_precond.interop.jax_sparse import SparseSystem, jax_module
 from linforest_precond.solvers.status import Status
 
 _STRUCTURE_CHECKS = (

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from linforest_precond.adjoint_solves import SolveOptions, solved
-from linforest_precond.foreign_arrays import is_torch
-from linforest_precond.interchange import compressed, coo, native_array, returned_as
+from linforest_precond.backends.array_libraries import is_torch
+from linforest_precond.interop.adjoint_solves import SolveOptions, solved
+from linforest_precond.interop.dlpack import compressed, coo, native_array, returned_as
 
 
 def solve(

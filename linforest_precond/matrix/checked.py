@@ -1,42 +1,177 @@
-"""The gate: a user's matrix becomes a checked `CSR`, `Graph` or `Pattern`, or an exception is raised.
+"""The one door for matrices: a user's A becomes a `CheckedMatrix`, or an exception is raised.
 
-Every public function that takes a matrix first calls one of the functions here; nothing below checks a matrix
-again. The user's matrix is never modified. `formats` converts, `matrix_checks` words the exceptions, and
-`own_matrix` describes the matrices that the package computes itself, which do not come through here.
+Every public function begins with ``A = checked(A)``, which returns a checked matrix as it is; nothing below
+checks a matrix again. Functions that read no values, or values of any type, begin with `as_pattern`,
+`as_csgraph`, `as_weighted_graph`, `as_mapped_graph` or `as_stored`. The user's matrix is never modified.
+`conversion` gives CSR arrays of any format, `checks` words the exceptions.
+
+Matrices that the package computes itself (Galerkin products, transposes, graphs of computed weights) have
+index arrays that are valid and sorted by construction: `described` gives their record.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType, MatrixLike
-from linforest_precond.backends import Backend, backend_of
-from linforest_precond.backends.returns import PatternScan
-from linforest_precond.formats import (
+from linforest_precond.backends import Backend, OnBackend, backend_of
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.returns import EntryScan, PatternScan, RowFacts
+from linforest_precond.matrix.checks import (
+    as_numbers,
+    check_entries,
+    check_indices,
+    check_lengths,
+    value_dtype,
+)
+from linforest_precond.matrix.conversion import (
+    LARGEST_INT32_COUNT,
     as_square_matrix,
     canonical_csr,
     csr_arrays,
     index_arrays,
+    index_dtype,
     is_csr,
     pattern_arrays,
     pattern_triplets,
+    stored_entries,
 )
-from linforest_precond.matrices.arrays import array_modules
-from linforest_precond.matrix_checks import check_entries, check_indices, check_lengths
-from linforest_precond.own_matrix import LARGEST_INT32_COUNT, csr_from_scan, described_csr, index_dtype
-from linforest_precond.records import CSR, Graph, Pattern
-from linforest_precond.stored_entries import stored_entries
-from linforest_precond.subnormals import is_nonzero
+from linforest_precond.matrix.graphs import (
+    Graph,
+    Pattern,
+    pattern_from_scan,
+    symmetrized_pattern,
+    unit_graph,
+)
+from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, is_nonzero
 
-VALUE_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
+# A sum of any number of magnitudes, each scaled by this factor, does not overflow in float64.
+OVERFLOW_SCALE = 2.0**-128
+# A row sums to zero if its sum is at most this multiple of the sum of its magnitudes' rounding error.
+ZERO_SUM = 16
 
 
-def as_csr(A: MatrixLike | CSR, name: str = "A", *, shared: bool = False) -> CSR:
-    """Check a sparse or dense square matrix and give it as CSR on its own device.
+@dataclass(frozen=True, eq=False)
+class CSR(OnBackend):
+    """A checked square matrix: finite, columns strictly increasing in each row.
+
+    Attributes
+    ----------
+    indptr, indices, data
+        The three CSR arrays. `data` are the user's own where they are sorted; `indices` may be on the GPU,
+        where the kernels that follow them check them.
+    symmetric
+        Whether the magnitudes ``|A|`` are symmetric.
+    total_weight
+        The sum of the off-diagonal magnitudes, times `scale`.
+    adjacent_weight
+        The part of `total_weight` on the sub- and superdiagonal.
+    diagonal
+        The diagonal, 0 where nothing is stored.
+    longest_row
+        Stored entries of the longest row.
+    scale
+        A power of two: 1, or less where the sum would overflow.
+    exponent
+        The binary exponent e of the largest magnitude m, ``2**(e - 1) <= m < 2**e``; None where that is
+        subnormal or 0, and for matrices from files.
+    given
+        The user's own matrix, as it was given; None for matrices that the package computed.
+    """
+
+    indptr: Array
+    indices: Array
+    data: Array
+    symmetric: bool
+    total_weight: float
+    adjacent_weight: float
+    diagonal: Array
+    longest_row: int
+    scale: float = 1.0
+    exponent: int | None = field(default=None, metadata={"packed": False})
+    given: Any = field(default=None, repr=False, metadata={"packed": False})
+
+    @property
+    def n(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def nnz(self) -> int:
+        return self.indices.size
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.n
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The undirected graph: magnitudes without the diagonal, made symmetric.
+
+        The magnitudes of a symmetric real matrix are not stored: the graph refers to the matrix's own values.
+        """
+        entries = self.backend.matrix.entries
+        real = self.data.dtype.kind != "c"
+        values = self.data if real else entries.magnitudes(self.data)
+        if self.symmetric:
+            return Graph(
+                self.indptr, self.indices, values, self.total_weight, self.scale, self.longest_row, True, real
+            )
+        indptr, indices, values, same_pattern = entries.symmetrized(self.indptr, self.indices, values)
+        # stall: one number, where the pattern was not symmetric
+        longest = self.longest_row if same_pattern else int((indptr[1:] - indptr[:-1]).max())
+        return Graph(
+            indptr, indices, values, 2.0 * self.total_weight, self.scale, longest, same_pattern, False
+        )
+
+    @cached_property
+    def directed_pattern(self) -> Pattern:
+        """The stored entries as directed edges."""
+        scan = self.backend.matrix.pattern_scan.scan_pattern(self.indptr, self.indices)
+        return pattern_from_scan(self.indptr, self.indices, scan)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """The pattern of A + A^T."""
+        return symmetrized_pattern(self.directed_pattern)
+
+    @cached_property
+    def facts(self) -> RowFacts:
+        """What the rows show; rows that sum to zero do so up to rounding."""
+        limits = np.finfo(self.data.dtype)
+        strength = self.backend.multigrid.strength
+        return strength.row_facts(self, ZERO_SUM * float(limits.eps), float(limits.tiny))
+
+    @property
+    def hermitian(self) -> bool:
+        return self.facts.hermitian
+
+    @property
+    def definite(self) -> bool:
+        """Whether A may be positive definite: Hermitian with a positive diagonal."""
+        return self.hermitian and self.n > 0 and self.facts.positive
+
+    @property
+    def centered(self) -> bool:
+        """Whether A is Hermitian and maps constants to 0, up to rounding."""
+        return self.hermitian and self.n > 1 and self.facts.centered
+
+    @cached_property
+    def largest_exponent(self) -> int:
+        """`exponent`, also where the largest magnitude is subnormal; `NO_EXPONENT` for zeros."""
+        return exponent_of(self.data) if self.exponent is None else self.exponent
+
+    def exponent_outside(self, low: int, high: int) -> int | None:
+        """The exponent of the largest entry where it is below `low` or above `high`, None elsewhere."""
+        found = self.largest_exponent
+        return None if low <= found <= high or found == NO_EXPONENT else found
+
+
+def checked(A: MatrixLike | CSR, name: str = "A", *, shared: bool = False) -> CSR:
+    """Check a sparse or dense square matrix; a checked one is returned as it is.
 
     Parameters
     ----------
@@ -66,8 +201,8 @@ def as_csr(A: MatrixLike | CSR, name: str = "A", *, shared: bool = False) -> CSR
     Examples
     --------
     >>> import numpy as np
-    >>> from linforest_precond.gate import as_csr
-    >>> csr = as_csr(np.array([[2, -1], [-1, 2]]))
+    >>> from linforest_precond.matrix.checked import checked
+    >>> csr = checked(np.array([[2, -1], [-1, 2]]))
     >>> csr.n, csr.nnz, csr.symmetric, csr.data.dtype.name
     (2, 4, True, 'float64')
     """
@@ -76,46 +211,52 @@ def as_csr(A: MatrixLike | CSR, name: str = "A", *, shared: bool = False) -> CSR
     backend = backend_of(A)
     matrix = as_square_matrix(A, backend, name)
     dtype = value_dtype(name, matrix.dtype)
-    return checked_csr(*csr_arrays(matrix, dtype, backend, name, shared), name)
+    return _checked_csr(*csr_arrays(matrix, dtype, backend, name, shared), backend, name, matrix)
 
 
-def as_graph(A: MatrixLike | CSR, *, shared: bool = False) -> Graph:
-    """Give the undirected weighted graph of a matrix: magnitudes without the diagonal, made symmetric.
+def described(indptr: Array, indices: Array, data: Array) -> CSR:
+    """The record of CSR arrays whose columns strictly increase in each row.
 
-    Takes what `as_csr` takes, `shared` too. The magnitudes of a symmetric real matrix are not stored: the
-    graph refers to the matrix's own values.
+    Index arrays are not checked.
+
+    Parameters
+    ----------
+    indptr, indices, data
+        CSR arrays of a square matrix on one device, with one index type and one of the four value types.
+
+    Raises
+    ------
+    ValueError
+        If an entry overflowed while it was computed: the entries of A are finite, sums of them need not be.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from linforest_precond.gate import as_graph
-    >>> as_graph(np.array([[0.0, -1.0], [-3.0, 0.0]])).values.tolist()
-    [4.0, 4.0]
+    >>> from linforest_precond.matrix.checked import described
+    >>> csr = described(np.array([0, 2, 3]), np.array([0, 1, 0]), np.array([2.0, -1.0, -1.0]))
+    >>> csr.symmetric, csr.total_weight, csr.diagonal.tolist(), csr.longest_row
+    (True, 2.0, [2.0, 0.0], 2)
     """
-    csr = as_csr(A, shared=shared)
-    entries = backend_of(csr.data).matrix.entries
-    real = csr.data.dtype.kind != "c"
-    values = csr.data if real else entries.magnitudes(csr.data)
-    if csr.symmetric:
-        return Graph(
-            csr.indptr, csr.indices, values, csr.total_weight, csr.scale, csr.longest_row, True, real
+    backend = backend_of(data)
+    scan = backend.matrix.entries.scan(indptr, indices, data)
+    if scan.first_nonfinite >= 0:
+        raise ValueError(
+            "A's entries differ too much in size, scale its rows and columns: a matrix computed from it "
+            f"overflowed, got {data[scan.first_nonfinite]}"
         )
-    indptr, indices, values, same_pattern = entries.symmetrized(csr.indptr, csr.indices, values)
-    # stall: one number, where the pattern was not symmetric
-    longest = csr.longest_row if same_pattern else int((indptr[1:] - indptr[:-1]).max())
-    return Graph(indptr, indices, values, 2.0 * csr.total_weight, csr.scale, longest, same_pattern, False)
+    return _from_scan(indptr, indices, data, scan, backend)
 
 
 def as_csgraph(A: MatrixLike | CSR, name: str = "A") -> CSR:
     """Give a weighted graph as SciPy's csgraph reads it: stored entries are edges, weights keep their sign.
 
-    Takes what `as_csr` takes, with real values. Explicit zeros are edges of weight 0. Of a dense array, the
+    Takes what `checked` takes, with real values. Explicit zeros are edges of weight 0. Of a dense array, the
     entries that are neither zero nor NaN nor infinite are edges.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from linforest_precond.gate import as_csgraph
+    >>> from linforest_precond.matrix.checked import as_csgraph
     >>> as_csgraph(np.array([[0.0, -1.0], [np.inf, 0.0]])).data.tolist()
     [-1.0]
     """
@@ -131,7 +272,7 @@ def as_csgraph(A: MatrixLike | CSR, name: str = "A") -> CSR:
         raise TypeError(
             f"{name} must have real weights, got {dtype}; pass abs({name}), {name}.real or {name}.imag"
         )
-    return as_csr(matrix, name)
+    return checked(matrix, name)
 
 
 def as_weighted_graph(A: MatrixLike | CSR, weights: str | npt.ArrayLike = "magnitude") -> Graph:
@@ -142,41 +283,41 @@ def as_weighted_graph(A: MatrixLike | CSR, weights: str | npt.ArrayLike = "magni
     A : sparse matrix, array or dense 2-D array
         Square, of SciPy, NumPy or CuPy.
     weights : {"magnitude", "pattern"} or 1-D array
-        Magnitudes, as in `as_graph`; 1 for every edge; or numbers that replace the values of A's stored
+        Magnitudes, as in `CSR.graph`; 1 for every edge; or numbers that replace the values of A's stored
         entries, in stored order (row by row for a dense array). A's own values are then not read.
 
     Raises
     ------
     TypeError, ValueError
-        As `as_csr`, and for weights of another length, negative, infinite or NaN ones, and those on another
+        As `checked`, and for weights of another length, negative, infinite or NaN ones, and those on another
         device than A.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from linforest_precond.gate import as_weighted_graph
+    >>> from linforest_precond.matrix.checked import as_weighted_graph
     >>> A = np.array([[0.0, -1.0], [-3.0, 0.0]])
     >>> as_weighted_graph(A, "pattern").values.tolist(), as_weighted_graph(A, [2.0, 5.0]).values.tolist()
     ([1.0, 1.0], [7.0, 7.0])
     """
     if not isinstance(weights, str):
-        return as_graph(_with_weights(A, weights))
+        return _with_weights(A, weights).graph
     if weights not in ("magnitude", "pattern"):
         raise ValueError(f'weights must be "magnitude", "pattern" or an array, got {weights!r}')
-    graph = as_graph(A)
-    return graph if weights == "magnitude" else _unit_graph(graph)
+    graph = checked(A).graph
+    return graph if weights == "magnitude" else unit_graph(graph)
 
 
 def as_mapped_graph(A: MatrixLike) -> Graph:
     """Give the graph of a matrix without copies of its entries where it is symmetric CSR on the host.
 
     For kernels that check every column they follow: the arrays may be memory-mapped, and change. Otherwise
-    the graph of `as_graph`.
+    the graph of `checked(A)`.
 
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
-    >>> from linforest_precond.gate import as_mapped_graph
+    >>> from linforest_precond.matrix.checked import as_mapped_graph
     >>> A = sp.csr_array(np.array([[0.0, 2.0], [2.0, 0.0]]))
     >>> graph = as_mapped_graph(A)
     >>> np.shares_memory(graph.indices, A.indices), np.shares_memory(graph.values, A.data)
@@ -184,17 +325,17 @@ def as_mapped_graph(A: MatrixLike) -> Graph:
     """
     backend = backend_of(A)
     if backend.name != "cpu" or not is_csr(A):
-        return as_graph(A)
+        return checked(A).graph
     matrix = as_square_matrix(A, backend)
     check_lengths(matrix, "A")
     # Views: arrays of a mapped file are of a class of their own. The row pointers are a copy.
     indptr, indices, data = np.array(matrix.indptr), np.asarray(matrix.indices), np.asarray(matrix.data)
     if not _is_mappable(indptr, indices, data):
-        return as_graph(A)
+        return checked(A).graph
     scan = backend.matrix.entries.scan(indptr, indices, data)
     check_entries(scan, indptr, indices, data, backend, "A")
-    csr = csr_from_scan(indptr, indices, data, scan)
-    return as_graph(csr if scan.sorted and csr.symmetric else A)
+    csr = _from_scan(indptr, indices, data, scan, backend)
+    return (csr if scan.sorted and csr.symmetric else checked(A)).graph
 
 
 def _is_mappable(indptr: Array, indices: Array, data: Array) -> bool:
@@ -226,42 +367,25 @@ def as_pattern(A: MatrixLike | CSR, *, symmetric_mode: bool = False, directed: b
     Raises
     ------
     TypeError, ValueError
-        As `as_csr`, and for a pattern that is not symmetric in `symmetric_mode`.
+        As `checked`, and for a pattern that is not symmetric in `symmetric_mode`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from linforest_precond.gate import as_pattern
+    >>> from linforest_precond.matrix.checked import as_pattern
     >>> pattern = as_pattern(np.array([[2, 1, 0], [0, 2, 1], [0, 0, 2]]))
     >>> pattern.degrees.tolist(), pattern.indices.tolist()
     ([1, 2, 1], [0, 1, 0, 1, 2, 1, 2])
     """
-    if isinstance(A, CSR):
-        backend, (indptr, indices) = backend_of(A.data), (A.indptr, A.indices)
-    else:
-        backend = backend_of(A)
-        matrix = as_square_matrix(A, backend)
-        if matrix.shape[0] > LARGEST_INT32_COUNT:
-            raise ValueError(f"A must have at most {LARGEST_INT32_COUNT} rows, got {matrix.shape[0]}")
-        indptr, indices = pattern_arrays(matrix, backend)
-    indptr, indices, scan = _checked_pattern(indptr, indices, backend)
-    symmetric, longest, degrees = scan.symmetric, scan.longest_row, scan.degrees
-    if not symmetric and symmetric_mode:
+    pattern = A.directed_pattern if isinstance(A, CSR) else _checked_pattern(A)
+    if not pattern.symmetric and symmetric_mode:
         raise ValueError(
             "A must have a symmetric pattern in symmetric_mode, and some entry's mirror image is not stored; "
             "pass symmetric_mode=False to work on the pattern of A + A.T"
         )
-    if not symmetric and not directed:
-        index = index_dtype(2 * indices.size, indices.dtype)
-        indptr, indices = indptr.astype(index, copy=False), indices.astype(index, copy=False)
-        ones = backend.xp.ones(indices.size, np.float32)
-        before = indptr
-        indptr, indices, _, _ = backend.matrix.entries.symmetrized(indptr, indices, ones)
-        added = indptr - before
-        degrees = degrees + (added[1:] - added[:-1]).astype(np.int32)
-        # stall: one number, where the pattern was not symmetric
-        symmetric, longest = True, int((indptr[1:] - indptr[:-1]).max())
-    return Pattern(indptr, indices.astype(np.int32, copy=False), degrees, symmetric, longest)
+    if directed:
+        return pattern
+    return A.pattern if isinstance(A, CSR) else symmetrized_pattern(pattern)
 
 
 def as_stored(A: MatrixLike) -> Any:
@@ -272,7 +396,7 @@ def as_stored(A: MatrixLike) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from linforest_precond.gate import as_stored
+    >>> from linforest_precond.matrix.checked import as_stored
     >>> as_stored([[1, 2], [3, 4]]).dtype.kind
     'i'
     """
@@ -283,50 +407,67 @@ def as_stored(A: MatrixLike) -> Any:
     major = {"csr": "row", "csc": "column"}.get(matrix.format)
     if major is None:
         rows, cols, values = stored_entries(matrix, backend.xp)
-        values = _as_numbers(values)
-        summed = array_modules(backend.name)[1].coo_matrix((values, (rows, cols)), shape=matrix.shape).tocsr()
+        values = as_numbers(values)
+        summed = backend.sparse.coo_matrix((values, (rows, cols)), shape=matrix.shape).tocsr()
         return backend.matrix.entries.rows_of(summed.indptr, summed.indices.size), summed.indices, summed.data
     indptr, indices = index_arrays(matrix, backend)
     scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
     check_indices(scan, indptr, indices, backend, major=major)
     majors = backend.matrix.entries.rows_of(indptr, indices.size)
-    values = _as_numbers(matrix.data)
+    values = as_numbers(matrix.data)
     return (majors, indices, values) if major == "row" else (indices, majors, values)
 
 
-def checked_csr(indptr: Array, indices: Array, data: Array, name: str = "A") -> CSR:
+def _checked_csr(
+    indptr: Array, indices: Array, data: Array, backend: Backend, name: str = "A", given: Any = None
+) -> CSR:
     """Check CSR arrays of a user, of one index type and a supported value type; sort them if needed."""
-    backend = backend_of(data)
     scan = backend.matrix.entries.scan(indptr, indices, data)
     check_entries(scan, indptr, indices, data, backend, name)
     if scan.sorted:
-        return csr_from_scan(indptr, indices, data, scan)
+        return _from_scan(indptr, indices, data, scan, backend, given)
     rows = backend.matrix.entries.rows_of(indptr, indices.size)
     # Checked again: the sum of duplicates may overflow.
-    return checked_csr(*canonical_csr(rows, indices, data, indptr.size - 1, indices.dtype, backend), name)
+    arrays = canonical_csr(rows, indices, data, indptr.size - 1, indices.dtype, backend)
+    return _checked_csr(*arrays, backend, name, given)
 
 
-def value_dtype(name: str, dtype: npt.DTypeLike) -> DType:
-    """The type that an argument's values are converted to: its own, or float64 for integers and booleans."""
-    dtype = np.dtype(dtype).newbyteorder("=")
-    if dtype.kind in "biu":
-        return np.dtype(np.float64)
-    if dtype not in VALUE_DTYPES:
-        raise TypeError(
-            f"{name} must hold float32, float64, complex64 or complex128 values (integers and booleans "
-            f"become float64), got {dtype}; convert it with {name}.astype(...)"
-        )
-    return dtype
+def _from_scan(
+    indptr: Array, indices: Array, data: Array, scan: EntryScan, backend: Backend, given: Any = None
+) -> CSR:
+    """The record of sorted, finite CSR arrays with the properties that a scan of them found."""
+    if not scan.symmetric:  # the graph of a nonsymmetric matrix also has the entries of its transpose
+        index = index_dtype(2 * indices.size, indices.dtype)
+        indptr, indices = indptr.astype(index, copy=False), indices.astype(index, copy=False)
+    scale = 1.0
+    if not np.isfinite(2.0 * scan.total):  # twice: the weight of |A| + |A|^T
+        scale = OVERFLOW_SCALE
+        scan = backend.matrix.entries.scan(indptr, indices, data, scale)
+    return CSR(
+        indptr,
+        indices,
+        data,
+        symmetric=scan.symmetric,
+        total_weight=scan.total,
+        adjacent_weight=scan.adjacent,
+        diagonal=scan.diagonal,
+        longest_row=scan.longest_row,
+        scale=scale,
+        exponent=scan.biased_exponent + np.finfo(data.dtype).minexp if scan.biased_exponent else None,
+        given=given,
+    )
 
 
-def _as_numbers(values: Array) -> Array:
-    """Values of any type that sparse matrices can hold."""
-    if values.dtype.kind not in "biufc" or values.dtype == np.float16:
-        raise TypeError(f"A must hold numbers of a type that sparse matrices support, got {values.dtype}")
-    return values.astype(values.dtype.newbyteorder("="), copy=False)
+def _checked_pattern(A: MatrixLike) -> Pattern:
+    """The directed pattern of a user's matrix, whatever its values are: sorted, without duplicates."""
+    backend = backend_of(A)
+    matrix = as_square_matrix(A, backend)
+    if matrix.shape[0] > LARGEST_INT32_COUNT:
+        raise ValueError(f"A must have at most {LARGEST_INT32_COUNT} rows, got {matrix.shape[0]}")
+    return pattern_from_scan(*_sorted_pattern(*pattern_arrays(matrix, backend), backend))
 
 
-def _checked_pattern(indptr: Array, indices: Array, backend: Backend) -> tuple[Array, Array, PatternScan]:
+def _sorted_pattern(indptr: Array, indices: Array, backend: Backend) -> tuple[Array, Array, PatternScan]:
     """A pattern with sorted columns and no duplicates, and what a scan found in it."""
     scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
     check_indices(scan, indptr, indices, backend)
@@ -335,28 +476,21 @@ def _checked_pattern(indptr: Array, indices: Array, backend: Backend) -> tuple[A
     rows = backend.matrix.entries.rows_of(indptr, indices.size)
     ones = backend.xp.ones(indices.size, np.float32)
     indptr, indices, _ = canonical_csr(rows, indices, ones, indptr.size - 1, indices.dtype, backend)
-    return _checked_pattern(indptr, indices, backend)
-
-
-def _unit_graph(graph: Graph) -> Graph:
-    """The same edges, each of weight 1."""
-    ones = is_nonzero(graph.values).astype(graph.values.dtype)
-    total = backend_of(ones).matrix.entries.scan(graph.indptr, graph.indices, ones).total
-    return replace(graph, values=ones, total_weight=total, scale=1.0, values_are_matrix=False)
+    return _sorted_pattern(indptr, indices, backend)
 
 
 def _with_weights(A: MatrixLike | CSR, weights: npt.ArrayLike) -> CSR:
     """A with given numbers as the values of its stored entries."""
     if isinstance(A, CSR):
-        return described_csr(A.indptr, A.indices, _checked_weights(weights, A.nnz, backend_of(A.data)))
+        return described(A.indptr, A.indices, _checked_weights(weights, A.nnz, A.backend))
     backend = backend_of(A)
     matrix = as_square_matrix(A, backend)
     if is_csr(matrix):
         indptr, indices = index_arrays(matrix, backend)
-        return checked_csr(indptr, indices, _checked_weights(weights, indices.size, backend))
+        return _checked_csr(indptr, indices, _checked_weights(weights, indices.size, backend), backend)
     rows, cols, index = pattern_triplets(matrix, backend)
     weights = _checked_weights(weights, rows.size, backend)
-    return checked_csr(*canonical_csr(rows, cols, weights, matrix.shape[0], index, backend))
+    return _checked_csr(*canonical_csr(rows, cols, weights, matrix.shape[0], index, backend), backend)
 
 
 def _checked_weights(weights: Any, count: int, backend: Backend) -> Array:

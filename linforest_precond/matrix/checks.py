@@ -1,4 +1,4 @@
-"""Checks of a user's matrix, and the exceptions they raise; called by `gate`, `formats` and `stored_entries`.
+"""Checks of a user's matrix, and the exceptions they raise.
 
 `name` is the argument that the matrix was given as.
 """
@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.annotations import Array
+import numpy as np
+import numpy.typing as npt
+
 from linforest_precond.backends import Backend
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.returns import EntryScan, PatternScan
+
+VALUE_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 
 # The arrays of each format: their dimensions, and whether they hold indices. LIL and DOK have none.
 _COMPRESSED = {"indptr": (1, True), "indices": (1, True), "data": (1, False)}
@@ -126,3 +131,23 @@ def check_indices(
             f"{name}.indices must lie in [0, {indptr.size - 1}), got {int(indices[slot])} "
             f"in {major} {backend.matrix.entries.row_of(indptr, slot)}"
         )
+
+
+def value_dtype(name: str, dtype: npt.DTypeLike) -> DType:
+    """The type that an argument's values are converted to: its own, or float64 for integers and booleans."""
+    dtype = np.dtype(dtype).newbyteorder("=")
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    if dtype not in VALUE_DTYPES:
+        raise TypeError(
+            f"{name} must hold float32, float64, complex64 or complex128 values (integers and booleans "
+            f"become float64), got {dtype}; convert it with {name}.astype(...)"
+        )
+    return dtype
+
+
+def as_numbers(values: Array) -> Array:
+    """Values of any type that sparse matrices can hold."""
+    if values.dtype.kind not in "biufc" or values.dtype == np.float16:
+        raise TypeError(f"A must hold numbers of a type that sparse matrices support, got {values.dtype}")
+    return values.astype(values.dtype.newbyteorder("="), copy=False)

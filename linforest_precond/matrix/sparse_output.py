@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.matrices.arrays import array_modules, csr
+from linforest_precond.backends.annotations import Array, MatrixLike
 
 
 def sparse_like(A: MatrixLike, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
@@ -18,7 +17,7 @@ def sparse_like(A: MatrixLike, data: Array, indices: Array, indptr: Array, shape
     --------
     >>> import numpy as np
     >>> import scipy.sparse
-    >>> from linforest_precond.sparse_output import sparse_like
+    >>> from linforest_precond.matrix.sparse_output import sparse_like
     >>> A = scipy.sparse.csc_matrix((2, 2))
     >>> type(sparse_like(A, np.ones(1), np.array([2]), np.array([0, 1]), (1, 3))).__name__
     'csc_matrix'
@@ -33,14 +32,25 @@ def csr_sparse_like(A: Any, data: Array, indices: Array, indptr: Array, shape: t
     --------
     >>> import numpy as np
     >>> import scipy.sparse
-    >>> from linforest_precond.sparse_output import csr_sparse_like
+    >>> from linforest_precond.matrix.sparse_output import csr_sparse_like
     >>> A = scipy.sparse.csc_matrix((2, 2))
     >>> type(csr_sparse_like(A, np.ones(1), np.array([2]), np.array([0, 1]), (1, 3))).__name__
     'csr_matrix'
     """
     if not hasattr(A, "tocoo"):
-        return csr(array_modules(backend_of(data).name)[1], data, indices, indptr, shape)
+        return csr(backend_of(data).sparse, data, indices, indptr, shape)
     kind = type(A) if A.format == "csr" else type(type(A)((1, 1)).tocsr())
     B = kind((data, indices, indptr), shape=shape)
     B.indices, B.indptr = indices, indptr  # the constructor may narrow them
     return B
+
+
+def csr(sparse: Any, data: Array, indices: Array, indptr: Array, shape: int | tuple[int, ...]) -> Any:
+    """A csr_array of arrays with sorted indices and no duplicates; an int means a square shape."""
+    csr_type = getattr(sparse, "csr_array", None) or sparse.csr_matrix
+    A = csr_type((data, indices, indptr), shape=shape if isinstance(shape, tuple) else (shape, shape))
+    # The constructor may narrow int64 indices to int32; restore the caller's choice.
+    A.indices, A.indptr = indices, indptr
+    A.has_sorted_indices = True
+    A.has_canonical_format = True
+    return A

@@ -1,4 +1,7 @@
-"""The range of floating-point numbers: exponents of largest magnitudes, exact scaling by powers of two."""
+"""The range of floating-point numbers: exponents of largest magnitudes, exact scaling by powers of two.
+
+Comparisons are exact for subnormal numbers: CuPy compiles with --ftz=true, which flushes them to 0.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.host_arrays import on_host
-from linforest_precond.records import CSR
-from linforest_precond.subnormals import magnitude_bits
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import on_host
 
 # Below the exponent of every number: that of 0.
 NO_EXPONENT = -10_000
@@ -28,7 +29,7 @@ def exponent_of(values: Array) -> int:
     Examples
     --------
     >>> import numpy as np
-    >>> from linforest_precond.number_range import exponent_of
+    >>> from linforest_precond.matrix.value_range import exponent_of
     >>> exponent_of(np.array([0.75, -4.0])), exponent_of(np.array([5e-324]))
     (3, -1073)
     """
@@ -41,7 +42,7 @@ def least_exponent_of(values: Array) -> int:
     Examples
     --------
     >>> import numpy as np
-    >>> from linforest_precond.number_range import least_exponent_of
+    >>> from linforest_precond.matrix.value_range import least_exponent_of
     >>> least_exponent_of(np.array([0.75, 0.0, -4.0]))
     0
     """
@@ -70,7 +71,7 @@ def shifted(values: Array, exponent: Any) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from linforest_precond.number_range import shifted
+    >>> from linforest_precond.matrix.value_range import shifted
     >>> shifted(np.array([5e-324, -1e-323]), 1074).tolist()
     [1.0, -2.0]
     """
@@ -108,12 +109,6 @@ def shift(values: Array, exponent: int) -> None:
             xp.ldexp(part, np.int32(exponent), out=part)
 
 
-def exponent_outside(csr: CSR, low: int, high: int) -> int | None:
-    """The exponent of a matrix's largest entry where it is below `low` or above `high`, None elsewhere."""
-    found = exponent_of(csr.data) if csr.exponent is None else csr.exponent
-    return None if low <= found <= high or found == NO_EXPONENT else found
-
-
 def solver_limit(dtype: DType) -> int:
     """The exponent beyond which solvers scale numbers of a type."""
     return SOLVER_LIMIT[np.finfo(dtype).bits // 8]
@@ -136,3 +131,32 @@ def _real_parts(columns: Array) -> Array:
     xp = backend_of(columns).xp
     parts: Array = xp.ascontiguousarray(columns).view(columns.real.dtype)
     return parts.reshape(*columns.shape, -1 if columns.size else 1)
+
+
+def magnitude_bits(values: Array) -> Array:
+    """The bits of real numbers without their signs, as integers that compare as the magnitudes do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.matrix.value_range import magnitude_bits
+    >>> smaller, larger = magnitude_bits(np.array([-1e-310, 2e-310]))
+    >>> bool(0 < smaller < larger)
+    True
+    """
+    word = np.dtype(f"i{values.dtype.itemsize}")
+    return values.view(word) & np.iinfo(word).max
+
+
+def is_nonzero(values: Array) -> Array:
+    """Where real numbers are not 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.matrix.value_range import is_nonzero
+    >>> is_nonzero(np.array([-0.0, 1e-310])).tolist()
+    [False, True]
+    """
+    nonzero: Array = magnitude_bits(values) != 0
+    return nonzero

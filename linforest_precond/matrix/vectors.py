@@ -1,4 +1,4 @@
-"""Vectors that users pass in: their checks and norms; and the interface of operators applied in place."""
+"""Vectors that users pass in: their checks and norms."""
 
 from __future__ import annotations
 
@@ -8,42 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
-from linforest_precond.gate import value_dtype
-from linforest_precond.interchange import native_array
-from linforest_precond.records import Ordering
-
-
-class InPlaceOperator:
-    """An operator of this package, which solvers apply without allocating and may capture in CUDA graphs."""
-
-    @property
-    def stored_dtype(self) -> DType:
-        """The type of the numbers that are kept."""
-        raise NotImplementedError
-
-    @property
-    def ordering(self) -> Ordering | None:
-        """The order of the rows, where it is not A's own."""
-        raise NotImplementedError
-
-    @property
-    def permuted(self) -> InPlaceOperator:
-        """The operator on vectors in its own order of the rows."""
-        raise NotImplementedError
-
-    def times_power_of_two(self, exponent: int) -> InPlaceOperator:
-        """The operator times 2**exponent."""
-        raise NotImplementedError
-
-    def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
-        """Write the product with the columns of b into x; both are (n, k) arrays and not checked."""
-        raise NotImplementedError
-
-    def frozen(self) -> InPlaceOperator:
-        """The operator with its present values, which updates do not change."""
-        raise NotImplementedError
+from linforest_precond.backends.annotations import Array
+from linforest_precond.interop.dlpack import native_array
+from linforest_precond.matrix.checks import value_dtype
 
 
 def checked_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linforest_precond import distributed
-from linforest_precond.annotations import Array
 from linforest_precond.backends import cuda_status
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.mpi import communicator_of
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_origin
 
-from linforest_precond import annotations as argument_types
 from linforest_precond import distributed
-from linforest_precond.arguments import as_choice
+from linforest_precond.backends import annotations as argument_types
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.petsc.library import petsc_module
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.mpi import MPICommunicator
 from linforest_precond.petsc.library import end_job_on_uncaught_error, petsc_module

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType, MatrixLike, ScalingName
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array, DType, MatrixLike, ScalingName
+from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
-from linforest_precond.precond.schema import (
+from linforest_precond.precond.setup import Setup
+from linforest_precond.precond.storage.schema import (
     Choice,
     Complaint,
     Fields,
@@ -26,11 +29,8 @@ from linforest_precond.precond.schema import (
     Spec,
     Table,
 )
-from linforest_precond.precond.schema_arrays import Numbers
-from linforest_precond.precond.setup import Setup
-from linforest_precond.precond.stored import held_bytes, stored_array
-from linforest_precond.records import CSR
-from linforest_precond.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.precond.storage.schema_arrays import Numbers
+from linforest_precond.precond.storage.stored import held_bytes, stored_array
 
 LARGEST_BLOCK = 32
 

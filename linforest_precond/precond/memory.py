@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import value_dtype
-from linforest_precond.interchange import native_matrix
-from linforest_precond.own_matrix import LARGEST_INT32_COUNT
+from linforest_precond.backends.annotations import MatrixLike
+from linforest_precond.interop.dlpack import native_matrix
+from linforest_precond.matrix.checks import value_dtype
+from linforest_precond.matrix.conversion import LARGEST_INT32_COUNT
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling
-from linforest_precond.precond.stored import stored_dtype
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.records import Forest
+from linforest_precond.precond.storage.stored import stored_dtype
+from linforest_precond.records.forest import Forest
+from linforest_precond.records.printing import Printed, Printout
 
 # Of hierarchies with default options: the operator complexity, and the most rows of the coarsest level.
 COMPLEXITY = 1.7

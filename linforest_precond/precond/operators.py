@@ -16,27 +16,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import Backend, backend_of, cuda_status
+from linforest_precond.backends.annotations import Array, DType, MatrixLike
+from linforest_precond.backends.array_libraries import is_foreign
 from linforest_precond.backends.returns import BandSlots
-from linforest_precond.foreign_arrays import is_foreign
-from linforest_precond.gate import as_csr
-from linforest_precond.interchange import native_array, native_matrix, returned_as
-from linforest_precond.number_range import shift, shifted
-from linforest_precond.precond.packing import HostArrays, pack, unpack
+from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.interop.dlpack import native_array, native_matrix, returned_as
+from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.value_range import shift, shifted
 from linforest_precond.precond.part import RESTORERS, OnPermutedVectors, Part, RefreshedInPlace
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
-from linforest_precond.precond.state_schema import checked_state
-from linforest_precond.precond.stored import is_same_memory, result_dtype
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.read_only import handed_out
-from linforest_precond.records import Bands, BlockForest, Forest, Ordering
-from linforest_precond.user_warnings import warn_user, without_numpy_warnings
-from linforest_precond.vectors import InPlaceOperator
+from linforest_precond.precond.storage.packing import HostArrays, pack, unpack
+from linforest_precond.precond.storage.state_schema import checked_state
+from linforest_precond.precond.storage.stored import is_same_memory, result_dtype
+from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
+from linforest_precond.records.printing import Printed, Printout
+from linforest_precond.records.read_only import handed_out
+from linforest_precond.solvers.in_place_operator import InPlaceOperator
 
 # Kinds whose setups or products follow index arrays without checks, and need copies of them.
 FOLLOWING_INDICES = "multilevel", "ilu", "approximate_inverse", "several_forests"
@@ -380,7 +380,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
     def _refreshed(self, part: Part, A: Any) -> tuple[Applied, BandSlots | None]:
         """The part with the values of A, which are checked first; the slots of its entries in A."""
         follows = part.kind in FOLLOWING_INDICES or isinstance(part, ScaledPart)
-        given = as_csr(A, shared=not follows)
+        given = checked(A, shared=not follows)
         csr, exponent = scaled_into_range(given, part.stored)
         self._pattern.require_same(pattern_digest(A))
         refreshed, slots = part.refreshed(csr), self._slots

@@ -6,12 +6,13 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
-from linforest_precond.annotations import Array, DType, MatrixLike
+from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import BandSlots
+from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs
-from linforest_precond.precond.schema import Table
-from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+from linforest_precond.precond.storage.schema import Table
+from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 
 class Part(Protocol):

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.host_arrays import on_host
-from linforest_precond.precond.packing import packable
-from linforest_precond.precond.schema import Choice, Integer, Items, Size, Table
-from linforest_precond.precond.schema_arrays import Words
-from linforest_precond.stored_entries import stored_entries
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.matrix.conversion import stored_entries
+from linforest_precond.precond.storage.packing import packable
+from linforest_precond.precond.storage.schema import Choice, Integer, Items, Size, Table
+from linforest_precond.precond.storage.schema_arrays import Words
 
 # Formats whose index arrays are digested as they are; others are digested in coordinate format.
 INDEX_ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}

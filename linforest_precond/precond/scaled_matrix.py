@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import DType
-from linforest_precond.number_range import exponent_outside, least_exponent_of, shifted
-from linforest_precond.own_matrix import described_csr
-from linforest_precond.records import CSR
+from linforest_precond.backends.annotations import DType
+from linforest_precond.matrix.checked import CSR, described
+from linforest_precond.matrix.value_range import least_exponent_of, shifted
 
 # The safe range of the largest entry's exponent, as a share of the largest exponent of the type: sums of
 # magnitudes, reciprocals and squares of K-cycles do not overflow, and the pivot 1 of an empty row is not far
@@ -22,13 +21,13 @@ def scaled_into_range(csr: CSR, stored: DType) -> tuple[CSR, int]:
     just into the safe range where its smallest entries would become subnormal otherwise.
     """
     limit = safe_limit(stored)
-    found = exponent_outside(csr, -limit, limit)
+    found = csr.exponent_outside(-limit, limit)
     if found is None:
         return csr, 0
     exponent = found
     if found > limit:
         exponent = exponent_down(found, least_exponent_of(csr.data), stored)
-    return described_csr(csr.indptr, csr.indices, shifted(csr.data, -exponent)), exponent
+    return described(csr.indptr, csr.indices, shifted(csr.data, -exponent)), exponent
 
 
 def safe_limit(stored: DType) -> int:

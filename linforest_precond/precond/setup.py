@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy.typing as npt
 
-from linforest_precond.annotations import DType, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr
-from linforest_precond.interchange import native_matrix
+from linforest_precond.backends.annotations import DType, MatrixLike
+from linforest_precond.interop.dlpack import native_matrix
+from linforest_precond.matrix.checked import CSR, checked
 from linforest_precond.precond.operators import Preconditioner, operator_of
 from linforest_precond.precond.part import Part
 from linforest_precond.precond.pattern_digest import pattern_digest
@@ -18,8 +18,7 @@ from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling, scaling_of
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime
-from linforest_precond.precond.stored import stored_dtype
-from linforest_precond.records import CSR
+from linforest_precond.precond.storage.stored import stored_dtype
 
 # Kinds, backends and types that this process has set up before: the first setup of each compiles.
 _seen: set[tuple[str, ...]] = set()
@@ -33,7 +32,7 @@ def own_or_given(csr: CSR, dtype: npt.DTypeLike | None) -> DType:
 class Setup:
     """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
 
-    `shared` is that of `as_csr`. `choose` gives the type to store numbers in, for the checked matrix and
+    `shared` is that of `checked`. `choose` gives the type to store numbers in, for the checked matrix and
     `dtype`. `scaling` is that of the public functions; `keep_symmetric` is whether a matching of a symmetric
     matrix pairs rows instead of permuting them.
 
@@ -62,7 +61,7 @@ class Setup:
         A = native_matrix("A", A)
         self._matrix, self._backend = A, backend_of(A)
         self._watch = self._backend.runtime.stopwatch.Stopwatch()
-        csr = as_csr(A, shared=shared)
+        csr = checked(A, shared=shared)
         self.stored = choose(csr, dtype)
         csr, self._exponent = scaled_into_range(csr, self.stored)
         self.scaling = scaling_of(csr, scaling, keep_symmetric)

@@ -3,128 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.printing import Printed, Printout, numbers_of
-from linforest_precond.read_only import ReadOnlyArrays
+from linforest_precond.backends.annotations import Array
+from linforest_precond.records.printing import Printed, Printout, numbers_of
+from linforest_precond.records.read_only import ReadOnlyArrays
 
 # Iterations, and whether the result is maximal: an array on the device, or plain numbers.
 Progress: TypeAlias = Array | tuple[int, bool]
-
-
-@dataclass(frozen=True, eq=False)
-class CSR:
-    """A checked square matrix: finite, columns strictly increasing in each row.
-
-    Attributes
-    ----------
-    indptr, indices, data
-        The three CSR arrays. `data` are the user's own where they are sorted; `indices` may be on the GPU,
-        where the kernels that follow them check them.
-    symmetric
-        Whether the magnitudes ``|A|`` are symmetric.
-    total_weight
-        The sum of the off-diagonal magnitudes, times `scale`.
-    adjacent_weight
-        The part of `total_weight` on the sub- and superdiagonal.
-    diagonal
-        The diagonal, 0 where nothing is stored.
-    longest_row
-        Stored entries of the longest row.
-    scale
-        A power of two: 1, or less where the sum would overflow.
-    exponent
-        The binary exponent e of the largest magnitude m, ``2**(e - 1) <= m < 2**e``; None where that is
-        subnormal or 0, and for matrices from files.
-    """
-
-    indptr: Array
-    indices: Array
-    data: Array
-    symmetric: bool
-    total_weight: float
-    adjacent_weight: float
-    diagonal: Array
-    longest_row: int
-    scale: float = 1.0
-    exponent: int | None = field(default=None, metadata={"packed": False})
-
-    @property
-    def n(self) -> int:
-        return self.indptr.size - 1
-
-    @property
-    def nnz(self) -> int:
-        return self.indices.size
-
-
-@dataclass(frozen=True, eq=False)
-class Pattern:
-    """The pattern of a square matrix: each stored entry is an edge from its row to its column.
-
-    Attributes
-    ----------
-    indptr, indices
-        As in `CSR`, but `indices` are 32-bit whatever `indptr` is. Diagonal entries may be stored; they
-        are no edges.
-    degrees
-        Number of off-diagonal entries of each row, 32-bit.
-    symmetric
-        Whether every edge goes both ways.
-    longest_row
-        Stored entries of the longest row.
-    """
-
-    indptr: Array
-    indices: Array
-    degrees: Array
-    symmetric: bool
-    longest_row: int
-
-    @property
-    def n(self) -> int:
-        return self.indptr.size - 1
-
-    @property
-    def nnz(self) -> int:
-        return self.indices.size
-
-
-@dataclass(frozen=True, eq=False)
-class Graph:
-    """The undirected weighted graph of a matrix: ``|A| - diag(|A|)``, made symmetric where it was not.
-
-    The weight of an edge is the magnitude of its (real) value. Diagonal and zero entries may be stored; they
-    are no edges.
-
-    Attributes
-    ----------
-    indptr, indices, values
-        CSR arrays with sorted columns.
-    total_weight, scale, longest_row
-        As in `CSR`.
-    slots_are_matrix
-        Whether the graph has A's pattern, so that an entry has the same slot in both.
-    values_are_matrix
-        Whether `values` are A's own, signs included.
-    """
-
-    indptr: Array
-    indices: Array
-    values: Array
-    total_weight: float
-    scale: float
-    longest_row: int
-    slots_are_matrix: bool
-    values_are_matrix: bool
-
-    @property
-    def n(self) -> int:
-        return self.indptr.size - 1
 
 
 def magnitudes_of(values: Array) -> Array:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.read_only import ReadOnlyArrays
-from linforest_precond.records import ChosenEdges, Progress, ratio_to_finest
-from linforest_precond.sparse_output import sparse_like
+from linforest_precond.backends.annotations import Array
+from linforest_precond.matrix.sparse_output import sparse_like
+from linforest_precond.records.forest import ChosenEdges, Progress, ratio_to_finest
+from linforest_precond.records.printing import Printed, Printout
+from linforest_precond.records.read_only import ReadOnlyArrays
 
 
 @dataclass(frozen=True, eq=False, repr=False)

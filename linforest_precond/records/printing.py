@@ -8,10 +8,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from linforest_precond.host_arrays import on_host
-
 if TYPE_CHECKING:  # the command line prints without NumPy
-    from linforest_precond.annotations import Array
+    from linforest_precond.backends.annotations import Array
 
 LINE_ROWS = 3  # of a table that are shown in one line
 
@@ -80,7 +78,7 @@ def printable(text: str, keep: str = "") -> str:
 
     Examples
     --------
-    >>> from linforest_precond.printing import printable
+    >>> from linforest_precond.records.printing import printable
     >>> print(printable("\x1b[31mA\udcff.mtx é"))
     \x1b[31mA\xff.mtx é
     """
@@ -113,4 +111,6 @@ def _escaped(char: str) -> str:
 
 def numbers_of(array: Array | Sequence[int]) -> list[int]:
     """The integers of a small array, copied to the host."""
+    from linforest_precond.backends.array_libraries import on_host
+
     return [int(number) for number in on_host(array)]  # stall: on demand

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from linforest_precond.printing import one_line
+from linforest_precond.records.printing import one_line
 
 
 class Progress:

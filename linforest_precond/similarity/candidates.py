@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.similarity.token_sets import UNIT, TokenSets
 
 # A pair is similar if its overlap reaches the required one up to this relative error, which is far above the

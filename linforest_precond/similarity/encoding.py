@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 # Longer elements could have similarities that differ and are equal in float64 (element_weights.py).
 LONGEST_ELEMENT = 2**24

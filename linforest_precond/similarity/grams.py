@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.similarity.encoding import Strings
 
 CODE_BITS = 21

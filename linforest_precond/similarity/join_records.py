@@ -6,9 +6,9 @@ import csv
 import os
 from dataclasses import dataclass
 
-from linforest_precond.annotations import Array
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.read_only import ReadOnlyArrays
+from linforest_precond.backends.annotations import Array
+from linforest_precond.records.printing import Printed, Printout
+from linforest_precond.records.read_only import ReadOnlyArrays
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
 
 LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
 SHORTEST_WORD, LONGEST_WORD = 4, 12

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_choice
-from linforest_precond.host_arrays import on_host
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.similarity.encoding import as_sets, encode
 from linforest_precond.similarity.grams import characters, distinct_grams
 from linforest_precond.similarity.join_records import SetMatching

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linforest_precond.arguments import as_choice, as_integer
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.similarity.verification import MATCHINGS
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend
+from linforest_precond.backends.annotations import Array
 
 
 @dataclass(frozen=True, eq=False)

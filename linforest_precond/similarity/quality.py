@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linforest_precond.printing import Printed, Printout
+from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.similarity.join_records import JoinResult
 
 

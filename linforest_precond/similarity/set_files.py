@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from linforest_precond.printing import one_line
+from linforest_precond.records.printing import one_line
 
 
 def read_sets(path: str | os.PathLike[str], separator: str | None = None) -> list[frozenset[str]]:

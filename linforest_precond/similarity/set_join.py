@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_choice
 from linforest_precond.backends import Backend
-from linforest_precond.host_arrays import on_host
-from linforest_precond.progress import Progress, showing
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.records.progress import Progress, showing
 from linforest_precond.similarity.candidates import Index, Sides, in_units, required_overlap
 from linforest_precond.similarity.encoding import Sets, Strings, as_sets, encode
 from linforest_precond.similarity.grams import Symbols, characters

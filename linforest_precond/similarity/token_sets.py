@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.similarity.encoding import Sets, Strings
 from linforest_precond.similarity.grams import Symbols, counted_grams, distinct_grams
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend
-from linforest_precond.host_arrays import on_host
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.similarity.candidates import TOLERANCE, required_overlap
 from linforest_precond.similarity.encoding import Sets
 from linforest_precond.similarity.grams import Symbols

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue, find
 from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline
 from linforest_precond.matrices.generators import is_generator
 from linforest_precond.matrices.load import is_path, load
 from linforest_precond.matrices.standins import standin_info, standins
-from linforest_precond.printing import encodable, printable
+from linforest_precond.matrix.checked import checked
+from linforest_precond.records.printing import encodable, printable
 from linforest_precond.study.json_types import JsonObject
 
 # Vertices along a side of the ANISO grids.
@@ -189,10 +189,10 @@ def is_symmetric(A: Any) -> bool:
     >>> is_symmetric(A), is_symmetric(lf.matrices.stencil(4, [1, 4, -1]))
     (True, False)
     """
-    csr = as_csr(A)
+    csr = checked(A)
     if not csr.symmetric:  # the magnitudes differ already
         return False
-    transposed = as_csr(A.T.tocsr())
+    transposed = checked(A.T.tocsr())
     return bool(backend_of(csr.data).xp.array_equal(transposed.data, csr.data))
 
 

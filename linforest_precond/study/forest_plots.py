@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, MatrixLike
-from linforest_precond.gate import as_csr
-from linforest_precond.host_arrays import on_host
-from linforest_precond.records import Forest
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.matrix.checked import checked
+from linforest_precond.records.forest import Forest
 from linforest_precond.solvers.history import _new_axes
 
 # Hues advance by the golden ratio, so that consecutive paths have clearly different colours.
@@ -173,7 +173,7 @@ def _lines(edges: Array, coordinates: Array, **look: Any) -> Any:
 
 
 def _triplets(A: MatrixLike) -> tuple[Array, Array, Array]:
-    csr = as_csr(A)
+    csr = checked(A)
     indptr, indices, data = (on_host(array) for array in (csr.indptr, csr.indices, csr.data))
     return np.repeat(np.arange(csr.n), np.diff(indptr)), indices, data
 

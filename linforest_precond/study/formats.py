@@ -7,7 +7,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from linforest_precond.printing import printable
+from linforest_precond.records.printing import printable
 from linforest_precond.study.json_types import JsonObject
 
 NONE = "–"

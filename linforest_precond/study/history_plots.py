@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.envelope import draw_curve
 from linforest_precond.solvers.history import History
 from linforest_precond.study.drawing import GREY, PALETTE, decades, new_figure, styled

@@ -8,8 +8,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from linforest_precond.atomic_files import check_writable, write_text
-from linforest_precond.printing import encodable
+from linforest_precond.matrices.atomic_files import check_writable, write_text
+from linforest_precond.records.printing import encodable
 from linforest_precond.study.cases import Case, slug
 from linforest_precond.study.json_types import JsonObject
 

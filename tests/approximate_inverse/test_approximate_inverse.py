@@ -24,7 +24,7 @@ def definite(size=40, dtype=np.float64, seed=0):
     if np.dtype(dtype).kind == "c":
         B = B * np.exp(2j * np.pi * rng.random((size, size)))
     A = B @ B.conj().T + np.diag(rng.uniform(0.01, 1, size))
-    return as_csr((A + A.conj().T) / 2, dtype)
+    return checked((A + A.conj().T) / 2, dtype)
 
 
 def general(size=40, dtype=np.float64, seed=0):
@@ -32,10 +32,10 @@ def general(size=40, dtype=np.float64, seed=0):
     A = sp.random_array((size, size), density=0.08, rng=rng).toarray()
     if np.dtype(dtype).kind == "c":
         A = A * np.exp(2j * np.pi * rng.random((size, size)))
-    return as_csr(A + np.diag(rng.uniform(0.5, 1, size)), dtype)
+    return checked(A + np.diag(rng.uniform(0.5, 1, size)), dtype)
 
 
-def as_csr(dense, dtype=np.float64, index_dtype=np.int32):
+def checked(dense, dtype=np.float64, index_dtype=np.int32):
     return graphs.with_types(sp.csr_array(np.asarray(dense)), dtype, index_dtype)
 
 
@@ -115,7 +115,7 @@ def test_rows_solve_their_least_squares_problems(backend):
 
 
 def test_an_indefinite_hermitian_matrix_keeps_a_definite_inverse(backend):
-    A = as_csr(np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.5], [0.0, 0.5, 1.0]]))
+    A = checked(np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.5], [0.0, 0.5, 1.0]]))
     with pytest.warns(RuntimeWarning, match="not positive definite"):
         M = lf.approximate_inverse(backend.csr(A))
     assert M._part.dependent >= 1 and "not definite" in str(M)
@@ -123,7 +123,7 @@ def test_an_indefinite_hermitian_matrix_keeps_a_definite_inverse(backend):
 
 
 def test_a_hermitian_matrix_without_a_positive_diagonal(backend):
-    A = as_csr([[0.0, 1.0], [1.0, 0.0]])
+    A = checked([[0.0, 1.0], [1.0, 0.0]])
     M = lf.approximate_inverse(backend.csr(A))
     assert M._part.method == "spai"
     cases.assert_close(dense_of(backend, M), A.toarray(), 1e-14)
@@ -149,7 +149,7 @@ def test_empty_rows_of_a_laplacian_are_those_of_the_identity(backend):
 
 
 def test_rows_without_entries_become_those_of_the_identity(backend):
-    A = as_csr(np.diag([2.0, 0.0, 4.0]))
+    A = checked(np.diag([2.0, 0.0, 4.0]))
     with pytest.warns(RuntimeWarning, match="1 rows of the approximate inverse"):
         M = lf.approximate_inverse(backend.csr(A), method="spai")
     cases.assert_close(dense_of(backend, M), np.diag([0.5, 1.0, 0.25]), 1e-14)
@@ -157,7 +157,7 @@ def test_rows_without_entries_become_those_of_the_identity(backend):
 
 @pytest.mark.parametrize("size", [0, 1])
 def test_tiny_matrices(backend, size):
-    A = as_csr(4 * np.eye(size))
+    A = checked(4 * np.eye(size))
     for method in ("auto", "spai"):
         M = lf.approximate_inverse(backend.csr(A), method=method)
         assert dense_of(backend, M).tolist() == [[0.25]][:size]
@@ -170,7 +170,7 @@ def test_long_rows_and_columns(backend, monkeypatch):
     dense = np.diag(np.full(n, 3.0))
     dense[:, 0] = dense[0] = 1e-2
     dense[0, 0], dense[5, 7] = 9, 0.5
-    A = as_csr(dense)
+    A = checked(dense)
     M = lf.approximate_inverse(backend.csr(A))
     rows = rows_of(backend, M)
     assert M._part.method == "spai" and np.diff(rows.indptr).max() <= 20
@@ -186,7 +186,7 @@ def test_update_is_the_solution_on_the_same_pattern(backend, make):
     cases.assert_close(dense_of(backend, M), before, 1e-10)
     B = A.copy()
     B.setdiag(1.5 * A.diagonal() + 0.1)
-    M.update(backend.csr(as_csr(B.toarray())))
+    M.update(backend.csr(checked(B.toarray())))
     again = rows_of(backend, M)
     assert (again.indices == first.indices).all()
     residual = np.eye(40) - again @ B.toarray()
@@ -279,7 +279,7 @@ def test_both_backends_choose_the_same_pattern(cuda, dtype, entries, index_dtype
     bumpy = grid + sp.diags_array(np.random.default_rng(0).uniform(0, 1, grid.shape[0]))
     wind = bumpy + 0.3 * sp.csr_array(sp.triu(bumpy, 1))
     for A in (grid, bumpy, wind, definite(300, dtype), general(300, dtype)):
-        A = as_csr(A.toarray(), dtype, index_dtype)
+        A = checked(A.toarray(), dtype, index_dtype)
         here, there = (
             lf.approximate_inverse(A, entries)._part,
             lf.approximate_inverse(cuda.csr(A), entries)._part,
@@ -294,7 +294,7 @@ def test_rows_that_need_larger_systems_than_a_sample(cuda, monkeypatch, sample):
     monkeypatch.setattr(row_systems, "MANY_ROWS", 200)
     monkeypatch.setattr(row_systems, "SAMPLE", sample)
     for A in (lf.matrices.poisson((9, 8, 7)), definite(300), general(300)):
-        A = as_csr(A.toarray())
+        A = checked(A.toarray())
         here, there = lf.approximate_inverse(A)._part, lf.approximate_inverse(cuda.csr(A))._part
         for name in ("indptr", "indices", "data"):
             np.testing.assert_array_equal(getattr(here, name), cuda.host(getattr(there, name)))

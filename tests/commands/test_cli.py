@@ -16,10 +16,10 @@ import scipy.io
 import scipy.sparse as sp
 
 import linforest_precond as lf
-from linforest_precond import cli
-from linforest_precond.commands import preconditioners, study
-from linforest_precond.commands import solve as solve_command
-from linforest_precond.precond.chooser.chooser import Chooser
+from linforest_precond.app import cli
+from linforest_precond.app.commands import preconditioners, study
+from linforest_precond.app.commands import solve as solve_command
+from linforest_precond.chooser.chooser import Chooser
 from linforest_precond.solvers import live_line
 from linforest_precond.study.papers import PAPERS
 from linforest_precond.study.run import Session
@@ -111,7 +111,7 @@ class TestUsage:
     @pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="tests run outside a source tree")
     def test_entry_point(self):
         scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-        assert scripts == {"linforest": "linforest_precond.cli:main"}
+        assert scripts == {"linforest": "linforest_precond.app.cli:main"}
 
 
 class TestErrors:
@@ -135,7 +135,9 @@ class TestErrors:
         assert os.listdir() == ["A.mtx"]
 
     def test_unusable_gpu(self, linforest, monkeypatch):
-        monkeypatch.setattr("linforest_precond.commands.inputs.cuda_status", lambda: (False, "none is there"))
+        monkeypatch.setattr(
+            "linforest_precond.app.commands.inputs.cuda_status", lambda: (False, "none is there")
+        )
         code, _, err = linforest("solve", "aniso1:10", "--device", "cuda")
         assert code == 2 and "none is there" in one_line(err)
 

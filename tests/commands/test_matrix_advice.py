@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import linforest_precond as lf
-from linforest_precond.commands.advice import advice
-from linforest_precond.commands.properties import properties
+from linforest_precond.app.commands.advice import advice
+from linforest_precond.app.commands.properties import properties
 
 
 class TestProperties:

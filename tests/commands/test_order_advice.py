@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linforest_precond as lf
+from linforest_precond.app.commands.order_advice import CANDIDATES, gather_misses, order_advice
 from linforest_precond.backends.cpu.reordering.cache_model import PER_LINE, SETS, WAYS, missed_gathers
-from linforest_precond.commands.order_advice import CANDIDATES, gather_misses, order_advice
 
 
 def misses_of(indices):

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linforest_precond import cli
-from linforest_precond.commands import inputs, solve, vectors
-from linforest_precond.printing import encodable, one_line, printable
+from linforest_precond.app import cli
+from linforest_precond.app.commands import inputs, solve, vectors
+from linforest_precond.records.printing import encodable, one_line, printable
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "%%MatrixMarket matrix coordinate real symmetric\n{}3 3 4\n1 1 2.0\n2 1 -1.0\n2 2 2.0\n3 3 1.0\n"
@@ -78,7 +78,7 @@ class TestNames:
 
 
 def test_texts_of_a_file_cannot_control_the_terminal(linforest, monkeypatch):
-    from linforest_precond.commands import info
+    from linforest_precond.app.commands import info
 
     monkeypatch.setattr(info, "_measure", lambda A, found, arguments: (1.0, {}))
     monkeypatch.setattr(info, "advice", lambda found, measured, name: ["fine"])
@@ -93,7 +93,7 @@ def test_texts_of_a_file_cannot_control_the_terminal(linforest, monkeypatch):
 
 
 def test_json_of_a_name_that_is_not_utf8(linforest, monkeypatch):
-    from linforest_precond.commands import info
+    from linforest_precond.app.commands import info
 
     monkeypatch.setattr(info, "_measure", lambda A, found, arguments: (1.0, {}))
     monkeypatch.setattr(info, "advice", lambda found, measured, name: ["fine"])
@@ -104,7 +104,7 @@ def test_json_of_a_name_that_is_not_utf8(linforest, monkeypatch):
 def test_an_encoding_without_the_characters(monkeypatch):
     printed = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding="ascii"))
-    monkeypatch.setattr("linforest_precond.commands.config.show_config", lambda: print("\u00d7"))
+    monkeypatch.setattr("linforest_precond.app.commands.config.show_config", lambda: print("\u00d7"))
     assert cli.main(["config"]) == 0 and printed.getvalue() == b"\\xd7\n"
 
 
@@ -211,7 +211,7 @@ class TestInterrupt:
         assert b"KeyboardInterrupt" in err
 
     def test_afterwards_python_handles_it(self, monkeypatch):
-        from linforest_precond import interrupts
+        from linforest_precond.app import interrupts
 
         before = signal.getsignal(signal.SIGINT)
         try:

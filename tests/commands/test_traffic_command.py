@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from linforest_precond import cli
+from linforest_precond.app import cli
 
 EXPECTED = {
     "valid_packets": 6, "unique_links": 2, "largest_link": 5, "unique_sources": 2, "largest_source": 5,

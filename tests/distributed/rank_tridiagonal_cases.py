@@ -5,7 +5,7 @@ import numpy as np
 from linforest_precond.distributed import RankTridiagonalSolver, simulate
 from linforest_precond.precond.tridiagonal.repair import rows_to_repair
 from linforest_precond.precond.tridiagonal.solver import solver_of
-from linforest_precond.records import Bands
+from linforest_precond.records.forest import Bands
 
 # What ranks must find as one rank does.
 FINDINGS = (

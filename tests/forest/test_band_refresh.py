@@ -8,10 +8,10 @@ import strategies as graphs
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import ghost_code
-from linforest_precond.gate import as_csr
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import block_slots, copy_block_bands
-from linforest_precond.pipeline import block_tridiagonal_bands
+from linforest_precond.graph.forest.pipeline import block_tridiagonal_bands
+from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.pattern_digest import pattern_digest
 
 BANDS = "lower", "diagonal", "upper"
@@ -55,7 +55,7 @@ def slots_of(csr, forest):
 def test_bands_and_findings_of_a_checked_matrix(backend, name, dtype, index):
     A = backend.csr(graphs.with_types(sp.csr_array(MATRICES[name]()), dtype, index))
     forest = lf.linear_forest(A)
-    assert_refreshed(backend, A, slots_of(as_csr(A), forest), lambda csr: copy_bands(csr, forest))
+    assert_refreshed(backend, A, slots_of(checked(A), forest), lambda csr: copy_bands(csr, forest))
 
 
 @pytest.mark.parametrize(("dtype", "index"), graphs.quick(graphs.TYPES))
@@ -64,7 +64,7 @@ def test_bands_and_findings_of_a_checked_matrix(backend, name, dtype, index):
 def test_blocks_of_a_checked_matrix(backend, name, block_size, dtype, index):
     A = backend.csr(graphs.with_types(sp.csr_array(MATRICES[name]()), dtype, index))
     forest = block_tridiagonal_bands(A, block_size)[0]
-    assert_refreshed(backend, A, block_slots(as_csr(A), forest), lambda csr: copy_block_bands(csr, forest))
+    assert_refreshed(backend, A, block_slots(checked(A), forest), lambda csr: copy_block_bands(csr, forest))
 
 
 def assert_refreshed(backend, A, slots, copied):
@@ -72,7 +72,7 @@ def assert_refreshed(backend, A, slots, copied):
     B, rng = A.copy(), np.random.default_rng(1)
     factors = rng.uniform(0.5, 2, B.nnz) * rng.choice([0, -0.0, 1], B.nnz, p=[0.2, 0.1, 0.7])
     B.data = B.data * backend.array(factors).astype(B.dtype)
-    csr = as_csr(B)
+    csr = checked(B)
     bands, found = refreshed(B, slots)
     wanted = copied(csr)
     for own, band in zip(bands, BANDS):
@@ -90,7 +90,7 @@ def test_slots_of_ghosts(backend):
     A = sp.csr_array(([4.0, -3, -2, 5, 7], [0, 1, 0, 1, 2], [0, 2, 4, 5, 5]), shape=(4, 4))
     forest = block_tridiagonal_bands(backend.csr(A), 2)[0]
     assert backend.host(forest.members).tolist() == [0, 1, 2, -1, 3, -1]
-    slots = block_slots(as_csr(backend.csr(A)), forest)
+    slots = block_slots(checked(backend.csr(A)), forest)
     lower, diagonal, upper = backend.host(slots.places)
     assert (lower == -1).all() and (upper == -1).all()
     stored, nothing = ghost_code(4), ghost_code(-1)
@@ -105,7 +105,7 @@ def test_slots_of_ghosts(backend):
 def test_arrays_that_are_not_aligned(backend):
     """Vectorized loads need aligned columns."""
     A = backend.csr(lf.matrices.aniso(2, 60))
-    slots = slots_of(as_csr(A), lf.linear_forest(A))
+    slots = slots_of(checked(A), lf.linear_forest(A))
     wanted = refreshed(A, slots)[1]
     room = backend_of(A.data).forest.band_refresh
     arrays = [backend.xp.concatenate([array[:1], array])[1:] for array in (A.indptr, A.indices, A.data)]
@@ -114,7 +114,7 @@ def test_arrays_that_are_not_aligned(backend):
 
 def test_numbers_that_are_not_finite(backend):
     A = lf.matrices.poisson((60, 60))
-    slots = slots_of(as_csr(backend.csr(A)), lf.linear_forest(backend.csr(A)))
+    slots = slots_of(checked(backend.csr(A)), lf.linear_forest(backend.csr(A)))
     for place in (0, 2048, A.nnz - 1):
         for number in (np.nan, -np.inf):
             B = A.copy()
@@ -126,7 +126,7 @@ def test_index_arrays_of_any_contents(backend):
     """None is followed; the digest tells that the pattern is another one."""
     A = lf.matrices.poisson((60, 60))
     G = backend.csr(A)
-    slots, words = slots_of(as_csr(G), lf.linear_forest(G)), pattern_digest(G).words
+    slots, words = slots_of(checked(G), lf.linear_forest(G)), pattern_digest(G).words
     room, rng = backend_of(G.data).forest.band_refresh, np.random.default_rng(3)
     for indptr, indices in (
         (A.indptr, rng.integers(-(2**31), 2**31, A.nnz).astype(np.int32)),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linforest_precond as lf
-from linforest_precond.records import Ordering
+from linforest_precond.records.forest import Ordering
 
 
 def matrix(backend):

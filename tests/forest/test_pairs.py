@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import (
@@ -22,7 +21,8 @@ from linforest_precond.graph.forest.pairs import (
     pair_up,
 )
 from linforest_precond.graph.forest.path_pairs import pair_paths, without_weak_edges
-from linforest_precond.pipeline import block_tridiagonal_bands
+from linforest_precond.graph.forest.pipeline import block_tridiagonal_bands
+from linforest_precond.matrix.checked import checked
 
 BANDS = ("lower", "diagonal", "upper")
 LEVELS = {1: 1, 2: 2, 4: 3}
@@ -232,7 +232,7 @@ class TestPairs:
     @staticmethod
     def coarsened(backend, A, **options):
         B = backend.csr(A)
-        graph, factor = as_graph(B), lf.graph.factor(B, 1, **options)
+        graph, factor = checked(B).graph, lf.graph.factor(B, 1, **options)
         pairs = pair_up(factor)
         return factor, pairs, graph_of_pairs(graph, pairs)
 
@@ -336,7 +336,7 @@ class TestBlockForest:
         A = graphs.random_graph(300, "ties", 6, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
         for block_size in (2, 4):
             self.assert_forest(backend, A, block_size, 5, "auto")
-        assert as_csr(A).indices.dtype == block_tridiagonal_bands(backend.csr(A))[0].members.dtype
+        assert checked(A).indices.dtype == block_tridiagonal_bands(backend.csr(A))[0].members.dtype
 
     @pytest.mark.parametrize(("block_size", "m"), [(2, (1, 5)), (2, (5, 1)), (4, (1, 5, 2)), (4, (5, 1, 1))])
     def test_a_number_for_each_level(self, backend, block_size, m):
@@ -409,7 +409,7 @@ class TestBlockForest:
     @given(A=graphs.matrices(max_size=25), m=st.sampled_from([1, 5]), seed=st.integers(0, 99))
     def test_coverages_lie_between_their_bounds(self, backend, A, m, seed):
         (options,) = check_block_options(2, m, "auto", 0, 0.5, seed)
-        graph = as_graph(backend.csr(A))
+        graph = checked(backend.csr(A)).graph
         for pair in (blocks_along_edges, lambda *given: blocks_across_paths(*given, options[-1])):
             if graph.n == 0:
                 continue
@@ -457,7 +457,7 @@ class TestBlockForest:
         """The lines 0-1-2-3 and 7-6-5-4, the second numbered backwards, are aligned with an offset of one."""
         edges = {(v, v + 1): 4.0 for v in (0, 1, 2, 4, 5, 6)} | {(v, 6 - v): 1.0 for v in (0, 1, 2)}
         A = matrix_of({edge: np.float64(weight) for edge, weight in edges.items()}, 8, np.float64)
-        pairs = pair_paths(as_graph(backend.csr(A)), **check_options(2, "auto", 5, 0, 0.5, 0))
+        pairs = pair_paths(checked(backend.csr(A)).graph, **check_options(2, "auto", 5, 0, 0.5, 0))
         assert backend.host(pairs.members).tolist() == [[0, 6], [1, 5], [2, 4], [3, -1], [7, -1]]
         assert pairs_across_paths(A, 0) == [(0, 6), (1, 5), (2, 4), (3, -1), (7, -1)]
 
@@ -477,7 +477,7 @@ class TestBlockForest:
 
     @staticmethod
     def assert_across_paths(backend, A, seed):
-        graph = as_graph(backend.csr(A))
+        graph = checked(backend.csr(A)).graph
         pairs = pair_paths(graph, **check_options(2, "auto", 5, 0, 0.5, seed))
         size = A.shape[0]
         plain = matrix_of(oracles.graph_edges(A), size, A.data.real.dtype)
@@ -575,7 +575,7 @@ class TestBlockBands:
         size = min(A.shape[0], B.shape[0])
         A, B = (graphs.with_types(M[:size, :size]) for M in (A, B))
         forest, _ = block_tridiagonal_bands(backend.csr(A), block_size)
-        assert_block_bands(backend, B, forest, copy_block_bands(as_csr(backend.csr(B)), forest))
+        assert_block_bands(backend, B, forest, copy_block_bands(checked(backend.csr(B)), forest))
 
     @pytest.mark.parametrize("block_size", [2, 4])
     def test_they_are_the_permuted_matrix_on_the_forest(self, backend, block_size):
@@ -690,7 +690,7 @@ class TestBackendsAgree:
     def test_pairs_across_paths(self, cuda, name):
         """Pairs across paths, whether or not their coverage is the larger one."""
         A, options = SMALL_GRAPHS[name](), check_options(2, "auto", 5, 0, 0.5, 3)
-        one, other = (pair_paths(as_graph(backend.csr(A)), **options) for backend in (CPU, cuda))
+        one, other = (pair_paths(checked(backend.csr(A)).graph, **options) for backend in (CPU, cuda))
         assert_same_bits(one.members, cuda.host(other.members))
 
     @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.TYPES)

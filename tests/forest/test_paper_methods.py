@@ -12,8 +12,8 @@ from test_linear_forest import CYCLE_LENGTHS, assert_is_the_walked_forest, whole
 from test_ordering_bands import module_of
 
 import linforest_precond as lf
-from linforest_precond.gate import as_graph
 from linforest_precond.graph.forest.proposition_times import proposition_times
+from linforest_precond.matrix.checked import checked
 
 BY_SCAN = {"method": "bidirectional_scan", "permutation": "radix_sort"}
 CHARGES = st.sampled_from(["splitmix64", "md5"])
@@ -200,18 +200,18 @@ class TestBidirectionalScan:
 
 class TestPropositionTimes:
     def test_first_and_later_iterations(self, backend):
-        graph = as_graph(backend.csr(lf.matrices.poisson((30, 30))))
+        graph = checked(backend.csr(lf.matrices.poisson((30, 30)))).graph
         for k in (0, 1, 2):
             found = proposition_times(graph, 2, k, repeats=3)
             assert len(found.seconds) == 3 and min(found.seconds) > 0
             assert found.vertices == (900 if k == 0 else found.vertices) and 0 < found.vertices <= 900
 
     def test_none_after_the_factor_is_maximal(self, backend):
-        found = proposition_times(as_graph(backend.csr(graphs.path_graph(3))), 2, 5)
+        found = proposition_times(checked(backend.csr(graphs.path_graph(3))).graph, 2, 5)
         assert found.seconds == () and found.vertices == 0
 
     def test_bytes_of_table_2(self, backend):
-        graph = as_graph(backend.csr(graphs.path_graph(4)))  # 6 entries
+        graph = checked(backend.csr(graphs.path_graph(4))).graph  # 6 entries
         bytes_of = [proposition_times(graph, 1, k, repeats=1).counted_bytes for k in (0, 1)]
         entries = graph.indices.size
         assert bytes_of == [entries * 12 + 5 * 4 + 4 + 4 * 12, entries * 12 + 5 * 4 + 4 + 4 * 16]

@@ -14,7 +14,7 @@ from changing_arrays import Scrambler, call
 from harness import on_device, on_gpu, on_host
 
 import linforest_precond as lf
-from linforest_precond.records import Ordering
+from linforest_precond.records.forest import Ordering
 
 CLASSES = {
     "matrices broken in every format": (150, 20_000),

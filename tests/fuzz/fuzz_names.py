@@ -18,9 +18,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from linforest_precond import cli, matrices
-from linforest_precond.commands.inputs import plain_name
-from linforest_precond.printing import one_line, printable
+from linforest_precond import matrices
+from linforest_precond.app import cli
+from linforest_precond.app.commands.inputs import plain_name
+from linforest_precond.records.printing import one_line, printable
 from linforest_precond.study import cases, drawing
 from linforest_precond.study.csv_tables import write_tables
 from linforest_precond.study.forests import plots, tables

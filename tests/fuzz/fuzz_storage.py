@@ -29,8 +29,8 @@ from storage_changes import (
 )
 
 import linforest_precond as lf
-from linforest_precond.precond import storage
 from linforest_precond.precond.operators import packed, restore
+from linforest_precond.precond.storage import files as storage
 
 ARRAYS = "preconditioner files: arrays changed"
 BYTES = "preconditioner files: bytes changed"

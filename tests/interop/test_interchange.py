@@ -5,9 +5,9 @@ import pytest
 from interop_libraries import PlainArray, definite, library, nonsymmetric, require  # noqa: F401
 
 import linforest_precond as lf
-from linforest_precond import interchange
-from linforest_precond.foreign_arrays import is_foreign
-from linforest_precond.gate import as_csr
+from linforest_precond.backends.array_libraries import is_foreign
+from linforest_precond.interop import dlpack as interchange
+from linforest_precond.matrix.checked import checked
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
 
@@ -41,7 +41,7 @@ def test_products_return_what_r_was(library):  # noqa: F811
 
 def test_a_dense_matrix_is_taken(library):  # noqa: F811
     A = nonsymmetric()
-    found = as_csr(library.array(A.toarray()))
+    found = checked(library.array(A.toarray()))
     assert (found.indices.tolist(), found.data.tolist()) == (A.indices.tolist(), A.data.tolist())
 
 
@@ -118,7 +118,7 @@ def assert_same_entries(found, A):
 def test_sparse_tensors_of_torch_are_taken():
     torch, A = require("torch"), nonsymmetric()
     for given in torch_matrices(torch, A):
-        found = as_csr(given).data
+        found = checked(given).data
         if given.layout == torch.sparse_bsr:  # stores the zeros of its blocks
             found = found[found != 0]
         np.testing.assert_array_equal(found, A.data)
@@ -140,7 +140,7 @@ def test_sparse_matrices_of_jax_are_taken():
     jax, A = require("jax"), nonsymmetric()
     jax.config.update("jax_enable_x64", True)
     for given in jax_matrices(A):
-        assert_same_entries(as_csr(given), A)
+        assert_same_entries(checked(given), A)
         x, info = lf.solvers.bicgstab(given, jax.numpy.ones(12), rtol=1e-10)
         assert info == 0 and isinstance(x, jax.Array)
         np.testing.assert_allclose(A @ np.asarray(x), 1, atol=1e-8)
@@ -210,7 +210,7 @@ def test_batches_of_jax_are_refused():
     from jax.experimental.sparse import BCOO
 
     with pytest.raises(ValueError, match="A must be one sparse matrix, got 1 batch"):
-        as_csr(BCOO.fromdense(jnp.ones((2, 3, 3)), n_batch=1))
+        checked(BCOO.fromdense(jnp.ones((2, 3, 3)), n_batch=1))
 
 
 @pytest.mark.gpu

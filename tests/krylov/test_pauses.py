@@ -10,7 +10,7 @@ from linforest_precond.solvers.cg import Cg
 from linforest_precond.solvers.driver import Run
 from linforest_precond.solvers.fcg import Fcg
 from linforest_precond.solvers.history import History
-from linforest_precond.solvers.problem import checked
+from linforest_precond.solvers.problem import checked_problem
 
 METHODS = {"cg": Cg, "fcg": Fcg, "bicgstab": Bicgstab}
 
@@ -19,7 +19,7 @@ def run_of(backend, solver, columns=1, maxiter=None):
     A = grid(solver)
     b = backend.array(noise(A.shape[0], columns))
     M = lf.jacobi(backend.csr(A))
-    problem = checked(backend.csr(A), b, None, 1e-10, 0.0, maxiter, M, None, None)
+    problem = checked_problem(backend.csr(A), b, None, 1e-10, 0.0, maxiter, M, None, None)
     history = History()
     return Run(METHODS[solver](), problem, history), history
 

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 import strategies as graphs
 
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr
 from linforest_precond.graph.reordering.permute import checked_order
+from linforest_precond.matrix.checked import checked
 from linforest_precond.solvers.reordering import Reordering
 
 # Rows of so many entries, in turn: chunks and warps of the device begin and end inside rows of every kind.
@@ -40,7 +40,7 @@ def product(backend, A, x, reordering=None):
     space = krylov.vector_space.KrylovSpace(A.shape[0], x.shape[1], A.dtype, ("v",), **limits)
     space["x"][...] = backend.array(x)
     space["v"][...] = np.nan
-    csr = as_csr(B)
+    csr = checked(B)
     csr = csr if reordering is None else reordering.matrix(csr)
     space.multiply(krylov.spmv.Product(csr, A.dtype, is_csr=True), "x", "v")
     return backend.host(space["v"])

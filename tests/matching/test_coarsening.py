@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linforest_precond as lf
-from linforest_precond.gate import as_csr
+from linforest_precond.matrix.checked import checked
 
 KINDS = [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.lil_matrix, sp.dia_array]
 
@@ -34,13 +34,13 @@ class TestCoarsen:
         coarse = lf.graph.coarsen(B, matching, seed=seed)
         wanted = aggregates_of(A, backend.host(matching.mate), seed)
         aggregates = backend.host(coarse.aggregates)
-        assert aggregates.tolist() == wanted and aggregates.dtype == as_csr(A).indices.dtype
+        assert aggregates.tolist() == wanted and aggregates.dtype == checked(A).indices.dtype
         assert_are_aggregates(aggregates, coarse.n)
         assert type(coarse.A) is type(coarse.P) is type(B)
         assert coarse.A.shape == (coarse.n, coarse.n) and coarse.P.shape == (A.shape[0], coarse.n)
         assert coarse.A.dtype == coarse.P.dtype == A.dtype
         arrays = [backend.host(array) for array in (coarse.A.indptr, coarse.A.indices, coarse.A.data)]
-        assert arrays[0].dtype == arrays[1].dtype == as_csr(A).indices.dtype
+        assert arrays[0].dtype == arrays[1].dtype == checked(A).indices.dtype
         assert_is_coarse_matrix(*arrays, coarse_entries(A, wanted), coarse.n)
         P = np.zeros((A.shape[0], coarse.n))
         P[np.arange(A.shape[0]), wanted] = 1

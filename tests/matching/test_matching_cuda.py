@@ -9,8 +9,8 @@ import linforest_precond as lf
 from linforest_precond.backends import cpu
 from linforest_precond.backends.cuda.matching import best_edges, locally_dominant, out_of_core_matching
 from linforest_precond.backends.cuda.runtime import loader
-from linforest_precond.gate import as_graph
 from linforest_precond.graph.matching.matching import tie_key_of
+from linforest_precond.matrix.checked import checked
 
 pytestmark = pytest.mark.gpu
 
@@ -46,7 +46,7 @@ class TestRows:
 
     def test_many_long_ones(self, cuda):
         A = hubs(np.random.default_rng(0).integers(1, 1500, 300))
-        graph = as_graph(cuda.csr(A))
+        graph = checked(cuda.csr(A)).graph
         assert best_edges.Search(graph).arrays["pieces"] is not None
         assert_as_on_the_cpu(cuda, A)
 
@@ -55,7 +55,7 @@ class TestRows:
         """A few rows have nearly all entries: the mean row is short, but a block's rows are not."""
         crowd = graphs.random_graph(700, "ties", 3, mean_degree=degree)
         A = sp.csr_array(sp.block_diag([crowd, graphs.path_graph(20_000)]))
-        search = best_edges.Search(as_graph(cuda.csr(A)))
+        search = best_edges.Search(checked(cuda.csr(A)).graph)
         assert search.numbers["short_rows"] and np.diff(A.indptr)[:256].sum() > search.numbers["capacity"]
         assert_as_on_the_cpu(cuda, A)
 
@@ -120,7 +120,7 @@ class TestOutOfCore:
     @pytest.mark.parametrize("room", [None, 0, 9000])
     @pytest.mark.parametrize("batches", [None, 1, 2, 3, 40])
     def test_matches_as_in_memory(self, cuda, name, batches, room):
-        graph = as_graph(HOST_GRAPHS[name])
+        graph = checked(HOST_GRAPHS[name]).graph
         wanted, progress = cpu.matching.locally_dominant.match(graph, KEY)
         mate, found = out_of_core_matching.match(graph, KEY, batches, room)
         assert isinstance(mate, np.ndarray)
@@ -162,7 +162,7 @@ class TestOutOfCore:
             "load",
             lambda self, *batch: copied.append((self, batch[1:])) or load(self, *batch),
         )
-        graph = as_graph(HOST_GRAPHS["path"])
+        graph = checked(HOST_GRAPHS["path"]).graph
         out_of_core_matching.match(graph, KEY, batches=4, room=0)
         first, rest = copied[:4], copied[4:]
         ends = out_of_core_matching.batch_ends(graph.indptr, 4).tolist()
@@ -181,7 +181,7 @@ class TestOutOfCore:
             return match_rest(rest, *more)
 
         monkeypatch.setattr(out_of_core_matching, "match_rest", recorded)
-        graph = as_graph(HOST_GRAPHS["grid"])
+        graph = checked(HOST_GRAPHS["grid"]).graph
         out_of_core_matching.match(graph, KEY, batches=4)
         assert len(rests) == 1 and 0 < rests[0].indices.size < graph.indices.size
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from matching_oracles import edges_of, largest_weight, one_after_the_other, weight_of
 
 import linforest_precond as lf
-from linforest_precond.gate import as_graph
+from linforest_precond.matrix.checked import checked
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS, DOCUMENT = ROOT / "benchmarks", ROOT / "docs" / "matchings.md"
@@ -97,7 +97,7 @@ class TestTheProgram:
         for seed in range(3):
             order = np.random.default_rng(seed).permutation(400)
             wanted = one_after_the_other(edges, order.tolist(), weighted)
-            size, weight = program.serial_matching(as_graph(A), weighted, seed)
+            size, weight = program.serial_matching(checked(A).graph, weighted, seed)
             assert size == sum(w > v for v, w in enumerate(wanted))
             assert weight == pytest.approx(weight_of(edges, wanted))
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from broken_matrices import BREAKERS, DOORS, assert_own_error, broken_matrix
 
 import linforest_precond as lf
-from linforest_precond.gate import as_csr, as_pattern, as_stored
+from linforest_precond.matrix.checked import as_pattern, as_stored, checked
 
 N = 48
 
@@ -20,7 +20,7 @@ def test_refused_or_harmless(form):
     for seed in range(150):
         rng = np.random.default_rng(seed)
         A, what = broken_matrix(matrix(), form, rng)
-        for door in (as_csr, as_pattern, as_stored):
+        for door in (checked, as_pattern, as_stored):
             try:
                 door(A)
             except (ValueError, TypeError) as error:
@@ -78,7 +78,7 @@ def test_words(form, field, spoil, message):
         A.coords = (array, A.col) if field == "row" else (A.row, array)
     else:
         setattr(A, field, array)
-    for door in (as_csr, lf.tridiagonal, lf.graph.connected_components):
+    for door in (checked, lf.tridiagonal, lf.graph.connected_components):
         if "float32" in message and door is lf.graph.connected_components:
             continue  # values are not read
         with pytest.raises((ValueError, TypeError), match=message) as caught:
@@ -91,7 +91,7 @@ def test_keys_of_a_dictionary(key):
     A = sp.dok_array(matrix())
     A._dict[key] = 1.0
     with pytest.raises((ValueError, TypeError), match="the keys of A") as caught:
-        as_csr(A)
+        checked(A)
     assert_own_error(caught.value)
 
 
@@ -100,7 +100,7 @@ def test_conversions_are_those_of_scipy(form):
     rng = np.random.default_rng(1)
     A = sp.random_array((30, 30), density=0.2, rng=rng) + sp.eye_array(30)
     B = sp.bsr_array(A, blocksize=(3, 5)) if form == "bsr" else A.asformat(form)
-    wanted, csr = B.tocsr(), as_csr(B)
+    wanted, csr = B.tocsr(), checked(B)
     wanted.sum_duplicates()
     found = sp.csr_array((csr.data, csr.indices, csr.indptr), shape=(30, 30))
     assert csr.indices.dtype == csr.indptr.dtype == np.int32

@@ -34,7 +34,7 @@ from test_config import cupy_like
 
 import linforest_precond as lf
 from linforest_precond import backends
-from linforest_precond.gate import as_csr, as_graph
+from linforest_precond.matrix.checked import checked
 
 
 class TestShape:
@@ -42,27 +42,27 @@ class TestShape:
     @pytest.mark.parametrize("form", ["dense", *FORMATS])
     def test_not_square(self, backend, form, shape):
         A = put(backend, make(np.ones(shape), form))
-        for door in (as_csr, as_graph, lf.linear_forest):
+        for door in (checked, lf.linear_forest):
             with pytest.raises(ValueError, match=rf"A must be square, got shape \({shape[0]}, {shape[1]}\)"):
                 door(A)
 
     @pytest.mark.parametrize("shape", [(), (3,), (2, 2, 2)])
     def test_dense_of_other_dimensions(self, backend, shape):
         with pytest.raises(ValueError, match=rf"A must be 2-D, got {len(shape)} dimension"):
-            as_csr(backend.array(np.ones(shape)))
+            checked(backend.array(np.ones(shape)))
 
     def test_sparse_of_one_dimension(self, backend):
         A = sp.coo_array(np.ones(3))
         if A.ndim != 1:
             pytest.skip("this SciPy has no 1-D coo_array")
         with pytest.raises(ValueError, match=r"A must be 2-D, got 1 dimension"):
-            as_csr(put(backend, A))
+            checked(put(backend, A))
 
     def test_more_rows_than_the_backend_can_number(self, backend, monkeypatch):
         module = importlib.import_module(f"linforest_precond.backends.{backend.name}")
         monkeypatch.setattr(module, "max_rows", 4)
         with pytest.raises(ValueError, match=f"at most 4 rows on {backend.name}, got 5"):
-            as_csr(put(backend, sp.csr_array(DENSE)))
+            checked(put(backend, sp.csr_array(DENSE)))
 
 
 class TestNotAMatrix:
@@ -81,7 +81,7 @@ class TestNotAMatrix:
         ids=["string", "None", "object", "dict", "strings", "nested strings", "operator", "dates"],
     )
     def test_host_objects(self, A):
-        for door in (as_csr, as_graph, lf.linear_forest):
+        for door in (checked, lf.linear_forest):
             with pytest.raises(TypeError, match="A must be a sparse matrix or a dense 2-D array of numbers"):
                 door(A)
 
@@ -90,11 +90,11 @@ class TestNotAMatrix:
         from cupyx.scipy.sparse.linalg import aslinearoperator
 
         with pytest.raises(TypeError, match="A must be a sparse matrix or a dense 2-D array of numbers"):
-            as_csr(aslinearoperator(put(cuda, sp.csr_array(DENSE))))
+            checked(aslinearoperator(put(cuda, sp.csr_array(DENSE))))
 
     def test_cupy_without_a_gpu(self, monkeypatch):
         monkeypatch.setattr(backends, "cuda_status", lambda: (False, "no CUDA device answers"))
-        for door in (as_csr, as_graph, lf.linear_forest):
+        for door in (checked, lf.linear_forest):
             with pytest.raises(TypeError, match=r"csr_matrix.*GPU is not usable: no CUDA device answers"):
                 door(cupy_like("csr_matrix"))
 
@@ -115,14 +115,14 @@ class TestNonfinite:
             D = DENSE.astype(dtype)
             D[row, column] = number
             with pytest.raises(ValueError, match=rf"finite.*\(row, column\) \({row}, {column}\)"):
-                as_csr(put(backend, make(D, form)))
+                checked(put(backend, make(D, form)))
 
     @pytest.mark.parametrize("form", ["dense", "csr", "coo"])
     def test_the_first_is_named(self, backend, form):
         D = DENSE.copy()
         D[1, 2], D[3, 4], D[4, 0] = np.inf, np.nan, -np.inf
         with pytest.raises(ValueError, match=r"got inf at \(row, column\) \(1, 2\)"):
-            as_csr(put(backend, make(D, form)))
+            checked(put(backend, make(D, form)))
 
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
     def test_the_first_of_many_chunks(self, backend, dtype):
@@ -130,14 +130,14 @@ class TestNonfinite:
         A.data[[9000, 4097, 14000]] = np.nan
         row = int(np.searchsorted(A.indptr, 4097, side="right")) - 1
         with pytest.raises(ValueError, match=rf"\({row}, {A.indices[4097]}\)"):
-            as_csr(backend.csr(A))
+            checked(backend.csr(A))
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_the_next_row_is_not_blamed_where_rows_are_empty(self, backend, form):
         D = np.zeros((6, 6))
         D[4, 3] = np.nan
         with pytest.raises(ValueError, match=r"\(4, 3\)"):
-            as_csr(put(backend, make(D, form)))
+            checked(put(backend, make(D, form)))
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_duplicates_whose_sum_is_not_finite(self, backend, form):
@@ -145,7 +145,7 @@ class TestNonfinite:
         values = np.array([1, 3e38, 1, 3e38], dtype=np.float32)
         A = with_duplicates(form, rows, columns, values, 3)
         with pytest.raises(ValueError, match=r"got inf at \(row, column\) \(2, 1\)"):
-            as_csr(put(backend, A))
+            checked(put(backend, A))
 
 
 class TestValueTypes:
@@ -155,7 +155,7 @@ class TestValueTypes:
         whole = (np.abs(DENSE) + (DENSE != 0)).astype(dtype)
         A = make(whole.astype(np.float64), form)
         A = whole if form == "dense" else with_arrays(A, data=A.data.astype(dtype))
-        csr = as_csr(put(backend, A))
+        csr = checked(put(backend, A))
         assert_same_bits(dense(backend, csr), whole.astype(np.float64))
         assert backend.host(csr.diagonal).dtype == np.float64
 
@@ -163,7 +163,7 @@ class TestValueTypes:
     @pytest.mark.parametrize(("dtype", "value", "total"), [("?", True, 3.0), ("u1", 200, 600.0)])
     def test_integers_are_converted_before_duplicates_are_summed(self, backend, form, dtype, value, total):
         A = with_duplicates(form, [0, 0, 1, 0], [1, 1, 0, 1], np.full(4, value, dtype), 2)
-        assert dense(backend, as_csr(put(backend, A))).tolist() == [[0.0, total], [total / 3, 0.0]]
+        assert dense(backend, checked(put(backend, A))).tolist() == [[0.0, total], [total / 3, 0.0]]
 
     @pytest.mark.parametrize("form", ["dense", *FORMATS])
     def test_half_precision(self, backend, form):
@@ -183,7 +183,7 @@ class TestValueTypes:
             A = make(DENSE, form)
             A = with_arrays(A, data=A.data.astype(dtype))
         with pytest.raises(TypeError, match="^A must (hold float32|be a sparse matrix or a dense)"):
-            as_csr(put(backend, A))
+            checked(put(backend, A))
 
     @pytest.mark.parametrize("form", ["dense", *FORMATS])
     @pytest.mark.parametrize("index_dtype", graphs.INDEX_DTYPES)
@@ -197,7 +197,7 @@ class TestValueTypes:
         else:
             A = with_index_type(A, index_dtype)
         B = put(backend, A)
-        csr, graph = as_csr(B), as_graph(B)
+        csr, graph = checked(B), checked(B).graph
         assert_same_bits(dense(backend, csr), D)
         for record in (csr, graph):
             assert record.indptr.dtype == record.indices.dtype == index_dtype
@@ -210,7 +210,7 @@ class TestValueTypes:
     def test_index_types_are_made_one(self, backend, form, indptr, indices, wanted):
         A = make(DENSE, form)
         A = with_arrays(A, indptr=A.indptr.astype(indptr), indices=A.indices.astype(indices))
-        csr = as_csr(put(backend, A))
+        csr = checked(put(backend, A))
         assert csr.indptr.dtype == csr.indices.dtype == np.dtype(wanted)
         assert_same_bits(dense(backend, csr), DENSE)
 
@@ -223,7 +223,7 @@ class TestValueTypes:
         if form in ("csr", "csc"):
             A = with_index_type(A, np.dtype(np.int64).newbyteorder("S"))
         A = D.astype(swapped) if form == "dense" else with_arrays(A, data=A.data.astype(swapped))
-        csr = as_csr(A)
+        csr = checked(A)
         assert csr.data.dtype.isnative and csr.indices.dtype.isnative and csr.indptr.dtype.isnative
         np.testing.assert_array_equal(dense(CPU, csr), D)
 
@@ -233,7 +233,7 @@ class TestFormats:
     @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"])
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
     def test_of_scipy(self, form, kind, dtype):
-        csr = as_csr(make(DENSE.astype(dtype), form, kind))
+        csr = checked(make(DENSE.astype(dtype), form, kind))
         assert_same_bits(dense(CPU, csr), DENSE.astype(dtype))
         assert csr.n == 5 and csr.nnz == np.count_nonzero(DENSE)
 
@@ -242,22 +242,22 @@ class TestFormats:
     @pytest.mark.parametrize("form", ["csr", "csc", "coo", "dia"])
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
     def test_of_cupyx(self, cuda, form, kind, dtype):
-        csr = as_csr(put(cuda, make(DENSE.astype(dtype), form, kind)))
+        csr = checked(put(cuda, make(DENSE.astype(dtype), form, kind)))
         assert_same_bits(dense(cuda, csr), DENSE.astype(dtype))
         assert csr.n == 5 and csr.nnz == np.count_nonzero(DENSE)
 
     @pytest.mark.parametrize("blocksize", [(1, 1), (2, 3), (3, 2), (6, 6)])
     def test_blocks_of_any_shape(self, blocksize):
         D = np.pad(DENSE, (0, 1))
-        csr = as_csr(sp.bsr_array(D, blocksize=blocksize))
+        csr = checked(sp.bsr_array(D, blocksize=blocksize))
         assert_same_bits(dense(CPU, csr), D)
 
     def test_nested_lists(self):
-        assert_same_bits(dense(CPU, as_csr(DENSE.tolist())), DENSE)
+        assert_same_bits(dense(CPU, checked(DENSE.tolist())), DENSE)
 
     @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
     def test_numpy_matrix(self):
-        csr = as_csr(np.matrix(DENSE))
+        csr = checked(np.matrix(DENSE))
         assert type(csr.data) is np.ndarray and csr.data.ndim == 1
         assert_same_bits(dense(CPU, csr), DENSE)
 
@@ -266,8 +266,8 @@ class TestFormats:
         wide = xp.zeros((10, 15))
         wide[::2, ::3] = D
         for A in (xp.asfortranarray(D), wide[::2, ::3], xp.ascontiguousarray(D[::-1])[::-1], D.T.copy().T):
-            assert_same_bits(dense(backend, as_csr(A)), DENSE)
-        assert_same_bits(dense(backend, as_csr(D.T)), np.ascontiguousarray(DENSE.T))
+            assert_same_bits(dense(backend, checked(A)), DENSE)
+        assert_same_bits(dense(backend, checked(D.T)), np.ascontiguousarray(DENSE.T))
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_arrays_that_are_views_with_gaps(self, backend, form):
@@ -275,12 +275,12 @@ class TestFormats:
         for name in ARRAYS[form]:
             setattr(A, name, backend.xp.repeat(getattr(A, name), 2)[::2])
             assert getattr(A, name).strides[0] == 2 * getattr(A, name).itemsize
-        assert_same_bits(dense(backend, as_csr(A)), DENSE)
+        assert_same_bits(dense(backend, checked(A)), DENSE)
 
     def test_a_checked_matrix_passes(self, backend):
-        csr = as_csr(put(backend, sp.csr_array(DENSE)))
-        assert as_csr(csr) is csr
-        assert edges(backend, as_graph(csr)) == oracles.graph_edges(sp.coo_array(DENSE))
+        csr = checked(put(backend, sp.csr_array(DENSE)))
+        assert checked(csr) is csr
+        assert edges(backend, checked(csr).graph) == oracles.graph_edges(sp.coo_array(DENSE))
 
 
 def stored_entries(A):
@@ -310,7 +310,7 @@ class TestStoredOrder:
     @staticmethod
     def assert_summed(backend, A):
         places, sums = summed(A)
-        indptr, indices, data = host(backend, as_csr(put(backend, A)))
+        indptr, indices, data = host(backend, checked(put(backend, A)))
         assert list(zip(rows_of(indptr).tolist(), indices.tolist(), strict=True)) == places
         assert_same_bits(data, sums)
 
@@ -318,7 +318,7 @@ class TestStoredOrder:
     def test_by_hand(self, backend, form):
         """Left to right 1e16 + 1 - 1e16 + 1 is 1; other orders give 0 or 2."""
         A = with_duplicates(form, [1, 1, 0, 1, 1], [0, 0, 1, 0, 0], np.array([1e16, 1, 5, -1e16, 1]), 2)
-        assert dense(backend, as_csr(put(backend, A))).tolist() == [[0, 5], [1, 0]]
+        assert dense(backend, checked(put(backend, A))).tolist() == [[0, 5], [1, 0]]
 
     @pytest.mark.parametrize("form", FORMATS)
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
@@ -364,7 +364,8 @@ class TestStoredOrder:
     def test_explicit_zeros_are_stored_and_no_edges(self, backend, form):
         values = np.array([0.0, 3.0, -0.0, 2.0, -2.0, 1.0, 0.0])
         A = with_duplicates(form, [0, 1, 2, 0, 0, 3, 3], [1, 2, 1, 3, 3, 3, 0], values, 4)
-        csr, graph = (door(put(backend, A)) for door in (as_csr, as_graph))
+        csr = checked(put(backend, A))
+        graph = csr.graph
         assert csr.nnz == 6
         assert csr.total_weight == 3.0
         assert edges(backend, graph) == {(1, 2): 3.0}
@@ -375,7 +376,7 @@ class TestStoredOrder:
         A = graphs.make_csr(np.zeros(4), np.array([0, 1, 0, 1], np.int32), np.array([0, 2, 4], np.int32), 2)
         forest, bands = assert_chain_works(backend, A)
         assert (backend.host(forest.neighbors) == -1).all()
-        assert forest.coverage == 1.0 and as_csr(backend.csr(A)).symmetric
+        assert forest.coverage == 1.0 and checked(backend.csr(A)).symmetric
 
 
 class TestSmall:
@@ -396,7 +397,7 @@ class TestSmall:
     )
     def test_they_work(self, backend, form, D):
         A = make(D, form)
-        csr, graph = as_csr(put(backend, A)), as_graph(put(backend, A))
+        csr, graph = checked(put(backend, A)), checked(put(backend, A)).graph
         assert_same_bits(dense(backend, csr), D)
         assert edges(backend, graph) == oracles.graph_edges(sp.coo_array(D))
         assert csr.longest_row == np.count_nonzero(D, axis=1).max(initial=0)
@@ -424,39 +425,39 @@ class TestBrokenIndices:
     def test_indptr(self, backend, form, major, indptr, place, index_dtype):
         A = with_index_type(make(np.eye(4), form), index_dtype)
         A = with_arrays(A, indptr=np.array(indptr, dtype=index_dtype))
-        for door in (as_csr, as_graph, lf.linear_forest):
+        for door in (checked, lf.linear_forest):
             with pytest.raises(ValueError, match=rf"A\.indptr must rise .*\(4\).* at {major} {place}"):
                 door(put(backend, A))
 
     def test_indptr_that_jumps_ahead_and_falls_back(self, backend):
         A = with_arrays(sp.csr_array(np.eye(4)), indptr=np.array([0, 10**9, 2, 3, 4], dtype=np.int32))
         with pytest.raises(ValueError, match=r"A\.indptr must rise"):
-            as_csr(put(backend, A))
+            checked(put(backend, A))
 
     @pytest.mark.parametrize("form", ["csr", "csc"])
     def test_entries_without_rows(self, backend, form):
         A = with_arrays(make(np.zeros((0, 0)), form), indices=np.array([0], np.int32), data=np.ones(1))
         with pytest.raises(ValueError, match=r"A\.indices must be empty where A has no rows, got 1"):
-            as_csr(put(backend, A))
+            checked(put(backend, A))
 
     def test_indptr_of_many_rows(self, backend):
         A = lf.matrices.poisson(5000)
         A.indptr[3001] = A.indptr[3000] - 1
         with pytest.raises(ValueError, match=r"A\.indptr must rise.* at row 3000"):
-            as_csr(backend.csr(A))
+            checked(backend.csr(A))
 
     @pytest.mark.parametrize("form", ["csr", "csc"])
     @pytest.mark.parametrize("indptr", [[0, 1, 2, 3, 4, 4], [0, 1, 2, 4]], ids=["long", "short"])
     def test_indptr_of_another_length(self, backend, form, indptr):
         A = with_arrays(make(np.eye(4), form), indptr=np.array(indptr, dtype=np.int32))
         with pytest.raises(ValueError, match="indptr"):
-            as_csr(put(backend, A))
+            checked(put(backend, A))
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_values_and_indices_of_different_lengths(self, backend, form):
         A = make(DENSE, form)
         with pytest.raises(ValueError, match="data"):
-            as_csr(put(backend, with_arrays(A, data=A.data[:-3])))
+            checked(put(backend, with_arrays(A, data=A.data[:-3])))
 
     @pytest.mark.parametrize("index_dtype", graphs.INDEX_DTYPES)
     @pytest.mark.parametrize(("form", "major"), [("csr", "row"), ("csc", "column")])
@@ -464,7 +465,7 @@ class TestBrokenIndices:
     def test_indices(self, backend, form, major, index, index_dtype):
         A = with_index_type(make(np.eye(4), form), index_dtype)
         A.indices[2] = index
-        for door in (as_csr, as_graph, lf.linear_forest):
+        for door in (checked, lf.linear_forest):
             with pytest.raises(ValueError, match=rf"\[0, 4\), got {index} in {major} 2"):
                 door(put(backend, A))
 
@@ -473,19 +474,19 @@ class TestBrokenIndices:
         A = with_index_type(sp.csr_array(np.eye(4)), np.int64)
         A.indices[2] = index
         with pytest.raises(ValueError, match=rf"\[0, 4\), got {index} in row 2"):
-            as_csr(put(backend, A))
+            checked(put(backend, A))
 
     def test_the_first_index_of_many_chunks(self, backend):
         A = lf.matrices.poisson(5000)
         A.indices[[12000, 6500]] = 5000, -7
         with pytest.raises(ValueError, match=r"got -7 in row 2167"):
-            as_csr(backend.csr(A))
+            checked(backend.csr(A))
 
     def test_blocks(self):
         A = sp.bsr_array(np.eye(4), blocksize=(2, 2))
         for name, broken in (("indices", [7, 1]), ("indices", [0, -1]), ("indptr", [0, 3, 2])):
             with pytest.raises(ValueError):
-                as_csr(with_arrays(A, **{name: np.array(broken, dtype=np.int32)}))
+                checked(with_arrays(A, **{name: np.array(broken, dtype=np.int32)}))
 
     def test_coordinates(self, backend):
         """In a process of its own: unchecked coordinates may crash it."""
@@ -508,7 +509,7 @@ def try_coordinates(backend):
             coordinates[3] = index
             A = with_arrays(sp.coo_array(DENSE), **{name: coordinates})
             try:
-                as_csr(put(backend, A))
+                checked(put(backend, A))
                 print("nothing", flush=True)
             except Exception as error:
                 print(type(error).__name__, flush=True)

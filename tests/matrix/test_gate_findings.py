@@ -28,8 +28,8 @@ from gate_matrices import (
 from hypothesis import given
 
 import linforest_precond as lf
-from linforest_precond import own_matrix
-from linforest_precond.gate import as_csr, as_graph
+from linforest_precond.matrix import checked as own_matrix
+from linforest_precond.matrix.checked import checked
 
 
 class TestTooManyForTheIndices:
@@ -40,7 +40,7 @@ class TestTooManyForTheIndices:
         A = graphs.random_graph(12, "unique", 6, symmetric=False, index_dtype=np.int32)
         assert 50 <= A.nnz <= 99 and A.indices.dtype == np.int32
         B = backend.csr(A)
-        csr = as_csr(B)
+        csr = checked(B)
         assert csr.indices.dtype == csr.indptr.dtype == np.int64
         assert B.indices.dtype == B.indptr.dtype == np.int32
 
@@ -60,9 +60,9 @@ class TestTooManyForTheIndices:
     def test_a_symmetric_one_keeps_its_own(self, backend, monkeypatch):
         A = backend.csr(lf.matrices.poisson((4, 4)))
         monkeypatch.setattr(own_matrix, "LARGEST_INT32_COUNT", A.nnz)
-        assert as_csr(A).indices.dtype == np.int32
+        assert checked(A).indices.dtype == np.int32
         monkeypatch.setattr(own_matrix, "LARGEST_INT32_COUNT", A.nnz - 1)
-        assert as_csr(A).indices.dtype == np.int64
+        assert checked(A).indices.dtype == np.int64
 
 
 class TestUntouched:
@@ -78,7 +78,7 @@ class TestUntouched:
 
     def assert_untouched(self, backend, A):
         B, before = self.frozen(backend, A)
-        for use in (as_csr, as_graph, lf.linear_forest, lf.graph.identity_coverage):
+        for use in (checked, lf.linear_forest, lf.graph.identity_coverage):
             use(B)
         lf.graph.greedy_factor(B, 2)
         lf.pipeline.tridiagonal_bands(B, iterations=None)
@@ -131,15 +131,15 @@ class TestUntouched:
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
     def test_values_in_order_are_the_users_own_and_indices_copies(self, backend, dtype, index_dtype):
         A = backend.csr(with_index_type(sp.csr_array(DENSE.astype(dtype)), index_dtype))
-        csr = as_csr(A)
+        csr = checked(A)
         assert address(csr.data) == address(A.data)
         for name in ("indptr", "indices"):
             assert address(getattr(csr, name)) != address(getattr(A, name))
 
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
     def test_graphs_of_symmetric_matrices_refer_to_them(self, backend, dtype):
-        csr = as_csr(backend.csr(lf.matrices.poisson((4, 5), dtype=dtype)))
-        graph = as_graph(csr)
+        csr = checked(backend.csr(lf.matrices.poisson((4, 5), dtype=dtype)))
+        graph = checked(csr).graph
         assert address(graph.indptr) == address(csr.indptr) and address(graph.indices) == address(csr.indices)
         own = address(graph.values) == address(csr.data)
         assert own == graph.values_are_matrix == (np.dtype(dtype).kind == "f")
@@ -175,7 +175,7 @@ def stored_diagonal(A):
 
 class TestFindings:
     def symmetric(self, backend, D):
-        answers = {as_csr(put(backend, make(D, form))).symmetric for form in ("dense", "csr", "csc")}
+        answers = {checked(put(backend, make(D, form))).symmetric for form in ("dense", "csr", "csc")}
         assert len(answers) == 1
         return answers.pop()
 
@@ -196,11 +196,11 @@ class TestFindings:
         A = graphs.random_graph(600, "unique", 5, index_dtype=index_dtype)
         single = A.data.astype(np.float32 if np.dtype(dtype) in (np.float32, np.complex64) else np.float64)
         rows = rows_of(A.indptr)
-        assert as_csr(backend.csr(with_arrays(A, data=single.astype(dtype)))).symmetric
+        assert checked(backend.csr(with_arrays(A, data=single.astype(dtype)))).symmetric
         for slot in np.flatnonzero(rows != A.indices)[[0, 77, -1]]:
             changed = single.copy()
             changed[slot] = np.nextafter(changed[slot], changed.dtype.type(np.inf))
-            assert not as_csr(backend.csr(with_arrays(A, data=changed.astype(dtype)))).symmetric
+            assert not checked(backend.csr(with_arrays(A, data=changed.astype(dtype)))).symmetric
 
     def test_equal_sums_are_not_symmetry(self, backend):
         crossed, circle = [[0, 1, 2], [2, 0, 0], [1, 0, 0]], [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
@@ -218,12 +218,12 @@ class TestFindings:
 
     def test_an_explicit_zero_on_one_side_is_symmetric(self, backend):
         A = graphs.make_csr(np.array([2.0, 0.0, -2.0]), np.array([1, 2, 0]), np.array([0, 2, 3, 3]), 3)
-        assert as_csr(backend.csr(A)).symmetric
-        assert edges(backend, as_graph(backend.csr(A))) == {(0, 1): 2.0}
+        assert checked(backend.csr(A)).symmetric
+        assert edges(backend, checked(backend.csr(A)).graph) == {(0, 1): 2.0}
 
     @given(A=graphs.matrices())
     def test_hypothesis_graphs(self, backend, A):
-        csr = as_csr(backend.csr(A))
+        csr = checked(backend.csr(A))
         assert csr.symmetric == is_symmetric(A)
         assert csr.total_weight == wanted_total(backend, csr)
         assert csr.scale == 1.0
@@ -235,13 +235,13 @@ class TestFindings:
     def test_total_weight_bit_for_bit(self, backend, size, dtype):
         A = graphs.random_graph(size, "unique", 8, symmetric=False, dtype=dtype)
         A.data[:] = of_many_sizes(np.random.default_rng(9), A.nnz, dtype)
-        csr = as_csr(backend.csr(A))
+        csr = checked(backend.csr(A))
         assert csr.total_weight == wanted_total(backend, csr) > 0
         assert csr.longest_row == np.diff(A.indptr).max()
 
     def test_one_long_row(self, backend):
         A = graphs.star_graph(5000, np.random.default_rng(0).random(5000))
-        csr = as_csr(backend.csr(A))
+        csr = checked(backend.csr(A))
         assert csr.longest_row == 5001 and csr.symmetric
         assert csr.total_weight == wanted_total(backend, csr)
 
@@ -251,7 +251,7 @@ class TestFindings:
         largest = np.finfo(np.float64).max
         D = np.triu(np.full((30, 30), largest), 1)
         D = (D + D.T * (1.0 if symmetric else 0.5)).astype(dtype)
-        csr = as_csr(backend.array(D))
+        csr = checked(backend.array(D))
         assert csr.scale == 2.0**-128 and csr.symmetric == symmetric
         assert np.isfinite(csr.total_weight) and csr.total_weight == wanted_total(backend, csr)
         forest = lf.linear_forest(backend.array(D), iterations=None)
@@ -268,13 +268,13 @@ class TestFindings:
         huge, small = (lf.graph.factor(backend.array(A), 1) for A in (D, D / 2**40))
         np.testing.assert_array_equal(backend.host(huge.neighbors), backend.host(small.neighbors))
         assert huge.coverage == pytest.approx(0.75) and small.coverage == pytest.approx(0.75)
-        graph = as_graph(backend.array(D))
+        graph = checked(backend.array(D)).graph
         assert np.isfinite(graph.total_weight)
 
     @pytest.mark.parametrize("dtype", [np.float32, np.complex64])
     def test_single_precision_needs_no_scale(self, backend, dtype):
         D = (np.finfo(np.float32).max * (1 - np.eye(40))).astype(dtype)
-        csr = as_csr(backend.array(D))
+        csr = checked(backend.array(D))
         assert csr.scale == 1.0 and csr.total_weight == wanted_total(backend, csr)
 
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
@@ -283,10 +283,10 @@ class TestFindings:
         A = graphs.path_graph(50, 1.0 + np.arange(49))
         A = graphs.with_types(A, dtype)
         A.data = (A.data.real.astype(np.int64) * least).astype(dtype)
-        csr = as_csr(backend.csr(A))
+        csr = checked(backend.csr(A))
         assert csr.symmetric and csr.scale == 1.0
         assert csr.total_weight == wanted_total(backend, csr) == 49 * 50 * float(least)
-        found = edges(backend, as_graph(backend.csr(A)))
+        found = edges(backend, checked(backend.csr(A)).graph)
         assert found == {(i, i + 1): (i + 1) * least for i in range(49)}
         assert lf.linear_forest(backend.csr(A), iterations=None).coverage == 1.0
 
@@ -296,7 +296,7 @@ class TestFindings:
         for row, column in itertools.permutations(range(5), 2):
             indptr = (np.arange(6) > row).astype(index_dtype)
             A = graphs.make_csr(np.ones(1), np.array([column], index_dtype), indptr, 5)
-            csr = as_csr(backend.csr(A))
+            csr = checked(backend.csr(A))
             assert csr.indices.dtype == index_dtype and not csr.symmetric
 
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
@@ -306,7 +306,7 @@ class TestFindings:
         keep = (coo.row != coo.col) | (coo.row % 3 != 0)
         A = sp.csr_array(sp.coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=A.shape))
         A.data[:] = of_many_sizes(np.random.default_rng(7), A.nnz, dtype)
-        diagonal = backend.host(as_csr(backend.csr(A)).diagonal)
+        diagonal = backend.host(checked(backend.csr(A)).diagonal)
         assert_same_bits(diagonal, stored_diagonal(A))
         assert np.count_nonzero(diagonal) and not diagonal[::3].any()
 
@@ -327,7 +327,7 @@ def wanted_graph(D):
 class TestGraph:
     @given(A=graphs.matrices())
     def test_hypothesis_graphs(self, backend, A):
-        graph = as_graph(backend.csr(A))
+        graph = checked(backend.csr(A)).graph
         assert edges(backend, graph) == oracles.graph_edges(A)
         assert graph.indptr.dtype == graph.indices.dtype == A.indices.dtype
         assert graph.n == A.shape[0]
@@ -343,8 +343,8 @@ class TestGraph:
         return D, keep
 
     def assert_graph(self, backend, D, same_pattern):
-        csr = as_csr(backend.array(D))
-        graph = as_graph(csr)
+        csr = checked(backend.array(D))
+        graph = checked(csr).graph
         found = dense(backend, graph)
         np.fill_diagonal(found, 0)
         assert_same_bits(found, wanted_graph(D))
@@ -376,15 +376,15 @@ class TestGraph:
 
     def test_larger_than_a_block(self, backend):
         A = graphs.random_graph(4000, "unique", 3, symmetric=False)
-        assert edges(backend, as_graph(backend.csr(A))) == oracles.graph_edges(A)
+        assert edges(backend, checked(backend.csr(A)).graph) == oracles.graph_edges(A)
 
     @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
     def test_complex_magnitudes_by_the_formula(self, backend, dtype):
         rng = np.random.default_rng(0)
         upper = np.triu(of_many_sizes(rng, 80 * 80, dtype).reshape(80, 80), 1)
         D = upper + upper.conj().T
-        graph = as_graph(backend.array(D))
-        assert as_csr(backend.array(D)).symmetric
+        graph = checked(backend.array(D)).graph
+        assert checked(backend.array(D)).symmetric
         assert_same_bits(dense(backend, graph), magnitudes(D))
         assert graph.slots_are_matrix and not graph.values_are_matrix
 
@@ -393,7 +393,7 @@ class TestGraph:
         largest = np.finfo(dtype).max
         for low in (largest, largest / 2):
             D = np.array([[0, largest, 1, 0], [low, 0, 0, 0], [2, 0, 0, largest], [0, 0, 0, 0]], dtype)
-            found = edges(backend, as_graph(backend.array(D)))
+            found = edges(backend, checked(backend.array(D)).graph)
             assert found == oracles.graph_edges(sp.coo_array(D))
             assert found[0, 1] == largest or (low == largest and is_symmetric(sp.coo_array(D)))
             assert found[0, 2] == 3 and found[2, 3] == largest
@@ -402,12 +402,12 @@ class TestGraph:
     def test_magnitudes_stop_at_the_largest_number(self, backend, dtype):
         largest = np.finfo(dtype).max
         D = np.array([[1, complex(largest, largest)], [complex(largest, -largest), 1]], dtype)
-        assert as_csr(backend.array(D)).symmetric
-        assert edges(backend, as_graph(backend.array(D))) == {(0, 1): largest}
+        assert checked(backend.array(D)).symmetric
+        assert edges(backend, checked(backend.array(D)).graph) == {(0, 1): largest}
 
     def test_signs_stay_where_the_values_are_the_matrix(self, backend):
         A = lf.matrices.poisson((5, 5))
-        graph = as_graph(backend.csr(A))
+        graph = checked(backend.csr(A)).graph
         assert graph.values_are_matrix and graph.slots_are_matrix
         assert_same_bits(backend.host(graph.values), A.data)
-        assert graph.total_weight == as_csr(backend.csr(A)).total_weight
+        assert graph.total_weight == checked(backend.csr(A)).total_weight

@@ -9,7 +9,7 @@ import strategies as graphs
 from gate_matrices import with_arrays
 from hypothesis import given
 
-from linforest_precond.gate import as_csr, as_pattern
+from linforest_precond.matrix.checked import as_pattern, checked
 
 
 def with_rows_of(lengths, seed=0):
@@ -73,14 +73,14 @@ class TestPatterns:
         A = graphs.with_types(PATTERNS[name], dtype, index)
         B = backend.csr(A)
         assert_pattern(backend, A, as_pattern(B, directed=True), symmetric=True)
-        assert as_csr(B).symmetric
+        assert checked(B).symmetric
 
     def test_one_entry_too_few(self, backend, name, dtype, index):
         for slot in slots_of_every_kind(PATTERNS[name]):
             A = graphs.with_types(without(PATTERNS[name], slot), dtype, index)
             B = backend.csr(A)
             assert_pattern(backend, A, as_pattern(B, directed=True), symmetric=False)
-            assert not as_csr(B).symmetric
+            assert not checked(B).symmetric
             whole = graphs.with_types(PATTERNS[name], dtype, index)
             assert_pattern(backend, whole, as_pattern(B), symmetric=True)
 
@@ -105,7 +105,7 @@ class TestPatterns:
             indices[slot] = column
             row = np.searchsorted(A.indptr, slot, side="right") - 1
             B = with_arrays(backend.csr(A), indices=backend.array(indices))
-            for check in (as_pattern, as_csr):
+            for check in (as_pattern, checked):
                 with pytest.raises(ValueError, match=rf"A\.indices .*got {column} in row {row}"):
                     check(B)
 

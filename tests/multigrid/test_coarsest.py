@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 from strategies import slow
 
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr
+from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.multigrid.coarsest import Coarsest
 
 EPS = np.finfo(float).eps
@@ -115,7 +115,7 @@ def test_dense_matrix(backend, dtype, index):
 
 
 def coarsest_of(backend, A, stored=np.float64, hermitian=True, centered=False):
-    found = Coarsest.of(as_csr(backend.csr(sp.csr_array(A))), np.dtype(stored), hermitian, centered)
+    found = Coarsest.of(checked(backend.csr(sp.csr_array(A))), np.dtype(stored), hermitian, centered)
     return backend.host(found.inverse), found.rank
 
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.cpu.runtime import jit
-from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.matching.matching import tie_key_of
+from linforest_precond.matrix.checked import checked
 
 
 def numbered(groups):
@@ -41,7 +41,7 @@ def skewed_groups(size, seed=0):
 
 class TestAggregates:
     def assert_aggregates(self, backend, A, mate, seed):
-        graph = as_graph(backend.csr(A))
+        graph = checked(backend.csr(A)).graph
         index = graph.indices.dtype
         mates = backend.array(np.asarray(mate, index))
         functions = backend_of(graph.values).matching.aggregates
@@ -73,7 +73,7 @@ class TestAggregates:
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(400, "ties", 1, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
-        assert as_csr(A).indices.dtype == index_dtype
+        assert checked(A).indices.dtype == index_dtype
         for left_out in (0.0, 0.4):
             self.assert_aggregates(backend, A, self.some_mates(A, left_out, 1), 1)
 
@@ -114,7 +114,7 @@ class TestAggregates:
 
 class TestCoarseMatrix:
     def coarse_matrix(self, backend, A, aggregates):
-        csr = as_csr(backend.csr(A))
+        csr = checked(backend.csr(A))
         functions = backend_of(csr.data)
         aggregates = backend.array(np.asarray(aggregates, csr.indices.dtype))
         count = int(aggregates.max()) + 1 if aggregates.size else 0
@@ -124,7 +124,9 @@ class TestCoarseMatrix:
 
     def assert_coarse(self, backend, A, aggregates):
         indptr, indices, data, count = self.coarse_matrix(backend, A, aggregates)
-        assert indptr.dtype == indices.dtype == as_csr(A).indices.dtype and data.dtype == as_csr(A).data.dtype
+        assert (
+            indptr.dtype == indices.dtype == checked(A).indices.dtype and data.dtype == checked(A).data.dtype
+        )
         assert_is_coarse_matrix(indptr, indices, data, coarse_entries(A, list(aggregates)), count)
 
     def test_large_aggregates_next_to_single_vertices(self, backend):
@@ -216,7 +218,7 @@ class TestCoarseMatrix:
         monkeypatch.setattr(jit, "FEW_ELEMENTS", 0)  # threads for small arrays, too
         A = graphs.random_graph(5000, "unique")
         groups = random_groups(5000, 1700)
-        csr, aggregates = as_csr(A), groups.astype(np.int32)
+        csr, aggregates = checked(A), groups.astype(np.int32)
         cpu = backend_of(csr.data)
         members = cpu.matching.aggregates.members_of(aggregates, int(groups.max()) + 1)
         before, found = numba.get_num_threads(), []
@@ -236,7 +238,7 @@ class TestCoarseMatrix:
 
     def test_larger_real_matrices(self, backend, medium_real_name):
         A = load_real(medium_real_name)
-        graph = as_graph(A)
+        graph = checked(A).graph
         mate = lf.graph.matching(A, "suitor").mate
         aggregates, _ = backend_of(A.data).matching.aggregates.of_mates(graph, mate, tie_key_of(0))
         self.assert_close(backend, A, aggregates)

@@ -14,7 +14,7 @@ from strategies import make_csr
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr
+from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.candidate_coarsening import without_single_nodes
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
@@ -91,7 +91,7 @@ def test_rigid_body_modes_of_bad_coordinates(coordinates, error):
 def test_node_matrix_has_the_norms_of_blocks(backend, dtype, index, block_size):
     n = 5 * 192
     A = random_matrix(n, 0.003, dtype, index)
-    nodes = nodes_of(backend, as_csr(backend.csr(A)), block_size)
+    nodes = nodes_of(backend, checked(backend.csr(A)), block_size)
     blocks = A.toarray().reshape(n // block_size, block_size, -1, block_size)
     expected = np.linalg.norm(blocks, axis=(1, 3))
     np.testing.assert_allclose(abs(nodes.toarray()), expected, rtol=1e-6 if A.data.itemsize < 16 else 1e-14)
@@ -172,7 +172,7 @@ def test_smoothed_prolongator(backend, dtype, index, diagonal):
     numbers = (np.arange(n // 3) // 3 - 1).astype(index)
     P, _ = tentative(backend.array(numbers), 9, 3, backend.array(random_values((n, 2), dtype)))
     weights = random_values(n, dtype, 3)
-    smoothed = on_host(backend, smoothed_tentative(as_csr(backend.csr(A)), P, backend.array(weights)))
+    smoothed = on_host(backend, smoothed_tentative(checked(backend.csr(A)), P, backend.array(weights)))
     dense = on_host(backend, P).toarray()
     expected = dense - weights[:, None] * (A.toarray() @ dense)
     np.testing.assert_allclose(smoothed.toarray(), expected, atol=100 * np.finfo(dtype).eps)
@@ -182,7 +182,7 @@ def test_smoothed_prolongator(backend, dtype, index, diagonal):
 def test_dropped_candidates_leave_a_definite_coarse_matrix(backend):
     """Aggregates of one and two nodes are too small for three candidates."""
     A, coordinates = lf.matrices.elasticity((5, 2))
-    matrix = LevelMatrix(as_csr(backend.csr(A)))
+    matrix = LevelMatrix(checked(backend.csr(A)))
     numbers = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3, 3], np.int32)
     B = backend.array(lf.rigid_body_modes(coordinates))
     aggregates, matrices = CandidateAggregates.of(matrix, backend.array(numbers), 4, 2, B)
@@ -202,7 +202,7 @@ def test_dropped_candidates_leave_a_definite_coarse_matrix(backend):
 
 def test_adaptive_candidates_are_smooth_and_orthonormal(backend):
     A, _ = lf.matrices.elasticity((12, 4))
-    matrix = LevelMatrix(as_csr(backend.csr(A)))
+    matrix = LevelMatrix(checked(backend.csr(A)))
     first, again = (backend.host(adaptive_candidates(matrix, 3, seed=1)) for _ in range(2))
     np.testing.assert_array_equal(first, again)
     diagonal = A.diagonal()[:, None] / 2.0**matrix.csr.exponent
@@ -216,7 +216,7 @@ def test_adaptive_candidates_are_smooth_and_orthonormal(backend):
 @pytest.mark.gpu
 def test_adaptive_candidates_agree_with_the_cpu(cuda):
     A, _ = lf.matrices.elasticity((12, 4))
-    here, there = (adaptive_candidates(LevelMatrix(as_csr(M)), 3, seed=1) for M in (A, cuda.csr(A)))
+    here, there = (adaptive_candidates(LevelMatrix(checked(M)), 3, seed=1) for M in (A, cuda.csr(A)))
     there = cuda.host(there)
     weighted = A.diagonal()[:, None] * there
     projected = here @ np.linalg.solve(here.T @ (A.diagonal()[:, None] * here), here.T @ weighted)

@@ -8,7 +8,7 @@ from multilevel_oracles import dense_levels
 from operator_cases import dominant
 
 import linforest_precond as lf
-from linforest_precond.gate import as_csr
+from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.path_coarsening import (
     MOST_ENTRIES,
@@ -18,7 +18,7 @@ from linforest_precond.precond.multigrid.path_coarsening import (
 
 
 def level_matrix(A):
-    return LevelMatrix(as_csr(A))
+    return LevelMatrix(checked(A))
 
 
 def dense(backend, P):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.cuda.multigrid import smoothed_aggregation as cuda_functions
-from linforest_precond.gate import as_csr
+from linforest_precond.matrix.checked import checked
 
 STRENGTH = 0.4
 
@@ -106,7 +106,7 @@ CASES = {
 
 
 def functions_of(backend, A):
-    csr = as_csr(backend.csr(A))
+    csr = checked(backend.csr(A))
     return csr, backend_of(csr.data).multigrid.smoothed_aggregation
 
 

@@ -2,12 +2,12 @@
 
 import math
 
-from linforest_precond.precond.chooser import progress
-from linforest_precond.precond.chooser.candidates import CANDIDATES
-from linforest_precond.precond.chooser.chooser import Chooser
-from linforest_precond.precond.chooser.cost_model import CostModel
-from linforest_precond.precond.chooser.facts import Facts
-from linforest_precond.precond.chooser.trials import Trial
+from linforest_precond.chooser import progress
+from linforest_precond.chooser.candidates import CANDIDATES
+from linforest_precond.chooser.chooser import Chooser
+from linforest_precond.chooser.cost_model import CostModel
+from linforest_precond.chooser.facts import Facts
+from linforest_precond.chooser.trials import Trial
 from linforest_precond.solvers.status import Status
 
 ROWS = 10**6

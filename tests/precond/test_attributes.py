@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import linforest_precond as lf
-from linforest_precond.printing import Printed, Printout
+from linforest_precond.records.printing import Printed, Printout
 
 SYMMETRIC = cases.dominant(24, seed=1)
 GENERAL = cases.dominant(24, symmetric=False, seed=2)

@@ -6,15 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from linforest_precond.precond.chooser.progress import (
-    GROWTH,
-    HORIZON,
-    LINEAR,
-    is_stalled,
-    iterations_to,
-    remaining,
-)
-from linforest_precond.precond.chooser.trials import Trial
+from linforest_precond.chooser.progress import GROWTH, HORIZON, LINEAR, is_stalled, iterations_to, remaining
+from linforest_precond.chooser.trials import Trial
 
 
 def linear(digits, iterations, done):

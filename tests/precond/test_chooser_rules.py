@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from chooser_oracle import COST, FACTS, Curve, alone, chosen_among
 
-from linforest_precond.precond.chooser.candidates import CANDIDATES
-from linforest_precond.precond.chooser.chooser import TOTAL, Chooser
+from linforest_precond.chooser.candidates import CANDIDATES
+from linforest_precond.chooser.chooser import TOTAL, Chooser
 from linforest_precond.solvers.status import Status
 
 SAME = {candidate.name: 1 for candidate in CANDIDATES}

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import linforest_precond as lf
-from linforest_precond.precond.chooser.candidates import CANDIDATES
+from linforest_precond.chooser.candidates import CANDIDATES
 
 EASY = "small time step"
 SYSTEMS = {

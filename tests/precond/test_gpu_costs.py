@@ -7,14 +7,9 @@ import pytest
 import scipy.sparse as sp
 from chooser_oracle import FACTS, chosen_among
 
-from linforest_precond.precond.chooser import gpu_costs
-from linforest_precond.precond.chooser.candidates import CANDIDATES, candidates_on
-from linforest_precond.precond.chooser.cost_model import (
-    MAX_COARSE,
-    CostModel,
-    MeasuredCost,
-    affordable_inverse,
-)
+from linforest_precond.chooser import gpu_costs
+from linforest_precond.chooser.candidates import CANDIDATES, candidates_on
+from linforest_precond.chooser.cost_model import MAX_COARSE, CostModel, MeasuredCost, affordable_inverse
 
 ELLIPTIC = replace(FACTS, dominant_share=1.0, m_matrix_share=1.0, row_ratio=1.0)
 

@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 import linforest_precond as lf
-from linforest_precond.gate import as_csr
-from linforest_precond.precond.chooser.facts import facts_of
+from linforest_precond.chooser.facts import facts_of
+from linforest_precond.matrix.checked import checked
 
 
 def facts(backend, A):
-    return facts_of(as_csr(backend.csr(sp.csr_array(A))))
+    return facts_of(checked(backend.csr(sp.csr_array(A))))
 
 
 def heavy_share(A):
@@ -101,5 +101,5 @@ def test_no_rows(backend):
 
 
 def test_printed():
-    text = dict(facts_of(as_csr(lf.matrices.poisson((5, 5)))).described())
+    text = dict(facts_of(checked(lf.matrices.poisson((5, 5)))).described())
     assert text["symmetry"] == "Hermitian" and text["dominant rows"] == "100%"

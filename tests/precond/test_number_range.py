@@ -10,7 +10,7 @@ import strategies as graphs
 from conftest import load_real, real_matrices, skip_or_fail
 
 import linforest_precond as lf
-from linforest_precond.number_range import NO_EXPONENT, column_exponents, exponent_of, shift, shifted
+from linforest_precond.matrix.value_range import NO_EXPONENT, column_exponents, exponent_of, shift, shifted
 
 SMOOTHERS = "jacobi", "l1_jacobi", "chebyshev", "tridiagonal", "block_tridiagonal"
 KINDS = {

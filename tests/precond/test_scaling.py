@@ -13,7 +13,7 @@ import linforest_precond as lf
 from linforest_precond.backends.cpu.matching import auction
 from linforest_precond.backends.cpu.matrix import log_scaling
 from linforest_precond.backends.cpu.matrix.log_scaling import UNIT
-from linforest_precond.gate import as_csr
+from linforest_precond.matrix.checked import checked
 
 FINEST = 2.0**-20
 KINDS = {
@@ -142,7 +142,7 @@ class TestMatching:
     def test_the_last_bids_go_on_where_the_others_stop(self, monkeypatch):
         monkeypatch.setattr(auction, "LAST_BIDS_PER_ROW", 1000)
         A = matchable(200, 9)
-        csr, pattern = as_csr(A), (A.indptr, A.indices)
+        csr, pattern = checked(A), (A.indptr, A.indices)
         weights = log_scaling.fixed_logarithms(abs(A.data))
         found = []
         for stop in (0, 5, 20):

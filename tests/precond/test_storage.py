@@ -16,7 +16,8 @@ import strategies as graphs
 from operator_cases import KINDS, SIZE, dominant, other_values, state, vectors
 
 import linforest_precond as lf
-from linforest_precond.precond import operators, storage
+from linforest_precond.precond import operators
+from linforest_precond.precond.storage import files as storage
 
 ROOT = Path(__file__).resolve().parents[2]
 

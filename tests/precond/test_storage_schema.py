@@ -12,9 +12,9 @@ import strategies as graphs
 from operator_cases import KINDS, dominant, other_values, state
 
 import linforest_precond as lf
-from linforest_precond.precond import storage
 from linforest_precond.precond.operators import packed, restore
-from linforest_precond.precond.schema import PreconditionerFileError
+from linforest_precond.precond.storage import files as storage
+from linforest_precond.precond.storage.schema import PreconditionerFileError
 
 
 def hierarchy(A, **options):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import linforest_precond as lf
-import linforest_precond.pipeline
+import linforest_precond.graph.forest.pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

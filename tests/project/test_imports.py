@@ -8,18 +8,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "linforest_precond"
-# From the lowest to the highest; modules that are not listed belong to the highest layer.
+# Rooms from the lowest to the highest; modules that are not listed belong to the highest layer.
 LAYERS = (
-    "lazy_names", "user_warnings", "annotations", "arguments", "atomic_files", "foreign_arrays",
-    "host_arrays", "npy_arrays",
-    "backends.batch_options", "backends.krylov_codes", "backends.returns", "backends.protocol",
-    "backends.workspaces", "backends.compilation_notice",
-    "backends.cpu", "backends.cuda", "backends",
-    "printing", "progress", "matrices", "interchange",
-    "subnormals", "read_only", "records", "number_range", "sparse_output", "matching_records", "own_matrix",
-    "matrix_checks", "stored_entries", "formats", "envelope",
-    "gate", "vectors", "graph", "similarity", "pipeline", "solvers", "precond", "distributed", "petsc",
-    "adjoint_solves", "torch", "jax",
+    "package_imports", "backends", "interop.dlpack", "matrix", "records", "matrices", "graph", "similarity",
+    "envelope", "solvers", "precond", "chooser", "distributed", "interop",
 )  # fmt: skip
 # In each backend, from the lowest to the highest.
 ROOMS = (

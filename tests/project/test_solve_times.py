@@ -23,7 +23,7 @@ def program(monkeypatch):
     found = importlib.import_module("solve_times")
     monkeypatch.setattr(found, "EXTRAS", ())
     monkeypatch.setattr(found, "candidates_on", lambda device: found_on(device)[:2])
-    found_on = importlib.import_module("linforest_precond.precond.chooser.candidates").candidates_on
+    found_on = importlib.import_module("linforest_precond.chooser.candidates").candidates_on
     return found
 
 

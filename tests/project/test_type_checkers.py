@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from linforest_precond import annotations
+from linforest_precond.backends import annotations
 from linforest_precond.graph.forest import factor
 from linforest_precond.precond.approximate_inverse import operators as approximate_inverse
 from linforest_precond.precond.ilu import row_orders

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 from linforest_precond import backends
-from linforest_precond.config import show_config
+from linforest_precond.app.configuration import show_config
 
 CPU = "linforest_precond.backends.cpu"
 CUDA = "linforest_precond.backends.cuda"
@@ -106,7 +106,7 @@ def test_show_config_without_cupy_starts_no_threads():
 import sys
 sys.modules["cupy"] = None  # as if it were not installed
 import numba
-from linforest_precond.config import show_config
+from linforest_precond.app.configuration import show_config
 show_config()
 try:
     numba.threading_layer()

@@ -10,7 +10,7 @@ import linforest_precond as lf
 HEAVY = "numpy", "scipy", "numba", "matplotlib", "cupy"
 
 
-@pytest.mark.parametrize("statement", ["import linforest_precond", "import linforest_precond.cli"])
+@pytest.mark.parametrize("statement", ["import linforest_precond", "import linforest_precond.app.cli"])
 def test_importing_is_light(statement):
     script = f"{statement}\nimport sys\nprint([name for name in {HEAVY} if name in sys.modules])"
     done = subprocess.run(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import linforest_precond as lf
-from linforest_precond.gate import as_csr, as_graph
+from linforest_precond.matrix.checked import checked
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 SIDE = 700  # vertices along a side of the grid
@@ -51,13 +51,13 @@ def without_some_of_the_upper_triangle(A):
 class TestPeak:
     def test_symmetric(self, cuda, extra_memory, dtype):
         A = lf.matrices.aniso(2, SIDE, dtype=dtype, device="cuda")
-        assert as_csr(A).symmetric
+        assert checked(A).symmetric
         assert extra_memory(A) <= 1.5
 
     def test_nonsymmetric_values(self, cuda, extra_memory, module, dtype):
         cases = module("cases")
         _, A = cases.convection(cases.Plan(aniso=SIDE), dtype=dtype, device="cuda")
-        graph = as_graph(A)
+        graph = checked(A).graph
         assert graph.slots_are_matrix and not graph.values_are_matrix
         del graph
         assert extra_memory(A) <= 4.0
@@ -66,5 +66,5 @@ class TestPeak:
         A = without_some_of_the_upper_triangle(lf.matrices.aniso(2, SIDE, dtype=dtype))
         assert 8.4 < A.nnz / A.shape[0] < 8.6
         A = cuda.csr(A)
-        assert not as_graph(A).slots_are_matrix
+        assert not checked(A).graph.slots_are_matrix
         assert extra_memory(A) <= 4.0

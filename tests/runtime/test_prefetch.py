@@ -16,9 +16,9 @@ import pytest
 import linforest_precond as lf
 from linforest_precond.backends.cuda.programs import PROGRAMS
 from linforest_precond.backends.cuda.runtime import loader, prefetch
-from linforest_precond.gate import as_csr, as_graph
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
+from linforest_precond.matrix.checked import checked
 
 ROOT = Path(__file__).resolve().parents[2]
 # Seconds until a test fails instead of waiting.
@@ -252,8 +252,8 @@ def facts(value, index):
     for matrix in (lf.matrices.poisson((8, 8)), lf.matrices.stencil(64, [1, 4, 2])):
         matrix = matrix.astype(value)
         matrix.indptr, matrix.indices = matrix.indptr.astype(index), matrix.indices.astype(index)
-        csr = as_csr(matrix)
-        graph, dtype = as_graph(csr), csr.data.dtype
+        csr = checked(matrix)
+        graph, dtype = checked(csr).graph, csr.data.dtype
         options = check_options(2, "auto", 5, 0, 0.5, 0)
         blocks = check_block_options(2, "auto", "auto", 0, 0.5, 0)
         for method in ("list_ranking", "bidirectional_scan"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import linforest_precond as lf
-from linforest_precond import cli, warm_up
+from linforest_precond.app import cli, warm_up
 
 ROOT = Path(__file__).resolve().parents[2]
 

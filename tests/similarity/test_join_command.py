@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from linforest_precond import cli
+from linforest_precond.app import cli
 from linforest_precond.similarity import fuzzy_join, noisy_sets, read_sets
 
 LINES = "graph, linear forest\nmatching,sets\nlinear forests,graphs\n"

@@ -12,7 +12,7 @@ import strategies as graphs
 from matching_oracles import edges_of, one_after_the_other, weight_of
 
 import linforest_precond as lf
-from linforest_precond.gate import as_graph
+from linforest_precond.matrix.checked import checked
 from linforest_precond.study import run_paper, timing
 from linforest_precond.study.matching import arrangement, colours, quality, rounds, serial
 from linforest_precond.study.matching.published import published
@@ -49,7 +49,7 @@ def test_the_serial_algorithm(weighted):
     A = graphs.random_graph(200, "ties", 2, symmetric=False)
     edges, order = edges_of(A), np.random.default_rng(1).permutation(200)
     wanted = one_after_the_other(edges, order.tolist(), weighted)
-    size, weight = serial.serial_matching(as_graph(A), weighted, 1)
+    size, weight = serial.serial_matching(checked(A).graph, weighted, 1)
     assert size == sum(w > v for v, w in enumerate(wanted))
     assert weight == pytest.approx(weight_of(edges, wanted))
 
@@ -70,7 +70,7 @@ def test_the_best_probability_is_the_maximum_of_equation_2():
 
 
 def test_independent_choices_on_a_random_graph_follow_equation_2():
-    graph = as_graph(graphs.random_graph(4000, "unit", mean_degree=60))
+    graph = checked(graphs.random_graph(4000, "unit", mean_degree=60)).graph
     for p in (0.2, 0.53, 0.8):
         assert colours.independent_round(graph, p) == pytest.approx(colours.first_round(p), abs=0.04)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
-from linforest_precond.records import Bands
+from linforest_precond.records.forest import Bands
 
 DOMINANT = (
     "strong diagonal",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.commands.properties import Properties
-from linforest_precond.commands.trials import verdict
-from linforest_precond.printing import one_line
+from linforest_precond.app.commands.properties import Properties
+from linforest_precond.app.commands.trials import verdict
+from linforest_precond.records.printing import one_line
 
 # A smaller difference in coverage, of forest to original order or of blocks to single rows, is not mentioned.
 NOTABLE = 0.05

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from linforest_precond.config import show_config
+from linforest_precond.app.configuration import show_config
 
 EPILOG = "The same from Python: linforest_precond.show_config()"
 

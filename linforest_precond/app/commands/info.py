@@ -13,24 +13,24 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import matrices
-from linforest_precond.annotations import Array, SparseMatrix
-from linforest_precond.backends import Backend, backend_of
-from linforest_precond.commands import inputs
-from linforest_precond.commands.advice import advice
-from linforest_precond.commands.order_advice import gather_misses, order_advice
-from linforest_precond.commands.outcome import Exit
-from linforest_precond.commands.preconditioners import (
+from linforest_precond.app.commands import inputs
+from linforest_precond.app.commands.advice import advice
+from linforest_precond.app.commands.order_advice import gather_misses, order_advice
+from linforest_precond.app.commands.outcome import Exit
+from linforest_precond.app.commands.preconditioners import (
     CHOICES,
     Choice,
     add_multigrid_options,
     multigrid_options,
     preconditioner_name,
 )
-from linforest_precond.commands.properties import Properties, properties
-from linforest_precond.commands.signs_of_life import watched
-from linforest_precond.commands.trials import MOST_ITERATIONS, TOLERANCE, trial
+from linforest_precond.app.commands.properties import Properties, properties
+from linforest_precond.app.commands.signs_of_life import watched
+from linforest_precond.app.commands.trials import MOST_ITERATIONS, TOLERANCE, trial
+from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.printing import as_table, one_line
+from linforest_precond.records.printing import as_table, one_line
 from linforest_precond.study.store import plain
 
 # Limits for the repeated calls of a measurement.

@@ -6,10 +6,10 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from linforest_precond.atomic_files import replacing
-from linforest_precond.commands import inputs, vectors
-from linforest_precond.commands.outcome import Exit
-from linforest_precond.printing import as_table, one_line
+from linforest_precond.app.commands import inputs, vectors
+from linforest_precond.app.commands.outcome import Exit
+from linforest_precond.matrices.atomic_files import replacing
+from linforest_precond.records.printing import as_table, one_line
 from linforest_precond.similarity import fuzzy_join, join_quality, read_sets
 from linforest_precond.similarity.options import BOUNDS, SIMILARITIES
 from linforest_precond.similarity.verification import MATCHINGS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from linforest_precond import interrupts
+from linforest_precond.app import interrupts
 
 
 class Exit(IntEnum):

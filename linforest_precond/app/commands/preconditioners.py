@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from linforest_precond.annotations import SparseMatrix
+from linforest_precond.backends.annotations import SparseMatrix
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import block_jacobi, jacobi
@@ -68,7 +68,7 @@ def preconditioner_name(text: str) -> str:
 
     Examples
     --------
-    >>> from linforest_precond.commands.preconditioners import preconditioner_name
+    >>> from linforest_precond.app.commands.preconditioners import preconditioner_name
     >>> preconditioner_name("block"), preconditioner_name("approximate-inverse"), preconditioner_name("auto")
     ('block_tridiagonal', 'approximate_inverse', 'auto')
     """

@@ -81,7 +81,7 @@ def properties(A: Any) -> Properties:
     Examples
     --------
     >>> import linforest_precond as lf
-    >>> from linforest_precond.commands.properties import properties
+    >>> from linforest_precond.app.commands.properties import properties
     >>> found = properties(lf.matrices.poisson((10, 10)))
     >>> found.symmetric, found.dominant_rows, found.most, found.components
     (True, 100, 5, 1)

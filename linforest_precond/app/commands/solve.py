@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import matrices, solvers
-from linforest_precond.atomic_files import replacing
-from linforest_precond.backends import backend_of
-from linforest_precond.commands import inputs, vectors
-from linforest_precond.commands.outcome import Exit
-from linforest_precond.commands.preconditioners import (
+from linforest_precond.app.commands import inputs, vectors
+from linforest_precond.app.commands.outcome import Exit
+from linforest_precond.app.commands.preconditioners import (
     CHOICES,
     add_multigrid_options,
     multigrid_options,
     preconditioner_name,
 )
-from linforest_precond.commands.properties import properties
-from linforest_precond.commands.signs_of_life import watched
+from linforest_precond.app.commands.properties import properties
+from linforest_precond.app.commands.signs_of_life import watched
+from linforest_precond.backends import backend_of
+from linforest_precond.chooser.report import SolveReport
+from linforest_precond.chooser.solve import solve
+from linforest_precond.chooser.trials import method_for
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.precond.chooser.report import SolveReport
-from linforest_precond.precond.chooser.solve import solve
-from linforest_precond.precond.chooser.trials import method_for
+from linforest_precond.matrices.atomic_files import replacing
 from linforest_precond.precond.scaling.matrix_scaling import METHODS
-from linforest_precond.printing import as_table, one_line
+from linforest_precond.records.printing import as_table, one_line
 
 SOLVERS = {
     name: getattr(solvers, name) for name in ("cg", "bicgstab", "fcg", "minres", "gmres", "fgmres", "idrs")

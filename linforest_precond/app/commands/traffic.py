@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 
-from linforest_precond.commands import inputs
+from linforest_precond.app.commands import inputs
 from linforest_precond.graph import traffic_statistics
 
 EPILOG = """\

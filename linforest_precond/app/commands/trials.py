@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import solvers
-from linforest_precond.annotations import SparseMatrix
 from linforest_precond.backends import backend_of
-from linforest_precond.precond.chooser.trials import method_for
+from linforest_precond.backends.annotations import SparseMatrix
+from linforest_precond.chooser.trials import method_for
 from linforest_precond.solvers import History, Status
 
 # The tolerance of a trial, and its most iterations.
@@ -38,7 +38,7 @@ def trial(A: SparseMatrix, M: Any, solver: str, verbose: bool = False) -> dict[s
     Examples
     --------
     >>> import linforest_precond as lf
-    >>> from linforest_precond.commands.trials import trial
+    >>> from linforest_precond.app.commands.trials import trial
     >>> A = lf.matrices.poisson((20, 20))
     >>> found = trial(A, lf.jacobi(A), "cg")
     >>> found["solver"], found["converged"], found["iterations"] < 70

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, SparseMatrix
-from linforest_precond.atomic_files import check_writable, replacing
+from linforest_precond.backends.annotations import Array, SparseMatrix
+from linforest_precond.matrices.atomic_files import check_writable, replacing
 
 SUFFIXES = (".npy", ".mtx", ".txt")
 

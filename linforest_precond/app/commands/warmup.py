@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
+from linforest_precond.app.commands.outcome import Exit
+from linforest_precond.app.warm_up import warmup
 from linforest_precond.backends.compilation import WATCH, shown_folder
 from linforest_precond.backends.cpu.runtime.jit import cache_folder
-from linforest_precond.commands.outcome import Exit
 from linforest_precond.solvers.live_line import duration
-from linforest_precond.warm_up import warmup
 
 DTYPES = ("float64", "float32", "complex128", "complex64")
 INDEX_DTYPES = ("int32", "int64")

@@ -1,6 +1,7 @@
 """The CPU backend: Numba kernels on NumPy arrays, a folder for each topic, a file for each algorithm."""
 
 import numpy as xp
+from scipy import sparse as sparse
 
 from . import approximate_inverse as approximate_inverse
 from . import csgraph as csgraph
@@ -30,6 +31,7 @@ __all__ = [
     "reordering",
     "runtime",
     "similarity",
+    "sparse",
     "tridiagonal",
     "xp",
 ]

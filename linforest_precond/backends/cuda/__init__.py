@@ -39,9 +39,13 @@ checks_shared_indices = True
 
 
 def __getattr__(attribute):
-    """`xp` is CuPy, imported on first use."""
+    """`xp` is CuPy and `sparse` its sparse matrices, imported on first use."""
     if attribute == "xp":
         import cupy
 
         return cupy
+    if attribute == "sparse":
+        import cupyx.scipy.sparse
+
+        return cupyx.scipy.sparse
     raise AttributeError(attribute)

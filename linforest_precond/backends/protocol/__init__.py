@@ -36,12 +36,15 @@ class Backend(Protocol):
         Whether the kernels that may follow the user's own index array check every index.
     xp
         The array library: NumPy or CuPy.
+    sparse
+        Its sparse matrices: `scipy.sparse` or `cupyx.scipy.sparse`.
     """
 
     name: str
     max_rows: int
     checks_shared_indices: bool
     xp: Any
+    sparse: Any
 
     runtime: RuntimeRoom
     matrix: MatrixRoom

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.protocol.records import CSRArrays, CSRRecord, PatternRecord
 from linforest_precond.backends.returns import TrafficScan
 

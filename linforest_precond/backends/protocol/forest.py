@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from linforest_precond.annotations import Array, DType
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.protocol.records import CSRRecord, ForestRecord, GraphRecord
 from linforest_precond.backends.returns import BandSlots, ForestArrays, NumberedPaths, SampledRows, ValueScan
 

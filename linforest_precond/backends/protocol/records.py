@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeAlias
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
 

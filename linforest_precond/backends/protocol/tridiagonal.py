@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 
 class TridiagonalMethod(Protocol):

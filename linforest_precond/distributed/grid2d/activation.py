@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.grid2d.exchange import distinct
 from linforest_precond.distributed.grid2d.graph import Graph2D
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.grid2d.grid import Grid
 from linforest_precond.distributed.grid2d.hashing import edge_words
 from linforest_precond.distributed.grid2d.packets import swap

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_choice
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.cpu.csgraph.breadth_first import ALPHA, BETA, NO_PREDECESSOR, NOT_VISITED
 from linforest_precond.distributed.grid2d.exchange import EXCHANGES, combine_minima, is_dense
 from linforest_precond.distributed.grid2d.graph import Graph2D

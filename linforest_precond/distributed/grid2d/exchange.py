@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.grid2d.vertex_map import Window
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_choice, as_integer
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed.grid2d.blocks import is_symmetric, route_edges, row_pointers
 from linforest_precond.distributed.grid2d.exchange import Direction
 from linforest_precond.distributed.grid2d.grid import Grid
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap, windows
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.scatter import checked_offsets
-from linforest_precond.host_arrays import on_host
 
 DISTRIBUTIONS = {"striped": VertexMap.striped, "blocks": VertexMap.in_blocks}
 # Pairs (vertex, label) are sorted as one 64-bit number.

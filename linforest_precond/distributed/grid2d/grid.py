@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.distributed.mpi import communicator_of
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.runtime.hashing import (
     GOLDEN,
     HIGH_STRIDE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.csgraph.label_propagation import HALF
 from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
 from linforest_precond.distributed.grid2d.activation import neighbouring_rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.forest.greedy import hash_edges
 from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
 from linforest_precond.distributed.grid2d.exchange import combine_minima, is_dense, spread_some

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.distributed.grid2d.exchange import spread_all
 from linforest_precond.distributed.grid2d.fixed_point import (
     BITS_OF_MANY,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.scatter import equal_shares
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.owners import owners_of, send_to

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.mirrors import entry_rows, mirrored_from_ranks, slots_of
 from linforest_precond.distributed.multigrid.entries import matrix_of_entries

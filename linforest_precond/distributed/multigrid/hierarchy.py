@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from linforest_precond.annotations import Array, DType
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.distributed import krylov
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.level_setup import RankPart
 from linforest_precond.distributed.multigrid.matrix_range import scaled_into_range
-from linforest_precond.number_range import shift
+from linforest_precond.matrix.value_range import shift
 from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle
-from linforest_precond.precond.stored import result_dtype
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.records import ratio_to_finest
+from linforest_precond.precond.storage.stored import result_dtype
+from linforest_precond.records.forest import ratio_to_finest
+from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.solvers.history import History
-from linforest_precond.user_warnings import without_numpy_warnings
 
 ACCELERATORS = "auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres"
 

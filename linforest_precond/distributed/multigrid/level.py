@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from linforest_precond.annotations import DType
+from linforest_precond.backends.annotations import DType
 from linforest_precond.distributed.multigrid.entries import matrix_of_entries
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix, csr_of_rows
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps

@@ -6,21 +6,22 @@ import math
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.multigrid.strength import DOMINANCE
 from linforest_precond.backends.returns import RowFacts
 from linforest_precond.distributed.aggregates import RankAggregates
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.multigrid.galerkin import coarse_matrix, is_hermitian, mirror_upper
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
-from linforest_precond.own_matrix import described_csr, index_dtype
+from linforest_precond.matrix.checked import CSR, ZERO_SUM, described
+from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.precond.multigrid.eigenvalue_estimates import (
     gershgorin_bound,
     largest_eigenvalue_from,
     pseudorandom_vector,
 )
-from linforest_precond.precond.multigrid.level_matrix import ZERO_SUM, LevelMatrix
-from linforest_precond.records import CSR, magnitudes_of
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.records.forest import magnitudes_of
 
 
 class RankLevelMatrix(LevelMatrix):
@@ -76,7 +77,7 @@ class RankLevelMatrix(LevelMatrix):
 
     def gathered(self) -> LevelMatrix:
         """The whole matrix, on every rank."""
-        return LevelMatrix(described_csr(*gathered_rows(self.A)), self.finest)
+        return LevelMatrix(described(*gathered_rows(self.A)), self.finest)
 
 
 def csr_of_rows(A: Matrix) -> CSR:

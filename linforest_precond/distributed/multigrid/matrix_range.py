@@ -6,9 +6,9 @@ import copy
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.distributed.matrix import Matrix
-from linforest_precond.number_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
+from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
 from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
 
 

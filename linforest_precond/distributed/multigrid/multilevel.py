@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.multigrid.galerkin import require_host
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
@@ -18,7 +19,6 @@ from linforest_precond.distributed.options import agreed_options
 from linforest_precond.precond.multigrid.multilevel import precision_of
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, STRENGTHS, MultilevelOptions
 from linforest_precond.precond.multigrid.smoothers import DIAGONAL
-from linforest_precond.user_warnings import warn_user, without_numpy_warnings
 
 
 @without_numpy_warnings

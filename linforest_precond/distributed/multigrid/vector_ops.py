@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.cpu.multigrid import vector_ops as local
 from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.multigrid.chunk_sums import ChunkSums

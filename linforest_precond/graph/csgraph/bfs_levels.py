@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from typing import SupportsIndex
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.matrix.checked import as_pattern
 
 
 def bfs_levels(A: MatrixLike, source: int, directed: bool = True) -> Array:

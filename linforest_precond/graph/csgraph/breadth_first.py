@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
+from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
+from linforest_precond.matrix.checked import as_pattern
 
 
 def breadth_first_order(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csgraph, as_pattern
+from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.csgraph.components import labelled_components
 from linforest_precond.graph.csgraph.independent_set import checked_steps
+from linforest_precond.matrix.checked import as_csgraph, as_pattern
 
 
 def is_component_labelling(

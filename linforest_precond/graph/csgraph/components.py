@@ -6,11 +6,10 @@ from typing import Literal, TypeAlias, overload
 
 import numpy as np
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
+from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.csgraph.strong_components import labelled_strong_components
-from linforest_precond.records import CSR
+from linforest_precond.matrix.checked import CSR, as_pattern
 
 # The backends' module of each method.
 METHODS = {"auto": "components", "union": "components", "fastsv": "fastsv"}

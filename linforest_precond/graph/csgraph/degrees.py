@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.matrix.checked import as_pattern
 
 
 def degrees(A: MatrixLike) -> Array:

@@ -6,11 +6,11 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from linforest_precond.annotations import Array, MatrixLike
-from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
-from linforest_precond.records import Pattern
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.graphs import Pattern
 
 METHODS = "auto", "greedy", "luby", "luby_lexicographic", "luby_optimized"
 # "luby" gives up random selections after so many in succession that selected nothing.

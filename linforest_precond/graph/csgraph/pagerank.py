@@ -8,10 +8,10 @@ from typing import SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, MatrixLike
-from linforest_precond.arguments import as_integer
 from linforest_precond.backends import Backend, backend_of
-from linforest_precond.gate import as_csgraph
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.matrix.checked import as_csgraph
 
 
 def pagerank(

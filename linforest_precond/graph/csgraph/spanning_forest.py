@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import MatrixLike, SparseMatrix
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csgraph
-from linforest_precond.sparse_output import csr_sparse_like
+from linforest_precond.backends.annotations import MatrixLike, SparseMatrix
+from linforest_precond.matrix.checked import as_csgraph
+from linforest_precond.matrix.sparse_output import csr_sparse_like
 
 
 def minimum_spanning_tree(A: MatrixLike, overwrite: bool = False, *, method: str = "auto") -> SparseMatrix:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
-from linforest_precond.records import CSR
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.matrix.checked import CSR, as_pattern
 
 # The backends' module of each method.
 METHODS = {"auto": "strong_components", "coloring": "forward_backward"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr
+from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.forest.given_records import checked_forest
-from linforest_precond.records import CSR, Bands, Forest
+from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.records.forest import Bands, Forest
 
 
 def extract_bands(A: MatrixLike | CSR, forest: Forest) -> Bands:
@@ -33,7 +33,7 @@ def extract_bands(A: MatrixLike | CSR, forest: Forest) -> Bands:
     >>> bands.lower.tolist(), bands.diagonal.tolist(), bands.upper.tolist()
     ([0.0, -2.0, -1.0], [4.0, 6.0, 5.0], [-3.0, -1.0, 0.0])
     """
-    csr = as_csr(A, shared=True)
+    csr = checked(A, shared=True)
     if not isinstance(forest, Forest):
         raise TypeError(f"forest must be a Forest from linear_forest(A), got {type(forest).__name__}")
     return copy_bands(csr, checked_forest(forest, csr.n, backend_of(csr.data)))

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import BandSlots, ghost_code
-from linforest_precond.records import CSR, Bands, BlockForest
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.records.forest import Bands, BlockForest
 
 
 def copy_block_bands(csr: CSR, forest: BlockForest) -> Bands:

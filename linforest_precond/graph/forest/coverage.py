@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import MatrixLike
-from linforest_precond.gate import as_csr
-from linforest_precond.records import CSR
+from linforest_precond.backends.annotations import MatrixLike
+from linforest_precond.matrix.checked import CSR, checked
 
 
 def identity_coverage(A: MatrixLike | CSR) -> float:
@@ -29,7 +28,7 @@ def identity_coverage(A: MatrixLike | CSR) -> float:
     >>> round(lf.graph.identity_coverage(lf.matrices.poisson((50, 50))), 2)
     0.5
     """
-    csr = as_csr(A)
+    csr = checked(A)
     if csr.total_weight == 0.0:
         return 1.0
     return min(1.0, csr.adjacent_weight / csr.total_weight)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from linforest_precond.annotations import Charge, MatrixLike, Ties
-from linforest_precond.arguments import as_choice, as_integer
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph
-from linforest_precond.records import Factor, Graph
+from linforest_precond.backends.annotations import Charge, MatrixLike, Ties
+from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.graphs import Graph
+from linforest_precond.records.forest import Factor
 
 # The largest number of iterations for "auto".
 AUTOMATIC_LIMIT = 20
@@ -83,7 +84,7 @@ def factor(
       iterations  5 (not proven maximal)
     """
     options = check_options(n, iterations, m, k_m, p, seed, charge, ties)
-    return propose_factor(as_graph(A, shared=True), **options)
+    return propose_factor(checked(A, shared=True).graph, **options)
 
 
 def check_options(

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend, backend_of
-from linforest_precond.records import Factor, Forest, Ordering
+from linforest_precond.backends.annotations import Array
+from linforest_precond.records.forest import Factor, Forest, Ordering
 
 
 def checked_forest(forest: Forest, n: int, backend: Backend, name: str = "forest") -> Forest:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import MatrixLike
-from linforest_precond.arguments import as_choice
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph
+from linforest_precond.backends.annotations import MatrixLike
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.graph.forest.factor import check_options
-from linforest_precond.records import CSR, Factor
+from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.records.forest import Factor
 
 # The orders among equal weights.
 TIES = "index", "random"
@@ -45,7 +45,7 @@ def greedy_factor(A: MatrixLike | CSR, n: int = 2, *, ties: str = "index", seed:
     """
     options = check_options(n, 1, 1, 0, 0.5, seed)
     rule = {"ties": as_choice("ties", ties, TIES), "seed": options["seed"]}
-    graph = as_graph(A)
+    graph = checked(A).graph
     neighbors, values, slots = backend_of(graph.values).forest.greedy.greedy_factor(
         graph, options["n"], **rule
     )

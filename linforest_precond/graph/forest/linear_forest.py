@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from linforest_precond.annotations import Charge, MatrixLike, Ties
-from linforest_precond.arguments import as_choice
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph
+from linforest_precond.backends.annotations import Charge, MatrixLike, Ties
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.given_records import checked_factor
 from linforest_precond.graph.forest.ordering import PERMUTATIONS, order_paths
-from linforest_precond.records import Factor, Forest
+from linforest_precond.matrix.checked import checked
+from linforest_precond.records.forest import Factor, Forest
 
 # How cycles are broken and paths labelled.
 METHODS = "list_ranking", "bidirectional_scan"
@@ -74,7 +74,7 @@ def linear_forest(
     if isinstance(A, Factor):
         return break_cycles(checked_factor(A), in_place=True, **methods)
     options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
-    graph = as_graph(A, shared=True)
+    graph = checked(A, shared=True).graph
     backend_of(graph.values).runtime.prefetch.prefetch("linear_forest", graph, options, method)
     return break_cycles(propose_factor(graph, **options), in_place=True, **methods)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.records import Ordering
+from linforest_precond.backends.annotations import Array
+from linforest_precond.records.forest import Ordering
 
 # How the permutation is computed: by a prefix sum of the path lengths, or by a sort.
 PERMUTATIONS = "scan", "radix_sort"

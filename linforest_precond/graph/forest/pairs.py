@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.forest.path_pairs import pair_paths
-from linforest_precond.records import BlockForest, Factor, Graph, Pairs, share_of
+from linforest_precond.matrix.graphs import Graph
+from linforest_precond.records.forest import BlockForest, Factor, Pairs, share_of
 
 # Number of pairings for each block size.
 PAIRINGS = {1: 0, 2: 1, 4: 2}

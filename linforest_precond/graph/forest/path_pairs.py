@@ -15,8 +15,9 @@ from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import SampledRows
 from linforest_precond.graph.forest.factor import propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
-from linforest_precond.own_matrix import index_dtype
-from linforest_precond.records import Factor, Graph, Pairs
+from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.graphs import Graph
+from linforest_precond.records.forest import Factor, Pairs
 
 
 def pair_paths(graph: Graph, **options: Any) -> Pairs:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr, as_graph
+from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.factor import check_options, propose_factor
@@ -20,7 +19,8 @@ from linforest_precond.graph.forest.pairs import (
     check_block_options,
     tries_pairs_across_paths,
 )
-from linforest_precond.records import CSR, Bands, BlockForest, Forest
+from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.records.forest import Bands, BlockForest, Forest
 
 
 def bands_along_forest(
@@ -30,7 +30,7 @@ def bands_along_forest(
 
     `check_methods` gives the methods.
     """
-    graph, methods = as_graph(csr), methods or {"method": "list_ranking"}
+    graph, methods = checked(csr).graph, methods or {"method": "list_ranking"}
     prefetch = backend_of(csr.data).runtime.prefetch.prefetch
     prefetch("bands_along_forest", csr, graph, options, methods["method"])
     factor = propose_factor(graph, **options)
@@ -44,7 +44,7 @@ def bands_along_forests(csr: CSR, options: dict[str, Any], count: int) -> list[t
 
     There are fewer where no edges are left.
     """
-    graph = as_graph(csr)
+    graph = checked(csr).graph
     found: list[tuple[Forest, Bands]] = []
     for _ in range(count):
         forest = break_cycles(propose_factor(graph, **options), in_place=True)
@@ -65,7 +65,7 @@ def bands_along_block_forest(
 
     `partners` are vertices to be paired, -1 for those that are paired along heavy edges.
     """
-    graph = as_graph(csr)
+    graph = checked(csr).graph
     if graph.values_are_matrix:  # pairs are disjoint only if the weights do not change meanwhile
         graph = replace(graph, values=graph.values.copy())
     across_paths = tries_pairs_across_paths(candidates, partners)
@@ -101,7 +101,7 @@ def tridiagonal_bands(
     """
     options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
     methods = check_methods(method, permutation)
-    return bands_along_forest(as_csr(A, shared=True), options, methods)
+    return bands_along_forest(checked(A, shared=True), options, methods)
 
 
 def block_tridiagonal_bands(
@@ -143,4 +143,4 @@ def block_tridiagonal_bands(
     ((2, 2), 0.8, (1, 1), 'paths')
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed, charge, ties)
-    return bands_along_block_forest(as_csr(A), candidates)
+    return bands_along_block_forest(checked(A), candidates)

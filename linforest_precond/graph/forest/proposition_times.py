@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linforest_precond.backends import backend_of
-from linforest_precond.records import Graph
+from linforest_precond.matrix.graphs import Graph
 
 # Iterations that both backends run in one go.
 MOST_ITERATIONS = 1000
@@ -39,9 +39,9 @@ def proposition_times(graph: Graph, n: int, k: int, repeats: int = 10) -> Propos
     Examples
     --------
     >>> import linforest_precond as lf
-    >>> from linforest_precond.gate import as_graph
+    >>> from linforest_precond.matrix.checked import checked
     >>> from linforest_precond.graph.forest.proposition_times import proposition_times
-    >>> found = proposition_times(as_graph(lf.matrices.poisson((20, 20))), n=2, k=1, repeats=3)
+    >>> found = proposition_times(checked(lf.matrices.poisson((20, 20))).graph, n=2, k=1, repeats=3)
     >>> len(found.seconds), found.vertices, found.counted_bytes
     (3, 379, 37844)
     """

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph
-from linforest_precond.matching_records import Matching
-from linforest_precond.records import Graph
-from linforest_precond.subnormals import is_nonzero
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.graphs import Graph
+from linforest_precond.matrix.value_range import is_nonzero
+from linforest_precond.records.matching import Matching
 
 
 def is_matching(A: MatrixLike, mate: npt.ArrayLike | Matching) -> bool:
@@ -32,7 +32,7 @@ def is_matching(A: MatrixLike, mate: npt.ArrayLike | Matching) -> bool:
     >>> lf.graph.is_matching(A, [1, 0, -1, -1]), lf.graph.is_matching(A, [3, 2, 1, 0])
     (True, False)
     """
-    graph = as_graph(A)
+    graph = checked(A).graph
     mates = as_mates(mate, graph)
     return mates is not None and _is_matching(graph, mates)
 
@@ -52,7 +52,7 @@ def is_maximal_matching(A: MatrixLike, mate: npt.ArrayLike | Matching) -> bool:
     >>> lf.graph.is_maximal_matching(A, [1, 0, -1, -1]), lf.graph.is_maximal_matching(A, [-1, 2, 1, -1])
     (False, True)
     """
-    graph = as_graph(A)
+    graph = checked(A).graph
     mates = as_mates(mate, graph)
     return mates is not None and _is_matching(graph, mates) and not _has_free_edge(graph, mates)
 

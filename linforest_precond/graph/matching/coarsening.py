@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, MatrixLike
-from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr, as_graph
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.graph.matching.checks import are_mutual, as_mates
 from linforest_precond.graph.matching.matching import (
     DEFAULTS,
@@ -18,11 +18,10 @@ from linforest_precond.graph.matching.matching import (
     tie_key_of,
 )
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly, coarsen_until_small
-from linforest_precond.matching_records import Coarsening, CoarseningHierarchy, Matching
-from linforest_precond.own_matrix import described_csr
-from linforest_precond.records import CSR, Graph
-from linforest_precond.sparse_output import sparse_like
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.matrix.checked import CSR, checked, described
+from linforest_precond.matrix.graphs import Graph
+from linforest_precond.matrix.sparse_output import sparse_like
+from linforest_precond.records.matching import Coarsening, CoarseningHierarchy, Matching
 
 # Methods that work on every device.
 METHODS = "suitor", "locally_dominant", "random", "weighted", "factor"
@@ -66,8 +65,8 @@ def coarsen(A: MatrixLike, matching: npt.ArrayLike | Matching, *, seed: int = 0)
     0.0
     """
     seed = as_integer("seed", seed) % 2**64
-    csr = as_csr(A)
-    graph = as_graph(csr)
+    csr = checked(A)
+    graph = checked(csr).graph
     mate = as_mates(matching, graph, "matching")
     if mate is None or not are_mutual(mate):
         raise ValueError("matching must name as mates two vertices that name each other, or -1")
@@ -133,7 +132,7 @@ def coarsening_hierarchy(
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
     options = check_matching_options(method, seed, **DEFAULTS)
 
-    csr = as_csr(A)
+    csr = checked(A)
     finest = A if hasattr(A, "tocoo") else _matrix_like(A, csr.indptr, csr.indices, csr.data)
     levels, coarsest, stall = coarsen_until_small(
         csr,
@@ -166,10 +165,10 @@ def _coarsen_by_matchings(
     """Each vertex's aggregate after several matchings and coarsenings, and the coarse matrix."""
 
     def coarsen_once(fine: CSR, last: bool) -> tuple[Array, CSR]:
-        graph = as_graph(fine)
+        graph = checked(fine).graph
         mate, _ = match_graph(graph, method, **options)
         coarse, aggregates = coarsen_pairs(fine, graph, mate, options["seed"])
-        return aggregates, described_csr(*coarse)
+        return aggregates, described(*coarse)
 
     return coarsen_repeatedly(csr, matchings, coarsen_once, lambda fine, coarse: coarse[fine])
 

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, MatrixLike
-from linforest_precond.arguments import as_integer
 from linforest_precond.backends import backend_of, cpu, cuda_status
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
-from linforest_precond.gate import as_mapped_graph, as_weighted_graph
 from linforest_precond.graph.forest.factor import check_options, propose_factor
-from linforest_precond.matching_records import Matching
-from linforest_precond.records import Graph, Progress
+from linforest_precond.matrix.checked import as_mapped_graph, as_weighted_graph
+from linforest_precond.matrix.graphs import Graph
+from linforest_precond.records.forest import Progress
+from linforest_precond.records.matching import Matching
 
 # The options of each method beside `weights` and `seed`.
 OPTIONS: dict[str, tuple[str, ...]] = {

@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph, as_pattern
+from linforest_precond.backends.annotations import Array
 from linforest_precond.graph.matching.matching import match_graph, tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.gap_metrics import loop_free
 from linforest_precond.graph.reordering.permute import ordering_of
-from linforest_precond.own_matrix import described_csr
-from linforest_precond.records import CSR, Pattern
+from linforest_precond.matrix.checked import CSR, as_pattern, checked, described
+from linforest_precond.matrix.graphs import Pattern
 
 # Rounds of label propagation on each level.
 ROUNDS = 20
@@ -37,8 +36,8 @@ def order_by_labels(pattern: Pattern, seed: int) -> Array:
 def merge_by_matching(csr: CSR, seed: int) -> tuple[Array, int]:
     """Communities of matched vertices; single ones join the matched neighbour of the largest gain."""
     backend = backend_of(csr.data)
-    gains = described_csr(csr.indptr, csr.indices, modularity_gains(csr))
-    graph = as_graph(gains)
+    gains = described(csr.indptr, csr.indices, modularity_gains(csr))
+    graph = checked(gains).graph
     mate, _ = match_graph(graph, "suitor", seed=seed)
     return backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
 
@@ -85,7 +84,7 @@ def _levels(csr: CSR, merge: Merge, seed: int) -> Iterator[tuple[Array, CSR]]:
             return
         backend = backend_of(csr.data)
         indptr, members = backend.matching.aggregates.members_of(communities, count)
-        csr = described_csr(*backend.multigrid.galerkin.coarse_matrix(csr, communities, indptr, members))
+        csr = described(*backend.multigrid.galerkin.coarse_matrix(csr, communities, indptr, members))
         yield communities, csr
 
 
@@ -94,4 +93,4 @@ def _edge_counts(pattern: Pattern) -> CSR:
     indptr, neighbours = loop_free(pattern)
     index = pattern.indptr.dtype
     ones = backend_of(neighbours).xp.ones(neighbours.size)
-    return described_csr(indptr.astype(index), neighbours.astype(index), ones)
+    return described(indptr.astype(index), neighbours.astype(index), ones)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.batch_options import BatchOptions
-from linforest_precond.gate import as_pattern
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
-from linforest_precond.records import Pattern
+from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.graphs import Pattern
 
 
 def reverse_cuthill_mckee(

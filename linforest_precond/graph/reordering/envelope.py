@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
+from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.reordering.permute import checked_order
+from linforest_precond.matrix.checked import as_pattern
 
 
 class Wavefront(NamedTuple):

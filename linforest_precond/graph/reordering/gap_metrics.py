@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
+from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.reordering.permute import checked_order
-from linforest_precond.records import Ordering, Pattern
+from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.graphs import Pattern
+from linforest_precond.records.forest import Ordering
 
 
 def linear_gap(A: MatrixLike, order: npt.ArrayLike | None = None) -> int:

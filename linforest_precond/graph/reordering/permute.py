@@ -7,12 +7,12 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import Backend, backend_of
-from linforest_precond.gate import as_stored
-from linforest_precond.interchange import native_matrix
-from linforest_precond.records import Ordering
-from linforest_precond.sparse_output import sparse_like
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.interop.dlpack import native_matrix
+from linforest_precond.matrix.checked import as_stored
+from linforest_precond.matrix.sparse_output import sparse_like
+from linforest_precond.records.forest import Ordering
 
 
 def permute(A: MatrixLike, order: npt.ArrayLike) -> Any:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, MatrixLike
-from linforest_precond.arguments import as_choice, as_integer
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.cpu.runtime.hashing import VERTEX_STRIDE, iteration_keys, mix64
-from linforest_precond.gate import as_pattern
 from linforest_precond.graph.reordering.gap_metrics import loop_free
 from linforest_precond.graph.reordering.permute import checked_order
-from linforest_precond.progress import showing
+from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.records.progress import showing
 
 METRICS = "log_gap", "linear_gap"
 # Not compiled: it takes arrays. (NUMBA_DISABLE_JIT leaves the function.)

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linforest_precond.annotations import Array, MatrixLike
-from linforest_precond.arguments import as_choice, as_integer
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
+from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.reordering.communities import order_by_labels, order_by_matchings
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
-from linforest_precond.records import Pattern
+from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.graphs import Pattern
 
 
 def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.arguments import as_integer
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.returns import TrafficScan
 from linforest_precond.graph.traffic.packet_checks import check_total
 from linforest_precond.graph.traffic.packet_files import AT_ONCE
@@ -23,7 +23,7 @@ from linforest_precond.graph.traffic.traffic_inputs import (
 from linforest_precond.graph.traffic.traffic_matrix import merged
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix, TrafficStatistics
 from linforest_precond.matrices.arrays import Device, array_modules
-from linforest_precond.progress import showing
+from linforest_precond.records.progress import showing
 
 # Types of values that the pass over a matrix takes as they are.
 VALUE_DTYPES = tuple(map(np.dtype, (np.int64, np.float32, np.float64)))

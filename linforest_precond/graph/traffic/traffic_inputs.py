@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.graph.traffic.packet_checks import ADDRESSES
 from linforest_precond.graph.traffic.packet_files import AT_ONCE, is_text, read_packets
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix

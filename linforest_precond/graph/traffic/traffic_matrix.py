@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.graph.traffic.packet_checks import (
     as_addresses,
     as_packet_counts,

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.matrices.arrays import array_modules, csr
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.read_only import ReadOnlyArrays
+from linforest_precond.backends.annotations import Array
+from linforest_precond.matrices.arrays import array_modules
+from linforest_precond.matrix.sparse_output import csr
+from linforest_precond.records.printing import Printed, Printout
+from linforest_precond.records.read_only import ReadOnlyArrays
 
 # The largest number up to which float64 holds all integers.
 LARGEST_EXACT_FLOAT = 2**53

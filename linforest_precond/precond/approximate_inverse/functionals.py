@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.protocol.records import CSRArrays
-from linforest_precond.own_matrix import index_dtype
-from linforest_precond.records import CSR
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.conversion import index_dtype
 
 # Products of rows leave out long columns of A, so that A A^H does not become dense: those with more entries
 # than the first of these limits with which the products have at most so many terms for each entry of A.

@@ -10,23 +10,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType, InverseMethod, MatrixLike, ScalingName
-from linforest_precond.arguments import as_integer
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array, DType, InverseMethod, MatrixLike, ScalingName
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.backends.workspaces import Workspaces
+from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.approximate_inverse.functionals import Functionals, kaporin, least_squares
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
-from linforest_precond.precond.record_schemas import columns_ascend
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
-from linforest_precond.precond.schema import Choice, Complaint, Fields, Integer, Names, Real, Size, Table
-from linforest_precond.precond.schema_arrays import Indices, Numbers, Pointers
 from linforest_precond.precond.setup import Setup
-from linforest_precond.precond.stored import held_bytes, stored_array
-from linforest_precond.records import CSR
-from linforest_precond.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.precond.storage.record_schemas import columns_ascend
+from linforest_precond.precond.storage.schema import (
+    Choice,
+    Complaint,
+    Fields,
+    Integer,
+    Names,
+    Real,
+    Size,
+    Table,
+)
+from linforest_precond.precond.storage.schema_arrays import Indices, Numbers, Pointers
+from linforest_precond.precond.storage.stored import held_bytes, stored_array
 
 METHODS = "auto", "fsai", "spai"
 # Of a row, with the diagonal: the systems of rows are in shared memory on the GPU.

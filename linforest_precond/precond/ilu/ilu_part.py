@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.returns import FactorFinding
+from linforest_precond.backends.user_warnings import warn_user
+from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.ilu.ilu_schema import SCHEMA
 from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
 from linforest_precond.precond.ilu.row_orders import Schedule
-from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs, happened, in_words
-from linforest_precond.precond.stored import held_bytes, stored_array
-from linforest_precond.printing import numbers_of
-from linforest_precond.records import CSR, Ordering, magnitudes_of
-from linforest_precond.user_warnings import warn_user
+from linforest_precond.precond.storage.stored import held_bytes, stored_array
+from linforest_precond.records.forest import Ordering, magnitudes_of
+from linforest_precond.records.printing import numbers_of
 
 # The first shift of the diagonal, relative to the rows, and the factor by which the next one is larger.
 FIRST_SHIFT, SHIFT_GROWTH = 1e-3, 2.0
@@ -185,7 +185,7 @@ class IluPart:
 
 def has_cholesky_form(csr: CSR) -> bool:
     """Whether a matrix is Hermitian with a positive diagonal."""
-    return csr.n == 0 or LevelMatrix(csr).definite
+    return csr.n == 0 or csr.definite
 
 
 def fill_weights(csr: CSR) -> Array:

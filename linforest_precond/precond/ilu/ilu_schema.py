@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.precond.ilu.row_orders import ORDERS
-from linforest_precond.precond.record_schemas import ORDERING
-from linforest_precond.precond.schema import (
+from linforest_precond.precond.storage.record_schemas import ORDERING
+from linforest_precond.precond.storage.schema import (
     Choice,
     Complaint,
     Fields,
@@ -21,7 +21,7 @@ from linforest_precond.precond.schema import (
     Size,
     Table,
 )
-from linforest_precond.precond.schema_arrays import Indices, Numbers, Pointers
+from linforest_precond.precond.storage.schema_arrays import Indices, Numbers, Pointers
 
 MOST_SWEEPS = 1000
 

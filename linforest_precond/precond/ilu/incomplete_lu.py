@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
-from linforest_precond.annotations import DType, IluOrder, MatrixLike, ScalingName
-from linforest_precond.arguments import as_integer
-from linforest_precond.gate import as_pattern
+from linforest_precond.backends.annotations import DType, IluOrder, MatrixLike, ScalingName
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import without_numpy_warnings
+from linforest_precond.matrix.checked import CSR, as_pattern
 from linforest_precond.precond.ilu.ilu_part import IluPart
 from linforest_precond.precond.ilu.ilu_schema import MOST_SWEEPS
 from linforest_precond.precond.ilu.order_choice import best_part
@@ -14,8 +15,6 @@ from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
-from linforest_precond.records import CSR
-from linforest_precond.user_warnings import without_numpy_warnings
 
 
 @without_numpy_warnings

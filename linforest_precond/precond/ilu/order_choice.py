@@ -11,12 +11,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from linforest_precond.annotations import DType
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_pattern
+from linforest_precond.backends.annotations import DType
+from linforest_precond.matrix.checked import CSR, as_pattern
 from linforest_precond.precond.ilu.ilu_part import IluPart
 from linforest_precond.precond.ilu.row_orders import MOST_LEVELS, schedule_of
-from linforest_precond.records import CSR
 
 # Iterations grow with the square root of what is dropped (that of a condition number) plus this.
 LEAST_ROOT = 0.03

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.records import CSR, Ordering
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.records.forest import Ordering
 
 
 def permuted_with_diagonal(csr: CSR, ordering: Ordering, dtype: DType) -> tuple[Array, Array, Array]:

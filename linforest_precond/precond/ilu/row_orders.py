@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph
+from linforest_precond.backends.annotations import Array
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import ordering_of
-from linforest_precond.records import CSR, Ordering, Pattern
+from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.matrix.graphs import Pattern
+from linforest_precond.records.forest import Ordering
 
 ORDERS = "natural", "forest", "colors", "rcm"
 MOST_LEVELS = 2**31 - 1
@@ -65,7 +66,7 @@ def _order_of(csr: CSR, pattern: Pattern, name: str, seed: int) -> Array:
     if name == "rcm":
         order: Array = order_pattern(pattern)[::-1]
     else:
-        factor = propose_factor(as_graph(csr), **check_options(2, "auto", 5, 0, 0.5, seed))
+        factor = propose_factor(checked(csr).graph, **check_options(2, "auto", 5, 0, 0.5, seed))
         order = break_cycles(factor, in_place=True).order
     return backend_of(order).xp.ascontiguousarray(order, dtype=np.int32)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.near_null_space import (
     MOST_CANDIDATES,
@@ -14,8 +14,8 @@ from linforest_precond.precond.multigrid.near_null_space import (
     tentative,
 )
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR, adjoint, smoothed_tentative
-from linforest_precond.precond.schema import Complaint, Fields, Integer, Names, Size, Table
-from linforest_precond.precond.schema_arrays import Indices, OwnNumbers
+from linforest_precond.precond.storage.schema import Complaint, Fields, Integer, Names, Size, Table
+from linforest_precond.precond.storage.schema_arrays import Indices, OwnNumbers
 
 
 def sizes_agree(fields: Fields, names: Names) -> Complaint:

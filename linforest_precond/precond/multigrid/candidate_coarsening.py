@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.graph.matching.repeated_coarsening import STALLED_SHARE
-from linforest_precond.own_matrix import described_csr
+from linforest_precond.matrix.checked import described
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
@@ -78,7 +78,7 @@ class CandidateCoarsening:
         if self.block_size == 1:
             return matrix
         csr, node_matrix = matrix.csr, matrix.backend.multigrid.node_graph.node_matrix
-        return LevelMatrix(described_csr(*node_matrix(csr.indptr, csr.indices, csr.data, self.block_size)))
+        return LevelMatrix(described(*node_matrix(csr.indptr, csr.indices, csr.data, self.block_size)))
 
 
 def without_single_nodes(aggregates: RootAggregates) -> RootAggregates:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.precond.packing import packable
-from linforest_precond.precond.schema import Integer, Table
-from linforest_precond.precond.schema_arrays import Numbers
-from linforest_precond.precond.stored import stored_array
-from linforest_precond.records import CSR
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.precond.storage.packing import packable
+from linforest_precond.precond.storage.schema import Integer, Table
+from linforest_precond.precond.storage.schema_arrays import Numbers
+from linforest_precond.precond.storage.stored import stored_array
 
 # Matrices with more rows are smoothed instead, by this many sweeps.
 LARGEST_DENSE = 4000

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
-from linforest_precond.records import CSR
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.checked import CSR
 
 STEPS = 10
 # Lanczos and the power method approach the largest eigenvalue from below: the safety factor.

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.precond.multigrid.candidate_aggregates import SCHEMA as CANDIDATES_SCHEMA
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
@@ -26,7 +26,7 @@ from linforest_precond.precond.multigrid.prolongation import (
 from linforest_precond.precond.multigrid.root_aggregates import OLDER_SCHEMA as OLDER_ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import SCHEMA as ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
-from linforest_precond.precond.schema import (
+from linforest_precond.precond.storage.schema import (
     Complaint,
     Fields,
     Names,
@@ -36,8 +36,8 @@ from linforest_precond.precond.schema import (
     Size,
     Table,
 )
-from linforest_precond.precond.schema_arrays import Indices
-from linforest_precond.precond.stored import stored_array
+from linforest_precond.precond.storage.schema_arrays import Indices
+from linforest_precond.precond.storage.stored import stored_array
 
 # The prolongators of root aggregates have magnitudes below two to this power.
 LARGEST_WEIGHT_EXPONENT = 2

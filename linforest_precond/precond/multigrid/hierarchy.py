@@ -9,9 +9,12 @@ from typing import Any, cast
 import numpy as np
 
 from linforest_precond import solvers
-from linforest_precond.annotations import Accelerator, Array
 from linforest_precond.backends import backend_of
-from linforest_precond.number_range import shifted
+from linforest_precond.backends.annotations import Accelerator, Array
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.sparse_output import sparse_like
+from linforest_precond.matrix.value_range import shifted
+from linforest_precond.matrix.vectors import norms_of
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, twice_visited
 from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart
@@ -20,11 +23,9 @@ from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
 from linforest_precond.precond.operators import Applied, Preconditioner, operator_of
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.read_only import handed_out
-from linforest_precond.records import CSR, ratio_to_finest
-from linforest_precond.sparse_output import sparse_like
-from linforest_precond.vectors import norms_of
+from linforest_precond.records.forest import ratio_to_finest
+from linforest_precond.records.printing import Printed, Printout
+from linforest_precond.records.read_only import handed_out
 
 ACCELERATORS = "auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres", "idrs"
 DENSE = "dense"  # instead of a format's name

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.annotations import DType
 from linforest_precond.backends import backend_of
-from linforest_precond.own_matrix import described_csr
+from linforest_precond.backends.annotations import DType
+from linforest_precond.matrix.checked import CSR, described
 from linforest_precond.precond.multigrid.grid_transfer import (
     TRANSFER_SCHEMA,
     GridTransfer,
@@ -16,10 +16,9 @@ from linforest_precond.precond.multigrid.grid_transfer import (
 )
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.smoothers import SMOOTHER_SCHEMA, Smoother, smoother_from_state
-from linforest_precond.precond.record_schemas import CSR as CSR_SCHEMA
-from linforest_precond.precond.schema import Complaint, Fields, Names, Optional, Record, Table
-from linforest_precond.precond.stored import stored_arrays
-from linforest_precond.records import CSR
+from linforest_precond.precond.storage.record_schemas import CSR as CSR_SCHEMA
+from linforest_precond.precond.storage.schema import Complaint, Fields, Names, Optional, Record, Table
+from linforest_precond.precond.storage.stored import stored_arrays
 
 
 def kept_couplings_are_entries(fields: Fields, names: Names) -> Complaint:
@@ -83,7 +82,7 @@ class Level:
         """The level of the transposed hierarchy."""
         transfer = None if self.transfer is None else self.transfer.conjugated()
         arrays = self.csr.indptr, self.csr.indices, self.csr.data
-        csr = described_csr(*backend_of(self.csr.data).matrix.entries.transposed(*arrays))
+        csr = described(*backend_of(self.csr.data).matrix.entries.transposed(*arrays))
         return replace(self, csr=csr, transfer=transfer)
 
     def stored_in(self, dtype: DType) -> Level:

@@ -6,17 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import RowFacts
-from linforest_precond.own_matrix import described_csr
+from linforest_precond.matrix.checked import CSR, described
 from linforest_precond.precond.multigrid.eigenvalue_estimates import gershgorin_bound, largest_eigenvalue
-from linforest_precond.records import CSR
 
 # A damped Jacobi step annihilates the error at three quarters of the largest eigenvalue.
 DAMPING = 4 / 3
-# A row sums to zero if its sum is at most this multiple of the sum of its magnitudes' rounding error.
-ZERO_SUM = 16
 
 
 class LevelMatrix:
@@ -28,7 +24,7 @@ class LevelMatrix:
 
     def __init__(self, csr: CSR, finest: LevelMatrix | None = None):
         self.csr, self.finest = csr, self if finest is None else finest
-        self.backend = backend_of(csr.data)
+        self.backend = csr.backend
 
     @property
     def n(self) -> int:
@@ -38,12 +34,12 @@ class LevelMatrix:
         """The matrix of the next level from the CSR arrays of the Galerkin product, which may be changed."""
         if self.hermitian:
             self.backend.multigrid.galerkin.mirror_upper(indptr, indices, data)
-        return LevelMatrix(described_csr(indptr, indices, data), self.finest)
+        return LevelMatrix(described(indptr, indices, data), self.finest)
 
-    @cached_property
+    @property
     def facts(self) -> RowFacts:
         """Of the finest matrix."""
-        return facts_of(self.csr) if self.finest is self else self.finest.facts
+        return self.csr.facts if self.finest is self else self.finest.facts
 
     @property
     def hermitian(self) -> bool:
@@ -99,10 +95,3 @@ class LevelMatrix:
     def damped_jacobi(self) -> Array:
         """The weights of a damped Jacobi step: omega D^-1."""
         return min(1.0, DAMPING / self.largest_eigenvalue) * self.inverse_diagonal
-
-
-def facts_of(csr: CSR) -> RowFacts:
-    """What the rows of a matrix show; rows that sum to zero do so up to rounding."""
-    limits = np.finfo(csr.data.dtype)
-    strength = backend_of(csr.data).multigrid.strength
-    return strength.row_facts(csr, ZERO_SUM * float(limits.eps), float(limits.tiny))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linforest_precond.annotations import DType
+from linforest_precond.backends.annotations import DType
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer
 from linforest_precond.precond.multigrid.hierarchy_level import Level

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.records import CSR
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.checked import CSR
 
 # Of the vectors in bytes, as an allocation on the GPU has it.
 ALIGNMENT = 256

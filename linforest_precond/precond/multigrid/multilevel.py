@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import (
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import (
     CoarseningName,
     CouplingWeights,
     CycleName,
@@ -17,8 +18,9 @@ from linforest_precond.annotations import (
     ScalingName,
     SmootherName,
 )
-from linforest_precond.backends import backend_of
+from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
+from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy
@@ -32,9 +34,7 @@ from linforest_precond.precond.multigrid.prolongation import fills_up
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
-from linforest_precond.precond.stored import stored_dtype
-from linforest_precond.records import CSR
-from linforest_precond.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.precond.storage.stored import stored_dtype
 
 # Aggregates by couplings of one sign are many if they exceed this share of the unknowns.
 MOST_SIGNED = 0.5

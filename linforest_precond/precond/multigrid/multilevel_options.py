@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES
 from linforest_precond.precond.multigrid.multilevel_schema import (

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
-from linforest_precond.own_matrix import described_csr
+from linforest_precond.matrix.checked import CSR, described
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
@@ -20,8 +20,8 @@ from linforest_precond.precond.multigrid.multilevel_schema import SCHEMA
 from linforest_precond.precond.multigrid.smoothers import INVERSE, smoother_of
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs
-from linforest_precond.precond.stored import held_bytes
-from linforest_precond.records import CSR, ratio_to_finest
+from linforest_precond.precond.storage.stored import held_bytes
+from linforest_precond.records.forest import ratio_to_finest
 
 
 @part_of_kind(multilevel=SCHEMA)
@@ -86,7 +86,7 @@ class MultilevelPart:
         """The matrix itself in its own precision, without a smoother."""
         csr = self.levels[0].csr
         if self.own_data is not None:
-            csr = described_csr(csr.indptr, csr.indices, self.own_data)
+            csr = described(csr.indptr, csr.indices, self.own_data)
         return Level(csr, None)
 
     @property

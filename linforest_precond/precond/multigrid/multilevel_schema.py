@@ -9,7 +9,7 @@ from linforest_precond.precond.multigrid.hierarchy_level import SCHEMA as LEVEL
 from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES, twice_visited
 from linforest_precond.precond.multigrid.pairwise_aggregation import WEIGHTS
 from linforest_precond.precond.multigrid.smoothers import SMOOTHERS
-from linforest_precond.precond.schema import (
+from linforest_precond.precond.storage.schema import (
     Choice,
     Complaint,
     Fields,
@@ -24,7 +24,7 @@ from linforest_precond.precond.schema import (
     Size,
     Table,
 )
-from linforest_precond.precond.schema_arrays import OwnNumbers
+from linforest_precond.precond.storage.schema_arrays import OwnNumbers
 
 COARSENINGS = "smoothed_aggregation", "matching", "paths"
 # What `multilevel` says about its choices.

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
-from linforest_precond.arguments import as_integer
 from linforest_precond.backends import Backend, backend_of
-from linforest_precond.gate import value_dtype
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.matrix.checks import value_dtype
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_schema import ADAPTIVE

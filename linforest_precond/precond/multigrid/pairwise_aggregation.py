@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph
+from linforest_precond.backends.annotations import Array
 from linforest_precond.graph.matching.matching import match_graph, tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
-from linforest_precond.own_matrix import described_csr, index_dtype
+from linforest_precond.matrix.checked import checked, described
+from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.graphs import Graph
 from linforest_precond.precond.multigrid.grid_transfer import Aggregates
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.records import Graph
 
 WEIGHTS = "coupling", "magnitude"
 
@@ -49,13 +49,13 @@ def strength_graph(matrix: LevelMatrix, weights: str, strength: float) -> Graph:
     """
     csr, backend = matrix.csr, matrix.backend
     if weights == "magnitude":
-        return as_graph(csr)
+        return checked(csr).graph
     values, strongest = backend.multigrid.strength.weigh(csr, strength)
     positive = csr.diagonal.real > 0
     facts = backend.xp.isfinite(strongest).all(), positive.all(), positive.any()
     finite, all_positive, any_positive = backend.xp.stack(facts).tolist()  # stall: is the graph symmetric?
     if not finite:
-        described_csr(csr.indptr, csr.indices, values)  # raises
+        described(csr.indptr, csr.indices, values)  # raises
     # Of a Hermitian matrix, both unknowns see the same strength if their diagonals have one sign.
     symmetric = matrix.hermitian and (all_positive or not any_positive)
     index = csr.indices.dtype if symmetric else index_dtype(2 * csr.nnz, csr.indices.dtype)
@@ -69,7 +69,7 @@ def strength_graph(matrix: LevelMatrix, weights: str, strength: float) -> Graph:
         adjacent_weight=math.nan,
         scale=1.0,
     )
-    return as_graph(weighted)
+    return checked(weighted).graph
 
 
 def number_pairs(mate: Array) -> tuple[Array, int]:

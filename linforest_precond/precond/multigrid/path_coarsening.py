@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import ForestArrays
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.graphs import Graph
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.pairwise_aggregation import strength_graph
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR, product
 from linforest_precond.precond.multigrid.smoothers import FOREST_OPTIONS
-from linforest_precond.records import CSR, Graph
 
 # A coarse matrix with more than this share of the fine matrix's entries is not worth its cost.
 MOST_ENTRIES = 0.8

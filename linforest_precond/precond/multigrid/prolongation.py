@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.precond.packing import packable
-from linforest_precond.precond.record_schemas import columns_ascend
-from linforest_precond.precond.schema import Size, Table
-from linforest_precond.precond.schema_arrays import Indices, Numbers, Pointers
-from linforest_precond.records import CSR
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.precond.storage.packing import packable
+from linforest_precond.precond.storage.record_schemas import columns_ascend
+from linforest_precond.precond.storage.schema import Size, Table
+from linforest_precond.precond.storage.schema_arrays import Indices, Numbers, Pointers
 
 # A hub is a row with so many times as many entries as the mean.
 HUB_RATIO = 8

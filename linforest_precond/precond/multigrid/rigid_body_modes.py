@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 
 
 def rigid_body_modes(coordinates: Array, *, interleaved: bool = True) -> Array:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR
-from linforest_precond.precond.schema import Complaint, Fields, Flag, Names, Real, Size, Spec, Table
-from linforest_precond.precond.schema_arrays import Indices, Marks
+from linforest_precond.precond.storage.schema import Complaint, Fields, Flag, Names, Real, Size, Spec, Table
+from linforest_precond.precond.storage.schema_arrays import Indices, Marks
 
 
 def no_aggregate_is_empty(fields: Fields, names: Names) -> Complaint:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linforest_precond.annotations import Array, DType
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.approximate_inverse.operators import (
@@ -20,7 +20,7 @@ from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
-from linforest_precond.precond.schema import (
+from linforest_precond.precond.storage.schema import (
     Choice,
     Complaint,
     Fields,
@@ -32,11 +32,11 @@ from linforest_precond.precond.schema import (
     Real,
     Table,
 )
-from linforest_precond.precond.schema_arrays import Numbers
-from linforest_precond.precond.stored import stored_array
+from linforest_precond.precond.storage.schema_arrays import Numbers
+from linforest_precond.precond.storage.stored import stored_array
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart, block_part, scalar_part
-from linforest_precond.records import Bands
+from linforest_precond.records.forest import Bands
 
 LINES = "tridiagonal", "block_tridiagonal"
 # The degrees of Chebyshev polynomials, and the lower ends of the intervals they are small on, as shares of

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.number_range import exponents_outside, shifted
+from linforest_precond.backends.annotations import Array
+from linforest_precond.matrix.value_range import exponents_outside, shifted
+from linforest_precond.matrix.vectors import checked_vectors, norms_of
 from linforest_precond.precond.multigrid.hierarchy_level import Level
-from linforest_precond.vectors import checked_vectors, norms_of
 
 
 def repeat_cycles(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.number_range import shifted
+from linforest_precond.matrix.value_range import shifted
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend
+from linforest_precond.backends.annotations import Array
 
 
 def checked_factors(given: Any, name: str, n: int, backend: Backend) -> Array:

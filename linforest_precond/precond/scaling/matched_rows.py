@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.host_arrays import on_host
-from linforest_precond.records import CSR, Graph, magnitudes_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.graphs import Graph
+from linforest_precond.records.forest import magnitudes_of
 
 # The step of an auction is divided by this after each pass (epsilon-scaling).
 STEP_DIVISOR = 8

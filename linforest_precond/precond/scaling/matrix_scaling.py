@@ -7,19 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csr
+from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.reordering.permute import checked_order
-from linforest_precond.own_matrix import described_csr
-from linforest_precond.precond.packing import packable
+from linforest_precond.matrix.checked import CSR, checked, described
+from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.precond.scaling.given_scaling import checked_factors, checked_partners
-from linforest_precond.precond.schema import Choice, Complaint, Fields, Items, Names, Optional, Real, Table
-from linforest_precond.precond.schema_arrays import Indices, Numbers
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.read_only import ReadOnlyArrays
-from linforest_precond.records import CSR
-from linforest_precond.sparse_output import sparse_like
+from linforest_precond.precond.storage.packing import packable
+from linforest_precond.precond.storage.schema import (
+    Choice,
+    Complaint,
+    Fields,
+    Items,
+    Names,
+    Optional,
+    Real,
+    Table,
+)
+from linforest_precond.precond.storage.schema_arrays import Indices, Numbers
+from linforest_precond.records.printing import Printed, Printout
+from linforest_precond.records.read_only import ReadOnlyArrays
 
 METHODS = "matching", "equilibrate", "jacobi"
 
@@ -120,7 +127,7 @@ class MatrixScaling(ReadOnlyArrays, Printed):
         >>> lf.scale(A).apply(A).diagonal().round(6).tolist()
         [1.0, 1.0]
         """
-        csr = as_csr(A)
+        csr = checked(A)
         csr = self.fitted_to(csr).applied(csr)
         return sparse_like(A, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
 
@@ -130,7 +137,7 @@ class MatrixScaling(ReadOnlyArrays, Printed):
         order = None if order is None else order.astype(csr.indices.dtype, copy=False)
         arrays = csr.indptr, csr.indices, csr.data
         scaled = backend_of(csr.data).matrix.row_scaling.scaled_matrix(*arrays, order, self.row, self.column)
-        return described_csr(*scaled)
+        return described(*scaled)
 
     def inverted(self) -> MatrixScaling:
         """The scaling that makes A of B, to rounding."""

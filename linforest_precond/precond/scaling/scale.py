@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linforest_precond.annotations import MatrixLike, ScalingMethod
-from linforest_precond.gate import as_csr
+from linforest_precond.backends.annotations import MatrixLike, ScalingMethod
+from linforest_precond.backends.user_warnings import without_numpy_warnings
+from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.scaling.matrix_scaling import METHODS, MatrixScaling
 from linforest_precond.precond.scaling.methods import TOLERANCE, found_by, smallest_diagonal
-from linforest_precond.user_warnings import without_numpy_warnings
 
 
 @without_numpy_warnings
@@ -69,7 +69,7 @@ def scale(
         raise ValueError(f"method must be one of {names}, got {method!r}")
     if not 0 < tolerance <= 1:
         raise ValueError(f"tolerance must lie in (0, 1], got {tolerance!r}")
-    csr = as_csr(A)
+    csr = checked(A)
     if symmetric and not csr.symmetric:
         raise ValueError("symmetric must be None or False where |A| is not symmetric, got True")
     scaling = found_by(csr, method, csr.symmetric if symmetric is None else symmetric, tolerance)

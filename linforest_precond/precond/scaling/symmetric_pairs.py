@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.precond.scaling.matched_rows import MatchedRows
-from linforest_precond.records import Factor
+from linforest_precond.records.forest import Factor
 
 
 def partners_of(matched: MatchedRows) -> Array:

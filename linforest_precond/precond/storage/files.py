@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.atomic_files import replacing
-from linforest_precond.precond.npz_arrays import read_arrays
+from linforest_precond.backends.annotations import Array
+from linforest_precond.matrices.atomic_files import replacing
 from linforest_precond.precond.operators import Preconditioner, packed, restore
-from linforest_precond.precond.schema import PreconditionerFileError
+from linforest_precond.precond.storage.npz_arrays import read_arrays
+from linforest_precond.precond.storage.schema import PreconditionerFileError
 
 FORMAT = "linforest_precond preconditioner"
 VERSION = 1

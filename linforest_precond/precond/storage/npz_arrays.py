@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from linforest_precond.annotations import Array
-from linforest_precond.npy_arrays import read_array
-from linforest_precond.precond.schema import PreconditionerFileError
+from linforest_precond.backends.annotations import Array
+from linforest_precond.matrices.npy_arrays import read_array
+from linforest_precond.precond.storage.schema import PreconditionerFileError
 
 # A file may hold this many times its length, if it was compressed, or this many bytes.
 MOST_EXPANSION = 100

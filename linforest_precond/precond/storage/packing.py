@@ -8,9 +8,10 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from linforest_precond.annotations import Array
-from linforest_precond.host_arrays import on_host
-from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 # Host arrays by the names that the packed values refer to.
 HostArrays: TypeAlias = dict[str, Array]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.graph.forest.pairs import PAIRINGS
-from linforest_precond.precond.schema import (
+from linforest_precond.precond.storage.schema import (
     Choice,
     Complaint,
     Fields,
@@ -21,7 +21,7 @@ from linforest_precond.precond.schema import (
     Size,
     Table,
 )
-from linforest_precond.precond.schema_arrays import Counts, Indices, Numbers, Pointers
+from linforest_precond.precond.storage.schema_arrays import Counts, Indices, Numbers, Pointers
 
 
 def rank_inverts_order(fields: Fields, names: Names) -> Complaint:

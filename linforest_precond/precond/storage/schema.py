@@ -19,7 +19,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 Names: TypeAlias = dict[str, Any]
 Fields: TypeAlias = dict[str, Any]

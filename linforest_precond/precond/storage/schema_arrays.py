@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
-from linforest_precond.gate import VALUE_DTYPES
-from linforest_precond.precond.schema import Scope
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.checks import VALUE_DTYPES
+from linforest_precond.precond.storage.schema import Scope
 
 INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
 UNSIGNED_DTYPES = np.dtype(np.uint32), np.dtype(np.uint64)

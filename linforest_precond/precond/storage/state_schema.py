@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.gate import VALUE_DTYPES, value_dtype
-from linforest_precond.precond.packing import HostArrays
+from linforest_precond.matrix.checks import VALUE_DTYPES, value_dtype
 from linforest_precond.precond.part import SCHEMAS, register_all_kinds
 from linforest_precond.precond.pattern_digest import SCHEMA as PATTERN
 from linforest_precond.precond.scaling.matrix_scaling import SCHEMA as SCALING
-from linforest_precond.precond.schema import (
+from linforest_precond.precond.storage.packing import HostArrays
+from linforest_precond.precond.storage.schema import (
     Choice,
     Complaint,
     Fields,

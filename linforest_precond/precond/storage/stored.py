@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import VALUE_DTYPES
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.checks import VALUE_DTYPES
 
 
 def stored_dtype(dtype: npt.DTypeLike | None, of_matrix: DType) -> DType:

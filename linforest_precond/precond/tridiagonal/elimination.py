@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.precond.tridiagonal.growth import REPAIRS, overflowing_rows
 from linforest_precond.precond.tridiagonal.repair import clipped_couplings
 from linforest_precond.precond.tridiagonal.segments import Triple
 from linforest_precond.precond.tridiagonal.singular import perturb_singular
-from linforest_precond.printing import numbers_of
+from linforest_precond.records.printing import numbers_of
 
 
 class Factorization:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
 
 Steps = tuple[tuple[float, float], ...]

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.precond.tridiagonal.segments import Triple, any_in_segments, entries_of_rows
 
 

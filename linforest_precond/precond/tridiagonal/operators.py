@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.annotations import (
+from linforest_precond.backends.annotations import (
     Auto,
     Charge,
     Combination,
@@ -17,7 +17,8 @@ from linforest_precond.annotations import (
     ScalingName,
     Ties,
 )
-from linforest_precond.arguments import as_integer
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.operators import Preconditioner
@@ -31,8 +32,7 @@ from linforest_precond.precond.tridiagonal.several_forests import (
     several_forests_part,
 )
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS, block_part, scalar_part
-from linforest_precond.records import Forest
-from linforest_precond.user_warnings import without_numpy_warnings
+from linforest_precond.records.forest import Forest
 
 ORDERINGS = "forest", "original", "rcm"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import VALUE_DTYPES
+from linforest_precond.backends.annotations import Array, DType, MatrixLike
+from linforest_precond.matrix.checks import VALUE_DTYPES
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.scaled_matrix import safe_limit
 

@@ -24,10 +24,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.precond.tridiagonal.segments import Triple, segments_of, sums_of_segments
-from linforest_precond.records import magnitudes_of
+from linforest_precond.records.forest import magnitudes_of
 
 # The largest product of the relative couplings between two (block) rows.
 LARGEST_PRODUCT = 0.4995**2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 
 Triple = tuple[Array, Array, Array]
 

@@ -7,23 +7,32 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from linforest_precond import pipeline
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
-from linforest_precond.own_matrix import described_csr
+from linforest_precond.graph.forest import pipeline
+from linforest_precond.matrix.checked import CSR, described
 from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
-from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.part import part_of_kind
-from linforest_precond.precond.record_schemas import CSR as CSR_SCHEMA
 from linforest_precond.precond.repairs import Repairs, in_words
-from linforest_precond.precond.schema import Choice, Flag, Items, ListOf, Nested, Real, Record, Size, Table
-from linforest_precond.precond.stored import held_bytes, stored_array
+from linforest_precond.precond.storage.record_schemas import CSR as CSR_SCHEMA
+from linforest_precond.precond.storage.schema import (
+    Choice,
+    Flag,
+    Items,
+    ListOf,
+    Nested,
+    Real,
+    Record,
+    Size,
+    Table,
+)
+from linforest_precond.precond.storage.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.forest_iteration import ForestIteration, Steps, visits
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
-from linforest_precond.records import CSR, Bands, Forest, Ordering
+from linforest_precond.records.forest import Bands, Forest, Ordering
 
 COMBINATIONS = "multiplicative", "additive"
 MOST_FORESTS = 8
@@ -73,7 +82,7 @@ class SeveralForestsPart:
         """Scale the parts of a matrix, and find the coefficients of the polynomial."""
         stored = parts[0].stored
         data, diagonal = (stored_array(array, stored, csr.exponent) for array in (csr.data, csr.diagonal))
-        hermitian = csr.n > 0 and LevelMatrix(csr).hermitian
+        hermitian = csr.n > 0 and csr.hermitian
         definite = hermitian and all(part.solver.positive_definite for part in parts)
         own = replace(csr, data=data, diagonal=diagonal)
         plain = cls(csr.n, own, tuple(parts), combine, ((0.0, 1.0),), hermitian, definite)
@@ -155,7 +164,7 @@ class SeveralForestsPart:
             return self._matrix
         csr, backend = self.csr, self._backend
         arrays = backend.matrix.entries.transposed(csr.indptr, csr.indices, csr.data)
-        other = described_csr(*arrays)
+        other = described(*arrays)
         backend.runtime.streams.finish()  # stall: other streams may use it as soon as it is cached
         return backend.multigrid.vector_ops.Matrix(other.indptr, other.indices, other.data, other.longest_row)
 

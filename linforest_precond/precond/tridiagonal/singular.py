@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 
 
 def perturb_singular(lower: Array, diagonal: Array, upper: Array, inverse: Array) -> tuple[Array, int]:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.returns import PivotFinding
-from linforest_precond.gate import value_dtype
+from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.matrix.checks import value_dtype
 from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
 from linforest_precond.precond.tridiagonal.repair import Decision
-from linforest_precond.printing import Printed, Printout
-from linforest_precond.records import Bands
-from linforest_precond.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.records.forest import Bands
+from linforest_precond.records.printing import Printed, Printout
 
 BLOCK_SIZES = (1, 2, 4)
 

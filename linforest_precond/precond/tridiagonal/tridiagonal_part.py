@@ -8,21 +8,27 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond import pipeline
-from linforest_precond.annotations import Array, DType, MatrixLike
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import BandSlots
-from linforest_precond.gate import as_csr, as_pattern
+from linforest_precond.graph.forest import pipeline
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import block_slots, copy_block_bands
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
+from linforest_precond.matrix.checked import CSR, as_pattern, checked
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.pattern_digest import PatternDigest
-from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
 from linforest_precond.precond.repairs import Repairs, happened, in_words
-from linforest_precond.precond.schema import (
+from linforest_precond.precond.storage.record_schemas import (
+    BANDS,
+    BLOCK_BANDS,
+    BLOCK_FOREST,
+    FOREST,
+    ORDERING,
+)
+from linforest_precond.precond.storage.schema import (
     Choice,
     Complaint,
     Fields,
@@ -37,14 +43,14 @@ from linforest_precond.precond.schema import (
     Spec,
     Table,
 )
-from linforest_precond.precond.schema_arrays import Marks
-from linforest_precond.precond.stored import held_bytes, stored_array
+from linforest_precond.precond.storage.schema_arrays import Marks
+from linforest_precond.precond.storage.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.elimination import Factorization
 from linforest_precond.precond.tridiagonal.refresh import Refreshed, described, own_arrays
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
 from linforest_precond.precond.tridiagonal.segments import Triple
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of, started_factorization
-from linforest_precond.records import CSR, Bands, BlockForest, Forest, Ordering
+from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 REPAIRS = "auto", "none"
 NO_REPAIRS: dict[str, Any] = {"make_definite": False, "perturb": False}
@@ -116,7 +122,7 @@ class TridiagonalPart:
         order = order_of(fields["forest"], fields["given"])
 
         def decide(bands: Triple, inverse: Array) -> Array | None:
-            matrix = csr if isinstance(csr, CSR) else as_csr(csr.A, shared=True)
+            matrix = csr if isinstance(csr, CSR) else checked(csr.A, shared=True)
             return rows_to_repair(bands, inverse, _row_magnitudes(matrix, order))
 
         stored_bands = _stored_bands(bands, stored)

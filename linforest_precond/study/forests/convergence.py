@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from linforest_precond.annotations import Array, Repair, SparseMatrix
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, Repair, SparseMatrix
 from linforest_precond.envelope import extremes
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu

@@ -7,7 +7,8 @@ from typing import Any
 
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.proposition_times import proposition_times
-from linforest_precond.records import Factor, Graph
+from linforest_precond.matrix.graphs import Graph
+from linforest_precond.records.forest import Factor
 from linforest_precond.study.json_types import JsonObject
 
 DEGREES = (1, 2, 3, 4)

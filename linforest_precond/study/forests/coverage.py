@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from linforest_precond.annotations import SparseMatrix
-from linforest_precond.gate import as_csr, as_graph
+from linforest_precond.backends.annotations import SparseMatrix
 from linforest_precond.graph.forest.coverage import identity_coverage
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.greedy import TIES as GREEDY_TIES
 from linforest_precond.graph.forest.greedy import greedy_factor
 from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.forest.pairs import block_forest, check_block_options
-from linforest_precond.records import CSR, Graph
+from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.matrix.graphs import Graph
 from linforest_precond.study.forests.single_precision import single_precision
 from linforest_precond.study.json_types import JsonObject
 
@@ -70,8 +70,8 @@ def coverages(
     >>> [round(found["rules"][rule]["sequential"]["1"], 2) for rule in ("index", "random")]
     [0.34, 0.29]
     """
-    csr = as_csr(A)
-    graph = as_graph(csr)
+    csr = checked(A)
+    graph = checked(csr).graph
     rules = {rule: _by_rule(csr, graph, charge, rule) for rule in RULES}
     return {
         "identity": identity_coverage(csr),

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import SparseMatrix
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph
-from linforest_precond.pipeline import tridiagonal_bands
+from linforest_precond.backends.annotations import SparseMatrix
+from linforest_precond.graph.forest.pipeline import tridiagonal_bands
+from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.tridiagonal.solver import solver_of
-from linforest_precond.records import Factor
+from linforest_precond.records.forest import Factor
 from linforest_precond.study import timing
 from linforest_precond.study.forests import host_performance, launches
 from linforest_precond.study.forests.counted_times import (
@@ -43,9 +43,9 @@ def measured(A: Any, ways: dict[str, JsonObject]) -> JsonObject:
     for precision in PRECISIONS:
         B = A.astype(precision)
         spmv[precision] = spmv_record(B, _spmv_seconds(B))
-        timed_propositions += propositions(as_graph(B), PROPOSITION_REPEATS)
+        timed_propositions += propositions(checked(B).graph, PROPOSITION_REPEATS)
     B = A.astype(SINGLE)
-    factor = two_factor(as_graph(B), **ways["paper"])
+    factor = two_factor(checked(B).graph, **ways["paper"])
     found = {
         "precision": SINGLE,
         "spmv": spmv,

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, SparseMatrix
 from linforest_precond.backends import cpu
-from linforest_precond.gate import as_csr, as_graph
+from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.graph.forest import linear_forest
 from linforest_precond.graph.forest.bands import copy_bands
+from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.tridiagonal.solver import solver_of
-from linforest_precond.records import Factor
+from linforest_precond.records.forest import Factor
 from linforest_precond.study import timing
 from linforest_precond.study.forests.counted_times import propositions, spmv_record, two_factor
 from linforest_precond.study.json_types import JsonObject
@@ -29,7 +29,7 @@ COPIED_BYTES = 2**27
 def measured(A: Any, ways: dict[str, JsonObject]) -> JsonObject:
     """Copies, propositions and scans run on one thread, as SciPy's `A @ x` does; setups on all threads."""
     repeats = REPEATS if A.nnz <= MANY_ENTRIES else 1
-    graph, x = as_graph(A), np.ones(A.shape[0])
+    graph, x = checked(A).graph, np.ones(A.shape[0])
     with timing.numba_threads(1):
         timed_propositions = propositions(graph, repeats)
         factor = two_factor(graph, **ways["paper"])
@@ -85,7 +85,7 @@ def _stages(A: SparseMatrix, way: JsonObject) -> dict[str, float]:
         return answer
 
     methods = {name: way[name] for name in ("method", "permutation") if name in way}
-    csr, graph = timed("gate", lambda: ((csr := as_csr(A)), as_graph(csr)))
+    csr, graph = timed("gate", lambda: ((csr := checked(A)), checked(csr).graph))
     factor = timed("factor", lambda: two_factor(graph, **way))
     with timing.timed_calls(linear_forest, "order_paths", timing.host_time) as ordering:
         forest = timed(

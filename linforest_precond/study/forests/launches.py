@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from linforest_precond.annotations import SparseMatrix
+from linforest_precond.backends.annotations import SparseMatrix
 from linforest_precond.graph.forest import linear_forest
 from linforest_precond.graph.forest.factor import check_options, propose_factor
-from linforest_precond.pipeline import tridiagonal_bands
-from linforest_precond.records import Graph
+from linforest_precond.graph.forest.pipeline import tridiagonal_bands
+from linforest_precond.matrix.graphs import Graph
 from linforest_precond.study import timing
 from linforest_precond.study.forests import recording
 

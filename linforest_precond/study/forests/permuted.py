@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array, SparseMatrix
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.graph.reordering.permute import ordering_of, permute
 from linforest_precond.precond.operators import LIBRARIES
 

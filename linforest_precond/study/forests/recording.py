@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 
 # Of each iteration in a launch of the factor kernel, by the names of its columns.
 IterationRecord: TypeAlias = dict[str, tuple[int, ...]]

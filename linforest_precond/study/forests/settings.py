@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from linforest_precond.arguments import as_choice
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.graph.forest.factor import CHARGES, TIES
 from linforest_precond.precond.multigrid.multilevel_options import AUTO
 from linforest_precond.precond.multigrid.multilevel_options import CHOICES as MULTIGRID_CHOICES

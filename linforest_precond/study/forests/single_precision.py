@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.records import CSR
+from linforest_precond.backends.annotations import Array
+from linforest_precond.matrix.checked import CSR
 from linforest_precond.study.json_types import JsonObject
 
 # The numbers of partial sums, as of threads that share the work.
@@ -30,9 +30,9 @@ def single_precision(csr: CSR) -> list[JsonObject]:
     Examples
     --------
     >>> import linforest_precond as lf
-    >>> from linforest_precond.gate import as_csr
+    >>> from linforest_precond.matrix.checked import checked
     >>> from linforest_precond.study.forests.single_precision import single_precision
-    >>> [round(row["identity"], 4) for row in single_precision(as_csr(lf.matrices.aniso(1, 100)))]
+    >>> [round(row["identity"], 4) for row in single_precision(checked(lf.matrices.aniso(1, 100)))]
     [0.6688, 0.6684, 0.6684, 0.6685, 0.6684]
     """
     backend = backend_of(csr.data)

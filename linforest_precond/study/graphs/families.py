@@ -9,17 +9,17 @@ import numpy as np
 
 import linforest_precond.graph.csgraph.components as weak
 import linforest_precond.graph.csgraph.strong_components as strong
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_csgraph, as_pattern
+from linforest_precond.backends.annotations import Array
 from linforest_precond.graph.csgraph.checks import (
     is_component_labelling,
     is_maximal_independent_set,
     is_spanning_forest,
 )
 from linforest_precond.graph.csgraph.independent_set import selection_rule
-from linforest_precond.records import CSR, Pattern
-from linforest_precond.sparse_output import csr_sparse_like
+from linforest_precond.matrix.checked import CSR, as_csgraph, as_pattern
+from linforest_precond.matrix.graphs import Pattern
+from linforest_precond.matrix.sparse_output import csr_sparse_like
 from linforest_precond.study.graphs.graphs import directed, on_host, undirected, weighted
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linforest_precond.gate import as_pattern
 from linforest_precond.matrices.arrays import on_device
+from linforest_precond.matrix.checked import as_pattern
 from linforest_precond.study.cases import Case, Source, case_of
 from linforest_precond.study.graphs.published import densities, sizes
 from linforest_precond.study.json_types import JsonObject

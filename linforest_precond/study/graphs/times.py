@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case

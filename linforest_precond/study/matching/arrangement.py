@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from linforest_precond.graph.matching.matching import matching
-from linforest_precond.records import Graph
+from linforest_precond.matrix.graphs import Graph
 from linforest_precond.study.cases import Case
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.matching.calls import host_graph

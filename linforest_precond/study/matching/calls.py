@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.gate import as_graph
 from linforest_precond.graph.matching.matching import DEFAULTS, check_matching_options, match_graph
-from linforest_precond.records import Graph
+from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.graphs import Graph
 
 
 def match(graph: Graph, method: str, seed: int = 0, **options: Any) -> Any:
@@ -17,4 +17,4 @@ def match(graph: Graph, method: str, seed: int = 0, **options: Any) -> Any:
 
 def host_graph(A: Any) -> Graph:
     """The graph on the host, for sequential algorithms."""
-    return as_graph(A.get() if hasattr(A, "get") else A)
+    return checked(A.get() if hasattr(A, "get") else A).graph

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph
 from linforest_precond.graph.matching.matching import matching
-from linforest_precond.records import Graph
+from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.graphs import Graph
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.json_types import JsonObject
@@ -87,7 +87,7 @@ def independent_round(graph: Graph, p: float) -> float:
 
 
 def _sweep(A: Any, method: str, probabilities: tuple[float, ...]) -> JsonObject:
-    graph, device = as_graph(A), backend_of(A).name
+    graph, device = checked(A).graph, backend_of(A).name
     found: JsonObject = {"size": [], "weight": [], "seconds": [], "first": []}
     for p in probabilities:
         whole = matching(A, method, p=p)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
 from linforest_precond.graph.matching.matching import matching
-from linforest_precond.records import Graph
+from linforest_precond.matrix.graphs import Graph
 from linforest_precond.study.cases import Case
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.matching.calls import host_graph

@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from linforest_precond.records import Graph
+from linforest_precond.matrix.graphs import Graph
 
 
 def serial_matching(graph: Graph, weighted: bool, seed: int) -> tuple[int, float]:
@@ -20,9 +20,9 @@ def serial_matching(graph: Graph, weighted: bool, seed: int) -> tuple[int, float
     Examples
     --------
     >>> import linforest_precond as lf
-    >>> from linforest_precond.gate import as_graph
+    >>> from linforest_precond.matrix.checked import checked
     >>> from linforest_precond.study.matching.serial import serial_matching
-    >>> serial_matching(as_graph(lf.matrices.poisson((2, 1))), weighted=True, seed=0)
+    >>> serial_matching(checked(lf.matrices.poisson((2, 1))).graph, weighted=True, seed=0)
     (1, 1.0)
     """
     order = np.random.default_rng(seed).permutation(graph.n)

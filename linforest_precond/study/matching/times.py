@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import backend_of
-from linforest_precond.gate import as_graph
 from linforest_precond.graph.reordering.permute import permute
+from linforest_precond.matrix.checked import checked
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.json_types import JsonObject
@@ -44,7 +44,7 @@ def times(A: Any, case: Case, settings: Settings) -> JsonObject:
     B = permute(A, backend_of(A).xp.asarray(np.random.default_rng(0).permutation(A.shape[0])))
     host, device = host_graph(B), backend_of(B).name
     seconds = {name: timing.median_time(call, REPEATS, "cpu")[0] for name, call in _sequential(host).items()}
-    graph = as_graph(B)
+    graph = checked(B).graph
     for method in METHODS:
         seconds[method] = timing.median_time(partial(match, graph, method), REPEATS, device)[0]
     degrees = np.diff(host.indptr)

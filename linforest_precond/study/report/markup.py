@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.printing import escape
+from linforest_precond.records.printing import escape
 
 VOID = ("br", "img", "meta")
 

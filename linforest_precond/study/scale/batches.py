@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse
 
 from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_ends
-from linforest_precond.gate import as_graph
 from linforest_precond.graph.matching.matching import match_graph, matching, tie_key_of
 from linforest_precond.matrices.arrays import from_host
+from linforest_precond.matrix.checked import checked
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.json_types import JsonObject
@@ -43,7 +43,7 @@ def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
     """
     device = settings.device
     whole = matching(W)
-    on_device = as_graph(W if device == "cpu" else from_host(W, W.dtype, device, None))
+    on_device = checked(W if device == "cpu" else from_host(W, W.dtype, device, None)).graph
     rate = partial(_rated, whole.size)
     found: JsonObject = {
         "edges": whole.size,
@@ -72,7 +72,7 @@ def _rated(edges: int, seconds: float) -> JsonObject:
 
 def _batched_call(W: Any, count: int, device: str, room: int | None = None) -> Callable[[], Any]:
     """The matching of a graph on the host, streamed in batches to the GPU, or through a buffer."""
-    graph, key = as_graph(W), tie_key_of(0)
+    graph, key = checked(W).graph, tie_key_of(0)
     if device == "cuda":
         from linforest_precond.backends.cuda.matching import out_of_core_matching
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.gate import as_graph
 from linforest_precond.matrices.arrays import from_host
 from linforest_precond.matrices.random_graphs import rmat
+from linforest_precond.matrix.checked import checked
 from linforest_precond.study.cases import Case, Source
 
 SEED = 0
@@ -87,7 +87,7 @@ def fetch(source: Source, case: Case) -> tuple[Case, Any]:
 
 def weighted(A: Any) -> tuple[Any, bool]:
     """A's magnitudes without diagonal, made symmetric; or uniform random numbers in (0, 1], and then True."""
-    graph = as_graph(A)
+    graph = checked(A).graph
     values = np.abs(graph.values).astype(np.float64)
     W = scipy.sparse.csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n))
     W.eliminate_zeros()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.annotations import Array
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_ends
 
 from ..runtime.launch import launch

@@ -1,4 +1,4 @@
-"""Checks of single arguments."""
+"""Checks of single arguments, and the exceptions they raise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def as_integer(name: str, value: Any) -> int:
 
     Examples
     --------
-    >>> from linforest_precond.arguments import as_integer
+    >>> from linforest_precond.backends.arguments import as_integer
     >>> as_integer("seed", 3)
     3
     """
@@ -31,7 +31,7 @@ def as_choice(name: str, value: Any, choices: Collection[str]) -> str:
 
     Examples
     --------
-    >>> from linforest_precond.arguments import as_choice
+    >>> from linforest_precond.backends.arguments import as_choice
     >>> as_choice("ties", "index", ("index", "random"))
     'index'
     """

@@ -1,0 +1,108 @@
+"""The graph and the pattern of a checked matrix: what factors, matchings and orders work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linforest_precond.backends import OnBackend
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.returns import PatternScan
+from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.value_range import is_nonzero
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern(OnBackend):
+    """The pattern of a square matrix: each stored entry is an edge from its row to its column.
+
+    Attributes
+    ----------
+    indptr, indices
+        As in `CSR`, but `indices` are 32-bit whatever `indptr` is. Diagonal entries may be stored; they
+        are no edges.
+    degrees
+        Number of off-diagonal entries of each row, 32-bit.
+    symmetric
+        Whether every edge goes both ways.
+    longest_row
+        Stored entries of the longest row.
+    """
+
+    indptr: Array
+    indices: Array
+    degrees: Array
+    symmetric: bool
+    longest_row: int
+
+    @property
+    def n(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def nnz(self) -> int:
+        return self.indices.size
+
+
+@dataclass(frozen=True, eq=False)
+class Graph(OnBackend):
+    """The undirected weighted graph of a matrix: ``|A| - diag(|A|)``, made symmetric where it was not.
+
+    The weight of an edge is the magnitude of its (real) value. Diagonal and zero entries may be stored; they
+    are no edges.
+
+    Attributes
+    ----------
+    indptr, indices, values
+        CSR arrays with sorted columns.
+    total_weight, scale, longest_row
+        As in `CSR`.
+    slots_are_matrix
+        Whether the graph has A's pattern, so that an entry has the same slot in both.
+    values_are_matrix
+        Whether `values` are A's own, signs included.
+    """
+
+    indptr: Array
+    indices: Array
+    values: Array
+    total_weight: float
+    scale: float
+    longest_row: int
+    slots_are_matrix: bool
+    values_are_matrix: bool
+
+    @property
+    def n(self) -> int:
+        return self.indptr.size - 1
+
+
+def unit_graph(graph: Graph) -> Graph:
+    """The same edges, each of weight 1."""
+    ones = is_nonzero(graph.values).astype(graph.values.dtype)
+    total = graph.backend.matrix.entries.scan(graph.indptr, graph.indices, ones).total
+    return replace(graph, values=ones, total_weight=total, scale=1.0, values_are_matrix=False)
+
+
+def pattern_from_scan(indptr: Array, indices: Array, scan: PatternScan) -> Pattern:
+    """The pattern of sorted index arrays, with the properties that a scan of them found."""
+    return Pattern(
+        indptr, indices.astype(np.int32, copy=False), scan.degrees, scan.symmetric, scan.longest_row
+    )
+
+
+def symmetrized_pattern(pattern: Pattern) -> Pattern:
+    """The pattern of A + A^T; the pattern itself where it is symmetric."""
+    if pattern.symmetric:
+        return pattern
+    backend = pattern.backend
+    index = index_dtype(2 * pattern.nnz, pattern.indptr.dtype)
+    before, columns = pattern.indptr.astype(index, copy=False), pattern.indices.astype(index, copy=False)
+    ones = backend.xp.ones(pattern.nnz, np.float32)
+    indptr, indices, _, _ = backend.matrix.entries.symmetrized(before, columns, ones)
+    added = indptr - before
+    degrees = pattern.degrees + (added[1:] - added[:-1]).astype(np.int32)
+    # stall: one number, where the pattern was not symmetric
+    longest = int((indptr[1:] - indptr[:-1]).max())
+    return Pattern(indptr, indices.astype(np.int32, copy=False), degrees, True, longest)
