@@ -13,6 +13,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.hash_keys import VERTEX_STRIDE, iteration_keys, mixed
 
 from .arrays import Device, array_modules
 
@@ -107,8 +108,6 @@ def _mass(begin: float, end: float, exponent: float) -> float:
 
 def _key(seed: int, stream: int) -> Any:
     """The key of one of four streams of hashes."""
-    from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
-
     return iteration_keys(seed, stream)[0]
 
 
@@ -122,9 +121,6 @@ def _ranks(xp: Any, numbers: Array, key: Any, bounds: Array, firsts: Array, coun
 
 
 def _hashed(numbers: Array, key: Any) -> Array:
-    from linforest_precond.backends.cpu.runtime.hashing import VERTEX_STRIDE, mix64
-
-    mixed = getattr(mix64, "py_func", mix64)  # not compiled: it takes arrays
     return mixed(numbers * VERTEX_STRIDE + key)
 
 

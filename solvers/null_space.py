@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.vectors import checked_vectors, norms_of
 
 from .reordering import Reordering
@@ -121,7 +122,7 @@ def _require_null(A: Any, basis: Array, inner: Any) -> None:
 
 def oscillating(like: Array, inner: Any) -> Array:
     """A vector of norm 1 without pattern: norm(A v) then estimates the size of A."""
-    xp = backend_of(like).xp
+    xp = xp_of(like)
     v = xp.cos(xp.arange(like.shape[0], dtype=np.float64) ** 2).astype(like.dtype).reshape(-1, 1)
     norm = norms_of(v, inner)[0]
     return v / norm if norm > 0 else v

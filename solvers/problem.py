@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.checks import VALUE_DTYPES, value_dtype
@@ -120,7 +120,7 @@ def checked_problem(
         raise ValueError(f"x0 must have b's shape {b.shape}, got {x0.shape}")
     if M is not None and _checked_rows("M", M) != n:
         raise ValueError(f"M must have A's shape {(n, n)}, got {M.shape}")
-    if M is not None and backend_of(M) is not backend:
+    if M is not None and not is_on(M, backend):
         raise TypeError(f"M must be on {backend.name} like A, got a {type_name(M)}")
     for name, function in (("inner", inner), ("callback", callback)):
         if function is not None and not callable(function):

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.matrix.vectors import type_name
@@ -48,7 +47,7 @@ class Reordering:
             return csr
         index = csr.indices.dtype
         order, rank = (array.astype(index, copy=False) for array in (self.ordering.order, self.ordering.rank))
-        rows = backend_of(csr.data).matrix.row_scaling
+        rows = csr.backend.matrix.row_scaling
         arrays = rows.permuted_matrix(csr.indptr, csr.indices, csr.data, order, rank)
         return PermutedMatrix(*arrays, csr.longest_row)
 

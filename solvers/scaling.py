@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.matrix.value_range import (
     NO_EXPONENT,
@@ -88,7 +88,7 @@ def _matrix_exponent(A: Any, dtype: DType) -> int:
     limit = solver_limit(dtype)
     if isinstance(A, CSR):
         return A.exponent_outside(-limit, limit) or 0
-    if not isinstance(A, backend_of(A).xp.ndarray) or A.dtype.kind not in "fc":
+    if not isinstance(A, xp_of(A).ndarray) or A.dtype.kind not in "fc":
         return 0
     parts = (A.real, A.imag) if A.dtype.kind == "c" else (A,)
     largest = max((abs(float(end)) for part in parts for end in (part.max(), part.min())), default=0.0)

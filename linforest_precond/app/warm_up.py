@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond import graph, matrices, solvers
-from linforest_precond.backends import backend_of, cuda_status
+from linforest_precond.backends import cuda_status
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
 from linforest_precond.chooser.solve import solve
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
@@ -99,7 +100,7 @@ def _systems(device: str, side: int, options: dict[str, Any]) -> Systems:
 
 
 def _ones(A: Any) -> Any:
-    return backend_of(A).xp.ones(A.shape[0], A.dtype)
+    return xp_of(A).ones(A.shape[0], A.dtype)
 
 
 def _preconditioner(make: Callable[..., Any], **options: Any) -> Callable[[Systems], None]:

@@ -40,6 +40,8 @@ def backend_of(array: object) -> Backend:
     >>> backend_of(np.eye(3)).__name__
     'linforest_precond.backends.cpu'
     """
+    if isinstance(array, OnBackend):
+        return array.backend
     if not (is_cupy(type(array)) or (is_foreign(array) and is_on_gpu(array))):
         return _cpu()
     usable, reason = cuda_status()
@@ -52,12 +54,22 @@ def backend_of(array: object) -> Backend:
     return _cuda()
 
 
+def backend_named(name: str) -> Backend:
+    """The backend "cpu" or "cuda"; the GPU must be usable for the latter."""
+    return _cuda() if name == "cuda" else _cpu()
+
+
+def is_on(array: object, backend: Backend) -> bool:
+    """Whether an array or sparse matrix belongs to a backend."""
+    return backend_of(array) is backend
+
+
 class OnBackend:
-    """A record whose first field is an array: it carries the backend that works on its arrays."""
+    """A record of arrays: it carries the backend that works on them."""
 
     @property
     def backend(self) -> Backend:
-        return backend_of(next(iter(vars(self).values())))
+        return backend_of(next(value for value in vars(self).values() if getattr(value, "shape", ())))
 
 
 @functools.cache

@@ -16,9 +16,12 @@ DType: TypeAlias = np.dtype[Any]
 class SparseMatrix(Protocol):
     """A sparse matrix or sparse array of SciPy or CuPy, in any format."""
 
-    format: str
-    shape: tuple[int, ...]
-    dtype: DType
+    @property
+    def format(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> DType: ...
 
     def tocoo(self) -> Any:
         """In coordinate format."""

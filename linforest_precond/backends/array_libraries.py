@@ -66,3 +66,13 @@ def on_host(array: Any) -> Any:
     On the GPU it waits for all work before it: callers say why with `# stall:`.
     """
     return array.get() if hasattr(array, "get") else array
+
+
+def device_name(array: object) -> str:
+    """The name of the backend that an array belongs to."""
+    return "cuda" if is_cupy(type(array)) else "cpu"
+
+
+def xp_of(array: Any) -> Any:
+    """The library of an array: NumPy or CuPy."""
+    return sys.modules["cupy"] if is_cupy(type(array)) else np

@@ -90,7 +90,7 @@ class CostModel:
     def of(cls, csr: CSR, dtype: DType, columns: int) -> CostModel:
         vector = csr.n * columns * dtype.itemsize
         entries = csr.nnz * (csr.data.dtype.itemsize + csr.indices.dtype.itemsize)
-        on_gpu = backend_of(csr.data).name == "cuda"
+        on_gpu = csr.backend.name == "cuda"
         return cls(csr.n, entries + csr.indptr.nbytes + 2 * vector, vector, on_gpu)
 
     @property
@@ -141,7 +141,7 @@ def _held(part: Any) -> float:
 
 def _triangles(part: Any) -> float:
     """Both triangles, the pivots and the order of the rows; and a latency for each level of each."""
-    costs = LEVEL_COSTS[backend_of(part.inverse).name]
+    costs = LEVEL_COSTS[part.backend.name]
     levels = int(part.starts.size) - 1
     each = costs.launch if levels <= costs.most_launches else costs.level
     return float(part.nbytes) + 2 * levels * each * costs.bandwidth

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.scaling.methods import count_tiny_diagonal
 
 # CG with Jacobi takes about this many iterations for each grid point along a side, for 8 digits.
@@ -169,7 +168,7 @@ class Facts:
 
 def facts_of(csr: CSR) -> Facts:
     """The facts of a checked matrix, by existing scans of its rows and a few reads of scalars."""
-    matrix, backend = LevelMatrix(csr), backend_of(csr.data)
+    backend = csr.backend
     if not csr.n:
         return Facts(0, 0, True, True, 0, 0, 1.0, 1.0, 0.0, 1.0, False)
     diagonal, (magnitudes, sums) = abs(csr.diagonal), backend.multigrid.strength.row_sums(csr)
@@ -177,22 +176,22 @@ def facts_of(csr: CSR) -> Facts:
     zero = int(((diagonal == 0) & is_stored).sum())  # stall: decides whether rows are matched
     positive = (csr.diagonal.real > 0) & (csr.diagonal.imag == 0)
     is_positive = bool((positive | ~is_stored).all())  # stall: CG or not
-    may_be_definite = matrix.hermitian and is_positive
+    may_be_definite = csr.hermitian and is_positive
     return Facts(
         rows=csr.n,
         entries=csr.nnz,
-        hermitian=matrix.hermitian,
+        hermitian=csr.hermitian,
         positive_diagonal=is_positive,
         zero_diagonal=zero,
         tiny_diagonal=0 if may_be_definite else count_tiny_diagonal(csr) - zero,
-        dominant_share=matrix.facts.dominant_share,
+        dominant_share=csr.facts.dominant_share,
         m_matrix_share=_m_matrix_share(diagonal, magnitudes, sums),
         row_ratio=_row_ratio(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
         heavy_share=_heavy_share(csr, backend),
         constant_share=float((sums <= ROUNDING**0.5 * magnitudes).mean()),  # stall: as the line above
         longest_row=csr.longest_row,
-        distance=0.0 if matrix.hermitian else _distance(csr, backend),
-        centered=matrix.centered,
+        distance=0.0 if csr.hermitian else _distance(csr, backend),
+        centered=csr.centered,
         **_surplus(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
     )
 

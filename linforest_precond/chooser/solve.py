@@ -7,7 +7,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
@@ -17,7 +16,7 @@ from linforest_precond.chooser.cost_model import CostModel, MeasuredCost
 from linforest_precond.chooser.facts import Facts, facts_of
 from linforest_precond.chooser.report import SolveReport, TrialReport
 from linforest_precond.chooser.trials import Trial, method_for, quietly
-from linforest_precond.interop.dlpack import native_matrix, takes_foreign_arrays
+from linforest_precond.interop.dlpack import takes_foreign_arrays
 from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.solvers.driver import SLACK, Callback, Info
@@ -160,15 +159,13 @@ def auto(A: MatrixLike, *, rtol: float = 1e-8, seed: int = 0, tune: bool = False
     >>> M.kind
     'multilevel'
     """
-    A = native_matrix("A", A)
-    seed, csr = as_integer("seed", seed), checked(A)
-    backend = backend_of(A)
-    random = np.random.default_rng(seed % 2**64).standard_normal(csr.n)
-    x = backend.xp.asarray(random.astype(csr.data.dtype))
+    seed, A = as_integer("seed", seed), checked(A)
+    random = np.random.default_rng(seed % 2**64).standard_normal(A.n)
+    x = A.backend.xp.asarray(random.astype(A.dtype))
     session = _Session(A, x, None, rtol, 0.0, None, None, seed, tune)
     if session.facts.centered:  # b must be in the range of A
-        session = _Session(A, backend.xp.asarray(A @ x), None, rtol, 0.0, None, None, seed, tune)
-    if not csr.n:
+        session = _Session(A, A.backend.xp.asarray(A @ x), None, rtol, 0.0, None, None, seed, tune)
+    if not A.n:
         return quietly(CANDIDATES[0].make, A, seed)
     try:
         chosen = session.chooser.run(settle=True) or session.farthest()
@@ -197,12 +194,14 @@ class _Session:
         x_true: Array | None = None,
         verbose: bool = False,
     ) -> None:
-        csr = checked(A)
-        most = min(10 * csr.n, MOST_ITERATIONS) if maxiter is None else maxiter
-        self.problem: Problem = checked_problem(A, b, x0, rtol, atol, most, None, callback, None)
-        self.facts: Facts = facts_of(csr)
+        A = checked(A)
+        most = min(10 * A.n, MOST_ITERATIONS) if maxiter is None else maxiter
+        # Products with a dense array are its own.
+        operand = A if hasattr(A.given, "tocsr") else A.given
+        self.problem: Problem = checked_problem(operand, b, x0, rtol, atol, most, None, callback, None)
+        self.facts: Facts = facts_of(A)
         columns = max(1, self.problem.b.shape[1])
-        counted = CostModel.of(csr, self.problem.b.dtype, columns)
+        counted = CostModel.of(A, self.problem.b.dtype, columns)
         self.cost = MeasuredCost.calibrated(counted, A, self.problem.b) if tune else counted
         self._A, self._x_true, self._seed = A, x_true, as_integer("seed", seed)
         self._callback = unscaled_callback(callback, self.problem.scaling)

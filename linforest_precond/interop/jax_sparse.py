@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.interop.adjoint_solves import SolveOptions, attempted, is_function, method_for, solved
 from linforest_precond.interop.dlpack import padded_matrix
 
@@ -89,7 +88,7 @@ def _like(b: Any) -> Any:
 
 def _on_device_of(M: Any, arrays: list[Array]) -> tuple[Any, Array]:
     """A and b of SciPy, or of CuPy if M is an operator on the GPU."""
-    xp = np if is_function(M) else backend_of(M).xp
+    xp = np if is_function(M) else xp_of(M)
     b, data, indices, *pointers = map(xp.asarray, arrays)
     n = b.shape[0]
     return padded_matrix("A", data, indices, pointers[0] if pointers else None, (n, n)), b

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, OnBackend, backend_of
-from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends import Backend, OnBackend, backend_of, is_on
+from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import EntryScan, PatternScan, RowFacts
 from linforest_precond.matrix.checks import (
     as_numbers,
@@ -106,6 +106,26 @@ class CSR(OnBackend):
     @property
     def shape(self) -> tuple[int, int]:
         return self.n, self.n
+
+    @property
+    def dtype(self) -> DType:
+        return self.data.dtype
+
+    @property
+    def format(self) -> str:
+        return "csr"
+
+    def tocsr(self) -> Any:
+        """The user's own matrix in CSR."""
+        return self.given.tocsr()
+
+    def tocoo(self) -> Any:
+        """The user's own matrix in coordinate format."""
+        return self.given.tocoo()
+
+    def __matmul__(self, x: Any) -> Any:
+        """The product of the user's own matrix."""
+        return self.given @ x
 
     @cached_property
     def graph(self) -> Graph:
@@ -208,8 +228,7 @@ def checked(A: MatrixLike | CSR, name: str = "A", *, shared: bool = False) -> CS
     """
     if isinstance(A, CSR):
         return A
-    backend = backend_of(A)
-    matrix = as_square_matrix(A, backend, name)
+    matrix, backend = as_square_matrix(A, name)
     dtype = value_dtype(name, matrix.dtype)
     return _checked_csr(*csr_arrays(matrix, dtype, backend, name, shared), backend, name, matrix)
 
@@ -263,9 +282,8 @@ def as_csgraph(A: MatrixLike | CSR, name: str = "A") -> CSR:
     if isinstance(A, CSR):
         dtype, matrix = A.data.dtype, A
     else:
-        backend = backend_of(A)
-        xp, matrix = backend.xp, as_square_matrix(A, backend, name)
-        dtype = matrix.dtype
+        matrix, backend = as_square_matrix(A, name)
+        xp, dtype = backend.xp, matrix.dtype
         if isinstance(matrix, xp.ndarray) and dtype.kind == "f":
             matrix = xp.where(xp.isfinite(matrix), matrix, dtype.type(0))
     if dtype.kind == "c":
@@ -323,10 +341,9 @@ def as_mapped_graph(A: MatrixLike) -> Graph:
     >>> np.shares_memory(graph.indices, A.indices), np.shares_memory(graph.values, A.data)
     (True, True)
     """
-    backend = backend_of(A)
-    if backend.name != "cpu" or not is_csr(A):
+    matrix, backend = as_square_matrix(A)
+    if not backend.maps_files or not is_csr(matrix):
         return checked(A).graph
-    matrix = as_square_matrix(A, backend)
     check_lengths(matrix, "A")
     # Views: arrays of a mapped file are of a class of their own. The row pointers are a copy.
     indptr, indices, data = np.array(matrix.indptr), np.asarray(matrix.indices), np.asarray(matrix.data)
@@ -400,8 +417,7 @@ def as_stored(A: MatrixLike) -> Any:
     >>> as_stored([[1, 2], [3, 4]]).dtype.kind
     'i'
     """
-    backend = backend_of(A)
-    matrix = as_square_matrix(A, backend)
+    matrix, backend = as_square_matrix(A)
     if isinstance(matrix, backend.xp.ndarray):
         return matrix
     major = {"csr": "row", "csc": "column"}.get(matrix.format)
@@ -460,8 +476,7 @@ def _from_scan(
 
 def _checked_pattern(A: MatrixLike) -> Pattern:
     """The directed pattern of a user's matrix, whatever its values are: sorted, without duplicates."""
-    backend = backend_of(A)
-    matrix = as_square_matrix(A, backend)
+    matrix, backend = as_square_matrix(A)
     if matrix.shape[0] > LARGEST_INT32_COUNT:
         raise ValueError(f"A must have at most {LARGEST_INT32_COUNT} rows, got {matrix.shape[0]}")
     return pattern_from_scan(*_sorted_pattern(*pattern_arrays(matrix, backend), backend))
@@ -483,8 +498,7 @@ def _with_weights(A: MatrixLike | CSR, weights: npt.ArrayLike) -> CSR:
     """A with given numbers as the values of its stored entries."""
     if isinstance(A, CSR):
         return described(A.indptr, A.indices, _checked_weights(weights, A.nnz, A.backend))
-    backend = backend_of(A)
-    matrix = as_square_matrix(A, backend)
+    matrix, backend = as_square_matrix(A)
     if is_csr(matrix):
         indptr, indices = index_arrays(matrix, backend)
         return _checked_csr(indptr, indices, _checked_weights(weights, indices.size, backend), backend)
@@ -496,7 +510,7 @@ def _with_weights(A: MatrixLike | CSR, weights: npt.ArrayLike) -> CSR:
 def _checked_weights(weights: Any, count: int, backend: Backend) -> Array:
     """`count` nonnegative finite numbers on the backend's device."""
     xp = backend.xp
-    if hasattr(weights, "dtype") and backend_of(weights) is not backend:
+    if hasattr(weights, "dtype") and not is_on(weights, backend):
         raise TypeError(f"weights must be on A's device ({backend.name}), got a {type(weights).__name__}")
     if hasattr(weights, "tocoo"):
         raise TypeError(f"weights must be a 1-D array, got a {type(weights).__name__}; pass its data")

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from linforest_precond.backends import Backend
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.interop.dlpack import native_matrix
 from linforest_precond.matrix.checks import (
@@ -57,13 +57,14 @@ def as_matrix(A: MatrixLike, xp: Any, name: str = "A") -> Any:
     return array
 
 
-def as_square_matrix(A: MatrixLike, backend: Backend, name: str = "A") -> Any:
-    """The same, with a shape that the backend can work on, and with arrays of the right kinds."""
+def as_square_matrix(A: MatrixLike, name: str = "A") -> tuple[Any, Backend]:
+    """The same with its backend: of a shape that it can work on, and with arrays of the right kinds."""
+    backend = backend_of(A)
     matrix = as_matrix(A, backend.xp, name)
     check_shape(matrix, backend, name)
     if not isinstance(matrix, backend.xp.ndarray):
         check_arrays(matrix, backend, name)
-    return matrix
+    return matrix, backend
 
 
 def is_csr(A: Any) -> bool:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.array_libraries import on_host, xp_of
 
 # Below the exponent of every number: that of 0.
 NO_EXPONENT = -10_000
@@ -77,7 +76,7 @@ def shifted(values: Array, exponent: Any) -> Array:
     """
     if not values.size:
         return values.copy()
-    xp = backend_of(values).xp
+    xp = xp_of(values)
     columns = values.reshape(len(values), -1)
     parts, power = _real_parts(columns), xp.asarray(exponent, dtype=np.int32).reshape(-1, 1)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -88,7 +87,7 @@ def shifted(values: Array, exponent: Any) -> Array:
 
 def _shifted_single(parts: Array, power: Array) -> Array:
     """The same for single precision by way of double: subnormal numbers count as 0 in CuPy's functions."""
-    xp = backend_of(parts).xp
+    xp = xp_of(parts)
     bits, word = magnitude_bits(parts), parts.view(np.int32)
     subnormal = bits < 2**23
     wide = xp.where(subnormal, xp.ldexp(bits.astype(np.float64), -149), abs(parts).astype(np.float64))
@@ -103,7 +102,7 @@ def shift(values: Array, exponent: int) -> None:
 
     Exact like `shifted`, except that CuPy takes subnormal numbers of single precision for 0.
     """
-    xp = backend_of(values).xp
+    xp = xp_of(values)
     with np.errstate(over="ignore", under="ignore"):
         for part in (values.real, values.imag) if values.dtype.kind == "c" else (values,):
             xp.ldexp(part, np.int32(exponent), out=part)
@@ -128,7 +127,7 @@ def exponents_outside(columns: Array, norms: Any) -> Any:
 
 def _real_parts(columns: Array) -> Array:
     """The parts of an (n, k) array's numbers, (n, k, 1) or (n, k, 2)."""
-    xp = backend_of(columns).xp
+    xp = xp_of(columns)
     parts: Array = xp.ascontiguousarray(columns).view(columns.real.dtype)
     return parts.reshape(*columns.shape, -1 if columns.size else 1)
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.interop.dlpack import native_array
 from linforest_precond.matrix.checks import value_dtype
 
@@ -25,7 +26,7 @@ def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
     """One or several vectors of n numbers on the backend."""
     if hasattr(vectors, "tocsr"):
         raise TypeError(f"{name} must be a dense array, got a {type_name(vectors)}: pass {name}.toarray()")
-    if backend_of(vectors) is not backend:
+    if not is_on(vectors, backend):
         convert = "cupy.asnumpy" if backend.name == "cpu" else "cupy.asarray"
         raise TypeError(
             f"{name} must be on {backend.name} like A, got a {type_name(vectors)}: pass {convert}({name})"
@@ -41,7 +42,7 @@ def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
 
 
 def require_finite(name: str, array: Array) -> None:
-    if not bool(backend_of(array).xp.isfinite(array).all()):  # stall: NaN and infinity are refused
+    if not bool(xp_of(array).isfinite(array).all()):  # stall: NaN and infinity are refused
         raise ValueError(f"{name} must be finite, got nan or inf")
 
 

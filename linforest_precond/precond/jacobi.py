@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, DType, MatrixLike, ScalingName
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.operators import Preconditioner
@@ -154,7 +155,7 @@ SCHEMAS = {
 
 @part_of_kind(**SCHEMAS)
 @dataclass(frozen=True, eq=False)
-class JacobiPart:
+class JacobiPart(OnBackend):
     """The inverses of A's diagonal blocks."""
 
     kind: str
@@ -170,7 +171,7 @@ class JacobiPart:
     @classmethod
     def of(cls, csr: CSR, stored: DType, block_size: int, kind: str) -> JacobiPart:
         """Invert the blocks of a matrix in the stored type."""
-        backend = backend_of(csr.data)
+        backend = csr.backend
         if block_size == 1:
             blocks = csr.diagonal.reshape(-1, 1, 1)
         else:
@@ -204,7 +205,7 @@ class JacobiPart:
         return int(self.inverse.shape[1])
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        backend_of(b).matrix.diagonal_blocks.apply(self.inverse, b, x, transpose)
+        self.backend.matrix.diagonal_blocks.apply(self.inverse, b, x, transpose)
 
     @property
     def nbytes(self) -> int:
@@ -229,7 +230,7 @@ def _padded_in_scale(blocks: Array, n: int) -> Array:
     """Blocks whose last one is padded with its own largest entry: pivots are tiny relative to that."""
     filled = n % blocks.shape[1]
     if filled:
-        last, xp = blocks[-1], backend_of(blocks).xp
+        last, xp = blocks[-1], xp_of(blocks)
         largest = abs(last[:filled, :filled]).max()
         padded = xp.arange(filled, blocks.shape[1])
         last[padded, padded] = xp.where(largest > 0, largest, 1)

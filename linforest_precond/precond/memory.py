@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import MatrixLike
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.interop.dlpack import native_matrix
 from linforest_precond.matrix.checks import value_dtype
 from linforest_precond.matrix.conversion import LARGEST_INT32_COUNT
@@ -145,7 +145,7 @@ def _sizes(matrix: MatrixLike, dtype: npt.DTypeLike | None, symmetric: bool) -> 
     A: Any = native_matrix("A", matrix)
     sparse = hasattr(A, "tocoo")
     if not sparse:
-        A = backend_of(A).xp.asarray(A)
+        A = xp_of(A).asarray(A)
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"A must be square, got shape {tuple(A.shape)}")
     try:

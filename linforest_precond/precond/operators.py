@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, backend_of, cuda_status
+from linforest_precond.backends import Backend, backend_named, cuda_status, is_on
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.array_libraries import is_foreign
 from linforest_precond.backends.returns import BandSlots
@@ -355,7 +355,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         >>> M.update(2 * A)
         """
         A = native_matrix("A", A)
-        if backend_of(A) is not self._backend:
+        if not is_on(A, self._backend):
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
         watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
         old, slots = self._part, self._slots
@@ -453,7 +453,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         """r as an array on the operator's device; a TypeError if it is elsewhere."""
         xp, r = self._backend.xp, native_array("r", r)
         if not isinstance(r, xp.ndarray):
-            if xp is not np or backend_of(r) is not self._backend:
+            if xp is not np or not is_on(r, self._backend):
                 raise TypeError(
                     f"r must be on {self._backend.name} like the operator, got a {type(r).__name__}"
                 )
@@ -552,6 +552,6 @@ def _restored_backend(name: str) -> Backend:
     if name == "cuda":
         usable, reason = cuda_status()
         if usable:
-            return cast(Backend, importlib.import_module("linforest_precond.backends.cuda"))
+            return backend_named("cuda")
         warn_user(f"the preconditioner was made on a GPU and is restored on the CPU: {reason}")
-    return backend_of(np.empty(0))
+    return backend_named("cpu")

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import OnBackend, backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.matrix.checked import CSR
 from linforest_precond.matrix.conversion import stored_entries
 from linforest_precond.precond.storage.packing import packable
 from linforest_precond.precond.storage.schema import Choice, Integer, Items, Size, Table
@@ -36,7 +37,7 @@ SCHEMA = Table(
 
 @packable("Pattern")
 @dataclass(frozen=True, eq=False)
-class PatternDigest:
+class PatternDigest(OnBackend):
     """The pattern of a matrix as it was given: explicit zeros, unsorted entries and duplicates included.
 
     Attributes
@@ -75,10 +76,10 @@ class PatternDigest:
         return [int(word) for word in on_host(self.digest)]  # stall: compared
 
 
-def pattern_digest(matrix: MatrixLike) -> PatternDigest:
-    """The pattern of a checked matrix."""
-    backend = backend_of(matrix)
-    A: Any = matrix
+def pattern_digest(matrix: MatrixLike | CSR) -> PatternDigest:
+    """The pattern of a matrix; of a checked one, as it was given."""
+    A: Any = matrix.given if isinstance(matrix, CSR) else matrix
+    backend = backend_of(A)
     if not hasattr(A, "tocoo"):
         A = backend.xp.asarray(A)
         form, arrays = "dense", backend.xp.nonzero(A)

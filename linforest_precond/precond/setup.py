@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import DType, MatrixLike
-from linforest_precond.interop.dlpack import native_matrix
 from linforest_precond.matrix.checked import CSR, checked
 from linforest_precond.precond.operators import Preconditioner, operator_of
 from linforest_precond.precond.part import Part
@@ -38,8 +37,10 @@ class Setup:
 
     Attributes
     ----------
+    given : CSR
+        The checked matrix.
     csr : CSR
-        The checked matrix, scaled by a power of two where its entries are at the edge of the number range;
+        The same, scaled by a power of two where its entries are at the edge of the number range;
         permuted and scaled where `scaling` asks for it.
     stored : dtype
         The type to store numbers in.
@@ -58,10 +59,8 @@ class Setup:
         keep_symmetric: bool = True,
     ):
         check_scaling(scaling)
-        A = native_matrix("A", A)
-        self._matrix, self._backend = A, backend_of(A)
-        self._watch = self._backend.runtime.stopwatch.Stopwatch()
-        csr = checked(A, shared=shared)
+        self._watch = backend_of(A).runtime.stopwatch.Stopwatch()
+        self.given = csr = checked(A, shared=shared)
         self.stored = choose(csr, dtype)
         csr, self._exponent = scaled_into_range(csr, self.stored)
         self.scaling = scaling_of(csr, scaling, keep_symmetric)
@@ -69,9 +68,9 @@ class Setup:
 
     def operator(self, part: Part) -> Preconditioner:
         """The operator that applies the part; stops the setup's stopwatch."""
-        csr, backend = self.csr, self._backend
+        csr, backend = self.csr, self.csr.backend
         part = part if self.scaling is None else ScaledPart(part, self.scaling)
-        pattern = pattern_digest(self._matrix)
+        pattern = pattern_digest(self.given)
         self._watch.stop()
         types = part.name, backend.name, str(self.stored), str(csr.data.dtype), str(csr.indices.dtype)
         time = SetupTime(self._watch, first=types not in _seen)

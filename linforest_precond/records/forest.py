@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import OnBackend, backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.records.printing import Printed, Printout, numbers_of
 from linforest_precond.records.read_only import ReadOnlyArrays
@@ -42,7 +42,7 @@ def ratio_to_finest(numbers: Sequence[int]) -> float:
     return sum(numbers) / max(numbers[0], 1)
 
 
-class ChosenEdges(ReadOnlyArrays, Printed):
+class ChosenEdges(OnBackend, ReadOnlyArrays, Printed):
     """Properties that factors, forests and matchings share.
 
     `progress` holds two numbers: iterations, and whether the result is maximal. They are copied to the host
@@ -130,7 +130,7 @@ class Factor(ChosenEdges):
 
 
 @dataclass(frozen=True, eq=False)
-class Ordering(ReadOnlyArrays):
+class Ordering(OnBackend, ReadOnlyArrays):
     """A permutation: ``order[new] = old`` and its inverse ``rank[old] = new``."""
 
     order: Array
@@ -212,7 +212,7 @@ class Forest(ChosenEdges):
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(ReadOnlyArrays):
+class Pairs(OnBackend, ReadOnlyArrays):
     """Disjoint pairs of vertices.
 
     Attributes
@@ -228,7 +228,7 @@ class Pairs(ReadOnlyArrays):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BlockForest(ReadOnlyArrays, Printed):
+class BlockForest(OnBackend, ReadOnlyArrays, Printed):
     """A linear forest whose vertices are blocks, small groups of strongly coupled vertices.
 
     Attributes
@@ -290,7 +290,7 @@ class BlockForest(ReadOnlyArrays, Printed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bands(ReadOnlyArrays, Printed):
+class Bands(OnBackend, ReadOnlyArrays, Printed):
     """The tridiagonal part of ``A[order][:, order]`` along the forest, each band of length N.
 
     ``lower[i]`` couples row i to row i - 1 and ``upper[i]`` couples it to row i + 1, in the new order;

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.records.forest import ChosenEdges, Progress, ratio_to_finest
 from linforest_precond.records.printing import Printed, Printout
@@ -48,7 +49,7 @@ class Matching(ChosenEdges):
     @cached_property
     def weight(self) -> float:
         """Sum of the weights of the edges, in float64."""
-        both_ends: float = backend_of(self.values).matrix.sums.tree_sum(self.values, self.scale)
+        both_ends: float = self.backend.matrix.sums.tree_sum(self.values, self.scale)
         return both_ends / (2.0 * self.scale)
 
     def _printout(self) -> Printout:
@@ -62,7 +63,7 @@ class Matching(ChosenEdges):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Coarsening(ReadOnlyArrays, Printed):
+class Coarsening(OnBackend, ReadOnlyArrays, Printed):
     """A coarse matrix: the Galerkin product ``A = P.T @ A_fine @ P`` of an aggregation.
 
     Attributes
@@ -88,13 +89,13 @@ class Coarsening(ReadOnlyArrays, Printed):
     @cached_property
     def P(self) -> Any:  # noqa: N802
         """The tentative prolongator: N x n, with a one in each row, of the class and format of A."""
-        xp, rows = backend_of(self.aggregates).xp, self.aggregates.size
+        xp, rows = xp_of(self.aggregates), self.aggregates.size
         indptr = xp.arange(rows + 1, dtype=self.aggregates.dtype)
         return sparse_like(self.A, xp.ones(rows, self.A.dtype), self.aggregates, indptr, (rows, self.n))
 
     def _printout(self) -> Printout:
         rows = self.aggregates.size
-        largest = int(backend_of(self.aggregates).xp.bincount(self.aggregates).max()) if rows else 0  # stall
+        largest = int(xp_of(self.aggregates).bincount(self.aggregates).max()) if rows else 0  # stall
         return Printout.of(
             "coarsening",
             ("unknowns", f"{rows:,} to {self.n:,}"),

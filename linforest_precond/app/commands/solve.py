@@ -21,7 +21,7 @@ from linforest_precond.app.commands.preconditioners import (
 )
 from linforest_precond.app.commands.properties import properties
 from linforest_precond.app.commands.signs_of_life import watched
-from linforest_precond.backends import backend_of
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.chooser.report import SolveReport
 from linforest_precond.chooser.solve import solve
 from linforest_precond.chooser.trials import method_for
@@ -154,7 +154,7 @@ def _run_auto(
     """Solve with what is chosen by trial, and print all trials."""
     print(f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries; {limit} of each candidate")
     sys.stdout.flush()
-    xp = backend_of(A).xp
+    xp = xp_of(A)
     b, x0, x_true = (None if vector is None else xp.asarray(vector) for vector in (b, x0, x_true))
     report = SolveReport(x_true)
     limits = {"rtol": arguments.rtol, "atol": arguments.atol, "maxiter": arguments.maxiter}
@@ -232,7 +232,7 @@ def _solve(
     method: Any, A: Any, b: Any, x0: Any, x_true: Any, M: Any, arguments: Namespace
 ) -> tuple[Any, Any, bool]:
     """The solution on the host, its history, and whether Ctrl-C ended the solve."""
-    xp = backend_of(A).xp
+    xp = xp_of(A)
     b, x0, x_true = (None if vector is None else xp.asarray(vector) for vector in (b, x0, x_true))
     history = solvers.History(x_true)
     limits = {"rtol": arguments.rtol, "atol": arguments.atol, "maxiter": arguments.maxiter}

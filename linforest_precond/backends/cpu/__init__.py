@@ -23,6 +23,7 @@ __all__ = [
     "forest",
     "ilu",
     "krylov",
+    "maps_files",
     "matching",
     "matrix",
     "max_rows",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 name = "cpu"
+maps_files = True
 max_rows = 2**63 - 1
 # Index arrays are always copied: that costs less than to check every index that a kernel follows.
 checks_shared_indices = False

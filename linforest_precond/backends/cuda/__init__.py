@@ -20,6 +20,7 @@ __all__ = [
     "forest",
     "ilu",
     "krylov",
+    "maps_files",
     "matching",
     "matrix",
     "max_rows",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 name = "cuda"
+maps_files = False
 # The number of a half-edge (two per vertex) and a flag share 32 bits (kernels/forest/ranking_stages.cuh).
 max_rows = 2**30 - 1
 # The kernels of tridiagonal and Jacobi setups and of the solvers' products check indices that they follow.

@@ -30,6 +30,8 @@ class Backend(Protocol):
     ----------
     name
         "cpu" or "cuda".
+    maps_files
+        Whether the arrays of a matrix may be memory-mapped files.
     max_rows
         The largest number of rows of a matrix.
     checks_shared_indices
@@ -41,6 +43,7 @@ class Backend(Protocol):
     """
 
     name: str
+    maps_files: bool
     max_rows: int
     checks_shared_indices: bool
     xp: Any

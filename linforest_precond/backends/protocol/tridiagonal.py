@@ -26,6 +26,8 @@ class ClippingModule(Protocol):
 
 
 class SweepsModule(Protocol):
+    SYMMETRIC_BANDS: int
+
     def Sweeps(self, lower: Array, inverse: Array, upper: Array, symmetric: bool) -> Any: ...  # noqa: N802
 
 

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.runtime.hashing import (
-    GOLDEN,
-    HIGH_STRIDE,
-    SHIFT_11,
-    VERTEX_STRIDE,
-    mix64,
-)
-
-# The finalizer of splitmix64, not compiled: it takes arrays as well. (NUMBA_DISABLE_JIT leaves the function.)
-mixed: Callable[[Array], Array] = getattr(mix64, "py_func", mix64)
+from linforest_precond.backends.hash_keys import GOLDEN, HIGH_STRIDE, SHIFT_11, VERTEX_STRIDE, mixed
 
 
 def are_positive(vertices: Array, charge_key: np.uint64, threshold: np.uint64) -> Array:

@@ -7,7 +7,7 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.csgraph.label_propagation import HALF
-from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
+from linforest_precond.backends.hash_keys import iteration_keys
 from linforest_precond.distributed.grid2d.activation import neighbouring_rows
 from linforest_precond.distributed.grid2d.exchange import spread_some
 from linforest_precond.distributed.grid2d.graph import Graph2D

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from typing import SupportsIndex
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.matrix.checked import as_pattern
 
@@ -45,7 +44,7 @@ def bfs_levels(A: MatrixLike, source: int, directed: bool = True) -> Array:
     """
     pattern = as_pattern(A, directed=bool(directed))
     source = checked_vertex("source", source, pattern.n)
-    depths: Array = backend_of(pattern.indptr).csgraph.breadth_first.bfs_levels(pattern, source)
+    depths: Array = pattern.backend.csgraph.breadth_first.bfs_levels(pattern, source)
     return depths
 
 

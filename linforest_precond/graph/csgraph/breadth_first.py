@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
 from linforest_precond.matrix.checked import as_pattern
@@ -52,6 +51,6 @@ def breadth_first_order(
     """
     pattern = as_pattern(A, directed=bool(directed))
     start = checked_vertex("i_start", i_start, pattern.n)
-    search = backend_of(pattern.indptr).csgraph.breadth_first
+    search = pattern.backend.csgraph.breadth_first
     order, predecessors = search.breadth_first_order(pattern, start, bool(return_predecessors))
     return (order, predecessors) if return_predecessors else order

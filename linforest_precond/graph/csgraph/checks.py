@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.csgraph.components import labelled_components
 from linforest_precond.graph.csgraph.independent_set import checked_steps
 from linforest_precond.matrix.checked import as_csgraph, as_pattern
@@ -52,7 +53,7 @@ def is_component_labelling(
     given = per_vertex("labels", labels, found)
     if not count:
         return True
-    xp = backend_of(found).xp
+    xp = xp_of(found)
     # The labels of one vertex of each component must be distinct and shared by the rest of the component.
     chosen = given[xp.unique(found, return_index=True)[1]]
     return bool((given == chosen[found]).all()) and int(xp.unique(chosen).size) == count  # stall: the answer
@@ -88,7 +89,7 @@ def is_maximal_independent_set(A: MatrixLike, mis: npt.ArrayLike, k: int = 1) ->
     """
     k = checked_steps(k)
     pattern = as_pattern(A)
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     xp = backend.xp
     rows, columns = backend.matrix.entries.rows_of(pattern.indptr, pattern.nnz), pattern.indices
     # The distance of each vertex to the nearest member, and that member; -1 for none so far.
@@ -125,7 +126,7 @@ def is_coloring(A: MatrixLike, colors: npt.ArrayLike) -> bool:
     (True, False)
     """
     pattern = as_pattern(A)
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     given = per_vertex("colors", colors, pattern.degrees)
     rows, columns = backend.matrix.entries.rows_of(pattern.indptr, pattern.nnz), pattern.indices
     same = (given[rows] == given[columns]) & (rows != columns)
@@ -158,8 +159,8 @@ def is_spanning_forest(A: MatrixLike, forest: MatrixLike) -> bool:
     True
     """
     graph, trees = as_csgraph(A), as_csgraph(forest, "forest")
-    backend = backend_of(graph.data)
-    if backend_of(trees.data) is not backend:
+    backend = graph.backend
+    if not is_on(trees.data, backend):
         raise TypeError(f"forest must be on A's device, got a {type(forest).__name__}")
     if trees.n != graph.n:
         raise ValueError(f"forest must have A's shape, ({graph.n}, {graph.n}), got ({trees.n}, {trees.n})")
@@ -177,8 +178,8 @@ def is_spanning_forest(A: MatrixLike, forest: MatrixLike) -> bool:
 
 def per_vertex(name: str, values: npt.ArrayLike, like: Array) -> Array:
     """An argument with an integer for each vertex, on the device of `like`."""
-    xp = backend_of(like).xp
-    if backend_of(values) is not backend_of(like):
+    xp = xp_of(like)
+    if xp_of(values) is not xp:
         raise TypeError(f"{name} must be on A's device, got a {type(values).__name__}")
     array: Array = xp.asarray(values)
     if array.size and array.dtype.kind not in "biu":

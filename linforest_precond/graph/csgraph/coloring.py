@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.matrix.checked import as_pattern
@@ -49,7 +48,7 @@ def vertex_coloring(A: MatrixLike, method: str = "JP", seed: int = 0) -> Array:
         raise ValueError(f'method must be "JP" or "LDF", got {method!r}')
     seed = as_integer("seed", seed) % 2**64
     pattern = as_pattern(A)
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     colors: Array = backend.xp.empty(0, np.int32)
     if pattern.n:
         colors = backend.csgraph.coloring.color_vertices(pattern, method == "LDF", seed)

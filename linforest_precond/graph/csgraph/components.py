@@ -6,7 +6,6 @@ from typing import Literal, TypeAlias, overload
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.csgraph.strong_components import labelled_strong_components
 from linforest_precond.matrix.checked import CSR, as_pattern
@@ -126,7 +125,7 @@ def labelled_components(
     if directed and connection == "strong":
         return labelled_strong_components(A)
     pattern = as_pattern(A, directed=True)
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     if not pattern.n:
         return 0, backend.xp.empty(0, np.int32)
     count, labels = getattr(backend.csgraph, METHODS[method]).weak_components(pattern)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.matrix.checked import as_pattern
 
@@ -32,4 +31,4 @@ def degrees(A: MatrixLike) -> Array:
     [0, 0, 4, 392, 9604]
     """
     pattern = as_pattern(A)
-    return backend_of(pattern.indptr).csgraph.degrees.degrees(pattern)
+    return pattern.backend.csgraph.degrees.degrees(pattern)

@@ -6,7 +6,6 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.matrix.checked import as_pattern
@@ -79,7 +78,7 @@ def maximal_independent_set(A: MatrixLike, k: int = 1, seed: int = 0, *, method:
     if method.startswith("luby") and k > 1:
         raise ValueError(f'method={method!r} finds sets for k = 1 only, got k = {k}; use method="greedy"')
     pattern = as_pattern(A)
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     members: Array = backend.xp.empty(0, np.int32)
     if pattern.n and method.startswith("luby"):
         members = backend.csgraph.luby.luby_set(pattern, seed, *selection_rule(pattern, method))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.matrix.checked import as_pattern
@@ -49,7 +48,7 @@ def label_propagation(A: MatrixLike, max_iter: int = 20, seed: int = 0) -> Array
     if not 0 <= max_iter < 2**31:
         raise ValueError(f"max_iter must lie in [0, 2**31), got {max_iter}")
     pattern = as_pattern(A)
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     labels: Array = backend.xp.empty(0, np.int32)
     if pattern.n:
         labels = backend.csgraph.label_propagation.propagate_labels(pattern, max_iter, seed)

@@ -8,7 +8,7 @@ from typing import SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.matrix.checked import as_csgraph
@@ -71,7 +71,7 @@ def pagerank(
         raise ValueError(f"max_iter must be at least 1, got {max_iter}")
     alpha, tol = _number("alpha", alpha, 1.0), _number("tol", tol, math.inf)
     csr = as_csgraph(A)
-    backend = backend_of(csr.data)
+    backend = csr.backend
     ranks: Array = backend.xp.empty(0)
     if not csr.n:
         return ranks
@@ -108,7 +108,7 @@ def _distribution(name: str, weights: npt.ArrayLike | None, n: int, backend: Bac
     if weights is None:
         uniform: Array = backend.xp.full(n, 1.0 / n)
         return uniform
-    if backend_of(weights) is not backend:
+    if not is_on(weights, backend):
         raise TypeError(f"{name} must be on A's device, got a {type(weights).__name__}")
     values: Array = backend.xp.asarray(weights)
     if values.dtype.kind not in "biuf":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import MatrixLike, SparseMatrix
 from linforest_precond.matrix.checked import as_csgraph
 from linforest_precond.matrix.sparse_output import csr_sparse_like
@@ -88,7 +87,7 @@ def maximum_spanning_forest(A: MatrixLike, *, method: str = "auto") -> SparseMat
 
 def _forest(A: MatrixLike, largest: bool, method: str) -> SparseMatrix:
     csr = as_csgraph(A)
-    backend = backend_of(csr.data)
+    backend = csr.backend
     methods = backend.csgraph.spanning_forest.METHODS
     if method not in ("auto", *methods):
         offered = ", ".join(map(repr, ("auto", *methods)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.matrix.checked import CSR, as_pattern
 
@@ -86,7 +85,7 @@ def labelled_strong_components(A: MatrixLike | CSR, method: str = "auto") -> tup
     if method not in METHODS:
         raise ValueError(f'method must be "auto" or "coloring", got {method!r}')
     pattern = as_pattern(A, directed=True)
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     count, labels = 0, backend.xp.empty(0, np.int32)
     if pattern.n and pattern.symmetric and method == "auto":
         count, labels = backend.csgraph.components.weak_components(pattern)

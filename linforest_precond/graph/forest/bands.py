@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.matrix.checked import CSR, checked
@@ -36,7 +35,7 @@ def extract_bands(A: MatrixLike | CSR, forest: Forest) -> Bands:
     csr = checked(A, shared=True)
     if not isinstance(forest, Forest):
         raise TypeError(f"forest must be a Forest from linear_forest(A), got {type(forest).__name__}")
-    return copy_bands(csr, checked_forest(forest, csr.n, backend_of(csr.data)))
+    return copy_bands(csr, checked_forest(forest, csr.n, csr.backend))
 
 
 def copy_bands(csr: CSR, forest: Forest, values: Array | None = None, slots: Array | None = None) -> Bands:
@@ -47,4 +46,4 @@ def copy_bands(csr: CSR, forest: Forest, values: Array | None = None, slots: Arr
     """
     index = csr.indices.dtype
     neighbors, order = (array.astype(index, copy=False) for array in (forest.neighbors, forest.order))
-    return Bands(*backend_of(csr.data).forest.bands.extract(csr, neighbors, order, values, slots))
+    return Bands(*csr.backend.forest.bands.extract(csr, neighbors, order, values, slots))

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import BandSlots, ghost_code
 from linforest_precond.matrix.checked import CSR
@@ -19,12 +18,12 @@ def copy_block_bands(csr: CSR, forest: BlockForest) -> Bands:
     Each band has a b x b block for each block row. A ghost is decoupled: its row and column are 0 apart from
     the diagonal. The forest may be that of another matrix of the same size, with the other index type.
     """
-    return Bands(*backend_of(csr.data).forest.block_bands.extract(csr, *_blocks_in_order(csr, forest)))
+    return Bands(*csr.backend.forest.block_bands.extract(csr, *_blocks_in_order(csr, forest)))
 
 
 def block_slots(csr: CSR, forest: BlockForest) -> BandSlots:
     """The slots of the entries of `copy_block_bands` in a checked matrix."""
-    rooms, members = backend_of(csr.data), _blocks_in_order(csr, forest)[0]
+    rooms, members = csr.backend, _blocks_in_order(csr, forest)[0]
     # The bands of a matrix whose entries are the numbers of its slots, from 1: 0 is no entry.
     numbers = rooms.xp.arange(1.0, csr.nnz + 1)
     bands = copy_block_bands(replace(csr, data=numbers, diagonal=rooms.xp.ones(csr.n)), forest)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Charge, MatrixLike, Ties
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.matrix.checked import checked
@@ -136,7 +135,7 @@ def check_options(
 
 def propose_factor(graph: Graph, **options: Any) -> Factor:
     """The factor of a checked graph, with checked options."""
-    backend = backend_of(graph.values)
+    backend = graph.backend
     neighbors, values, slots, progress = backend.forest.factor.propose_factor(graph, **options)
     own_slots = slots if graph.slots_are_matrix else None
     return Factor(neighbors, values, own_slots, progress, graph.total_weight, graph.scale)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import device_name
 from linforest_precond.records.forest import Factor, Forest, Ordering
 
 
@@ -39,7 +40,7 @@ def checked_forest(forest: Forest, n: int, backend: Backend, name: str = "forest
 
 def checked_factor(factor: Factor, name: str = "A") -> Factor:
     """A [0,2]-factor with arrays of its own."""
-    backend, shape = backend_of(factor.neighbors), np.shape(factor.neighbors)
+    backend, shape = factor.backend, np.shape(factor.neighbors)
     if len(shape) != 2 or shape[1] != 2:
         raise ValueError(f"a linear forest needs a factor with n = 2, got {name}.neighbors of shape {shape}")
     neighbors = _copied(f"{name}.neighbors", factor.neighbors, shape, backend)
@@ -61,10 +62,9 @@ def checked_factor(factor: Factor, name: str = "A") -> Factor:
 
 
 def _check_device(array: Any, backend: Backend, name: str) -> None:
-    if backend_of(array) is not backend:
+    if not is_on(array, backend):
         raise TypeError(
-            f"A and {name} must be on one device, got A on {backend.name} "
-            f"and {name} on {backend_of(array).name}"
+            f"A and {name} must be on one device, got A on {backend.name} and {name} on {device_name(array)}"
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import MatrixLike
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.graph.forest.factor import check_options
@@ -46,8 +45,6 @@ def greedy_factor(A: MatrixLike | CSR, n: int = 2, *, ties: str = "index", seed:
     options = check_options(n, 1, 1, 0, 0.5, seed)
     rule = {"ties": as_choice("ties", ties, TIES), "seed": options["seed"]}
     graph = checked(A).graph
-    neighbors, values, slots = backend_of(graph.values).forest.greedy.greedy_factor(
-        graph, options["n"], **rule
-    )
+    neighbors, values, slots = graph.backend.forest.greedy.greedy_factor(graph, options["n"], **rule)
     own_slots = slots if graph.slots_are_matrix else None
     return Factor(neighbors, values, own_slots, (1, True), graph.total_weight, graph.scale)

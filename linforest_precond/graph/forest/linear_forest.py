@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Charge, MatrixLike, Ties
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.graph.forest.factor import check_options, propose_factor
@@ -75,7 +74,7 @@ def linear_forest(
         return break_cycles(checked_factor(A), in_place=True, **methods)
     options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
     graph = checked(A, shared=True).graph
-    backend_of(graph.values).runtime.prefetch.prefetch("linear_forest", graph, options, method)
+    graph.backend.runtime.prefetch.prefetch("linear_forest", graph, options, method)
     return break_cycles(propose_factor(graph, **options), in_place=True, **methods)
 
 
@@ -91,7 +90,7 @@ def break_cycles(
     factor: Factor, in_place: bool = False, method: str = "list_ranking", permutation: str = "scan"
 ) -> Forest:
     """The linear forest of a [0,2]-factor and its ordering; `in_place` may change the factor's arrays."""
-    rooms = backend_of(factor.neighbors).forest
+    rooms = factor.backend.forest
     label = rooms.bidirectional_scan if method == "bidirectional_scan" else rooms.linear_forest
     arrays = label.linear_forest(factor.neighbors, factor.values, factor.slots, in_place=in_place)
     fields = arrays._asdict()

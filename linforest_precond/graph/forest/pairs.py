@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.graph.forest.factor import check_options, propose_factor
@@ -164,7 +163,7 @@ class Blocks:
 
     def coverages(self) -> Iterator[tuple[float, float]]:
         """Lower and upper bounds of the coverage; each pair is tighter and costs more, the last is exact."""
-        backend = backend_of(self.graph.values).forest
+        backend = self.graph.backend.forest
         # Each block keeps two edges at most.
         yield 0.0, self._coverage(backend.pairs.heaviest_two(self.graph)) if self.pairings else 1.0
         factor = self.factor
@@ -195,7 +194,7 @@ class Blocks:
     def _weights(self, *arrays: Array) -> list[float]:
         """The weights in arrays, read together with those of the pairs at the first time."""
         first = () if self._paired else self.kept
-        weights = backend_of(self.graph.values).matrix.sums.tree_sums((*first, *arrays), self.graph.scale)
+        weights = self.graph.backend.matrix.sums.tree_sums((*first, *arrays), self.graph.scale)
         self._paired.extend(weights[: len(first)])
         return weights[len(first) :]
 
@@ -241,7 +240,7 @@ def blocks_along_edges(
 
 def factor_with_partners(graph: Graph, partners: Array, options: dict[str, Any]) -> Factor:
     """The [0,1]-factor with the edges between partners, and a factor of the vertices without one."""
-    backend = backend_of(graph.values)
+    backend = graph.backend
     xp, rows = backend.xp, backend.matrix.entries.rows_of(graph.indptr, graph.indices.size)
     mates = partners.astype(graph.indices.dtype, copy=False)
     free = mates < 0
@@ -266,7 +265,7 @@ def blocks_across_paths(
 
 def pair_up(factor: Factor) -> Pairs:
     """The pairs of a [0,1]-factor, numbered by their lower members; unmatched vertices get a ghost."""
-    return Pairs(*backend_of(factor.neighbors).forest.pairs.pair_up(factor.neighbors))
+    return Pairs(*factor.backend.forest.pairs.pair_up(factor.neighbors))
 
 
 def graph_of_pairs(graph: Graph, pairs: Pairs) -> Graph:
@@ -275,7 +274,7 @@ def graph_of_pairs(graph: Graph, pairs: Pairs) -> Graph:
     With w_rc between the r-th member of one pair and the c-th of the other, the sum is
     (w_00 + w_11) + (w_01 + w_10), which gives the same bits with rows and columns exchanged.
     """
-    indptr, indices, values, longest_row = backend_of(graph.values).forest.pairs.coarse_graph(
+    indptr, indices, values, longest_row = graph.backend.forest.pairs.coarse_graph(
         graph, pairs.members, pairs.places
     )
     return Graph(indptr, indices, values, graph.total_weight, graph.scale, longest_row, False, False)
@@ -285,5 +284,5 @@ def _vertices_in_order(order: Array, pairings: list[Pairs]) -> Array:
     """The vertices of each block in the new order: each block is replaced by its pair, last pairing first."""
     members = order
     for pairs in reversed(pairings):
-        members = backend_of(order).forest.pairs.members_of(members, pairs.members)
+        members = pairs.backend.forest.pairs.members_of(members, pairs.members)
     return members

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import SampledRows
 from linforest_precond.graph.forest.factor import propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
@@ -27,7 +26,7 @@ def pair_paths(graph: Graph, **options: Any) -> Pairs:
     graph in turn, whose linear forest pairs neighbouring paths: mates. Two rows from the middle of a path
     determine the offset and the direction of its mate.
     """
-    backend = backend_of(graph.values).forest
+    backend = graph.backend.forest
     forest = break_cycles(without_weak_edges(propose_factor(graph, **options)), in_place=True)
     paths = backend.path_pairs.number_paths(forest.order, forest.rank, forest.position, forest.n_paths)
     samples = backend.path_pairs.sample_rows(graph, paths)
@@ -38,14 +37,14 @@ def pair_paths(graph: Graph, **options: Any) -> Pairs:
 
 def without_weak_edges(factor: Factor) -> Factor:
     """A [0,2]-factor without edges below half of the heaviest at both ends: they join parallel grid lines."""
-    drop = backend_of(factor.values).forest.path_pairs.drop_weak_edges
+    drop = factor.backend.forest.path_pairs.drop_weak_edges
     neighbors, values = drop(factor.neighbors, factor.values)
     return replace(factor, neighbors=neighbors, values=values, slots=None)
 
 
 def _graph_of_paths(graph: Graph, paths: int, samples: SampledRows) -> Graph:
     """The graph whose vertices are the paths: weights are sums of the sampled entries between two paths."""
-    backend = backend_of(graph.values)
+    backend = graph.backend
     # A row may be sampled twice, and the graph of the paths also has the transpose's entries.
     index = index_dtype(4 * graph.indices.size, graph.indices.dtype)
     triplets = samples.paths, samples.target_paths, samples.weights

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
@@ -31,7 +30,7 @@ def bands_along_forest(
     `check_methods` gives the methods.
     """
     graph, methods = checked(csr).graph, methods or {"method": "list_ranking"}
-    prefetch = backend_of(csr.data).runtime.prefetch.prefetch
+    prefetch = csr.backend.runtime.prefetch.prefetch
     prefetch("bands_along_forest", csr, graph, options, methods["method"])
     factor = propose_factor(graph, **options)
     forest = break_cycles(factor, in_place=True, **methods)  # and order the vertices along the paths
@@ -52,9 +51,7 @@ def bands_along_forests(csr: CSR, options: dict[str, Any], count: int) -> list[t
             break
         values = forest.values if graph.values_are_matrix else None
         found.append((forest, copy_bands(csr, forest, values, forest.slots)))
-        graph = replace(
-            graph, values=backend_of(csr.data).forest.bands.without_edges(graph, forest.neighbors)
-        )
+        graph = replace(graph, values=csr.backend.forest.bands.without_edges(graph, forest.neighbors))
     return found
 
 
@@ -69,7 +66,7 @@ def bands_along_block_forest(
     if graph.values_are_matrix:  # pairs are disjoint only if the weights do not change meanwhile
         graph = replace(graph, values=graph.values.copy())
     across_paths = tries_pairs_across_paths(candidates, partners)
-    prefetch = backend_of(csr.data).runtime.prefetch.prefetch
+    prefetch = csr.backend.runtime.prefetch.prefetch
     prefetch("bands_along_block_forest", csr, graph, candidates, across_paths)
     forest = best_block_forest(graph, candidates, partners)
     return forest, copy_block_bands(csr, forest)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linforest_precond.backends import backend_of
 from linforest_precond.matrix.graphs import Graph
 
 # Iterations that both backends run in one go.
@@ -47,7 +46,7 @@ def proposition_times(graph: Graph, n: int, k: int, repeats: int = 10) -> Propos
     """
     if not 0 <= k < MOST_ITERATIONS:
         raise ValueError(f"k must lie in [0, {MOST_ITERATIONS}), got {k}")
-    seconds, vertices = backend_of(graph.values).forest.factor.proposition_times(graph, n, k, repeats)
+    seconds, vertices = graph.backend.forest.factor.proposition_times(graph, n, k, repeats)
     return PropositionTimes(tuple(seconds), vertices, counted_bytes(graph, n, k))
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.matrix.value_range import is_nonzero
@@ -58,19 +59,19 @@ def is_maximal_matching(A: MatrixLike, mate: npt.ArrayLike | Matching) -> bool:
 
 
 def _is_matching(graph: Graph, mate: Array) -> bool:
-    joined = is_nonzero(backend_of(mate).matching.matched_edge_values.matched_edge_values(graph, mate))
+    joined = is_nonzero(graph.backend.matching.matched_edge_values.matched_edge_values(graph, mate))
     return are_mutual(mate) and bool((joined | (mate < 0)).all())  # stall: the result
 
 
 def are_mutual(mate: Array) -> bool:
     """Whether each vertex with a mate is the mate of its mate, and none is its own mate."""
-    vertices = backend_of(mate).xp.arange(mate.size, dtype=mate.dtype)
+    vertices = xp_of(mate).arange(mate.size, dtype=mate.dtype)
     mutual = (mate != vertices) & (mate[mate] == vertices)
     return bool((mutual | (mate < 0)).all())  # stall: the result
 
 
 def _has_free_edge(graph: Graph, mate: Array) -> bool:
-    rows = backend_of(mate).matrix.entries.rows_of(graph.indptr, graph.indices.size)
+    rows = graph.backend.matrix.entries.rows_of(graph.indptr, graph.indices.size)
     free = mate < 0
     joined = (rows != graph.indices) & is_nonzero(graph.values)
     return bool((joined & free[rows] & free[graph.indices]).any())  # stall: the result
@@ -78,9 +79,9 @@ def _has_free_edge(graph: Graph, mate: Array) -> bool:
 
 def as_mates(mate: Any, graph: Graph, name: str = "mate") -> Array | None:
     """The mates as an array of the graph's index type, or None if one of them is neither a vertex nor -1."""
-    backend = backend_of(graph.values)
+    backend = graph.backend
     mate = mate.mate if isinstance(mate, Matching) else mate
-    if hasattr(mate, "dtype") and backend_of(mate) is not backend:
+    if hasattr(mate, "dtype") and not is_on(mate, backend):
         raise TypeError(f"{name} must be on A's device ({backend.name}), got a {type(mate).__name__}")
     mate = backend.xp.asarray(mate)
     if mate.shape != (graph.n,):

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import warn_user
@@ -153,7 +152,7 @@ def coarsening_hierarchy(
 
 def coarsen_pairs(csr: CSR, graph: Graph, mate: Array, seed: int) -> tuple[tuple[Array, ...], Array]:
     """The CSR arrays of the coarse matrix of matched pairs, and each vertex's aggregate."""
-    backend = backend_of(csr.data)
+    backend = csr.backend
     aggregates, count = backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
     indptr, members = backend.matching.aggregates.members_of(aggregates, count)
     return backend.multigrid.galerkin.coarse_matrix(csr, aggregates, indptr, members), aggregates

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_of, cpu, cuda_status
+from linforest_precond.backends import backend_named, cuda_status
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
+from linforest_precond.backends.hash_keys import iteration_keys
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.matrix.checked import as_mapped_graph, as_weighted_graph
 from linforest_precond.matrix.graphs import Graph
@@ -28,7 +28,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "factor": ("max_rounds",),
     "paz_schwartzman": ("epsilon",),
 }
-CPU_METHODS = "greedy", "paz_schwartzman"
+# Methods of the CPU backend alone, and their modules.
+CPU_METHODS = {"greedy": "greedy_matching", "paz_schwartzman": "paz_schwartzman"}
 DEFAULTS: dict[str, Any] = {"p": 0.53406, "max_rounds": None, "epsilon": 0.1, "batches": None, "device": None}
 
 
@@ -120,17 +121,15 @@ def matching(
     options = check_matching_options(method, seed, **given)
     in_place = batches is not None and device is None and isinstance(weights, str) and weights == "magnitude"
     graph = as_mapped_graph(A) if in_place else as_weighted_graph(A, weights)
-    on_gpu = backend_of(graph.values).name == "cuda"
-    if on_gpu and method in CPU_METHODS:
+    if method in CPU_METHODS and not hasattr(graph.backend.matching, CPU_METHODS[method]):
         others = ", ".join(f'"{name}"' for name in OPTIONS if name not in CPU_METHODS)
         raise ValueError(f'method "{method}" works on the CPU only, and A is on the GPU; use one of {others}')
-    if device == "cuda" and not on_gpu:
-        mate, progress = _match_out_of_core(graph, options["seed"], batches)
-    elif batches is not None and not on_gpu:
-        mate, progress = cpu.matching.out_of_core_matching.match(graph, tie_key_of(options["seed"]), batches)
+    on_host = graph.backend.maps_files
+    if on_host and (device is not None or batches is not None):
+        mate, progress = _match_out_of_core(graph, options["seed"], batches, device)
     else:
         mate, progress = match_graph(graph, method, **options)
-    values = backend_of(mate).matching.matched_edge_values.matched_edge_values(graph, mate)
+    values = graph.backend.matching.matched_edge_values.matched_edge_values(graph, mate)
     return Matching(mate, values, progress, graph.total_weight, graph.scale, method)
 
 
@@ -144,7 +143,7 @@ def match_graph(
     epsilon: float = 0.1,
 ) -> tuple[Array, Progress]:
     """The mates in a graph, and the progress: rounds, maximal. Graph and options are checked already."""
-    backend = backend_of(graph.values)
+    backend = graph.backend
     if graph.values_are_matrix:  # rounds end only if the weights do not change meanwhile
         graph = replace(graph, values=graph.values.copy())
     if method == "factor":
@@ -153,7 +152,7 @@ def match_graph(
         return factor.neighbors.reshape(-1), factor.progress
     if method in ("random", "weighted"):
         return backend.matching.proposals.match(graph, method == "weighted", threshold, seed, limit)
-    module = getattr(backend.matching, {"greedy": "greedy_matching"}.get(method, method))
+    module = getattr(backend.matching, CPU_METHODS.get(method, method))
     return module.match(graph, epsilon if method == "paz_schwartzman" else tie_key_of(seed))
 
 
@@ -162,14 +161,15 @@ def tie_key_of(seed: int) -> np.uint32:
     return iteration_keys(seed, 0)[1]
 
 
-def _match_out_of_core(graph: Graph, seed: int, batches: int | None) -> tuple[Array, Progress]:
-    """Match locally dominant edges of a graph on the host on the GPU."""
-    usable, reason = cuda_status()
+def _match_out_of_core(
+    graph: Graph, seed: int, batches: int | None, device: str | None
+) -> tuple[Array, Progress]:
+    """Match locally dominant edges of a graph on the host in batches, on the GPU if asked for."""
+    usable, reason = cuda_status() if device == "cuda" else (True, "")
     if not usable:
         raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device=None works on the CPU')
-    from linforest_precond.backends.cuda.matching import out_of_core_matching
-
-    return out_of_core_matching.match(graph, tie_key_of(seed), batches)
+    room: Any = backend_named(device or "cpu").matching
+    return room.out_of_core_matching.match(graph, tie_key_of(seed), batches)
 
 
 def check_matching_options(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.matching.matching import match_graph, tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
@@ -35,7 +35,7 @@ def order_by_labels(pattern: Pattern, seed: int) -> Array:
 
 def merge_by_matching(csr: CSR, seed: int) -> tuple[Array, int]:
     """Communities of matched vertices; single ones join the matched neighbour of the largest gain."""
-    backend = backend_of(csr.data)
+    backend = csr.backend
     gains = described(csr.indptr, csr.indices, modularity_gains(csr))
     graph = checked(gains).graph
     mate, _ = match_graph(graph, "suitor", seed=seed)
@@ -44,7 +44,7 @@ def merge_by_matching(csr: CSR, seed: int) -> tuple[Array, int]:
 
 def merge_by_labels(csr: CSR, seed: int) -> tuple[Array, int]:
     """The communities of label propagation."""
-    labels = backend_of(csr.data).csgraph.label_propagation.propagate_labels(as_pattern(csr), ROUNDS, seed)
+    labels = csr.backend.csgraph.label_propagation.propagate_labels(as_pattern(csr), ROUNDS, seed)
     return labels.astype(csr.indices.dtype), int(labels.max()) + 1  # stall: the size of the next level
 
 
@@ -54,7 +54,7 @@ def modularity_gains(csr: CSR) -> Array:
     The weight of the edge minus that expected in a random graph of the same degrees (Newman, Phys. Rev. E 69,
     2004). All numbers but the quotient are integers, so their sums are exact.
     """
-    backend = backend_of(csr.data)
+    backend = csr.backend
     rows = backend.matrix.entries.rows_of(csr.indptr, csr.nnz)
     degrees = backend.xp.bincount(rows, csr.data, csr.n)
     expected = degrees[rows] * degrees[csr.indices] / max(float(csr.data.sum()), 1.0)  # stall: edges
@@ -72,7 +72,7 @@ def _order_by_communities(pattern: Pattern, merge: Merge, seed: int) -> Array:
     order = order_pattern(as_pattern(coarsest))
     for communities, _ in reversed(levels):
         rank = ordering_of(order).rank
-        order = backend_of(rank).xp.argsort(rank[communities], kind="stable").astype(np.int32)
+        order = xp_of(rank).argsort(rank[communities], kind="stable").astype(np.int32)
     return order
 
 
@@ -82,7 +82,7 @@ def _levels(csr: CSR, merge: Merge, seed: int) -> Iterator[tuple[Array, CSR]]:
         communities, count = merge(csr, seed)
         if is_stalled(csr.n, count):
             return
-        backend = backend_of(csr.data)
+        backend = csr.backend
         indptr, members = backend.matching.aggregates.members_of(communities, count)
         csr = described(*backend.multigrid.galerkin.coarse_matrix(csr, communities, indptr, members))
         yield communities, csr
@@ -92,5 +92,5 @@ def _edge_counts(pattern: Pattern) -> CSR:
     """The adjacency matrix: 1 for each edge."""
     indptr, neighbours = loop_free(pattern)
     index = pattern.indptr.dtype
-    ones = backend_of(neighbours).xp.ones(neighbours.size)
+    ones = xp_of(neighbours).ones(neighbours.size)
     return described(indptr.astype(index), neighbours.astype(index), ones)

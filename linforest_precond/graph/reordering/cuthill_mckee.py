@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.batch_options import BatchOptions
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
@@ -124,7 +124,7 @@ def order_pattern(
     pattern: Pattern, start: int | None = None, method: str = "auto", batch: BatchOptions | None = None
 ) -> Array:
     """The Cuthill-McKee order of a checked symmetric pattern."""
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     _check_method(method, batch, backend)
     if start is not None:
         start = checked_vertex("start", start, pattern.n)
@@ -185,7 +185,7 @@ def pseudo_peripheral_node(A: MatrixLike, start: int | None = None) -> tuple[int
         start = checked_vertex("start", start, pattern.n)
     if pattern.n == 0:
         raise ValueError("A must have at least one row to search for a vertex, got shape (0, 0)")
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     if start is None:
         start = _first_minimum(backend.xp.where(pattern.degrees > 0, pattern.degrees, pattern.n))
     node, depths = _george_liu_search(pattern, start, backend)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.checked import as_pattern
 
@@ -85,7 +85,7 @@ def wavefront(A: MatrixLike, order: npt.ArrayLike | None = None) -> Wavefront:
     first = _first_columns(A, order)
     if not first.size:
         return Wavefront(0, 0.0)
-    xp = backend_of(first).xp
+    xp = xp_of(first)
     # Row i is in the front from its first column up to itself.
     entered = xp.cumsum(xp.bincount(first, minlength=first.size))
     fronts = entered - _row_numbers(first)
@@ -96,7 +96,7 @@ def wavefront(A: MatrixLike, order: npt.ArrayLike | None = None) -> Wavefront:
 def _first_columns(A: MatrixLike, order: npt.ArrayLike | None) -> Array:
     """The first column of each row of A + A.T in the new order, the diagonal included."""
     rows, cols, n = _coordinates(A, order)
-    xp = backend_of(rows).xp
+    xp = xp_of(rows)
     first: Array = xp.arange(n, dtype=np.int32)  # CuPy has no minimum.at of int64
     xp.minimum.at(first, xp.maximum(rows, cols), xp.minimum(rows, cols))
     return first
@@ -105,7 +105,7 @@ def _first_columns(A: MatrixLike, order: npt.ArrayLike | None) -> Array:
 def _coordinates(A: MatrixLike, order: npt.ArrayLike | None) -> tuple[Array, Array, int]:
     """Row and column of each stored entry in the new order, and the number of rows."""
     pattern = as_pattern(A, directed=True)
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     rows = backend.matrix.entries.rows_of(pattern.indptr, pattern.nnz)
     cols = pattern.indices
     if order is not None:
@@ -115,5 +115,5 @@ def _coordinates(A: MatrixLike, order: npt.ArrayLike | None) -> tuple[Array, Arr
 
 
 def _row_numbers(first: Array) -> Array:
-    rows: Array = backend_of(first).xp.arange(first.size)
+    rows: Array = xp_of(first).arange(first.size)
     return rows

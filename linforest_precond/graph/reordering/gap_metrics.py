@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.checked import as_pattern
 from linforest_precond.matrix.graphs import Pattern
@@ -79,7 +80,7 @@ def log_gap(A: MatrixLike, order: npt.ArrayLike | None = None) -> float:
     """
     pattern, ordering = _checked(A, order)
     indptr, _, positions = _sorted_rows(pattern, ordering)
-    xp = backend_of(positions).xp
+    xp = xp_of(positions)
     gaps = xp.ones(positions.size, np.int32)  # ln 1 = 0 for the first neighbour of each row
     gaps[1:] = positions[1:] - positions[:-1]
     gaps[indptr[:-1][indptr[1:] > indptr[:-1]]] = 1
@@ -122,7 +123,7 @@ def log_arrangement(A: MatrixLike, order: npt.ArrayLike | None = None) -> float:
 
 def loop_free(pattern: Pattern) -> tuple[Array, Array]:
     """Row pointers, 64-bit, and neighbours of a pattern without its diagonal entries."""
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     rows = backend.matrix.entries.rows_of(pattern.indptr, pattern.nnz)
     indptr = backend.xp.zeros(pattern.n + 1, np.int64)
     indptr[1:] = backend.xp.cumsum(pattern.degrees, dtype=np.int64)
@@ -131,13 +132,13 @@ def loop_free(pattern: Pattern) -> tuple[Array, Array]:
 
 def _checked(A: MatrixLike, order: npt.ArrayLike | None) -> tuple[Pattern, Ordering]:
     pattern = as_pattern(A)
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     return pattern, checked_order(np.arange(pattern.n) if order is None else order, pattern.n, backend)
 
 
 def _sorted_rows(pattern: Pattern, ordering: Ordering) -> tuple[Array, Array, Array]:
     """Row pointers, neighbours, and the positions of the neighbours, sorted in each row."""
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     indptr, neighbours = loop_free(pattern)
     positions = backend.reordering.gap_metrics.sorted_positions(indptr, neighbours, ordering.order)
     return indptr, neighbours, positions
@@ -146,7 +147,7 @@ def _sorted_rows(pattern: Pattern, ordering: Ordering) -> tuple[Array, Array, Ar
 def _edge_lengths(A: MatrixLike, order: npt.ArrayLike | None) -> Array:
     """The distance between the positions of the ends of each edge."""
     pattern, ordering = _checked(A, order)
-    rows = backend_of(pattern.indptr).matrix.entries.rows_of(pattern.indptr, pattern.nnz)
+    rows = pattern.backend.matrix.entries.rows_of(pattern.indptr, pattern.nnz)
     once = rows < pattern.indices
     lengths: Array = abs(ordering.rank[rows[once]] - ordering.rank[pattern.indices[once]])
     return lengths

@@ -7,8 +7,9 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.interop.dlpack import native_matrix
 from linforest_precond.matrix.checked import as_stored
 from linforest_precond.matrix.sparse_output import sparse_like
@@ -58,7 +59,7 @@ def checked_order(
 ) -> Ordering:
     """A permutation given as an array, copied to the matrix's device."""
     xp = backend.xp
-    if xp is np and backend_of(order) is not backend:
+    if xp is np and not is_on(order, backend):
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type(order).__name__}")
     given: Array = order if isinstance(order, xp.ndarray) else np.asarray(order)
     if given.dtype.kind not in "iu" and given.size:
@@ -83,7 +84,7 @@ def ordering_of(order: Array) -> Ordering:
 
 def _inverse(order: Array) -> Array:
     """The inverse permutation, -1 where a number is missing."""
-    xp = backend_of(order).xp
+    xp = xp_of(order)
     rank: Array = xp.full(order.size, -1, order.dtype)
     rank[order] = xp.arange(order.size, dtype=order.dtype)
     return rank

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_integer
-from linforest_precond.backends.cpu.runtime.hashing import VERTEX_STRIDE, iteration_keys, mix64
+from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.hash_keys import VERTEX_STRIDE, iteration_keys, mixed
 from linforest_precond.graph.reordering.gap_metrics import loop_free
 from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.checked import as_pattern
@@ -20,7 +19,6 @@ from linforest_precond.records.progress import showing
 
 METRICS = "log_gap", "linear_gap"
 # Not compiled: it takes arrays. (NUMBA_DISABLE_JIT leaves the function.)
-mixed: Callable[[Array], Array] = getattr(mix64, "py_func", mix64)
 # Changes of a swap are summed in 64 bits: more neighbours could overflow.
 LARGEST_DEGREE = 2**23
 
@@ -98,7 +96,7 @@ def refine_ordering(
         raise ValueError(f"max_degree must be at most {LARGEST_DEGREE}, got {max_degree}")
 
     pattern = as_pattern(A)
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     given = np.arange(pattern.n) if order is None else order
     refined = checked_order(given, pattern.n, backend).order
     indptr, neighbours = loop_free(pattern)
@@ -123,7 +121,7 @@ def refine_ordering(
 
 def _lowest_degrees(degrees: Array, fraction: float, max_degree: int, seed: int, number: int) -> Array:
     """A share of the vertices with neighbours by (degree, hash, index), up to a degree."""
-    xp = backend_of(degrees).xp
+    xp = xp_of(degrees)
     vertices = xp.flatnonzero(degrees)  # stall: CuPy counts them to allocate
     key, _ = iteration_keys(seed, number)
     hashes = mixed(key + vertices.astype(np.uint64) * VERTEX_STRIDE)

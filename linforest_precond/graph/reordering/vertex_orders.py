@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.reordering.communities import order_by_labels, order_by_matchings
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
@@ -78,7 +78,7 @@ def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:
 
 
 def _natural(pattern: Pattern, seed: int) -> Array:
-    own: Array = backend_of(pattern.indptr).xp.arange(pattern.n, dtype=np.int32)
+    own: Array = pattern.backend.xp.arange(pattern.n, dtype=np.int32)
     return own
 
 
@@ -96,7 +96,7 @@ def _hubs_first(pattern: Pattern, seed: int) -> Array:
 
 
 def _stable_order(keys: Array) -> Array:
-    indices: Array = backend_of(keys).xp.argsort(keys, kind="stable").astype(np.int32)
+    indices: Array = xp_of(keys).argsort(keys, kind="stable").astype(np.int32)
     return indices
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, backend_named, backend_of, is_on
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.returns import TrafficScan
@@ -150,7 +150,7 @@ def _scan(
     indptr: Array, indices: Array, values: Array, width: int, batches: int | None, device: Device
 ) -> TrafficScan:
     backend = _backend(values, device)
-    at_once = None if backend is backend_of(values) and backend.name == "cuda" else AT_ONCE
+    at_once = None if is_on(values, backend) and backend.name == "cuda" else AT_ONCE
     pieces = bounds(indices.size, batches, at_once)
     return backend.csgraph.traffic.scan_links(indptr, indices, values, width, pieces)
 
@@ -182,7 +182,7 @@ def _backend(array: Any, device: Device) -> Backend:
     own = backend_of(array)
     if device == "cpu" and own.name == "cuda":
         raise TypeError('A is on the GPU, and device="cpu" asks for the CPU; pass arrays of NumPy')
-    return own if device in (None, own.name) else backend_of(array_modules(device)[0].zeros(0))
+    return own if device in (None, own.name) else backend_named(device)
 
 
 def _chained(first: Any, others: Iterable[Any]) -> Iterable[Any]:

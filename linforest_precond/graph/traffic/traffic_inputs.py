@@ -14,6 +14,7 @@ import scipy.sparse
 
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import is_cupy
 from linforest_precond.graph.traffic.packet_checks import ADDRESSES
 from linforest_precond.graph.traffic.packet_files import AT_ONCE, is_text, read_packets
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix
@@ -104,7 +105,7 @@ def check_shape(A: Any) -> None:
 
 
 def _packets_of(A: TrafficMatrix) -> Piece:
-    rows = backend_of(A.packets).matrix.entries.rows_of(A.indptr, A.nnz)
+    rows = A.backend.matrix.entries.rows_of(A.indptr, A.nnz)
     return A.sources[rows], A.destinations[A.indices], A.packets
 
 
@@ -121,7 +122,7 @@ def _cut(piece: Piece, batches: int | None) -> Iterator[Piece]:
     """Equal parts of a piece; arrays on the GPU are one part by default."""
     arrays = [each for each in piece if each is not None]
     count = max((each.shape[0] if each.ndim else 0 for each in arrays), default=0)
-    on_gpu = any(backend_of(each).name == "cuda" for each in arrays)
+    on_gpu = any(is_cupy(type(each)) for each in arrays)
     if len({each.shape for each in arrays}) > 1 or arrays[0].ndim != 1:
         yield piece  # arrays that do not match: the checks of packets name them
         return

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array
-from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.matrix.sparse_output import csr
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
@@ -19,7 +18,7 @@ LARGEST_EXACT_FLOAT = 2**53
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TrafficMatrix(ReadOnlyArrays, Printed):
+class TrafficMatrix(OnBackend, ReadOnlyArrays, Printed):
     """A hypersparse traffic matrix: CSR over the addresses that occur, which are numbered in their order.
 
     Attributes
@@ -63,8 +62,7 @@ class TrafficMatrix(ReadOnlyArrays, Printed):
         ValueError
             On the GPU, if a link has more packets than float64 holds exactly.
         """
-        device = backend_of(self.packets).name
-        sparse = array_modules(device)[1]
+        sparse, device = self.backend.sparse, self.backend.name
         values, index = self.packets.copy(), self.indices.dtype
         if device == "cuda":
             if self.nnz and int(values.max()) > LARGEST_EXACT_FLOAT:  # stall: on demand

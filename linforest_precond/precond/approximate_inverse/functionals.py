@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.protocol.records import CSRArrays
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.matrix.conversion import index_dtype
@@ -19,7 +20,7 @@ TERMS_PER_ENTRY = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Functionals:
+class Functionals(OnBackend):
     """What the rows of an approximate inverse minimize: see `row_systems` of the backends.
 
     Attributes
@@ -39,10 +40,6 @@ class Functionals:
     diagonal: Array
     triangular: bool
     row_scales: Array | None
-
-    @property
-    def backend(self) -> Backend:
-        return backend_of(self.diagonal)
 
     def grow(self, entries: int, tolerance: float) -> tuple[CSRArrays, Array]:
         """The rows on growing patterns, and the counts of dependent and of empty ones."""
@@ -72,7 +69,7 @@ def kaporin(csr: CSR) -> Functionals:
     wide = np.result_type(csr.data.dtype, np.float64)
     arrays = csr.indptr, csr.indices, csr.data.astype(wide, copy=False)
     diagonal = csr.diagonal.real.astype(np.float64)
-    diagonal = backend_of(diagonal).xp.where(diagonal == 0, 1.0, diagonal)
+    diagonal = xp_of(diagonal).where(diagonal == 0, 1.0, diagonal)
     return Functionals(arrays, arrays, diagonal, True, None)
 
 
@@ -82,7 +79,7 @@ def least_squares(csr: CSR) -> Functionals:
     D divides columns by the square roots of their norms: half-way between A's own norm, in which columns with
     small entries count little, and equal columns.
     """
-    backend, wide = backend_of(csr.data), np.result_type(csr.data.dtype, np.float64)
+    backend, wide = csr.backend, np.result_type(csr.data.dtype, np.float64)
     systems, entries = backend.approximate_inverse.row_systems, backend.matrix.entries
     data = csr.data.astype(wide, copy=False)
     indptr, indices, mirrored = entries.transposed(csr.indptr, csr.indices, data)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, DType, InverseMethod, MatrixLike, ScalingName
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
@@ -195,7 +195,7 @@ SCHEMA = Table(
 
 @part_of_kind(approximate_inverse=SCHEMA)
 @dataclass(frozen=True, eq=False)
-class InversePart:
+class InversePart(OnBackend):
     """CSR arrays of the factor G of FSAI, or of the inverse M of SPAI."""
 
     method: str
@@ -258,20 +258,16 @@ class InversePart:
     def stored(self) -> DType:
         return self.data.dtype
 
-    @property
-    def _backend(self) -> Backend:
-        return backend_of(self.data)
-
     @cached_property
     def _adjoint(self) -> tuple[Array, Array, Array]:
         """The CSR arrays of G^H, by rows, so that its products have the speed of others."""
-        indptr, indices, data = self._backend.matrix.entries.transposed(self.indptr, self.indices, self.data)
+        indptr, indices, data = self.backend.matrix.entries.transposed(self.indptr, self.indices, self.data)
         return indptr, indices, data.conj()
 
     @cached_property
     def _matrices(self) -> list[Any]:
         """The matrices that a product applies, one after the other."""
-        make = self._backend.multigrid.vector_ops.Matrix
+        make = self.backend.multigrid.vector_ops.Matrix
         first = make(self.indptr, self.indices, self.data, self.entries)
         return [first, make(*self._adjoint, None)] if self.method == "fsai" else [first]
 
@@ -282,27 +278,27 @@ class InversePart:
             return self
         if "transposed" not in self._mirror:
             part = self._transposed()
-            self._backend.runtime.streams.finish()  # stall: other streams may use it as soon as it is kept
+            self.backend.runtime.streams.finish()  # stall: other streams may use it as soon as it is kept
             self._mirror["transposed"] = part
         return self._mirror["transposed"]
 
     def _transposed(self) -> InversePart:
         if self.method == "fsai":
             return self._with(self.data.conj())
-        indptr, indices, data = self._backend.matrix.entries.transposed(self.indptr, self.indices, self.data)
-        longest = int(self._backend.xp.diff(indptr).max()) if self.n else 0  # stall: once
+        indptr, indices, data = self.backend.matrix.entries.transposed(self.indptr, self.indices, self.data)
+        longest = int(self.backend.xp.diff(indptr).max()) if self.n else 0  # stall: once
         return self._with(data, indptr=indptr, indices=indices, entries=longest)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         part = self.transposed if transpose else self
-        most = self._backend.multigrid.vector_ops.MOST_COLUMNS
+        most = self.backend.multigrid.vector_ops.MOST_COLUMNS
         for first in range(0, b.shape[1], most):
             part._multiply(b[:, first : first + most], x[:, first : first + most])
 
     def _multiply(self, b: Array, x: Array) -> None:
         columns = b.shape[1]
-        key = columns, self._backend.runtime.streams.current()
-        loan = self._vectors.take(key, lambda: _Vectors(self.n, columns, self.stored, self._backend))
+        key = columns, self.backend.runtime.streams.current()
+        loan = self._vectors.take(key, lambda: _Vectors(self.n, columns, self.stored, self.backend))
         loan.workspace.multiply(self._matrices, b, x)
         self._vectors.give_back(loan)
 
@@ -355,12 +351,12 @@ class _Vectors:
     """The vectors of one product with this many columns."""
 
     def __init__(self, n: int, columns: int, dtype: DType, backend: Backend):
-        self._shape, self._dtype, self._backend = (n, columns), dtype, backend
+        self._shape, self._dtype, self.backend = (n, columns), dtype, backend
         self._made: dict[str, Array] = {}
 
     def _vector(self, name: str) -> Array:
         if name not in self._made:
-            self._made[name] = self._backend.xp.empty(self._shape, self._dtype)
+            self._made[name] = self.backend.xp.empty(self._shape, self._dtype)
         return self._made[name]
 
     def _fits(self, vector: Array) -> bool:
@@ -368,7 +364,7 @@ class _Vectors:
 
     def multiply(self, matrices: list[Any], b: Array, x: Array) -> None:
         """x = the product of all matrices, the last one first, with b; of any strides and precision."""
-        ops = self._backend.multigrid.vector_ops
+        ops = self.backend.multigrid.vector_ops
         result, source = x if self._fits(x) else self._vector("x"), b
         if not self._fits(b):
             source = self._vector("b")

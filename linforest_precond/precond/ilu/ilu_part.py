@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import OnBackend, backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.returns import FactorFinding
 from linforest_precond.backends.user_warnings import warn_user
@@ -59,7 +59,7 @@ class Findings(NamedTuple):
 
 @part_of_kind(ilu=SCHEMA)
 @dataclass(frozen=True, eq=False)
-class IluPart:
+class IluPart(OnBackend):
     """(I + L) D (I + U), which equals A on its pattern; rows and columns are sorted by level."""
 
     kind: str
@@ -138,11 +138,11 @@ class IluPart:
             return self.solver
         solver = self._solver(transposed(self.upper), transposed(self.lower))
         # stall: other streams may use it as soon as it is cached
-        backend_of(self.inverse).runtime.streams.finish()
+        self.backend.runtime.streams.finish()
         return solver
 
     def _solver(self, lower: Triangle, upper: Triangle) -> Any:
-        return backend_of(self.inverse).ilu.triangular.Substitution(
+        return self.backend.ilu.triangular.Substitution(
             lower, self.inverse, upper, self.ordering.order, self.starts, self.sweeps
         )
 
@@ -190,7 +190,7 @@ def has_cholesky_form(csr: CSR) -> bool:
 
 def fill_weights(csr: CSR) -> Array:
     """Reciprocals of the diagonal's magnitudes; of the norms of rows where the diagonal is zero."""
-    backend = backend_of(csr.data)
+    backend = csr.backend
     xp, sizes = backend.xp, magnitudes_of(csr.diagonal).astype(np.float64)
     if bool((sizes == 0).any()):  # stall: whether norms are needed
         norms, _ = backend.multigrid.strength.row_sums(csr)

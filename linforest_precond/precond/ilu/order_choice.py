@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import DType
 from linforest_precond.matrix.checked import CSR, as_pattern
 from linforest_precond.precond.ilu.ilu_part import IluPart
@@ -47,7 +46,7 @@ CANDIDATES = {"cpu": ("natural", "rcm", "forest"), "cuda": ("colors", "natural",
 
 def best_part(csr: CSR, stored: DType, seed: int, sweeps: int | None) -> IluPart:
     """The part of the order with the least predicted time to a solution."""
-    name = backend_of(csr.data).name
+    name = csr.backend.name
     pattern, best, least = as_pattern(csr), None, math.inf
     for order in CANDIDATES[name]:
         schedule = schedule_of(csr, pattern, order, seed, most_levels(csr, least, COSTS[name]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.records.forest import Ordering
@@ -14,7 +13,7 @@ def permuted_with_diagonal(csr: CSR, ordering: Ordering, dtype: DType) -> tuple[
     The transpose of a matrix has sorted rows whatever the order of its own entries: after two transpositions,
     each with the columns renumbered, rows and columns are permuted and sorted.
     """
-    entries, rank = backend_of(csr.data).matrix.entries, ordering.rank
+    entries, rank = csr.backend.matrix.entries, ordering.rank
     indptr, indices, data = _with_diagonal(csr)
     data = data.astype(dtype, copy=False)
     for _ in range(2):
@@ -23,7 +22,7 @@ def permuted_with_diagonal(csr: CSR, ordering: Ordering, dtype: DType) -> tuple[
 
 
 def _with_diagonal(csr: CSR) -> tuple[Array, Array, Array]:
-    backend, n, index = backend_of(csr.data), csr.n, csr.indices.dtype
+    backend, n, index = csr.backend, csr.n, csr.indices.dtype
     xp, entries = backend.xp, backend.matrix.entries
     if bool((csr.diagonal != 0).all()):  # stall: decides whether entries are added
         return csr.indptr, csr.indices, csr.data

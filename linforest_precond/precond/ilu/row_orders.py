@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
@@ -48,7 +48,7 @@ def schedule_of(csr: CSR, pattern: Pattern, name: str, seed: int, most: int = MO
     Neighbours in the pattern of A + A^T keep their relative order when rows are sorted by level, so that the
     factors are those of the order itself.
     """
-    backend, index = backend_of(csr.data), csr.indices.dtype
+    backend, index = csr.backend, csr.indices.dtype
     order: Array = backend.xp.arange(csr.n, dtype=np.int32)
     if not csr.n:
         return Schedule(name, ordering_of(order.astype(index)), backend.xp.zeros(1, index))
@@ -68,11 +68,11 @@ def _order_of(csr: CSR, pattern: Pattern, name: str, seed: int) -> Array:
     else:
         factor = propose_factor(checked(csr).graph, **check_options(2, "auto", 5, 0, 0.5, seed))
         order = break_cycles(factor, in_place=True).order
-    return backend_of(order).xp.ascontiguousarray(order, dtype=np.int32)
+    return xp_of(order).ascontiguousarray(order, dtype=np.int32)
 
 
 def _sorted_by_level(name: str, order: Array, levels: Array, index: Any) -> Schedule:
-    xp = backend_of(order).xp
+    xp = xp_of(order)
     in_order = levels[order]
     places = xp.argsort(in_order, kind="stable")
     in_order = in_order[places]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.near_null_space import (
@@ -47,7 +47,7 @@ SCHEMA = Table(
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateAggregates:
+class CandidateAggregates(OnBackend):
     """Aggregates of nodes, and near-null space candidates that their prolongator reproduces.
 
     Attributes
@@ -92,7 +92,7 @@ class CandidateAggregates:
 
     def fill_dropped(self, indptr: Array, indices: Array, data: Array) -> None:
         """Fill the diagonal of the Galerkin product where an aggregate has too few rows for a candidate."""
-        backend_of(data).multigrid.tentative.fill_dropped(self.coarse_candidates, indptr, indices, data)
+        self.backend.multigrid.tentative.fill_dropped(self.coarse_candidates, indptr, indices, data)
 
     def refreshed(self, fine: LevelMatrix) -> CandidateAggregates:
         """For the values of another matrix, which may have another index type."""

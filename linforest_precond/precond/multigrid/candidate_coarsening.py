@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.matching.repeated_coarsening import STALLED_SHARE
 from linforest_precond.matrix.checked import described
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
@@ -86,7 +86,7 @@ def without_single_nodes(aggregates: RootAggregates) -> RootAggregates:
 
     Smoothing interpolates the nodes that are left out from the aggregates next to them.
     """
-    numbers, xp = aggregates.numbers, backend_of(aggregates.numbers).xp
+    numbers, xp = aggregates.numbers, xp_of(aggregates.numbers)
     several = xp.bincount(numbers + 1, minlength=aggregates.count + 1)[1:] > 1
     places = xp.cumsum(several)
     renumbered = xp.append(xp.where(several, places - 1, -1), -1)  # the last one for nodes without aggregate

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.storage.packing import packable
 from linforest_precond.precond.storage.schema import Integer, Table
@@ -46,7 +47,7 @@ class Coarsest:
         """
         if csr.n > LARGEST_DENSE:
             return None
-        backend = backend_of(csr.data)
+        backend = csr.backend
         xp = backend.xp
         if not csr.n:
             return cls(xp.zeros((0, 0), stored), 0)
@@ -54,7 +55,7 @@ class Coarsest:
         half = csr.exponent is not None and csr.exponent % 2 == 1
         scaled = replace(csr, data=csr.data / 2) if half else csr
         dense = backend.multigrid.dense.dense_matrix(scaled)
-        inverse = _definite_inverse(dense, stored, centered) if hermitian else None
+        inverse = _definite_inverse(dense, stored, centered, backend) if hermitian else None
         if inverse is not None:
             return cls(inverse / 2 if half else inverse, csr.n - centered)
         dense = backend.multigrid.dense.dense_matrix(csr) if half else dense
@@ -68,16 +69,16 @@ class Coarsest:
         ops.multiply_dense(self.inverse, b, x)
 
     def transposed(self) -> Coarsest:
-        xp = backend_of(self.inverse).xp
+        xp = xp_of(self.inverse)
         return Coarsest(xp.ascontiguousarray(self.inverse.T), self.rank)
 
 
-def _definite_inverse(dense: Array, stored: DType, centered: bool) -> Array | None:
+def _definite_inverse(dense: Array, stored: DType, centered: bool, backend: Backend) -> Array | None:
     """The inverse of a definite matrix, or the pseudo-inverse A^+ of one whose null space are the constants.
 
     With the unit vector u of constants, (A + a u u^T)^-1 = A^+ + u u^T / a.
     """
-    invert: Callable[..., Array | None] = backend_of(dense).multigrid.dense.definite_inverse
+    invert: Callable[..., Array | None] = backend.multigrid.dense.definite_inverse
     if not centered:
         return invert(dense, stored)
     n = dense.shape[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.checked import CSR
 
@@ -110,7 +110,7 @@ def _dot(u: Array, v: Array, xp: Any) -> Any:
 
 def gershgorin_bound(csr: CSR, row_magnitudes: Array) -> float:
     """Gershgorin's bound of the eigenvalues of D^-1 A: the largest sum of a row's magnitudes."""
-    xp = backend_of(csr.data).xp
+    xp = csr.backend.xp
     diagonal = abs(csr.diagonal)
     ratios = xp.where(diagonal > 0, row_magnitudes / xp.where(diagonal > 0, diagonal, 1), 0)
     return float(ratios.max()) if ratios.size else 1.0  # stall: one number

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.precond.multigrid.candidate_aggregates import SCHEMA as CANDIDATES_SCHEMA
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
@@ -55,7 +56,7 @@ AGGREGATES_SCHEMA = Table(
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregates:
+class Aggregates(OnBackend):
     """The tentative prolongator of aggregates: a one in each row, in the unknown's aggregate's column."""
 
     numbers: Array  # each unknown's aggregate
@@ -64,7 +65,7 @@ class Aggregates:
     @cached_property
     def members(self) -> tuple[Array, Array]:
         """Where the members of each aggregate begin, and the members: the pattern of the restriction."""
-        return backend_of(self.numbers).matching.aggregates.members_of(self.numbers, self.count)
+        return self.backend.matching.aggregates.members_of(self.numbers, self.count)
 
     @property
     def held(self) -> list[Any]:
@@ -95,13 +96,13 @@ class Aggregates:
         return P, adjoint(P)
 
     def prolongator_csr(self, dtype: DType) -> RectangularCSR:
-        xp, rows = backend_of(self.numbers).xp, self.numbers.size
+        xp, rows = xp_of(self.numbers), self.numbers.size
         indptr = xp.arange(rows + 1, dtype=self.numbers.dtype)
         return RectangularCSR(indptr, self.numbers, xp.ones(rows, dtype), self.count)
 
     def restrictor_csr(self, dtype: DType) -> RectangularCSR:
         indptr, members = self.members
-        ones = backend_of(members).xp.ones(members.size, dtype)
+        ones = xp_of(members).ones(members.size, dtype)
         return RectangularCSR(indptr, members, ones, self.numbers.size)
 
     def refreshed(self, fine: LevelMatrix) -> Aggregates:
@@ -170,7 +171,7 @@ class Interpolation:
 
     @cached_property
     def _matrices(self) -> tuple[Any, Any]:
-        matrix_of = backend_of(self.prolongator.data).multigrid.vector_ops.Matrix
+        matrix_of = self.prolongator.backend.multigrid.vector_ops.Matrix
         return matrix_of(*self.restrictor.arrays, None), matrix_of(*self.prolongator.arrays, None)
 
     @property

@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from linforest_precond import solvers
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Accelerator, Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.matrix.value_range import shifted
@@ -65,7 +65,7 @@ class HierarchyLevel:
         matrix = getattr(transfer, f"{name}_csr")(self._level.csr.data.dtype)
         indptr, indices, data = map(handed_out, matrix.arrays)
         # stall: other streams may use it as soon as it is cached
-        backend_of(data).runtime.streams.finish()
+        matrix.backend.runtime.streams.finish()
         return sparse_like(self._like, data, indices, indptr, (matrix.n, matrix.width))
 
 
@@ -288,7 +288,7 @@ class Hierarchy(Printed):
         return cycle
 
     def _norms(self, history: Any, b: Any) -> list[float]:
-        xp = backend_of(b).xp
+        xp = xp_of(b)
         if not len(history):  # a function of the user keeps none
             return []
         norms = norms_of(xp.asarray(b).reshape(self.shape[0], -1), None)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import DType
 from linforest_precond.matrix.checked import CSR, described
 from linforest_precond.precond.multigrid.grid_transfer import (
@@ -55,9 +54,7 @@ class Level:
     def matrix(self) -> Any:
         """The matrix as the backend's vector operations take it."""
         csr = self.csr
-        return backend_of(csr.data).multigrid.vector_ops.Matrix(
-            csr.indptr, csr.indices, csr.data, csr.longest_row
-        )
+        return csr.backend.multigrid.vector_ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
 
     @property
     def unknowns(self) -> int:
@@ -82,7 +79,7 @@ class Level:
         """The level of the transposed hierarchy."""
         transfer = None if self.transfer is None else self.transfer.conjugated()
         arrays = self.csr.indptr, self.csr.indices, self.csr.data
-        csr = described(*backend_of(self.csr.data).matrix.entries.transposed(*arrays))
+        csr = described(*self.csr.backend.matrix.entries.transposed(*arrays))
         return replace(self, csr=csr, transfer=transfer)
 
     def stored_in(self, dtype: DType) -> Level:

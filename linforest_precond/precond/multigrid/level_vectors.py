@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.checked import CSR
 
@@ -29,7 +28,7 @@ class LevelVectors:
     def __init__(
         self, csr: CSR, matrix: Any, columns: int, dtype: DType, *, transpose: bool, further: int = 0
     ):
-        backend = backend_of(csr.data)
+        backend = csr.backend
         self.ops, self.transfers = backend.multigrid.vector_ops, backend.multigrid.transfers
         self.matrix, self.transpose = matrix, transpose
         self._shape, self._dtype, self._xp = (csr.n, columns), dtype, backend.xp

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import (
     CoarseningName,
     CouplingWeights,
@@ -191,6 +190,7 @@ def multilevel(
         presmooth=presmooth, postsmooth=postsmooth, weights=weights, strength=strength, seed=seed,
     )  # fmt: skip
     finest, setup = checked_matrix(A, dtype, scaling)
+    A = setup.given.given
     space = NearNullSpace.requested(A, B, block_size, finest, options)
     if space is not None and setup.scaling is not None:
         raise ValueError(
@@ -200,7 +200,7 @@ def multilevel(
     if space is None:
         options = options.for_matrix(finest)
         if options.coarsening == "smoothed_aggregation" and options.coarsens(finest):
-            prefetch = backend_of(finest.csr.data).runtime.prefetch.prefetch
+            prefetch = finest.csr.backend.runtime.prefetch.prefetch
             prefetch("smoothed_aggregation", finest.csr, setup.stored, finest.hermitian)
         part, stall = part_of_levels(
             finest, setup.stored, options, lambda matrix: coarsen_level(matrix, options), options.stall_cause

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CSR, described
@@ -168,7 +168,7 @@ class MultilevelPart:
 
     @cached_property
     def _backend(self) -> Backend:
-        return backend_of(self.levels[0].csr.data)
+        return self.levels[0].csr.backend
 
     @property
     def nbytes(self) -> int:

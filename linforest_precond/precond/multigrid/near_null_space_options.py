@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.matrix.checks import value_dtype
@@ -136,7 +136,7 @@ def _checked_candidates(B: Any, matrix: LevelMatrix) -> Array:
 def _on_device(B: Any, backend: Backend) -> Array:
     if hasattr(B, "tocoo"):
         raise TypeError(f"B must be a dense array, got a {type(B).__name__}; pass B.toarray()")
-    if hasattr(B, "dtype") and backend_of(B) is not backend:
+    if hasattr(B, "dtype") and not is_on(B, backend):
         raise TypeError(f"B must be on A's device ({backend.name}), got a {type(B).__name__}")
     return backend.xp.asarray(B)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.matching.matching import match_graph, tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
 from linforest_precond.matrix.checked import checked, described
@@ -31,7 +31,7 @@ def aggregate_pairwise(
         graph = strength_graph(matrix, weights, strength)
         mate, _ = match_graph(graph, "suitor", seed=seed)
         if last:
-            aggregates = backend_of(mate).matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
+            aggregates = graph.backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
             return Aggregates(*aggregates), None
         pairs = Aggregates(*number_pairs(mate))
         return pairs, pairs.coarse_matrix(matrix)
@@ -74,7 +74,7 @@ def strength_graph(matrix: LevelMatrix, weights: str, strength: float) -> Graph:
 
 def number_pairs(mate: Array) -> tuple[Array, int]:
     """Pairs and single unknowns numbered by their lowest unknowns: each unknown's number, and how many."""
-    xp = backend_of(mate).xp
+    xp = xp_of(mate)
     unknowns = xp.arange(mate.size, dtype=mate.dtype)
     lowest = xp.where(mate < 0, unknowns, xp.minimum(unknowns, mate))
     numbers = xp.cumsum(lowest == unknowns, dtype=mate.dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import ForestArrays
 from linforest_precond.graph.forest.factor import check_options, propose_factor
@@ -76,12 +75,12 @@ def path_prolongator(matrix: LevelMatrix, weights: str, strength: float, seed: i
 def _path_magnitudes(csr: CSR, paths: ForestArrays) -> Array:
     """Magnitudes of A's entries, or of the graph's weights, between each unknown and its path neighbours."""
     values = csr.data[paths.slots] if paths.slots is not None and csr.nnz else paths.values
-    return backend_of(csr.data).matrix.entries.magnitudes(values.ravel()).reshape(-1, 2)
+    return csr.backend.matrix.entries.magnitudes(values.ravel()).reshape(-1, 2)
 
 
 def _join_paths(graph: Graph, paths: ForestArrays, seed: int) -> tuple[Array, int]:
     """Groups of an unknown on a path and those on none that are coupled to it most strongly; how many."""
-    backend = backend_of(graph.values)
+    backend = graph.backend
     vertices = backend.xp.arange(graph.n, dtype=graph.indices.dtype)
     # As if every unknown on a path were a pair, which single unknowns join.
     mates = backend.xp.where(paths.neighbors[:, 0] >= 0, vertices, vertices.dtype.type(-1))

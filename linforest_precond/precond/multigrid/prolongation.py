@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.storage.packing import packable
 from linforest_precond.precond.storage.record_schemas import columns_ascend
@@ -33,7 +34,7 @@ SCHEMA = Table(
 
 @packable("Rectangle")
 @dataclass(frozen=True, eq=False)
-class RectangularCSR:
+class RectangularCSR(OnBackend):
     """The CSR arrays of a matrix of any shape; columns ascend in each row."""
 
     indptr: Array
@@ -64,7 +65,7 @@ def smoothed_tentative(csr: CSR, P: RectangularCSR, weights: Array) -> Rectangul
     """
     A = RectangularCSR(csr.indptr, csr.indices, csr.data, csr.n)
     smoothed = product(A, P)
-    tentative = backend_of(P.data).multigrid.tentative
+    tentative = P.backend.multigrid.tentative
     weights = weights.astype(P.data.dtype, copy=False)
     if tentative.add_tentative(P.arrays, weights, smoothed.arrays):
         return smoothed
@@ -73,7 +74,7 @@ def smoothed_tentative(csr: CSR, P: RectangularCSR, weights: Array) -> Rectangul
 
 def _sum(P: RectangularCSR, step: RectangularCSR, weights: Array) -> RectangularCSR:
     """P - diag(weights) step, where the pattern of the step lacks entries of P."""
-    backend = backend_of(P.data)
+    backend = P.backend
     xp, entries = backend.xp, backend.matrix.entries
     rows = [entries.rows_of(each.indptr, each.indices.size) for each in (P, step)]
     indptr, indices, data = entries.canonical(
@@ -88,13 +89,13 @@ def _sum(P: RectangularCSR, step: RectangularCSR, weights: Array) -> Rectangular
 
 def adjoint(P: RectangularCSR) -> RectangularCSR:
     """The conjugate transpose."""
-    transposed = backend_of(P.data).matrix.entries.transposed
+    transposed = P.backend.matrix.entries.transposed
     return RectangularCSR(*transposed(P.indptr, P.indices, P.data.conj(), P.width), P.n)
 
 
 def adjoint_on(pattern: RectangularCSR, P: RectangularCSR) -> RectangularCSR:
     """The conjugate transpose, whose pattern is known."""
-    values_of = backend_of(P.data).matrix.entries.transposed_values
+    values_of = P.backend.matrix.entries.transposed_values
     known = pattern.indptr, pattern.indices
     return RectangularCSR(*known, values_of(P.indptr, P.indices, P.data.conj(), P.width, known), P.n)
 
@@ -112,7 +113,7 @@ class ProductPlans:
 
     def product(self, name: str, left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:
         """The product of this name; other values than before are multiplied without a symbolic phase."""
-        products, factors = backend_of(left.data).matrix.sparse_products, (left.arrays, right.arrays)
+        products, factors = left.backend.matrix.sparse_products, (left.arrays, right.arrays)
         if name in self._plans:
             arrays = products.multiply_again(self._plans[name], *factors, right.width)
         else:
@@ -132,7 +133,7 @@ def fills_up(csr: CSR, P: RectangularCSR) -> bool:
     """Whether the Galerkin product has many more terms than A has entries; only hubs can make it so."""
     if csr.longest_row * csr.n <= HUB_RATIO * csr.nnz:
         return False
-    xp, lengths = backend_of(P.data).xp, P.indptr[1:] - P.indptr[:-1]
+    xp, lengths = xp_of(P.data), P.indptr[1:] - P.indptr[:-1]
     begins = xp.zeros(csr.nnz + 1, np.int64)
     xp.cumsum(lengths[csr.indices], out=begins[1:])
     products = (begins[csr.indptr[1:]] - begins[csr.indptr[:-1]]).clip(0, P.width)
@@ -140,5 +141,5 @@ def fills_up(csr: CSR, P: RectangularCSR) -> bool:
 
 
 def product(left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:
-    multiply = backend_of(left.data).matrix.sparse_products.multiply
+    multiply = left.backend.matrix.sparse_products.multiply
     return RectangularCSR(*multiply(left.arrays, right.arrays, right.width), right.width)

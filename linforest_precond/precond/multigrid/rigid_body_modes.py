@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 
 
 def rigid_body_modes(coordinates: Array, *, interleaved: bool = True) -> Array:
@@ -48,7 +48,7 @@ def rigid_body_modes(coordinates: Array, *, interleaved: bool = True) -> Array:
     >>> B.shape, bool(abs(A @ B)[27:].max() < 1e-12)
     ((270, 6), True)
     """
-    xp = backend_of(coordinates).xp
+    xp = xp_of(coordinates)
     positions = _scaled(_checked(xp.asarray(coordinates)))
     nodes, axes = positions.shape
     planes = list(combinations(range(axes), 2))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 from linforest_precond.precond.storage.schema import Complaint, Fields, Flag, Names, Real, Size, Spec, Table
@@ -86,7 +86,7 @@ class RootAggregates:
 
     def tentative(self, dtype: DType) -> RectangularCSR:
         """The tentative prolongator: a one in each row that has an aggregate."""
-        xp, has_one = backend_of(self.numbers).xp, self.numbers >= 0
+        xp, has_one = xp_of(self.numbers), self.numbers >= 0
         indptr = xp.zeros(self.numbers.size + 1, self.numbers.dtype)
         xp.cumsum(has_one, out=indptr[1:])
         indices = self.numbers[has_one]  # stall: how many there are

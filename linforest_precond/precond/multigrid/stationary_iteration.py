@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrix.value_range import exponents_outside, shifted
 from linforest_precond.matrix.vectors import checked_vectors, norms_of
@@ -30,7 +29,7 @@ def repeat_cycles(
     would overflow or underflow. Returns x, 0 or the number of cycles, and the norms of all residuals; several
     columns count as one vector. The iteration ends with the last finite x where a number overflows.
     """
-    backend = backend_of(level.csr.data)
+    backend = level.csr.backend
     n, dtype = level.csr.n, M.dtype
     b = checked_vectors("b", b, n, backend)
     dtype = np.result_type(dtype, b.dtype)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrix.checked import CSR
@@ -48,7 +48,7 @@ def match_rows(csr: CSR, tolerance: float) -> MatchedRows:
     The product of the matched magnitudes is maximal up to a factor ``2**-tolerance`` per row. ValueError for
     a structurally singular matrix.
     """
-    backend = backend_of(csr.data)
+    backend = csr.backend
     xp, logs, auction = backend.xp, backend.matrix.log_scaling, backend.matching.auction
     magnitudes = magnitudes_of(csr.data)
     pattern = csr.indptr, csr.indices
@@ -85,8 +85,8 @@ def _completed(
     csr: CSR, weights: Array, prices: Array, columns: Array, rows: Array, step: int
 ) -> tuple[Array, ...]:
     """The matching completed on the host, on every backend: the last bids, then shortest augmenting paths."""
-    xp = backend_of(csr.data).xp
-    host: Any = backend_of(np.empty(0)).matching
+    xp = csr.backend.xp
+    host: Any = backend_named("cpu").matching
     entries = [on_host(each) for each in (csr.indptr, csr.indices, weights)]  # stall: the host goes on
     duals = [on_host(each) for each in (prices, columns, rows)]
     host.auction.bid_last(*entries, *duals, step)

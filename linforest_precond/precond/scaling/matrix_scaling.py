@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.checked import CSR, checked, described
 from linforest_precond.matrix.sparse_output import sparse_like
@@ -69,7 +70,7 @@ SCHEMA = Table(
 
 @packable("MatrixScaling")
 @dataclass(frozen=True, eq=False, repr=False)
-class MatrixScaling(ReadOnlyArrays, Printed):
+class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
     """A scaling of a matrix: B = P D_r A D_c.
 
     Made by `linforest_precond.scale`; preconditioners take it as `scaling=`.
@@ -127,16 +128,16 @@ class MatrixScaling(ReadOnlyArrays, Printed):
         >>> lf.scale(A).apply(A).diagonal().round(6).tolist()
         [1.0, 1.0]
         """
-        csr = checked(A)
-        csr = self.fitted_to(csr).applied(csr)
-        return sparse_like(A, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
+        given = checked(A)
+        csr = self.fitted_to(given).applied(given)
+        return sparse_like(given.given, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
 
     def applied(self, csr: CSR) -> CSR:
         """The same for a checked matrix."""
         order = self.permutation
         order = None if order is None else order.astype(csr.indices.dtype, copy=False)
         arrays = csr.indptr, csr.indices, csr.data
-        scaled = backend_of(csr.data).matrix.row_scaling.scaled_matrix(*arrays, order, self.row, self.column)
+        scaled = csr.backend.matrix.row_scaling.scaled_matrix(*arrays, order, self.row, self.column)
         return described(*scaled)
 
     def inverted(self) -> MatrixScaling:
@@ -144,13 +145,13 @@ class MatrixScaling(ReadOnlyArrays, Printed):
         row, order = 1 / self.row, self.permutation
         if order is None:
             return MatrixScaling(self.method, row, 1 / self.column)
-        back = backend_of(order).xp.empty_like(order)
-        back[order] = backend_of(order).xp.arange(self.n, dtype=order.dtype)
+        back = xp_of(order).empty_like(order)
+        back[order] = xp_of(order).arange(self.n, dtype=order.dtype)
         return MatrixScaling(self.method, row[order], 1 / self.column, back)
 
     def fitted_to(self, csr: CSR) -> MatrixScaling:
         """The scaling with checked copies of its arrays: a matrix's size and device must fit."""
-        backend, index = backend_of(csr.data), csr.indices.dtype
+        backend, index = csr.backend, csr.indices.dtype
         row, column = (
             checked_factors(getattr(self, name), f"scaling.{name}", csr.n, backend)
             for name in ("row", "column")
@@ -165,7 +166,7 @@ class MatrixScaling(ReadOnlyArrays, Printed):
     def summary(self) -> str:
         """One line for print."""
         if self.permutation is not None:
-            xp = backend_of(self.permutation).xp
+            xp = xp_of(self.permutation)
             moved = int((self.permutation != xp.arange(self.n)).sum())  # stall: for print
             return f"{self.method}, {moved:,} of {self.n:,} rows moved"
         if self.partners is not None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.scaling.matched_rows import match_rows
 from linforest_precond.precond.scaling.matrix_scaling import METHODS, MatrixScaling
@@ -66,7 +65,7 @@ def matching(csr: CSR, symmetric: bool, tolerance: float = TOLERANCE) -> MatrixS
     found = match_rows(csr, tolerance)
     if not symmetric:
         return MatrixScaling("matching", found.row, found.column, found.rows)
-    xp = backend_of(csr.data).xp
+    xp = csr.backend.xp
     both = xp.sqrt(found.row) * xp.sqrt(found.column)
     return MatrixScaling("matching", both, both.copy(), None, partners_of(found))
 
@@ -77,7 +76,7 @@ def equilibrate(csr: CSR) -> MatrixScaling:
     Ruiz, "A scaling algorithm to equilibrate both rows and columns norms in matrices" (2001), in the infinity
     norm. A symmetric matrix stays symmetric.
     """
-    logs = backend_of(csr.data).matrix.log_scaling
+    logs = csr.backend.matrix.log_scaling
     weights = logs.fixed_logarithms(magnitudes_of(csr.data))
     shifts = logs.equilibrated(csr.indptr, csr.indices, weights, RUIZ_ITERATIONS)
     half = logs.UNIT // 2
@@ -87,7 +86,7 @@ def equilibrate(csr: CSR) -> MatrixScaling:
 
 def by_diagonal(csr: CSR) -> MatrixScaling:
     """1 / sqrt|a_ii| on both sides, 1 where the diagonal is 0."""
-    xp = backend_of(csr.data).xp
+    xp = csr.backend.xp
     magnitudes = magnitudes_of(csr.diagonal).astype(np.float64)
     factors = 1.0 / xp.sqrt(xp.where(magnitudes > 0, magnitudes, 1.0))
     return MatrixScaling("jacobi", factors, factors.copy())
@@ -101,7 +100,7 @@ def has_tiny_diagonal(csr: CSR) -> bool:
 def count_tiny_diagonal(csr: CSR) -> int:
     """The diagonal entries that are 0 or tiny, in rows that have entries."""
     rows, columns, diagonal = _weights(csr)
-    logs = backend_of(csr.data).matrix.log_scaling
+    logs = csr.backend.matrix.log_scaling
     tiny = 2 * diagonal < rows + columns + 2 * TINY_EXPONENT * logs.UNIT
     return int((tiny & (rows > logs.NO_WEIGHT)).sum())  # stall: decides whether rows are matched
 
@@ -109,7 +108,7 @@ def count_tiny_diagonal(csr: CSR) -> int:
 def smallest_diagonal(csr: CSR) -> float:
     """The smallest diagonal magnitude relative to the largest one of its row; 1 where no row has entries."""
     rows, _, diagonal = _weights(csr)
-    logs = backend_of(csr.data).matrix.log_scaling
+    logs = csr.backend.matrix.log_scaling
     relative = (diagonal - rows)[rows > logs.NO_WEIGHT]
     least = int(relative.min()) if relative.size else 0  # stall: reported
     return 0.0 if least < -3000 * logs.UNIT else float(2.0 ** max(least / logs.UNIT, -1000.0))
@@ -120,7 +119,7 @@ def _weights(csr: CSR) -> tuple[Any, Any, Any]:
 
     That of a diagonal entry 0 is far below all others.
     """
-    logs = backend_of(csr.data).matrix.log_scaling
+    logs = csr.backend.matrix.log_scaling
     rows, columns = logs.maxima(csr.indptr, csr.indices, logs.fixed_logarithms(magnitudes_of(csr.data)))
     diagonal = logs.fixed_logarithms(magnitudes_of(csr.diagonal)).astype(np.int64)
     return rows, columns, diagonal - 4 * (2**31) * (diagonal == logs.NO_WEIGHT)

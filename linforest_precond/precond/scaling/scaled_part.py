@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CSR
@@ -72,7 +71,7 @@ class ScaledPart:
         return [("scaling", self.scaling.summary()), *self.inner.described()]
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        backend = backend_of(b)
+        backend = self.scaling.backend
         # One number for columns and type: a work space is looked up by it.
         key = b.shape[1] << 8 | ord(b.dtype.char), backend.runtime.streams.current()
         loan = self._vectors.take(key, lambda: backend.xp.empty(b.shape, b.dtype))
@@ -83,14 +82,14 @@ class ScaledPart:
         self._vectors.give_back(loan)
 
     def _solve(self, b: Array, x: Array, work: Array) -> None:
-        scaling, rows = self.scaling, backend_of(b).matrix.row_scaling
+        scaling, rows = self.scaling, self.scaling.backend.matrix.row_scaling
         rows.gather_scaled(b, work, scaling.permutation, scaling.row)
         self.inner.solve_into(work, x, False)
         rows.gather_scaled(x, x, None, scaling.column)
 
     def _solve_transposed(self, b: Array, x: Array, work: Array) -> None:
         """D_r P^T M(B)^T D_c b; x holds D_c b, unless the last step can be done in place."""
-        scaling, rows = self.scaling, backend_of(b).matrix.row_scaling
+        scaling, rows = self.scaling, self.scaling.backend.matrix.row_scaling
         given, found = (work, x) if scaling.permutation is None else (x, work)
         rows.gather_scaled(b, given, None, scaling.column)
         self.inner.solve_into(given, found, True)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.precond.scaling.matched_rows import MatchedRows
 from linforest_precond.records.forest import Factor
@@ -23,7 +23,7 @@ def partners_of(matched: MatchedRows) -> Array:
     A cycle i -> column of i -> ... of the matching is cut open, and its rows are paired one after the other;
     an odd cycle leaves one row.
     """
-    xp: Any = backend_of(matched.columns).xp
+    xp: Any = xp_of(matched.columns)
     own = xp.arange(matched.columns.size, dtype=matched.columns.dtype)
     low, high = (each(matched.columns, matched.rows) for each in (xp.minimum, xp.maximum))
     neighbors = xp.stack([low, xp.where(low != high, high, -1)], axis=1).astype(own.dtype, copy=False)

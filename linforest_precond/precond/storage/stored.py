@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checks import VALUE_DTYPES
 
 
@@ -38,7 +39,7 @@ def stored_array(array: Array, dtype: DType, exponent: int | None = None) -> Arr
     with np.errstate(over="ignore"):
         stored = array.astype(dtype)
     # stall: for narrower types only
-    if dtype.itemsize < array.dtype.itemsize and not bool(backend_of(array).xp.isfinite(stored).all()):
+    if dtype.itemsize < array.dtype.itemsize and not bool(xp_of(array).isfinite(stored).all()):
         raise ValueError(
             f"A's entries differ too much in size for dtype {dtype}; scale A or leave dtype at {array.dtype}"
         )

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
 
@@ -49,7 +48,7 @@ class ForestIteration:
     ):
         self._matrix, self._parts, self._transpose = matrix, parts, transpose
         self._visits, self._combine, self._steps = visits(len(parts), combine), combine, steps
-        backend = backend_of(parts[0].bands.diagonal)
+        backend = parts[0].bands.backend
         self._ops, self._room = backend.multigrid.vector_ops, backend.tridiagonal
         self._xp, self._shape, self._dtype = backend.xp, (parts[0].n, columns), dtype
         # The residual and correction of a sweep; the right-hand side, solution and iterate of a step.

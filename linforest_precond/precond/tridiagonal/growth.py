@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.precond.tridiagonal.segments import Triple, any_in_segments, entries_of_rows
 
 
@@ -32,7 +32,7 @@ def overflows(method: Any, bands: Triple, first: int = 0) -> Array:
     A right-hand side of the size of the rows is solved for. Its solution counts as an overflow beyond the
     square root of the largest number, which leaves as much room for larger ones.
     """
-    xp, diagonal = backend_of(bands[1]).xp, bands[1]
+    xp, diagonal = xp_of(bands[1]), bands[1]
     b = diagonal.shape[1] if diagonal.ndim == 3 else 1
     sizes = xp.repeat(row_sizes(bands), b)
     # Different numbers between 1/2 and 3/2, by multiplicative hashing.
@@ -51,7 +51,7 @@ def overflows(method: Any, bands: Triple, first: int = 0) -> Array:
 def shift_diagonal(bands: Triple, rows: Array) -> Triple:
     """The bands with +-sqrt(eps) times the rows' norms added to the diagonals of some (block) rows."""
     lower, diagonal, upper = bands
-    xp, b = backend_of(diagonal).xp, diagonal.shape[1] if diagonal.ndim == 3 else 1
+    xp, b = xp_of(diagonal), diagonal.shape[1] if diagonal.ndim == 3 else 1
     blocks, sizes = diagonal.copy().reshape(-1, b, b), row_sizes(bands)
     shift = xp.where(rows, np.sqrt(np.finfo(diagonal.dtype).eps) * xp.where(sizes > 0, sizes, 1), 0)
     for r in range(b):
@@ -72,7 +72,7 @@ REPAIRS = shift_diagonal, drop_couplings
 
 def row_sizes(bands: Triple) -> Array:
     """The largest magnitude of each (block) row."""
-    xp = backend_of(bands[1]).xp
+    xp = xp_of(bands[1])
     with np.errstate(all="ignore"):
         sizes = [abs(entries_of_rows(band)).max(axis=1) for band in bands]
     return xp.minimum(xp.maximum(xp.maximum(*sizes[:2]), sizes[2]), np.finfo(bands[1].dtype).max)

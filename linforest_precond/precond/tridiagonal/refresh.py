@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checks import VALUE_DTYPES
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.scaled_matrix import safe_limit
@@ -31,7 +31,7 @@ def own_arrays(matrix: MatrixLike, pattern: PatternDigest) -> tuple[Array, Array
     if (getattr(A, "format", None), pattern.form) != ("csr", "csr") or tuple(A.shape) != pattern.shape:
         return None
     arrays: Any = tuple(getattr(A, name, None) for name in ("indptr", "indices", "data"))
-    if not all(isinstance(array, backend_of(A).xp.ndarray) for array in arrays):
+    if not all(isinstance(array, xp_of(A).ndarray) for array in arrays):
         return None
     indptr, indices, data = arrays
     sizes = (pattern.shape[0] + 1,), (pattern.entries,), (pattern.entries,)
@@ -53,7 +53,7 @@ def described(
     It does where it has entries that are not finite or at the edge of the number range, or weights whose sum
     overflows.
     """
-    found = backend_of(pattern.digest).forest.band_refresh.read_report(report, dtype)
+    found = pattern.backend.forest.band_refresh.read_report(report, dtype)
     if found.digest != pattern.words or not found.finite or not np.isfinite(2.0 * found.total):
         return None
     exponent = found.biased_exponent + np.finfo(dtype).minexp

@@ -26,6 +26,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.precond.tridiagonal.segments import Triple, segments_of, sums_of_segments
 from linforest_precond.records.forest import magnitudes_of
 
@@ -70,7 +71,7 @@ def clipped_couplings(bands: Triple, rows: Array) -> tuple[Triple, int, int]:
     D'^-1 L is bounded; both couplings are scaled by the same factor.
     """
     clipped, clip = scaled_couplings(bands, rows)
-    xp = backend_of(clip).xp
+    xp = xp_of(clip)
     paths = xp.count_nonzero(rows[segments_of(bands)[1]])
     counts = [int(count) for count in (paths, xp.count_nonzero(clip))]  # stall: reported to the user
     return clipped, counts[0], counts[1]
@@ -112,7 +113,7 @@ def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array, A
     off-diagonal entries counts as covered, and a ghost row does not count.
     """
     lower, blocks, upper = map(_as_blocks, bands)
-    xp = backend_of(blocks).xp
+    xp = xp_of(blocks)
     sizes = [magnitudes_of(band.reshape(-1)).reshape(band.shape) for band in (lower, blocks, upper)]
     kept = sum(size.astype(np.float64).sum(axis=2) for size in sizes)
     own = xp.diagonal(sizes[1], axis1=1, axis2=2).astype(np.float64)
@@ -127,10 +128,10 @@ def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array, A
 
 def _products(left: Array, right: Array) -> Array:
     """Products of blocks; those of one row are numbers."""
-    return left * right if left.shape[1] == 1 else backend_of(left).xp.matmul(left, right)
+    return left * right if left.shape[1] == 1 else xp_of(left).matmul(left, right)
 
 
 def _norms(blocks: Array) -> Array:
     """Frobenius norms, in double precision."""
     sizes = abs(blocks).astype(np.float64)
-    return backend_of(blocks).xp.sqrt((sizes * sizes).sum(axis=(1, 2)))
+    return xp_of(blocks).sqrt((sizes * sizes).sum(axis=(1, 2)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 
 Triple = tuple[Array, Array, Array]
 
@@ -19,7 +19,7 @@ def entries_of_rows(band: Array) -> Array:
 def segments_of(bands: Triple) -> tuple[Array, Array]:
     """The number of each (block) row's segment, and the first row of each segment; at least one row."""
     lower, _, upper = bands
-    xp = backend_of(lower).xp
+    xp = xp_of(lower)
     coupled = [(entries_of_rows(band) != 0).any(axis=1) for band in (lower, upper)]
     first = xp.ones(lower.shape[0], bool)
     first[1:] = ~(coupled[0][1:] | coupled[1][:-1])
@@ -34,7 +34,7 @@ def any_in_segments(rows: Array, bands: Triple) -> Array:
 
 def sums_of_segments(counts: Array, starts: Array) -> Array:
     """The sums of integers over each segment: exact, in any order."""
-    xp = backend_of(counts).xp
+    xp = xp_of(counts)
     before = xp.zeros(counts.size + 1, "int64")
     before[1:] = xp.cumsum(counts.astype("int64"))
     ends = xp.append(starts[1:], counts.size)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.graph.forest import pipeline
@@ -170,7 +170,7 @@ class SeveralForestsPart:
 
     @cached_property
     def _backend(self) -> Backend:
-        return backend_of(self.csr.data)
+        return self.csr.backend
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         most = self._backend.multigrid.vector_ops.MOST_COLUMNS
@@ -290,7 +290,8 @@ def _times(part: TridiagonalPart, factor: float) -> TridiagonalPart:
 
 
 def _bytes_of_solve(part: TridiagonalPart, backend: Backend, index: int) -> int:
-    """Couplings and pivots (the GPU reads one band of couplings if symmetric), order, and two vectors."""
+    """Couplings and pivots, order, and two vectors; a symmetric sweep may read one band of couplings."""
     solver = part.solver
-    bands = 2 if backend.name == "cuda" and solver.symmetric and not solver.pivoted else 3
+    swept = solver.symmetric and not solver.pivoted
+    bands = backend.tridiagonal.sweeps.SYMMETRIC_BANDS if swept else 3
     return part.n * ((bands + 2) * part.stored.itemsize + (0 if part.order is None else index))

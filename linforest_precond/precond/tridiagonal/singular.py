@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 
 
 def perturb_singular(lower: Array, diagonal: Array, upper: Array, inverse: Array) -> tuple[Array, int]:
@@ -15,7 +15,7 @@ def perturb_singular(lower: Array, diagonal: Array, upper: Array, inverse: Array
     number of rows that are coupled both ways is structurally singular where the diagonal entries of its
     first, third, fifth ... rows are zero.
     """
-    xp = backend_of(diagonal).xp
+    xp = xp_of(diagonal)
     sizes = xp.maximum(xp.maximum(abs(lower), abs(diagonal)), abs(upper))
     pivots = diagonal.copy()
     pivots[1:] -= lower[1:] * inverse[:-1] * upper[:-1]
@@ -41,7 +41,7 @@ def _insides_of_chains(lower: Array, diagonal: Array, upper: Array) -> Array:
 
 def _ends_of_odd_segments(lower: Array, diagonal: Array, upper: Array) -> Array:
     """Last rows of segments of odd length, coupled both ways, whose even positions have zero diagonals."""
-    xp = backend_of(diagonal).xp
+    xp = xp_of(diagonal)
     n = diagonal.size
     first = xp.ones(n, bool)
     first[1:] = (lower[1:] == 0) | (upper[:-1] == 0)

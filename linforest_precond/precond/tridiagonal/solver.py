@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import backend_of, is_on
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import device_name, xp_of
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.matrix.checks import value_dtype
@@ -165,7 +166,7 @@ class TridiagonalSolver(Printed):
             Of b's shape, in the wider of both types.
         """
         b = self._checked_right_side(b)
-        xp = backend_of(b).xp
+        xp = xp_of(b)
         columns = b.reshape(b.shape[0], 1 if b.ndim == 1 else b.shape[1])
         if b.dtype.kind == "c" and self.dtype.kind != "c":
             # Real and imaginary parts side by side.
@@ -184,9 +185,9 @@ class TridiagonalSolver(Printed):
         self._solver.solve(b, x, order, transpose)
 
     def _checked_right_side(self, b: Array) -> Array:
-        if backend_of(b) is not self._backend:
+        if not is_on(b, self._backend):
             raise TypeError(
-                f"b must be on the solver's device ({self._backend.name}), got one on {backend_of(b).name}"
+                f"b must be on the solver's device ({self._backend.name}), got one on {device_name(b)}"
             )
         b = self._backend.xp.asarray(b)
         if b.ndim not in (1, 2) or b.shape[0] != self.n:
@@ -291,10 +292,10 @@ def _checked_bands(lower: Array, diagonal: Array, upper: Array, blocks: bool) ->
     named = {"lower": lower, "diagonal": diagonal, "upper": upper}
     backend = backend_of(diagonal)
     for name, band in named.items():
-        if backend_of(band) is not backend:
+        if not is_on(band, backend):
             raise TypeError(
                 f"lower, diagonal and upper must be on one device, got diagonal on {backend.name} "
-                f"and {name} on {backend_of(band).name}"
+                f"and {name} on {device_name(band)}"
             )
     xp = backend.xp
     bands = {name: xp.asarray(band) for name, band in named.items()}

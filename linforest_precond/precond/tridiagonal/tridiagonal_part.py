@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.returns import BandSlots
 from linforest_precond.graph.forest import pipeline
 from linforest_precond.graph.forest.bands import copy_bands
@@ -193,7 +193,7 @@ class TridiagonalPart:
         else:
             arrays, index = (self.forest.neighbors, self.forest.order), csr.indices.dtype
             neighbors, order = (array.astype(index, copy=False) for array in arrays)
-        slots: BandSlots = backend_of(csr.data).forest.band_refresh.find_slots(csr, neighbors, order)
+        slots: BandSlots = csr.backend.forest.band_refresh.find_slots(csr, neighbors, order)
         return slots
 
     def refreshed_in_place(
@@ -202,7 +202,7 @@ class TridiagonalPart:
         arrays = own_arrays(A, pattern)
         if arrays is None or slots.entries != pattern.entries:
             return None
-        data, room = arrays[2], backend_of(arrays[2]).forest.band_refresh
+        data, room = arrays[2], pattern.backend.forest.band_refresh
         report, gathered = room.describe(*arrays, slots), room.gather(data, slots)
         # The factorization begins before the report is read. Where that is accepted, no entry overflows.
         bands = Bands(*(band.astype(self.stored, copy=False) for band in gathered))
@@ -253,7 +253,7 @@ class TridiagonalPart:
         total, _, scale = self.weights
         if total == 0.0:
             return 1.0
-        backend = backend_of(self.bands.diagonal)
+        backend = self.bands.backend
         bands = [self.bands.lower, self.bands.upper]
         if self.bands.diagonal.ndim == 3:
             off_diagonal = 1 - backend.xp.eye(self.bands.diagonal.shape[1], dtype=self.stored)
@@ -274,7 +274,7 @@ class TridiagonalPart:
         if self.forest is not None:
             return self.forest.n_paths, self.forest.longest_path
         lower, upper = self.bands.lower, self.bands.upper
-        xp = backend_of(lower).xp
+        xp = xp_of(lower)
         starts = xp.ones(self.n + 1, bool)  # and one after the last path
         starts[1:-1] = (lower[1:] == 0) & (upper[:-1] == 0)
         lengths = xp.diff(xp.flatnonzero(starts))
@@ -309,7 +309,7 @@ def order_of(forest: Forest | BlockForest | None, given: Ordering | None) -> Arr
 
 def _row_magnitudes(csr: CSR, order: Array | None) -> Array:
     """The sums of the magnitudes of A's rows in an order; 0 for ghost rows."""
-    backend = backend_of(csr.data)
+    backend = csr.backend
     magnitudes: Array = backend.multigrid.strength.row_sums(csr)[0]
     if order is None:
         return magnitudes
@@ -336,13 +336,13 @@ def scalar_part(
     repair: str = "auto",
 ) -> TridiagonalPart:
     """The tridiagonal part of a checked matrix in an order, with checked options."""
-    backend_of(csr.data).runtime.prefetch.prefetch("tridiagonal", csr, stored, 1)
+    csr.backend.runtime.prefetch.prefetch("tridiagonal", csr, stored, 1)
     forest = given = None
     is_name = isinstance(ordering, str)
     if is_name and ordering == "forest":
         forest, bands = pipeline.bands_along_forest(csr, options)
     elif isinstance(ordering, Forest):
-        forest = checked_forest(ordering, csr.n, backend_of(csr.data), "ordering")
+        forest = checked_forest(ordering, csr.n, csr.backend, "ordering")
         bands = copy_bands(csr, forest)
     else:
         given = _given_order(ordering, csr)
@@ -365,7 +365,7 @@ def block_part(
     `partners` are those of a `MatrixScaling`.
     """
     block_size = 2 ** (len(candidates[0]) - 1)
-    backend_of(csr.data).runtime.prefetch.prefetch("tridiagonal", csr, stored, block_size)
+    csr.backend.runtime.prefetch.prefetch("tridiagonal", csr, stored, block_size)
     forest, bands = pipeline.bands_along_block_forest(csr, candidates, partners)
     fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
     return TridiagonalPart.of(csr, stored, bands, repair=repair, **fields)
@@ -378,7 +378,7 @@ def _stored_bands(bands: Bands, stored: DType) -> Bands:
 def _given_order(ordering: str | npt.ArrayLike, csr: CSR) -> Ordering | None:
     """The ordering for a permutation, "rcm" or "original"; None for the latter."""
     if not isinstance(ordering, str):
-        return checked_order(ordering, csr.n, backend_of(csr.data), "ordering", csr.indices.dtype)
+        return checked_order(ordering, csr.n, csr.backend, "ordering", csr.indices.dtype)
     if ordering == "original":
         return None
     order = order_pattern(as_pattern(csr))[::-1].astype(csr.indices.dtype)
@@ -388,12 +388,12 @@ def _given_order(ordering: str | npt.ArrayLike, csr: CSR) -> Ordering | None:
 def _bands_in_order(csr: CSR, ordering: Ordering | None) -> Bands:
     """The sub-, main and superdiagonal of A in a given order, by default its own."""
     paths = _neighbors_in_order(csr, ordering)
-    return Bands(*backend_of(csr.data).forest.bands.extract(csr, *paths, None, None))
+    return Bands(*csr.backend.forest.bands.extract(csr, *paths, None, None))
 
 
 def _neighbors_in_order(csr: CSR, ordering: Ordering | None) -> tuple[Array, Array]:
     """The rows before and after each row in a given order, by default A's own, and that order."""
-    xp, index = backend_of(csr.data).xp, csr.indices.dtype
+    xp, index = csr.backend.xp, csr.indices.dtype
     order = xp.arange(csr.n, dtype=index) if ordering is None else ordering.order.astype(index, copy=False)
     neighbors = xp.full((csr.n, 2), -1, index)
     neighbors[order[1:], 0] = order[:-1]

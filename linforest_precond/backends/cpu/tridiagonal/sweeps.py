@@ -6,6 +6,7 @@ from numba import prange
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 
+SYMMETRIC_BANDS = 3  # that a sweep of a symmetric system reads
 ROWS_AT_ONCE = 4096  # fewest rows of the part that a thread takes at a time
 NO_ORDER = readonly(np.empty(0, np.int32))
 

@@ -14,6 +14,7 @@ from .refinement import backward_error
 from .strided_vectors import vectors
 from .tiles import aligned, block_size
 
+SYMMETRIC_BANDS = 2  # that a sweep of a symmetric system reads
 # A carry is negligible when a halo damps it to this multiple of machine epsilon.
 NEGLIGIBLE = 2.0**-6
 # Sweeps whose products of couplings stay below the first bound are accurate, those above the second are not;
