@@ -1,5 +1,8 @@
 """The Numba decorators: cache, forks and threads, each tested in its own process."""
 
+import ast
+import contextlib
+import importlib.util
 import os
 import pickle
 import shutil
@@ -15,12 +18,15 @@ from strategies import quick
 
 from linforest_precond.backends.cpu.runtime import jit
 
+CONSTANTS = "STEP = 1\n"
+
 HELPER = """
 from ..runtime.jit import helper
+from . import constants
 
 @helper
 def step(x):
-    return x + 1
+    return x + constants.STEP
 """
 
 KERNELS = """
@@ -65,6 +71,7 @@ def tiny(tmp_path):
     for room in (package, *(package / name for name in ("runtime", "helpers", "kernels"))):
         room.mkdir(parents=True)
         (room / "__init__.py").touch()
+    (package / "helpers" / "constants.py").write_text(CONSTANTS)
     (package / "helpers" / "tools.py").write_text(HELPER)
     (package / "kernels" / "steps.py").write_text(KERNELS)
     shutil.copy(jit.__file__, package / "runtime" / "jit.py")
@@ -145,20 +152,86 @@ def test_read_only_install_without_a_home_does_without_cache(tiny, tmp_path):
     assert not compiled_files(tmp_path)
 
 
-def test_edited_helper_of_another_file_is_noticed(tiny):
+def test_edited_file_is_noticed_where_it_is_imported(tiny):
+    """The kernel imports a helper, whose file imports the constant."""
     assert output(tiny, SERIAL).startswith("6.0 0 ")
     before = (tiny / "kernels" / "steps.py").stat()
-    tools = tiny / "helpers" / "tools.py"
-    times = tools.stat()
-    tools.write_text(HELPER.replace("x + 1", "x + 5"))
+    constants = tiny / "helpers" / "constants.py"
+    times = constants.stat()
+    constants.write_text(CONSTANTS.replace("1", "5"))
     # Same size, same time: only the content differs. Python's bytecode cache does not notice it.
-    os.utime(tools, ns=(times.st_atime_ns, times.st_mtime_ns))
-    for bytecode in (tiny / "helpers" / "__pycache__").glob("tools.*.pyc"):
+    os.utime(constants, ns=(times.st_atime_ns, times.st_mtime_ns))
+    for bytecode in (tiny / "helpers" / "__pycache__").glob("constants.*.pyc"):
         bytecode.unlink()
     assert output(tiny, SERIAL).startswith("18.0 0 ")
     after = (tiny / "kernels" / "steps.py").stat()
     assert (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+    (tiny / "helpers" / "others.py").write_text("from .constants import STEP\n")
     assert output(tiny, SERIAL).startswith("18.0 1 ")
+
+
+BACKENDS = jit.SOURCES.parent
+COMPILED_FILES = sorted(jit.SOURCES.rglob("*.py"))
+
+
+def imported_names(path):
+    """The names that Python's parser finds imported, and the modules that they may be in."""
+    package = path.relative_to(BACKENDS.parents[1]).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = ".".join(package[: len(package) - node.level + 1]) + "." if node.level else ""
+            module = (above + (node.module or "")).rstrip(".")
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            yield from (name, name.rpartition(".")[0])
+
+
+def test_stamp_covers_what_is_imported():
+    for path in COMPILED_FILES:
+        expected = {
+            spec.origin
+            for name in imported_names(path)
+            if name.startswith("linforest_precond.backends.") and (spec := module_spec(name))
+            if spec.submodule_search_locations is None
+        }
+        closure = jit._closure(str(path))
+        assert expected <= closure, path
+        for imported in expected:
+            assert jit._closure(imported) <= closure, path
+
+
+def module_spec(name):
+    """The module of that name, or None where it is a function or a constant."""
+    with contextlib.suppress(ModuleNotFoundError):
+        return importlib.util.find_spec(name)
+    return None
+
+
+def test_stamp_covers_a_part_of_the_backend():
+    """An edit of one file must not compile everything again."""
+    sizes = [len(jit._closure(str(path))) for path in COMPILED_FILES]
+    assert np.median(sizes) <= 8
+
+
+def test_names_of_imports():
+    """Forms of import statements that the backend has none of, at present."""
+    source = textwrap.dedent("""\
+        import linforest_precond.backends.krylov_codes as codes, os
+        from linforest_precond.backends.cpu import forest, name
+        def inside():
+            from ..matrix.entries import (  # a comment
+                first,
+                second as third,
+            )
+            from .. import no_such_module
+    """)
+    files = set(jit._imported_files(str(jit.SOURCES / "forest" / "made_up.py"), source))
+    names = "krylov_codes.py", "cpu/forest/__init__.py", "cpu/__init__.py", "cpu/matrix/entries.py"
+    assert files == {str(BACKENDS / name) for name in names}
 
 
 @pytest.mark.slow

@@ -2,8 +2,9 @@
 
 Every compiled function of the backend is made by one of the two. They differ from `numba.njit(cache=True)`:
 
-- The cache is stamped with a hash of every source file of the backend, in all rooms. Numba's own stamp covers
-  one file, so it would keep loading a kernel whose helper changed in another file.
+- A cached function is stamped with a hash of its source file and of all files that this one imports, directly
+  or through others, from the folder `backends`. Numba's own stamp covers one file, so it would keep loading a
+  kernel whose helper changed in another file. An edit compiles again only what imports the edited file.
 - The cache lies in the first of these folders that can be written: `NUMBA_CACHE_DIR`; the `__pycache__`
   beside the sources; `linforest_precond/numba` in `XDG_CACHE_HOME` or `~/.cache`. Where none can, functions
   are compiled anew in every process (`backends.compilation` warns).
@@ -21,7 +22,8 @@ Every compiled function of the backend is made by one of the two. They differ fr
 
 Fast math is off, because sums have a specified order.
 
-Compiled code may depend on the CPU backend's folder only: the stamp does not cover other sources.
+Compiled code may depend on the files of `backends` only, and imports them by plain statements: the stamp does
+not cover other sources, nor modules that are imported by name at run time.
 """
 
 import contextlib
@@ -30,6 +32,7 @@ import hashlib
 import inspect
 import os
 import pickle
+import re
 import sys
 import tempfile
 import threading
@@ -39,8 +42,11 @@ import numba
 from numba.core import caching
 from numba.core.registry import CPUDispatcher
 
-# The folder of the backend: its sources are hashed into the stamp of the cache.
+# The folder of the backend.
 SOURCES = Path(__file__).resolve().parents[1]
+# The sources below this folder are hashed into the stamps of the cache; absolute imports begin at the second.
+_STAMPED = str(Path(__file__).parents[2])
+_IMPORTS = str(Path(__file__).parents[__name__.count(".")])
 
 # Arrays with at most so many elements together are small: threads gain less than they cost.
 FEW_ELEMENTS = 2**16
@@ -195,13 +201,54 @@ def _writable(folder):
 
 
 @functools.cache
-def _source_stamp():
-    """The hash of every source file of the backend."""
-    digest = hashlib.sha256()
-    for path in sorted(SOURCES.rglob("*.py")):
-        source = path.read_bytes()
-        digest.update(f"{path.relative_to(SOURCES).as_posix()} {len(source)}\n".encode() + source)
-    return digest.hexdigest()
+def _source_stamp(source):
+    """The hash of a source file and of all that it imports from the backends, directly or through others."""
+    described = [f"{path.removeprefix(_STAMPED)} {_read_source(path)[0]}" for path in _closure(source)]
+    return hashlib.sha256("\n".join(sorted(described)).encode()).hexdigest()
+
+
+def _closure(source):
+    """The paths of a source file and of the files that it imports, directly or through others."""
+    closure, waiting = set(), {source}
+    while waiting:
+        closure |= waiting
+        waiting = {imported for path in waiting for imported in _read_source(path)[1]} - closure
+    return closure
+
+
+@functools.cache
+def _read_source(path):
+    """The hash of one source file, and the paths of the files that it imports from the backends."""
+    source = Path(path).read_bytes()
+    return hashlib.sha256(source).hexdigest(), frozenset(_imported_files(path, source.decode()))
+
+
+# "from ..matrix.entries import scan" and "import numpy, scipy", also inside of functions.
+_IMPORT = re.compile(r"\n[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.*)|import[ \t]+(.*))")
+_COMMENT_OR_ALIAS = re.compile(r"#.*|\bas\s+\w+")
+_NAME = re.compile(r"[\w.]+")
+
+
+def _imported_files(path, source):
+    for dots, module, names, modules in _IMPORT.findall("\n" + source):
+        place = path.rsplit(os.sep, len(dots))[0] if dots else _IMPORTS
+        if module:
+            place += os.sep + module.replace(".", os.sep)
+        for name in _NAME.findall(_COMMENT_OR_ALIAS.sub("", names or modules)):
+            if found := _file_of(place + os.sep + name.replace(".", os.sep)):
+                yield found
+
+
+_is_file = functools.cache(os.path.isfile)
+
+
+def _file_of(place):
+    """The file of an imported name: that of its module, or its own where it is a module or a package."""
+    if not place.startswith(_STAMPED):
+        return None
+    module, package = os.path.dirname(place), f"{os.sep}__init__"
+    stems = module, place, place + package, module + package
+    return next((stem + ".py" for stem in stems if _is_file(stem + ".py")), None)
 
 
 def _cached(dispatcher, variant):
@@ -213,7 +260,7 @@ def _cached(dispatcher, variant):
 
 
 class _StampedCache(caching.FunctionCache):
-    """Numba's cache of one function, with the backend's stamp and files that are safe under races.
+    """Numba's cache of one function, with a stamp of several sources and files that are safe under races.
 
     Functions that are compiled in two ways have a cache for each `variant`.
     """
@@ -224,7 +271,8 @@ class _StampedCache(caching.FunctionCache):
         self._py_func = function
         self._cache_path = cache_folder(source_folder)
         self._impl = _StampedCacheImpl(function, variant, self._cache_path)
-        self._cache_file = _CacheFiles(self._cache_path, self._impl.filename_base, _source_stamp())
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _CacheFiles(self._cache_path, self._impl.filename_base, stamp)
         self.enable()
 
     def _load_overload(self, sig, target_context):
@@ -264,7 +312,7 @@ class _Locator(caching._CacheLocator):
         return self._cache_path
 
     def get_source_stamp(self):
-        return _source_stamp()
+        return _source_stamp(self._py_file)
 
     def get_disambiguator(self):
         return str(self._line)
