@@ -86,7 +86,7 @@ class Candidate:
 
 
 def _cycle(name: str, most_rows: int, setup: float, application: float, **options: Any) -> Candidate:
-    """Multigrid whose coarsest matrix, which is inverted, has at most so many rows."""
+    """Multigrid whose coarsest matrix, which is inverted, has at most `most_rows` rows."""
     words = "".join(f', {key}="{value}"' for key, value in options.items())
     if most_rows < MAX_COARSE:
         words, options = f", max_coarse={most_rows}{words}", {"max_coarse": most_rows, **options}

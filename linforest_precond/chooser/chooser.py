@@ -13,7 +13,8 @@ The rules of an online (ski-rental) algorithm, all in counted bytes:
    but drop much, and it drops less; and, for Hermitian elliptic matrices, multigrid. Their first residuals
    are not compared with those of others: they tell less than what is known of such matrices.
 3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
-   facts recommend; nobody inherits a turn. Until then only rule 2 applies; not even that to Jacobi, where the
+   facts recommend; a run keeps its budget only until it is replaced. Until then only rule 2 applies; not even
+   that to Jacobi, where the
    facts say that few iterations suffice. Then rules 4 to 7 apply, when iterations have grown by `CHECK`.
 4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
    the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
@@ -356,7 +357,7 @@ class Chooser:
         return True
 
     def _budget(self, candidate: Candidate, total: float) -> float:
-        """Bytes that may be spent on a candidate now, where the present run takes so many in all."""
+        """Bytes that may be spent on a candidate now, given the predicted total of the present run."""
         return (LIKELY if candidate.is_likely(self.facts) else RISK) * total - self._explored
 
     def _is_worth(self, candidate: Candidate, rest: float, budget: float) -> bool:

@@ -27,8 +27,8 @@ from linforest_precond.precond.storage.stored import held_bytes
 
 # Vectors that a level of a cycle reads and writes for smoothing, transfers and corrections.
 VECTORS_OF_LEVEL = 10
-# Floating-point operations that take as long as a byte, for dense inverses. These may have at most so many
-# rows, and take as long as so many products with A.
+# Dense inverses: floating-point operations that take as long as a byte, the most rows, and the most products
+# with A that one may take as long as.
 FLOPS_PER_BYTE = 10
 LEAST_COARSE, MAX_COARSE, INVERSE_PRODUCTS = 100, 1000, 20
 # Products that are timed where times are to be compared.
@@ -99,7 +99,7 @@ class CostModel:
         return self.product + (gpu_costs.as_bytes(gpu_costs.PRODUCT) if self.on_gpu else 0.0)
 
     def setup_of(self, candidate: Any, inverted: int | None = None) -> float:
-        """Bytes of a candidate's setup; on its last level multigrid inverts a matrix of so many rows."""
+        """Bytes of a candidate's setup; multigrid inverts the dense matrix of its coarsest level."""
         bytes_moved = float(candidate.setup_products * self.product) + candidate.setup_latency
         if candidate.is_multigrid:
             most = affordable_inverse(self.product, self.on_gpu)
@@ -117,7 +117,7 @@ class CostModel:
         return counted
 
     def iteration(self, method: str, application: float) -> float:
-        """Bytes of an iteration of a method whose M moves so many bytes."""
+        """Bytes of an iteration of a method, given the bytes that an application of M moves."""
         parts = METHODS[method]
         moved = parts.products * self.product + parts.applications * application + parts.vectors * self.vector
         return moved + (gpu_costs.as_bytes(gpu_costs.ITERATION) if self.on_gpu else 0.0)

@@ -15,7 +15,7 @@ from linforest_precond.precond.scaling.methods import count_tiny_diagonal
 BOUNDARY_ITERATIONS = 2.0
 # A shift s bounds them by sqrt(2 / s) log(2e8) / 2, of which four fifths are usual, in these units.
 SHIFTED = 5.5
-# Rows so many times longer than the mean are hubs of a graph.
+# A row that is longer than this multiple of the mean is a hub of the graph.
 HUB = 10
 # In a random order, coupled rows are a third of all rows apart on average.
 SCATTERED = 0.25
@@ -108,7 +108,7 @@ class Facts:
 
     @property
     def usual_iterations(self) -> float:
-        """Those of a mesh with so many rows, for an elliptic matrix of which no more is known; else 0."""
+        """The expected iteration count of a mesh with n rows, the prior for an elliptic matrix; else 0."""
         known = not self.hermitian or not self.is_elliptic or self.elliptic_iterations
         return 0.0 if known or self.has_hubs else BOUNDARY_ITERATIONS * self.rows**0.5
 
@@ -172,7 +172,7 @@ def facts_of(csr: CSR) -> Facts:
     if not csr.n:
         return Facts(0, 0, True, True, 0, 0, 1.0, 1.0, 0.0, 1.0, False)
     diagonal, (magnitudes, sums) = abs(csr.diagonal), backend.multigrid.strength.row_sums(csr)
-    is_stored = magnitudes > 0  # the others are empty, and no system's concern
+    is_stored = magnitudes > 0  # empty rows have no equation
     zero = int(((diagonal == 0) & is_stored).sum())  # stall: decides whether rows are matched
     positive = (csr.diagonal.real > 0) & (csr.diagonal.imag == 0)
     is_positive = bool((positive | ~is_stored).all())  # stall: CG or not

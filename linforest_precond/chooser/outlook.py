@@ -108,7 +108,7 @@ class Outlook:
         return min(total, self.most_iterations)
 
     def total(self, candidate: Candidate, method: str, left: float | None = None) -> float:
-        """Bytes of the setup of a candidate and of all its iterations, for so many digits."""
+        """Bytes of the setup of a candidate and of all its iterations, for the given number of digits."""
         iterations = self.jacobi_iterations * self._share(candidate, method)
         trusted = candidate.is_trusted(self._facts)
         if candidate.is_multigrid and (trusted or candidate.is_likely(self._facts)):

@@ -47,7 +47,7 @@ def remaining(digits: Sequence[float], growth: float, horizon: float = HORIZON) 
 
 
 def iterations_to(digits: Sequence[float], left: float) -> float:
-    """The iterations after which a run lacked so many digits, interpolated; those made if it lacks more."""
+    """The first iteration that lacked at most `left` digits, interpolated; the last one if none did."""
     after = next((i for i, each in enumerate(digits) if each <= left), len(digits) - 1)
     if after == 0 or digits[after] > left:
         return float(after)

@@ -82,7 +82,7 @@ def solve(
         (n,), or (n, k) for k right-hand sides. Where nothing converged, the iterate with the smallest
         residual norm of all trials.
     info : int, or (k,) array of int
-        0: converged. Positive: not converged after so many iterations of all trials together; a
+        0: converged. Positive: the number of iterations of all trials together, not converged; a
         RuntimeWarning says what was tried, and what else to do.
 
     Raises
@@ -168,7 +168,7 @@ def auto(A: MatrixLike, *, rtol: float = 1e-8, seed: int = 0, tune: bool = False
     if not A.n:
         return quietly(CANDIDATES[0].make, A, seed)
     try:
-        chosen = session.chooser.run(settle=True) or session.farthest()
+        chosen = session.chooser.run(settle=True) or session.closest()
     finally:
         session.close()
     M = chosen.M
@@ -253,7 +253,7 @@ class _Session:
         x0, b = self.problem.x0, self.problem.b
         return self.problem.backend.xp.zeros_like(b) if x0 is None else x0.copy()
 
-    def farthest(self) -> Trial:
+    def closest(self) -> Trial:
         """The trial that came closest to the target."""
         return min(self.chooser.trials, key=lambda trial: trial.digits[-1])
 

@@ -96,7 +96,7 @@ class Trial:
         self._run.line = live_line(name, problem.norms, problem.targets, problem.most_iterations, verbose)
 
     def advance(self, iterations: int) -> None:
-        """Make so many iterations more, fewer where all systems stop before."""
+        """Make `iterations` more, fewer where all systems stop before."""
         self._forget_digits()
         before, began = self.iterations, time.perf_counter()
         self._run.iterate(self._callback, max(1, iterations))
@@ -265,12 +265,12 @@ class Trial:
         return (total - self.length) * self.iteration
 
     def work_to(self, left: float) -> float:
-        """Predicted bytes until only so many digits are left."""
+        """Predicted bytes until at most `digits` digits are left."""
         shifted = [each - left for each in self.digits]
         return progress.remaining(shifted, progress.GROWTH, math.inf) * self.iteration
 
     def work_from(self, left: float) -> float:
-        """Bytes since so many digits were left."""
+        """Bytes since `digits` digits were left."""
         return (self.length - progress.iterations_to(self.digits, left)) * self.iteration
 
     @property

@@ -21,7 +21,7 @@ def as_table(title: str, *rows: tuple[str, str]) -> str:
 
 
 class Printout(NamedTuple):
-    """What an object tells about itself: a title, and names with values, the most telling ones first."""
+    """Fields shown by print(): a title, and names with values, most important first."""
 
     title: str
     rows: tuple[tuple[str, str], ...]

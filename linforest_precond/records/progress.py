@@ -33,7 +33,7 @@ class Progress:
             print(text, file=sys.stderr, flush=True)
 
     def advance(self, steps: int = 1) -> None:
-        """So many more steps are done; without a bar there is a line for every tenth of them."""
+        """`steps` more steps are done; without a bar there is a line for every tenth of them."""
         tenths = self._tenths()
         self.done += steps
         if self.bar is not None:

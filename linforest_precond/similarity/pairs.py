@@ -57,7 +57,7 @@ def _arrays(record: Any) -> dict[str, Array]:
 
 
 def batches(lefts: Array, rights: Array, sizes: Array, cells: int) -> Iterator[Pairs]:
-    """The pairs in batches with at most so many weights; a pair with more is one by itself."""
+    """Batches of pairs with at most `cells` weights each; a pair with more is a batch by itself."""
     ends = np.cumsum(sizes[lefts] * sizes[rights])
     begin = 0
     while begin < lefts.size:

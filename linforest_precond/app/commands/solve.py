@@ -34,7 +34,7 @@ SOLVERS = {
     name: getattr(solvers, name) for name in ("cg", "bicgstab", "fcg", "minres", "gmres", "fgmres", "idrs")
 }
 PICTURES = (".svg", ".png", ".pdf")
-# The most iterations, unless the user says otherwise: 10 per row, and not more than so many.
+# The most iterations, unless the user says otherwise: 10 per row, and not more than this.
 MOST_ITERATIONS = 20_000
 
 EPILOG = f"""\
