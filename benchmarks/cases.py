@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from linforest_precond import matrices, permute
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.matrices.grids import ANISO2
+from linforest_precond.matrices.generators.grids import ANISO2
 from linforest_precond.records import Bands
 
 

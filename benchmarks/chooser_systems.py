@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from cases import QUICK, jumps, laplacian
 
 from linforest_precond import matrices
-from linforest_precond.matrices.matrix_market import read_entries
+from linforest_precond.matrices.readers.matrix_market import read_entries
 
 
 def systems() -> Iterator[tuple[str, str, Callable[[], Any]]]:

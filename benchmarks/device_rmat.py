@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.matrices.arrays import array_modules, csr
-from linforest_precond.matrices.random_graphs import GRAPH500
+from linforest_precond.matrices.generators.random_graphs import GRAPH500
 
 
 def rmat_on(device, scale, edges_per_vertex, seed=0):

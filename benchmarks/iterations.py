@@ -46,7 +46,7 @@ from scipy.sparse.linalg import LinearOperator, bicgstab, cg, splu
 
 import linforest_precond as lf
 from linforest_precond.gate import as_csr
-from linforest_precond.matrices.matrix_market import read_entries
+from linforest_precond.matrices.readers.matrix_market import read_entries
 from linforest_precond.precond.repairs import in_words
 from linforest_precond.precond.scaling.methods import scaling_of
 

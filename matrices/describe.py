@@ -10,11 +10,10 @@ from typing import Any
 
 from linforest_precond.printing import one_line
 
-from . import collection
-from .errors import UnknownMatrix
-from .files import read_header, read_matrix
+from .download import collection
+from .download.places import PathLike, UnknownMatrix, is_offline, split_name
 from .load import is_generated, is_path, locate
-from .places import PathLike, is_offline, split_name
+from .readers.files import read_header, read_matrix
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from strategies import make_csr
 
 from linforest_precond.backends import cuda_status
-from linforest_precond.matrices.matrix_market import read_entries
+from linforest_precond.matrices.readers.matrix_market import read_entries
 
 # A program of its own, that needs PETSc to be imported.
 collect_ignore = [] if importlib.util.find_spec("petsc4py") else ["petsc/rank_programs.py"]

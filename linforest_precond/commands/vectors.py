@@ -75,7 +75,9 @@ def _known_suffix(path: Path, option: str) -> str:
 
 
 def _read_matrix_market(path: str) -> Any:
-    from linforest_precond.matrices.matrix_market import read_entries  # imported late because it is slow
+    from linforest_precond.matrices.readers.matrix_market import (
+        read_entries,  # imported late because it is slow
+    )
 
     vectors = read_entries(path)
     return vectors.toarray() if hasattr(vectors, "toarray") else vectors

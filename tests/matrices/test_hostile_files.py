@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from collection_server import pack
 
 from linforest_precond import matrices
-from linforest_precond.matrices import streams, tar_members
+from linforest_precond.matrices.readers import streams, tar_members
 
 GENERAL = b"%%MatrixMarket matrix coordinate real general\n"
 TEXT = GENERAL + b"2 2 2\n1 1 1.5\n2 2 -2\n"

@@ -15,7 +15,7 @@ from conftest import matrices_folder
 from matrix_market_oracle import assert_equals_oracle, real
 
 from linforest_precond import matrices
-from linforest_precond.matrices import entry_lines, matrix_market, streams
+from linforest_precond.matrices.readers import entry_lines, matrix_market, streams
 
 HEAD = "%%MatrixMarket matrix"
 

@@ -10,8 +10,8 @@ from test_matrices import assert_canonical, host_csr
 
 import linforest_precond as lf
 from linforest_precond import matrices
-from linforest_precond.matrices import disc, tetrahedra
-from linforest_precond.matrices.random_graphs import triangles
+from linforest_precond.matrices.generators import disc, tetrahedra
+from linforest_precond.matrices.generators.random_graphs import triangles
 
 CELL = np.array([[0.8, 0.1, -0.2], [-0.3, 1.1, 0.2], [0.15, -0.25, 1.3]])
 SHAPE = (2, 3, 4)

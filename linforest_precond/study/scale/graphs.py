@@ -11,7 +11,7 @@ import scipy.sparse
 
 from linforest_precond.gate import as_graph
 from linforest_precond.matrices.arrays import from_host
-from linforest_precond.matrices.random_graphs import rmat
+from linforest_precond.matrices.generators.random_graphs import rmat
 from linforest_precond.study.cases import Case, Source
 
 SEED = 0

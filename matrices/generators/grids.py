@@ -15,7 +15,7 @@ import numpy.typing as npt
 from linforest_precond.annotations import Array, DType
 from linforest_precond.arguments import as_integer
 
-from .arrays import CsrArray, Device, array_modules, csr, grid_shape, index_type, value_type
+from ..arrays import CsrArray, Device, array_modules, csr, grid_shape, index_type, value_type
 
 # A box of grid vertices.
 Box: TypeAlias = tuple[slice, ...]

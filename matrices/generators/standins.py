@@ -13,8 +13,8 @@ import numpy.typing as npt
 from linforest_precond.annotations import Array, DType
 from linforest_precond.arguments import as_integer
 
-from .arrays import CsrArray, Device, array_modules, from_host, value_type
-from .catalogue import PaperMatrix, catalogue
+from ..arrays import CsrArray, Device, array_modules, from_host, value_type
+from ..catalogue import PaperMatrix, catalogue
 from .diffusion import convection_diffusion
 from .disc import disc_conduction
 from .grids import assemble, boxes

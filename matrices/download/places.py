@@ -1,4 +1,4 @@
-"""Folders with matrices: the cache, and the user's folder, which is only read."""
+"""Folders with matrices: the cache, and the user's folder, which is only read; errors of missing matrices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-from .errors import UnknownMatrix
-from .files import declared_name
+from ..readers.files import declared_name
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -22,6 +21,29 @@ NAME_PART = re.compile(r"[A-Za-z0-9_.+-]+")
 # A running download writes every few seconds; older temporary files are leftovers.
 ABANDONED_SECONDS = 3600
 NO = ("", "0", "false", "no", "off")
+
+
+class MatrixNotAvailable(LookupError):  # noqa: N818
+    """A matrix is not available: its name is unknown, its download failed, or there is no network.
+
+    Examples
+    --------
+    >>> from linforest_precond import matrices
+    >>> try:
+    ...     A = matrices.load("HB/no_such_matrix", cache="/nowhere", offline=True)
+    ... except matrices.MatrixNotAvailable:
+    ...     A = matrices.poisson((10, 10))
+    >>> A.shape
+    (100, 100)
+    """
+
+
+class UnknownMatrix(MatrixNotAvailable):
+    """No matrix of the collection has this name, or more than one."""
+
+
+class MatrixOffline(MatrixNotAvailable):
+    """There is no local copy of the matrix, and the network is down or disabled."""
 
 
 def cache_folder(cache: PathLike | None = None) -> Path:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from linforest_precond.annotations import Array
 from linforest_precond.arguments import as_integer
 
-from .arrays import CsrArray, Device, from_host, grid_shape
+from ..arrays import CsrArray, Device, from_host, grid_shape
 
 Edges: TypeAlias = tuple[Array, Array]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array
 
-from .arrays import CsrArray, Device, grid_shape
+from ..arrays import CsrArray, Device, grid_shape
 from .grids import stencil
 
 SECOND_DIFFERENCE = np.array([-1.0, 2.0, -1.0])

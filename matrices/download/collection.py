@@ -15,9 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import ssgetpy_index
-from .errors import MatrixNotAvailable, MatrixOffline, UnknownMatrix
 from .fetch import fetch, server
-from .places import PathLike, cache_folder, is_name_part, make_folder, search_folders
+from .places import (
+    MatrixNotAvailable,
+    MatrixOffline,
+    PathLike,
+    UnknownMatrix,
+    cache_folder,
+    is_name_part,
+    make_folder,
+    search_folders,
+)
 
 INDEX = "ssstats.csv"
 INDEX_COLUMNS = 13

@@ -10,12 +10,19 @@ from typing import IO, Any
 
 from linforest_precond.printing import one_line
 
-from . import matrix_market
-from .archive import most_in_all, open_matrix
+from ..readers import matrix_market
+from ..readers.archive import most_in_all, open_matrix
 from .collection import CITATION, LICENCE, Entry
-from .errors import MatrixNotAvailable
 from .fetch import fetch
-from .places import PathLike, cache_folder, make_folder, naming, remove_abandoned, temporary_beside
+from .places import (
+    MatrixNotAvailable,
+    PathLike,
+    cache_folder,
+    make_folder,
+    naming,
+    remove_abandoned,
+    temporary_beside,
+)
 
 CHUNK = 1 << 20
 LONGEST_CREDIT = 200

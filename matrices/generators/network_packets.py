@@ -14,7 +14,7 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.arguments import as_integer
 
-from .arrays import Device, array_modules
+from ..arrays import Device, array_modules
 
 # Ranks are drawn from steps of equal probability per rank: so many for each factor of two.
 STEPS_PER_OCTAVE = 8

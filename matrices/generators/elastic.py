@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array
 
-from .arrays import CsrArray, Device, array_modules, grid_shape, value_type
+from ..arrays import CsrArray, Device, array_modules, grid_shape, value_type
 from .grids import Coupling, assemble, boxes
 
 # Gauss points of an element of side one, all of weight 1 / 2**d.

@@ -25,9 +25,8 @@ from typing import IO, Any
 
 from linforest_precond.printing import one_line
 
-from .errors import MatrixNotAvailable, MatrixOffline
 from .pace import Pace, paced_handlers
-from .places import naming, remove_abandoned, temporary_beside
+from .places import MatrixNotAvailable, MatrixOffline, naming, remove_abandoned, temporary_beside
 
 COLLECTION = "https://sparse.tamu.edu"
 TIMEOUT_SECONDS = 10

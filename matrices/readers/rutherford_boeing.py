@@ -75,7 +75,7 @@ def read_rutherford_boeing(source: bytes | Bounded) -> Any:
 
     Examples
     --------
-    >>> from linforest_precond.matrices.rutherford_boeing import read_rutherford_boeing
+    >>> from linforest_precond.matrices.readers.rutherford_boeing import read_rutherford_boeing
     >>> text = b'''A symmetric matrix                                                      key
     ...              3             1             1             1
     ... rsa                        2             2             3             0

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array
 
-from .arrays import CsrArray, Device, value_type
+from ..arrays import CsrArray, Device, value_type
 from .grids import Box, Coupling, assemble, boxes
 
 # Corners of the six tetrahedra of the unit cube: paths from (0, 0, 0) to (1, 1, 1), one axis at a time.

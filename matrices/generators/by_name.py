@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import CsrArray, Device, from_host
+from ..arrays import CsrArray, Device, from_host
 from .diffusion import anisotropic_diffusion, convection_diffusion
 from .grids import aniso, poisson
 from .random_graphs import delaunay, random_geometric, rmat
@@ -35,7 +35,7 @@ def is_generator(name: str) -> bool:
 
     Examples
     --------
-    >>> from linforest_precond.matrices.generators import is_generator
+    >>> from linforest_precond.matrices.generators.by_name import is_generator
     >>> is_generator("aniso2:300"), is_generator("aniso2"), is_generator("rmat"), is_generator("ecology1")
     (True, True, False, False)
     """
@@ -72,7 +72,7 @@ def generate(name: str, *, device: Device = None, dtype: npt.DTypeLike | None = 
 
     Examples
     --------
-    >>> from linforest_precond.matrices.generators import generate
+    >>> from linforest_precond.matrices.generators.by_name import generate
     >>> generate("aniso2:300").shape
     (90000, 90000)
     >>> generate("poisson:10x20x3").shape

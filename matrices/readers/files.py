@@ -12,8 +12,8 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 import scipy.sparse
 
+from ..arrays import CsrArray
 from . import archive, matrix_market, rutherford_boeing
-from .arrays import CsrArray
 from .mat_files import read_mat
 from .npz_files import read_npz
 from .streams import Bounded, check_rows, open_bounded
@@ -64,7 +64,7 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
     Examples
     --------
     >>> import os, tempfile
-    >>> from linforest_precond.matrices.files import read_matrix
+    >>> from linforest_precond.matrices.readers.files import read_matrix
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "A.mtx")
     ...     with open(path, "w") as file:
