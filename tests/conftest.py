@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import functools
+import importlib
 import importlib.util
 import os
 from pathlib import Path
@@ -70,6 +71,16 @@ def mpiexec(tmp_path):
     from mpi_jobs import runner
 
     return runner(tmp_path)
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Imports a module of the benchmarks by its room and name."""
+    root = Path(__file__).resolve().parents[1]
+    if not (root / "benchmarks").exists():
+        pytest.skip("tests run outside a source tree")
+    monkeypatch.syspath_prepend(str(root))
+    return lambda name: importlib.import_module(f"benchmarks.{name}")
 
 
 @pytest.fixture
