@@ -9,7 +9,7 @@ from .download.places import MatrixOffline as MatrixOffline
 from .download.places import UnknownMatrix as UnknownMatrix
 from .generators.diffusion import anisotropic_diffusion as anisotropic_diffusion
 from .generators.diffusion import convection_diffusion as convection_diffusion
-from .generators.elastic import elasticity as elasticity
+from .generators.elasticity import elasticity as elasticity
 from .generators.grids import aniso as aniso
 from .generators.grids import poisson as poisson
 from .generators.grids import stencil as stencil

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import tomllib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,13 @@ from ..catalogue import PaperMatrix, catalogue
 from .diffusion import convection_diffusion
 from .disc import disc_conduction
 from .grids import assemble, boxes
-from .tetrahedra import consolidation, curl_curl, elasticity, mesh_matrix, transport
+from .tetrahedra import (
+    consolidation_elements,
+    curl_curl_elements,
+    elasticity_elements,
+    mesh_matrix,
+    transport_elements,
+)
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,7 @@ def standins() -> list[str]:
     >>> len(matrices.standins()), "ecology1" in matrices.standins()
     (16, True)
     """
-    return list(STANDINS)
+    return list(_table())
 
 
 def standin_info(name: str) -> StandIn:
@@ -152,22 +161,34 @@ def standin_info(name: str) -> StandIn:
       rows     999,999 (original 999,999)
       entries  4,995,991 (original 4,995,991)
     """
-    for known, standin in STANDINS.items():
+    for known, standin in _table().items():
         if str(name).lower() in (known.lower(), standin.paper.full_name.lower()):
             return standin
-    raise LookupError(f"name {name!r} has no stand-in; stand-ins exist for {', '.join(STANDINS)}")
+    raise LookupError(f"name {name!r} has no stand-in; stand-ins exist for {', '.join(_table())}")
+
+
+@functools.cache
+def _table() -> dict[str, StandIn]:
+    text = resources.files(__package__).joinpath("standins.toml").read_text(encoding="utf-8")
+    return {name: _entry(name, **entry) for name, entry in tomllib.loads(text).items()}
+
+
+def _entry(
+    name: str, *, description: str, shape: list[int], rows: int, nnz: int, problem: str, **parameters: Any
+) -> StandIn:
+    return StandIn(name, description, tuple(shape), rows, nnz, partial(PROBLEMS[problem], **parameters))
 
 
 def _shrunk(shape: tuple[int, ...], shrink: int) -> tuple[int, ...]:
     return tuple(max(2, round(length / shrink)) for length in shape)
 
 
-def _atmosphere(
+def _convection(
     shape: tuple[int, ...],
     shrink: int,
     *,
     velocity: float,
-    diffusion: tuple[float, float, float],
+    diffusion: Sequence[float],
     device: Device,
     dtype: DType,
 ) -> CsrArray:
@@ -176,7 +197,7 @@ def _atmosphere(
     return convection_diffusion(shape, (velocity, 0.0, 0.0), diffusion=diffusion, device=device, dtype=dtype)
 
 
-def _landscape(shape: tuple[int, ...], shrink: int, *, device: Device, dtype: DType) -> CsrArray:
+def _laplacian(shape: tuple[int, ...], shrink: int, *, device: Device, dtype: DType) -> CsrArray:
     """The 5-point graph Laplacian with free (Neumann) boundary."""
     shape = _shrunk(shape, shrink)
     offsets = [(-1, 0), (0, -1), (0, 0), (0, 1), (1, 0)]
@@ -193,38 +214,45 @@ def _inside(shape: tuple[int, ...], offset: tuple[int, int]) -> Array:
     return inside
 
 
-def _landscape_without_its_middle(
+def _laplacian_without_its_middle(
     shape: tuple[int, ...], shrink: int, *, device: Device, dtype: DType
 ) -> CsrArray:
-    A = _landscape(shape, shrink, device="cpu", dtype=dtype)
+    A = _laplacian(shape, shrink, device="cpu", dtype=dtype)
     ny, nx = _shrunk(shape, shrink)
     rest = np.delete(np.arange(A.shape[0]), ny // 2 * nx + nx // 2)
     return from_host(A[rest][:, rest], dtype, device, None)
 
 
-def _heated_disc(shape: tuple[int, ...], shrink: int, *, device: Device, dtype: DType) -> CsrArray:
+def _disc(shape: tuple[int, ...], shrink: int, *, device: Device, dtype: DType) -> CsrArray:
     vertices, rim = shape
     rim = max(8, rim // shrink)
     vertices = max(2 * rim, vertices // shrink**2)
     return from_host(disc_conduction(vertices, rim), dtype, device, None)
 
 
-def _boxes(
+def _tetrahedra(
+    elements: Callable[..., Array],
     shape: tuple[int, ...],
     shrink: int,
     *,
-    elements: Callable[[], Array],
+    cell: Sequence[float] | None = None,
+    height: float = 1.0,
+    lean: float = 0.0,
     spread: float = 0.0,
     device: Device,
     dtype: DType,
 ) -> CsrArray:
-    """Finite elements on boxes; `spread` is the standard deviation of the log of random coefficients."""
+    """Finite elements on boxes with the sides `cell`, or on sheared ones.
+
+    `spread` is the standard deviation of the logarithm of the boxes' random coefficients.
+    """
     shape = _shrunk(shape, shrink)
     factors = None
     if spread:
         normal = np.random.default_rng(0).standard_normal([length + 1 for length in shape])
         factors = np.exp(spread * normal)
-    return mesh_matrix(shape, elements(), factors=factors, device=device, dtype=dtype)
+    blocks = elements(_leaning_box(height, lean) if cell is None else cell)
+    return mesh_matrix(shape, blocks, factors=factors, device=device, dtype=dtype)
 
 
 def _leaning_box(height: float, lean: float) -> Array:
@@ -232,157 +260,18 @@ def _leaning_box(height: float, lean: float) -> Array:
     return np.array([[height, 0, 0], [lean * height, 1, 0], [lean * height, lean, 1]])
 
 
-def _solid(height: float, lean: float) -> Callable[[], Array]:
-    return partial(elasticity, cell=_leaning_box(height, lean), poisson_ratio=0.2)
-
-
-def _porous(height: float, lean: float) -> Callable[[], Array]:
-    cell = _leaning_box(height, lean)
-    return partial(consolidation, cell=cell, poisson_ratio=0.2, coupling=0.1, storage=0.1)
-
-
-ATMOSPHERE = "7-point grid, convection along z"
-SOLID = "elasticity by linear tetrahedra on a box grid"
-POROUS = "consolidation (displacements and a pressure) by linear tetrahedra on a box grid"
-CURL = "curl-curl by lowest-order edge elements, tetrahedra on a box grid"
-
-_atmosphere_d = partial(_atmosphere, velocity=0.02, diffusion=(0.065, 0.465, 0.465))
-_atmosphere_l = partial(_atmosphere, velocity=0.04, diffusion=(0.465, 0.2575, 0.2575))
-_atmosphere_m = partial(_atmosphere, velocity=0.1, diffusion=(0.95, 0.027, 0.027))
-
-# The parameters are chosen such that the coverages are close to those of the paper's table 5.
-_ALL = [
-    StandIn(
-        name="atmosmodd",
-        description=f"{ATMOSPHERE}, weak",
-        shape=(58, 148, 148),
-        rows=1_270_432,
-        nnz=8_814_880,
-        make=_atmosphere_d,
-    ),
-    StandIn(
-        name="atmosmodj",
-        description=f"{ATMOSPHERE}, weak",
-        shape=(58, 148, 148),
-        rows=1_270_432,
-        nnz=8_814_880,
-        make=_atmosphere_d,
-    ),
-    StandIn(
-        name="atmosmodl",
-        description=f"{ATMOSPHERE}, strong",
-        shape=(38, 198, 198),
-        rows=1_489_752,
-        nnz=10_319_760,
-        make=_atmosphere_l,
-    ),
-    StandIn(
-        name="atmosmodm",
-        description=f"{ATMOSPHERE}, very strong",
-        shape=(38, 198, 198),
-        rows=1_489_752,
-        nnz=10_319_760,
-        make=_atmosphere_m,
-    ),
-    StandIn(
-        name="Bump_2911",
-        description=f"{SOLID}, flat boxes of random stiffness",
-        shape=(28, 137, 253),
-        rows=2_911_524,
-        nnz=127_751_778,
-        make=partial(_boxes, elements=_solid(height=0.1, lean=-0.3), spread=1.0),
-    ),
-    StandIn(
-        name="Cube_Coup_dt0",
-        description=POROUS,
-        shape=(75, 82, 88),
-        rows=2_164_800,
-        nnz=124_100_800,
-        make=partial(_boxes, elements=_porous(height=0.6, lean=-0.15)),
-    ),
-    StandIn(
-        name="CurlCurl_3",
-        description=CURL,
-        shape=(22, 60, 132),
-        rows=1_219_680,
-        nnz=13_546_368,
-        make=partial(_boxes, elements=partial(curl_curl, cell=(5, 2, 1))),
-    ),
-    StandIn(
-        name="CurlCurl_4",
-        description=CURL,
-        shape=(27, 67, 188),
-        rows=2_380_644,
-        nnz=26_516_610,
-        make=partial(_boxes, elements=partial(curl_curl, cell=(4, 1.7, 1))),
-    ),
-    StandIn(
-        name="ecology1",
-        description="grid with equal weights, free boundary",
-        shape=(1000, 1000),
-        rows=1_000_000,
-        nnz=4_996_000,
-        make=_landscape,
-    ),
-    StandIn(
-        name="ecology2",
-        description="grid with equal weights, free boundary, one vertex removed",
-        shape=(1000, 1000),
-        rows=999_999,
-        nnz=4_995_991,
-        make=_landscape_without_its_middle,
-    ),
-    StandIn(
-        name="Geo_1438",
-        description=SOLID,
-        shape=(37, 102, 127),
-        rows=1_437_894,
-        nnz=63_172_044,
-        make=partial(_boxes, elements=_solid(height=0.6, lean=-0.3)),
-    ),
-    StandIn(
-        name="Hook_1498",
-        description=SOLID,
-        shape=(6, 66, 1261),
-        rows=1_498_068,
-        nnz=60_895_494,
-        make=partial(_boxes, elements=_solid(height=1.0, lean=-0.3)),
-    ),
-    StandIn(
-        name="Long_Coup_dt0",
-        description=f"{POROUS}, flat boxes of random stiffness",
-        shape=(62, 76, 78),
-        rows=1_470_144,
-        nnz=86_241_504,
-        make=partial(_boxes, elements=_porous(height=0.15, lean=-0.2), spread=2.0),
-    ),
-    StandIn(
-        name="StocF-1465",
-        description="diffusion by linear tetrahedra on a box grid, flat boxes of random permeability",
-        shape=(13, 245, 460),
-        rows=1_465_100,
-        nnz=21_004_450,
-        make=partial(
-            _boxes,
-            elements=partial(transport, cell=_leaning_box(height=0.03, lean=-0.3), velocity=(0, 0, 0)),
-            spread=3.0,
-        ),
-    ),
-    StandIn(
-        name="thermal2",
-        description="heat conduction by linear triangles on a disc",
-        shape=(1_228_045, 7_998),
-        rows=1_228_045,
-        nnz=8_580_313,
-        make=_heated_disc,
-    ),
-    StandIn(
-        name="Transport",
-        description="convection and diffusion by linear tetrahedra on a box grid",
-        shape=(31, 161, 321),
-        rows=1_602_111,
-        nnz=23_500_731,
-        make=partial(_boxes, elements=partial(transport, cell=(5.5, 1, 1), velocity=(0.05, 0.05, 0.05))),
-    ),
-]
-STANDINS = {standin.name: standin for standin in _ALL}
+ELEMENTS: dict[str, Callable[..., Array]] = {
+    "consolidation": partial(consolidation_elements, poisson_ratio=0.2, coupling=0.1, storage=0.1),
+    "curl-curl": curl_curl_elements,
+    "diffusion": partial(transport_elements, velocity=(0, 0, 0)),
+    "elasticity": partial(elasticity_elements, poisson_ratio=0.2),
+    "transport": partial(transport_elements, velocity=(0.05, 0.05, 0.05)),
+}
+# Each is called with the shape and the number its sides are divided by, and the parameters of the table.
+PROBLEMS: dict[str, Callable[..., CsrArray]] = {
+    "convection": _convection,
+    "disc": _disc,
+    "Laplacian": _laplacian,
+    "Laplacian without its middle": _laplacian_without_its_middle,
+    **{problem: partial(_tetrahedra, elements) for problem, elements in ELEMENTS.items()},
+}

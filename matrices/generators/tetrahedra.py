@@ -28,14 +28,14 @@ DIRECTIONS = [step for step in product((0, 1), repeat=3) if any(step)]
 NEGLIGIBLE = 1e-13  # relative size of entries that are zero up to rounding
 
 
-def transport(cell: npt.ArrayLike, velocity: Sequence[float]) -> Any:
+def transport_elements(cell: npt.ArrayLike, velocity: Sequence[float]) -> Any:
     """Element matrices of convection and diffusion with coefficient one; one unknown per vertex."""
     gradients, volume = _gradients(cell)
     convection = np.einsum("tbi,i->tb", gradients, np.asarray(velocity, dtype=float))[:, None, :] / 4
     return volume * (_products(gradients) + convection)[..., None, None]
 
 
-def elasticity(cell: npt.ArrayLike, poisson_ratio: float) -> Any:
+def elasticity_elements(cell: npt.ArrayLike, poisson_ratio: float) -> Any:
     """Element matrices of linear elasticity with Young's modulus one; three displacements per vertex."""
     gradients, volume = _gradients(cell)
     shear = 0.5 / (1 + poisson_ratio)
@@ -45,7 +45,9 @@ def elasticity(cell: npt.ArrayLike, poisson_ratio: float) -> Any:
     return volume * (dilatation * outer + shear * np.swapaxes(outer, -1, -2) + shear * isotropic)
 
 
-def consolidation(cell: npt.ArrayLike, poisson_ratio: float, coupling: float, storage: float) -> Array:
+def consolidation_elements(
+    cell: npt.ArrayLike, poisson_ratio: float, coupling: float, storage: float
+) -> Array:
     """Element matrices of a saturated porous solid (Biot consolidation), symmetric indefinite.
 
     Three displacements and a pressure per vertex.
@@ -54,14 +56,14 @@ def consolidation(cell: npt.ArrayLike, poisson_ratio: float, coupling: float, st
     # The divergence of a test displacement at corner a, times the pressure at corner b: equal for all b.
     divergence = np.broadcast_to(-coupling * volume / 4 * gradients[:, :, None, :], (6, 4, 4, 3))
     blocks = np.empty((6, 4, 4, 4, 4))
-    blocks[..., :3, :3] = elasticity(cell, poisson_ratio)
+    blocks[..., :3, :3] = elasticity_elements(cell, poisson_ratio)
     blocks[..., :3, 3] = divergence
     blocks[..., 3, :3] = np.swapaxes(divergence, 1, 2)
     blocks[..., 3, 3] = -storage * volume / 20 * (1 + np.eye(4))
     return blocks
 
 
-def curl_curl(cell: npt.ArrayLike) -> Array:
+def curl_curl_elements(cell: npt.ArrayLike) -> Array:
     """Element matrices of curl-curl by lowest-order Nédélec elements; the unknowns of a vertex are its seven
     edges to higher vertices.
     """
