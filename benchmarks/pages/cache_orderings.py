@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 import linforest_precond as lf
 from benchmarks.pages import cache_orderings_page
-from benchmarks.pages.iterations import load
+from benchmarks.systems.real_matrices import load
 from linforest_precond.backends.cpu.reordering.cache_model import missed_gathers
 from linforest_precond.graph.reordering.vertex_orders import METHODS
 from linforest_precond.matrices.arrays import array_modules, on_device

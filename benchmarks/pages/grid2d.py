@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import linforest_precond as lf
+from benchmarks.systems.real_matrices import load
 from linforest_precond.distributed import Matrix, communicator_of, simulate
 from linforest_precond.distributed.grid2d import Graph2D, Grid
 from linforest_precond.distributed.grid2d.breadth_first import Search
@@ -237,8 +238,6 @@ def mpi_times(ranks, scale):
 
 def real_graph():
     """The largest web graph of the collection, if the folder of matrices is named."""
-    from benchmarks.pages.iterations import load  # needs LINFOREST_MATRICES
-
     return load("NotreDame_www")
 
 

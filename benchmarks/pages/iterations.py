@@ -11,7 +11,6 @@ there: a long run may be interrupted.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import os
@@ -44,9 +43,9 @@ from benchmarks.pages.iteration_kinds import (
     permuted_operator,
 )
 from benchmarks.pages.iteration_tables import markdown
-from benchmarks.systems import chooser_systems
+from benchmarks.systems import chooser_systems, real_matrices
+from benchmarks.systems.real_matrices import is_directed, manifest
 from linforest_precond.gate import as_csr
-from linforest_precond.matrices.readers.matrix_market import read_entries
 from linforest_precond.precond.repairs import in_words
 from linforest_precond.precond.scaling.methods import scaling_of
 
@@ -105,17 +104,12 @@ def measured(name, known_definite=None, solver=None, A=None) -> Line:
 
 
 def load(name):
-    """A generated matrix, or one of the folder, as float64."""
+    """A generated matrix, or one of the folder."""
     if name in GRIDS:
         return GRIDS[name]()
     if name in chooser_systems.GENERATED:
         return chooser_systems.GENERATED[name]()
-    A = sp.csr_array(read_entries(folder() / f"{name}.mtx.gz"))
-    return sp.csr_array(A, dtype=np.result_type(A.dtype, np.float64))
-
-
-def folder() -> Path:
-    return Path(os.environ["LINFOREST_MATRICES"])
+    return real_matrices.load(name)
 
 
 def quietly(call, *arguments):
@@ -262,23 +256,12 @@ def is_solved_directly(A) -> bool:
     return bool(np.linalg.norm(b - A @ x) <= RTOL * np.linalg.norm(b))
 
 
-def manifest() -> dict[str, dict]:
-    """The lines of MANIFEST.tsv by name, the most rows first."""
-    with open(folder() / "MANIFEST.tsv", newline="", encoding="utf-8") as lines:
-        return {line["name"]: line for line in csv.DictReader(lines, delimiter="\t")}
-
-
 def jobs(only=None):
     """(group, name, whether it is positive definite, solver) of all systems."""
     found = [("real", name, *facts_of(line)) for name, line in manifest().items() if not is_directed(line)]
     found += [("grids", name, True, "CG") for name in GRIDS] + [("grids", "ANISO2 300²", True, "BiCGStab")]
     found += [("generated", name, None, None) for name in GENERATED]
     return [job for job in found if not only or job[1] in only]
-
-
-def is_directed(line) -> bool:
-    """Whether it is a directed graph, which is no system."""
-    return line["numerically_symmetric"] == "False" and line["all_ones"] == "True"
 
 
 def facts_of(line):
@@ -301,7 +284,7 @@ def line_of(group, name, definite, solver) -> Line:
     if group != "real":
         return measured(name, definite, solver)
     title = f"{name}, Laplacian" if solver == "CG" else name
-    return measured(title, definite, solver, chooser_systems.real(manifest()[name]))
+    return measured(title, definite, solver, real_matrices.system(manifest()[name]))
 
 
 def run(jobs, processes, finished) -> dict[tuple, Line | str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import linforest_precond as lf
-from benchmarks.pages.iterations import load, manifest
+from benchmarks.systems.real_matrices import load, manifest
 from linforest_precond.gate import as_graph
 from linforest_precond.study.matching.quality import edge_weights, share
 from linforest_precond.study.matching.serial import serial_matching

@@ -26,8 +26,8 @@ import numpy as np
 
 import linforest_precond as lf
 from benchmarks.pages import multilevel_sections
-from benchmarks.pages.iterations import folder
 from benchmarks.pages.multilevel_sections import shown, table
+from benchmarks.systems.real_matrices import folder
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "multilevel.md"
 RTOL = 1e-8

@@ -9,7 +9,8 @@ import warnings
 import numpy as np
 
 import linforest_precond as lf
-from benchmarks.pages.iterations import is_positive_definite, load, manifest
+from benchmarks.pages.iterations import is_positive_definite
+from benchmarks.systems.real_matrices import load, manifest
 
 RTOL = 1e-8
 MOST_ITERATIONS = 1500

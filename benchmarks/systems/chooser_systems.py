@@ -2,51 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.systems import real_matrices
 from benchmarks.systems.cases import QUICK, jumps, laplacian
 from linforest_precond import matrices
-from linforest_precond.matrices.readers.matrix_market import read_entries
 
 
 def systems() -> Iterator[tuple[str, str, Callable[[], Any]]]:
     """(set, name, function that makes the matrix): the sets are "odd" and "even" lines of the manifest, and
     "generated"."""
-    for number, line in enumerate(manifest(), 1):
-        if line["numerically_symmetric"] == "False" and line["all_ones"] == "True":
-            continue  # a directed graph is no system
-        yield ("odd", "even")[number % 2 == 0], line["name"], partial(real, line)
+    for number, (name, line) in enumerate(real_matrices.manifest().items(), 1):
+        if not real_matrices.is_directed(line):
+            yield ("odd", "even")[number % 2 == 0], name, partial(real_matrices.system, line)
     for name, make in GENERATED.items():
         yield "generated", name, make
-
-
-def folder() -> Path:
-    return Path(os.environ["LINFOREST_MATRICES"])
-
-
-def manifest() -> list[dict[str, str]]:
-    with open(folder() / "MANIFEST.tsv", newline="", encoding="utf-8") as lines:
-        return list(csv.DictReader(lines, delimiter="\t"))
-
-
-def real(line: dict[str, str]) -> Any:
-    """A matrix of the folder; of a graph (all entries are 1), its Laplacian, which is singular."""
-    A = sp.csr_array(read_entries(folder() / line["file"]))
-    A = sp.csr_array(A, dtype=np.result_type(A.dtype, np.float64))
-    A.eliminate_zeros()
-    if line["all_ones"] == "False":
-        return A
-    edges = sp.triu(A, 1)
-    return laplacian(edges, np.zeros(A.shape[0]), "cpu")
 
 
 def shifted(A: Any, shift: float) -> Any:
