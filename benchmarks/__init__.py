@@ -1,5 +1,5 @@
 """Benchmarks, run from the top of the repository.
 
-`python -m benchmarks.run` measures what is in `measures/` beside its peers; each program in `pages/` measures
-for one page of the documentation, and writes it. The matrices are in `systems/`, the results in `results/`.
+`python -m benchmarks.run` runs the measurements of `measures/`; each program in `pages/` measures and
+writes one page of the documentation. The matrices are in `systems/`, the results in `results/`.
 """

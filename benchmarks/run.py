@@ -1,4 +1,4 @@
-"""Run all benchmarks beside their peers and print a table of the ratios.
+"""Run all benchmarks and their reference implementations, and print a table of the ratios.
 
     python -m benchmarks.run [--device cuda|cpu] [--out benchmarks/results/NAME.json] [--quick]
         [--only MODULE ...]

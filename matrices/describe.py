@@ -13,7 +13,7 @@ from linforest_precond.printing import one_line
 from .download import collection
 from .download.places import PathLike, UnknownMatrix, is_offline, split_name
 from .load import is_generated, is_path, locate
-from .readers.files import read_header, read_matrix
+from .readers.files import header_of_file, read_matrix
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def describe(
 
 
 def _of_file(path: Path) -> dict[str, Any]:
-    header = read_header(path)
+    header = header_of_file(path)
     if header is None:
         A = read_matrix(path)
         return {"rows": A.shape[0], "columns": A.shape[1], "nnz": A.count_nonzero()}

@@ -1,4 +1,4 @@
-"""Calls on the CPU beside other processes that keep its cores busy."""
+"""Slowdown of calls on the CPU while other processes keep its cores busy."""
 
 from __future__ import annotations
 

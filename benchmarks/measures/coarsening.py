@@ -1,4 +1,4 @@
-"""Time of matchings and of multigrid hierarchies on the GPU, beside greedy matching and PyAMG on the CPU."""
+"""Matchings and multigrid hierarchies on the GPU, compared with greedy matching and PyAMG on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Setup, tridiagonal solves and Krylov iterations on the CPU, beside SciPy and LAPACK."""
+"""Setup, tridiagonal solves and Krylov iterations on the CPU, compared with SciPy and LAPACK."""
 
 from __future__ import annotations
 

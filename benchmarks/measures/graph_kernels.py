@@ -1,4 +1,4 @@
-"""Graph algorithms: beside SciPy's csgraph and PyAMG, in SpMVs of the matrix, and in edges per second."""
+"""Graph algorithms compared with SciPy's csgraph and PyAMG, in SpMVs, and in edges per second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Krylov solvers on the GPU: products and iterations beside cupyx, and time to a solution."""
+"""Krylov solvers on the GPU: products and iterations compared with cupyx, and time to solution."""
 
 from __future__ import annotations
 

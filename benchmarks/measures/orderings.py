@@ -1,4 +1,4 @@
-"""Reverse Cuthill-McKee orderings: on the CPU beside SciPy, on the GPU beside the serial CPU version."""
+"""Reverse Cuthill-McKee orderings: on the CPU compared with SciPy, on the GPU with the serial CPU version."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pathlib import Path
 SCHEMA = 1
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 
-# The fields of a results file and of a row, with their types; `None` stands for null.
+# The fields of a results file and of a row, with their types; `None` is null.
 NUMBER = (int, float)
 DOCUMENT = {
     "schema": int,

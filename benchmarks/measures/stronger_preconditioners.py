@@ -1,4 +1,4 @@
-"""Incomplete factors, approximate inverses and matched rows on the GPU, beside cupyx and SciPy."""
+"""Incomplete factors, approximate inverses and matched rows on the GPU, compared with cupyx and SciPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tridiagonal solves on the GPU, beside copies of the same bytes and beside cuSPARSE."""
+"""Tridiagonal solves on the GPU, compared with copies of the same bytes and with cuSPARSE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What vertex orderings buy: gap metrics, cache misses, and times of SpMV, BFS and an iteration of CG.
+"""Effect of vertex orderings: gap metrics, cache misses, and times of SpMV, BFS and an iteration of CG.
 
     LINFOREST_MATRICES=FOLDER python -m benchmarks.pages.cache_orderings [--device cpu|cuda] [--quick]
         [--only CASE ...] [--out FILE.csv]

@@ -1,4 +1,4 @@
-"""Counted work of `lf.solve` beside that of each candidate alone, on real and generated systems.
+"""Counted work of `lf.solve` compared with each candidate alone, on real and generated systems.
 
     LINFOREST_MATRICES=FOLDER python -m benchmarks.pages.chooser [--write] [--only NAME ...] [--most-rows N]
 

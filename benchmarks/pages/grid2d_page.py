@@ -1,4 +1,4 @@
-"""The page docs/distributed_2d.md: chapter 6 of Mandulak's thesis beside what `grid2d.py` measures."""
+"""The page docs/distributed_2d.md: chapter 6 of Mandulak's thesis, and what `grid2d.py` measures."""
 
 from __future__ import annotations
 

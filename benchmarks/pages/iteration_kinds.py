@@ -1,4 +1,4 @@
-"""What `iterations.py` counts: the preconditioners by the columns of its tables, and the limits."""
+"""The preconditioners of `iterations.py` by the columns of its tables, and its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page docs/papers/joins.md: chapter 5 of the thesis beside what benchmarks/pages/joins.py measured."""
+"""The page docs/papers/joins.md: chapter 5 of Mandulak's thesis, and what `joins.py` measures."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A model of the time that setups and products over ranks take, from counted messages and bytes.
+"""LogGP model of the time of distributed setups and products, from counted messages and bytes.
 
-What a rank sends is counted on simulated ranks (`counted`), fitted by powers of the number of ranks
-(`Fit`), and turned into seconds by the parameters of a machine (`Machine`). The model is LogGP's (Alexandrov
-et al., "LogGP: incorporating long messages into the LogP model", 1995, doi:10.1145/215399.215427), with
-collective calls by recursive doubling.
+Messages are counted on simulated ranks (`counted`), extrapolated by power laws in the number of ranks
+(`Fit`), and converted to seconds by the parameters of a machine (`Machine`). LogGP: Alexandrov et al.,
+"LogGP: incorporating long messages into the LogP model", 1995, doi:10.1145/215399.215427. Collectives use
+recursive doubling.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NUMBER = 8  # bytes of a double
 
 @dataclass(frozen=True)
 class Machine:
-    """What a model needs to know of a machine.
+    """Parameters of a machine.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def steps_of(ranks: int) -> int:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a rank does: the largest counts of all ranks."""
+    """Communication of a rank: the maximum over all ranks."""
 
     rounds: float = 0  # of messages between pairs of ranks
     messages: float = 0
@@ -163,7 +163,7 @@ def _recorded(comm: Communicator) -> Iterator[dict[str, float]]:
 
 
 class Fit:
-    """Counts for any number of ranks: powers of it, fitted to what was counted on the largest numbers.
+    """Counts for any number of ranks: power laws, fitted to the counts of the three largest numbers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Multigrid hierarchies beside PyAMG's on the CPU: iterations, operator complexities and times.
+"""Multigrid hierarchies compared with PyAMG's on the CPU: iterations, operator complexities and times.
 
     OPENBLAS_NUM_THREADS=1 LINFOREST_MATRICES=FOLDER python -m benchmarks.pages.multilevel [--write] [--quick]
         [--only NAME ...]

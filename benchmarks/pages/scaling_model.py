@@ -29,7 +29,7 @@ COUNTED = 2, 4, 8, 16, 32
 RANKS = [2**k for k in range(1, 13)]
 ROWS, COUNTED_ROWS = 100_000, 1600  # of each rank: modelled, counted
 ENTRIES = {"ANISO2": 9, "7-point": 7}
-# Bytes for each row: a product gathers, scatters and sweeps; a setup reads A about so many times.
+# Bytes per row of a product (gather, scatter and sweeps), and the number of times a setup reads A.
 PRODUCT_BYTES, SETUP_PRODUCTS = 15 * 8, 40
 WAYS = "neighbours", "allgather", "two levels"
 

@@ -1,4 +1,4 @@
-"""Traffic statistics of 2^k synthetic packets, beside SciPy on the CPU: the scaling figure.
+"""Traffic statistics of 2^k synthetic packets compared with SciPy on the CPU: the scaling figure.
 
     python -m benchmarks.pages.traffic [--device cpu|cuda] [--scales FIRST LAST] [--scipy LAST]
         [--write FOLDER]

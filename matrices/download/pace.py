@@ -1,4 +1,4 @@
-"""The least speed and the longest time of a download.
+"""Minimum transfer rate and time limit of a download.
 
 The timeout of a socket limits each wait for data, not their sum: a server that sends a byte every few seconds
 would keep a download alive for ever. `Pace` counts the bytes below the HTTP client, so that slow headers and
@@ -21,7 +21,7 @@ MOST_SECONDS = 6 * 3600.0
 
 
 class Pace:
-    """Raises TimeoutError where bytes arrive too slowly, or after too long a time."""
+    """Raises TimeoutError below the minimum transfer rate or after the time limit."""
 
     def __init__(self) -> None:
         self.end = time.monotonic() + MOST_SECONDS

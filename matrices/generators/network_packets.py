@@ -16,7 +16,7 @@ from linforest_precond.arguments import as_integer
 
 from ..arrays import Device, array_modules
 
-# Ranks are drawn from steps of equal probability per rank: so many for each factor of two.
+# The distribution of ranks is piecewise constant, with this number of steps for each factor of two.
 STEPS_PER_OCTAVE = 8
 # Packets that are generated at a time: temporary arrays have this size.
 AT_ONCE = 2**22
@@ -49,7 +49,7 @@ def packets(
     offset : float
         Positive; flattens the head of the power law.
     address_bits : int
-        1 to 32: addresses lie in [0, 2**address_bits), and there are as many hosts.
+        1 to 32: addresses lie in [0, 2**address_bits), one for each host.
     seed : int
     first : int
         The number of the first packet: ``first = k << scale`` gives the k-th part of a longer sequence.

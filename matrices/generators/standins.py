@@ -78,18 +78,19 @@ def standin(
     A stand-in for a test matrix of Klein & Strzodka (2022), for use where the original is not available.
 
     It is not the original: it has (nearly) the same number of rows and entries, couplings of the same kind,
-    and similar coverages; iteration counts differ. `standin_info` describes its construction.
+    and similar coverages; iteration counts differ. `standin_info` describes its construction. In the table
+    "same" means equal to the original's.
 
     ==============  ==============================================================  =========  ===========
     name            problem                                                         rows       entries
     ==============  ==============================================================  =========  ===========
-    ecology1        grid 1000 x 1000, equal weights, free boundary (singular)       as many    as many
-    ecology2        the same without its middle vertex                              as many    as many
-    atmosmodd, j    grid 58 x 148 x 148, weak and convective along z                as many    as many
-    atmosmodl       grid 38 x 198 x 198, strong and convective along z              as many    as many
-    atmosmodm       grid 38 x 198 x 198, very strong and convective along z         as many    as many
-    thermal2        heat conduction on a triangulated disc                          as many    as many
-    Transport       convection-diffusion on 31 x 161 x 321 boxes of tetrahedra      as many    as many
+    ecology1        grid 1000 x 1000, equal weights, free boundary (singular)       same       same
+    ecology2        the same without its middle vertex                              same       same
+    atmosmodd, j    grid 58 x 148 x 148, weak and convective along z                same       same
+    atmosmodl       grid 38 x 198 x 198, strong and convective along z              same       same
+    atmosmodm       grid 38 x 198 x 198, very strong and convective along z         same       same
+    thermal2        heat conduction on a triangulated disc                          same       same
+    Transport       convection-diffusion on 31 x 161 x 321 boxes of tetrahedra      same       same
     StocF-1465      diffusion through flat boxes of random permeability             1,465,100  21,004,450
     CurlCurl_3      curl-curl by edge elements on boxes of tetrahedra               1,219,680  13,546,368
     CurlCurl_4      curl-curl by edge elements on boxes of tetrahedra               2,380,644  26,516,610

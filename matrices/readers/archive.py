@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, cast
 
-from .streams import Bounded, Implausible, drain, most_expanded
+from .bounded_streams import Bounded, Implausible, drain, most_expanded
 from .tar_members import open_member
 
 # Archives also contain right-hand sides, coordinates and notes.

@@ -1,4 +1,4 @@
-"""Lines of entries, read from a stream: every number is checked before it is believed.
+"""Parse lines of entries from a stream; every number is validated.
 
 The compiled scan of `backends.cpu.matrix.entry_text` walks over whole lines and rounds most numbers. The rest
 (NaN, infinity, more than 19 digits, and what is no number at all) is decided here by a regular expression
@@ -18,7 +18,7 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.matrix import entry_text
 
-from .streams import Implausible
+from .bounded_streams import Implausible
 
 CHUNK = 1 << 20
 LONGEST_LINE = 1 << 16
@@ -74,7 +74,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Entries:
-    """Rows and columns from 0 (empty where lines have none), values in one line after the other."""
+    """Zero-based rows and columns (empty for lines without indices), and the values in file order."""
 
     rows: Array
     columns: Array
@@ -82,7 +82,7 @@ class Entries:
     ends_open: bool  # the last line has no line end: its last number may be truncated
 
 
-def read_entries(stream: Any, layout: Layout, *, line: int = 0, keep: bool = True) -> Entries:
+def read_entry_lines(stream: Any, layout: Layout, *, line: int = 0) -> Entries:
     """
     Read exactly ``layout.count`` entries, up to the end of a stream.
 
@@ -94,8 +94,6 @@ def read_entries(stream: Any, layout: Layout, *, line: int = 0, keep: bool = Tru
         The columns of a line, the shape, and the number of entries.
     line : int, optional
         The number of lines before, for messages.
-    keep : bool, optional
-        Whether to return the entries; without, they are only checked.
 
     Raises
     ------
@@ -109,8 +107,7 @@ def read_entries(stream: Any, layout: Layout, *, line: int = 0, keep: bool = Tru
         scan = _Scan(piece, lines.before, layout, left)
         left -= scan.done
         lines.check_filled(layout.count - left)
-        if keep:
-            found.append(scan.entries())
+        found.append(scan.entries())
     if left:
         present = layout.count - left
         raise ValueError(f"the file ends in line {lines.before} with {present} of {layout.count} entries")
@@ -119,7 +116,7 @@ def read_entries(stream: Any, layout: Layout, *, line: int = 0, keep: bool = Tru
 
 
 class _Lines:
-    """The pieces of a stream, each of whole lines, with a line end added to the last one if it has none."""
+    """The chunks of a stream, cut at line ends; the last line gets a line end if it has none."""
 
     def __init__(self, stream: Any, before: int):
         self.stream, self.before, self.ends_open = stream, before, False

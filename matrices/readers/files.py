@@ -14,9 +14,9 @@ import scipy.sparse
 
 from ..arrays import CsrArray
 from . import archive, matrix_market, rutherford_boeing
+from .bounded_streams import Bounded, check_rows, open_bounded
 from .mat_files import read_mat
 from .npz_files import read_npz
-from .streams import Bounded, check_rows, open_bounded
 
 Reader: TypeAlias = Callable[[Path], Any]
 
@@ -55,7 +55,7 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
 
     Notes
     -----
-    Every byte is checked before it is believed, and sizes are compared with the file's length before anything
+    The contents are validated, and sizes are compared with the file's length before anything
     is allocated for them. Numbers of text files are correctly rounded; Fortran's exponents (``1.5D+03``,
     ``1.5-100``) are read, and numbers beyond the range of float64 are refused. So are texts that expand more
     than 256 times when they are decompressed (and to more than 64 MiB), and matrices of more than 2**26 rows
@@ -83,7 +83,7 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
         return _canonical(READERS[suffix](path))
 
 
-def read_header(path: str | os.PathLike[str]) -> matrix_market.Header | None:
+def header_of_file(path: str | os.PathLike[str]) -> matrix_market.Header | None:
     """The header of a Matrix Market file or archive, None for other formats."""
     suffix = matrix_suffix(path) or ""
     if suffix == ".tar.gz":
@@ -101,7 +101,7 @@ def read_header(path: str | os.PathLike[str]) -> matrix_market.Header | None:
 def declared_name(path: Path) -> str | None:
     """The group and name in a Matrix Market file's comments, None where there is none."""
     try:
-        header = read_header(path)
+        header = header_of_file(path)
     except (OSError, ValueError):
         return None
     return None if header is None else header.comment("name")

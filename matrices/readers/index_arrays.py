@@ -1,4 +1,4 @@
-"""Matrices from index arrays of files: all indices are checked before SciPy's compiled code follows them."""
+"""Sparse arrays from index arrays of files; SciPy's compiled code does not check bounds, so this does."""
 
 from __future__ import annotations
 

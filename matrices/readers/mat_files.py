@@ -20,8 +20,8 @@ import numpy as np
 from linforest_precond.annotations import Array
 
 from . import mat4_files
+from .bounded_streams import most_inflated
 from .index_arrays import complex_from, from_compressed
-from .streams import most_inflated
 
 HEADER_BYTES, TAG_BYTES = 128, 8
 # The flags, dimensions and name of a variable lie in its first bytes.

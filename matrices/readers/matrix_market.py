@@ -13,9 +13,8 @@ import scipy.sparse
 
 from linforest_precond.annotations import Array
 
-from . import entry_lines
-from .entry_lines import LONGEST_LINE, Entries, Layout
-from .streams import LARGEST_SIZE, Bounded, check_promise, check_rows, open_bounded
+from .bounded_streams import LARGEST_SIZE, Bounded, check_promise, check_rows, open_bounded
+from .entry_lines import LONGEST_LINE, Entries, Layout, read_entry_lines
 
 FORMATS = ("coordinate", "array")
 KINDS = {
@@ -62,26 +61,6 @@ def read_entries(source: Any, *, name: str | None = None) -> Any:
             f"{name or source} does not end with a line break; its last entry may be truncated", stacklevel=4
         )
     return _matrix(header, entries)
-
-
-def verify(stream: Bounded | IO[bytes]) -> Header:
-    """
-    Read a stream to its end, and raise unless it is a whole Matrix Market file, down to its last line break.
-
-    Parameters
-    ----------
-    stream : binary stream
-        At its start.
-
-    Returns
-    -------
-    Header
-        The header. The entries are checked and not kept.
-    """
-    header, entries = _read(stream, keep=False)
-    if entries.ends_open:
-        raise ValueError("the file does not end with a line break; its last entry may be truncated")
-    return header
 
 
 @dataclass(frozen=True)
@@ -186,14 +165,14 @@ def _line(stream: Bounded | IO[bytes]) -> str:
     return line.decode("utf-8", "replace").rstrip("\r\n")
 
 
-def _read(stream: Bounded | IO[bytes], keep: bool = True) -> tuple[Header, Entries]:
+def _read(stream: Bounded | IO[bytes]) -> tuple[Header, Entries]:
     """The header and the entries, after a check that the header promises what the stream can have."""
     header = read_header(stream)
     layout = header.layout
     most_bytes = getattr(stream, "most_bytes", None)
     check_promise("entries", layout.count, layout.least_bytes, most_bytes)
     check_rows(header.rows, layout.count)
-    return header, entry_lines.read_entries(stream, layout, line=header.lines, keep=keep)
+    return header, read_entry_lines(stream, layout, line=header.lines)
 
 
 def _matrix(header: Header, entries: Entries) -> Any:

@@ -14,8 +14,8 @@ from typing import Any
 from linforest_precond.annotations import Array
 from linforest_precond.npy_arrays import read_array
 
+from .bounded_streams import LARGEST_SIZE, most_inflated
 from .index_arrays import from_compressed, from_coordinates, from_diagonals
-from .streams import LARGEST_SIZE, most_inflated
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 

@@ -17,8 +17,8 @@ import scipy.sparse
 
 from linforest_precond.annotations import Array
 
-from .entry_lines import LONGEST_LINE, Layout, read_entries
-from .streams import Bounded, check_promise, check_rows, drain
+from .bounded_streams import Bounded, check_promise, check_rows, drain
+from .entry_lines import LONGEST_LINE, Layout, read_entry_lines
 
 # "(3E26.18)", "(1P,5D16.8)", "(26I3)": repetitions, letter, width; the scale factor 1P does not matter for
 # reading numbers with an exponent.
@@ -34,7 +34,7 @@ SYMMETRY_KINDS = {"s": "symmetric", "u": "general", "r": "general", "z": "skew-s
 
 
 @dataclass(frozen=True)
-class Header:
+class BoeingHeader:
     """The header of a file: its first four lines."""
 
     title: str
@@ -47,7 +47,7 @@ class Header:
     formats: tuple[tuple[int, int], ...]
 
 
-def read_header(lines: list[bytes]) -> Header:
+def read_boeing_header(lines: list[bytes]) -> BoeingHeader:
     """Read the title, type, sizes and formats from the first four lines."""
     head = [line.decode("latin-1") for line in lines]
     values, symmetry = _type(head[2][:3].lower())
@@ -57,7 +57,7 @@ def read_header(lines: list[bytes]) -> Header:
     if len(formats) < (2 if values == "p" else 3):
         raise ValueError(f"line 4 must give the Fortran formats, got {head[3][:80]!r}")
     rows, columns, stored = sizes[:3]
-    return Header(title, head[0][72:80].strip(), values, symmetry, rows, columns, stored, formats)
+    return BoeingHeader(title, head[0][72:80].strip(), values, symmetry, rows, columns, stored, formats)
 
 
 def read_rutherford_boeing(source: bytes | Bounded) -> Any:
@@ -90,7 +90,7 @@ def read_rutherford_boeing(source: bytes | Bounded) -> Any:
     """
     stream = Bounded(io.BytesIO(source), len(source)) if isinstance(source, bytes) else source
     sections = _Sections(stream)
-    header = read_header([sections.line() for _ in range(4)])
+    header = read_boeing_header([sections.line() for _ in range(4)])
     check_rows(header.rows, header.stored)
     sections.skip_fifth_line()
     pointers = sections.take(header.columns + 1, header.formats[0], "integer")
@@ -142,7 +142,7 @@ class _Sections:
             text = _cut(records, count, fields)
         layout = Layout(False, 1, kind, 0, 0, count)
         try:
-            return read_entries(io.BytesIO(text.translate(ONE_NUMBER_PER_LINE) + b"\n"), layout).values
+            return read_entry_lines(io.BytesIO(text.translate(ONE_NUMBER_PER_LINE) + b"\n"), layout).values
         except ValueError as error:
             raise ValueError(
                 f"expected {count} numbers from line {first} on; some are not readable"
@@ -185,7 +185,7 @@ def _integers(text: str, at_least: int) -> list[int]:
     return [int(word) for word in words]
 
 
-def _values(sections: _Sections, header: Header) -> Array:
+def _values(sections: _Sections, header: BoeingHeader) -> Array:
     if header.values == "p":
         return np.ones(header.stored)
     if header.values == "c":
@@ -193,7 +193,7 @@ def _values(sections: _Sections, header: Header) -> Array:
     return sections.take(header.stored, header.formats[2], "real")
 
 
-def _coordinates(pointers: Array, rows: Array, header: Header) -> tuple[Array, Array]:
+def _coordinates(pointers: Array, rows: Array, header: BoeingHeader) -> tuple[Array, Array]:
     lengths = np.diff(pointers)
     if pointers[0] != 1 or pointers[-1] != header.stored + 1 or (lengths < 0).any():
         raise ValueError(f"the column pointers do not increase from 1 to {header.stored + 1}")
@@ -202,7 +202,7 @@ def _coordinates(pointers: Array, rows: Array, header: Header) -> tuple[Array, A
     return rows - 1, np.repeat(np.arange(header.columns), lengths)
 
 
-def _mirrored(rows: Array, columns: Array, values: Array, header: Header) -> Any:
+def _mirrored(rows: Array, columns: Array, values: Array, header: BoeingHeader) -> Any:
     """The matrix with both triangles."""
     shape = (header.rows, header.columns)
     if header.symmetry != "general":

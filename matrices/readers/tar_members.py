@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from .streams import Bounded, Implausible
+from .bounded_streams import Bounded, Implausible
 
 BLOCK = 512
 CHUNK = 1 << 20

@@ -1,8 +1,8 @@
-"""Binary streams with a known bound, and the bounds on what a file may promise.
+"""Size-limited binary streams, and limits on the sizes that file headers declare.
 
 A file is read in time and memory proportional to its length: a compressed text may expand by
-`MOST_EXPANSION`, a header may promise no more entries than the text can have, and no more rows than
-`check_rows` allows.
+`MOST_EXPANSION`, a header may declare at most as many entries as fit into the text, and at most as many rows
+as `check_rows` allows.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ def open_bounded(path: str | os.PathLike[str]) -> Bounded:
 
 
 def most_expanded(size: int) -> int:
-    """The most bytes of text that `size` compressed bytes may stand for."""
+    """The size limit of text decompressed from `size` bytes."""
     return max(MOST_EXPANSION * size, LEAST_BOUND)
 
 
 def most_inflated(size: int) -> int:
-    """The most bytes of arrays that `size` bytes of deflate may stand for."""
+    """The size limit of arrays inflated from `size` bytes of deflate."""
     return MOST_INFLATION * (size + 1)
 
 
