@@ -118,7 +118,7 @@ docs: $(docs-ready)
 	$(PYTHON) -m sphinx -W --keep-going -b html docs build/docs
 
 bench: $(ready)
-	$(PYTHON) benchmarks/run.py $(ARGS)
+	$(PYTHON) -m benchmarks.run $(ARGS)
 
 # The stamps make the second call fast; a changed pyproject.toml installs again.
 .venv/bin/python:

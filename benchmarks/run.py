@@ -1,11 +1,11 @@
-"""Run all benchmarks beside their peers and print a table of the ratios.
+"""Run all benchmarks and their reference implementations, and print a table of the ratios.
 
-    python benchmarks/run.py [--device cuda|cpu] [--out benchmarks/results/NAME.json] [--quick]
+    python -m benchmarks.run [--device cuda|cpu] [--out benchmarks/results/NAME.json] [--quick]
         [--only MODULE ...]
 
 Times are medians of many calls after warm-up; on the GPU between CUDA events. The results, with raw samples,
-machine, versions and hashes of the code, are written to a JSON file; `python benchmarks/table.py --write`
-puts them into docs/performance.md.
+machine, versions and hashes of the code, are written to a JSON file;
+`python -m benchmarks.pages.table --write` puts them into docs/performance.md.
 """
 
 from __future__ import annotations
@@ -17,16 +17,9 @@ import time
 import traceback
 from pathlib import Path
 
-import busy_cores
-import cases
-import cpu
-import first_calls
-import graph_kernels
-import machine
-import orderings
-import results
-import table
-
+from benchmarks.measures import busy_cores, cpu, first_calls, graph_kernels, orderings, provenance, results
+from benchmarks.pages import table
+from benchmarks.systems import cases
 from linforest_precond.backends import cuda_status
 
 
@@ -37,7 +30,7 @@ def main(arguments=None) -> int:
     if device == "cuda" and not usable:
         print(f"--device cuda needs a usable GPU: {reason}", file=sys.stderr)
         return 2
-    document = {"schema": results.SCHEMA, "quick": options.quick, **machine.surroundings(device)}
+    document = {"schema": results.SCHEMA, "quick": options.quick, **provenance.surroundings(device)}
     path = Path(options.out) if options.out else default_path(document, options)
     for rows, failures in measure(device, cases.QUICK if options.quick else cases.FULL, options.only):
         document |= {"failures": failures, "rows": [row.as_dict() for row in rows]}
@@ -90,13 +83,15 @@ def measurements(device, plan, only=None):
     """All pairs of a title and a function that yields rows, or those of the modules named in `only`."""
     modules = {}
     if device == "cuda":
-        import coarsening
-        import forest_setup
-        import krylov
-        import multigrid_systems
-        import preconditioners
-        import stronger_preconditioners
-        import tridiagonal_solves
+        from benchmarks.measures import (
+            coarsening,
+            forest_setup,
+            krylov,
+            multigrid_systems,
+            preconditioners,
+            stronger_preconditioners,
+            tridiagonal_solves,
+        )
 
         on_gpu = (
             forest_setup,
@@ -107,7 +102,7 @@ def measurements(device, plan, only=None):
             coarsening,
             multigrid_systems,
         )
-        modules |= {module.__name__: module.measurements(plan) for module in on_gpu}
+        modules |= {module.__name__.rpartition(".")[2]: module.measurements(plan) for module in on_gpu}
     modules |= {
         "orderings": orderings.measurements(plan, device),
         "graph_kernels": graph_kernels.measurements(plan, device),

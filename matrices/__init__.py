@@ -4,24 +4,24 @@ from .catalogue import PaperMatrix as PaperMatrix
 from .catalogue import catalogue as catalogue
 from .describe import Description as Description
 from .describe import describe as describe
-from .diffusion import anisotropic_diffusion as anisotropic_diffusion
-from .diffusion import convection_diffusion as convection_diffusion
-from .elastic import elasticity as elasticity
-from .errors import MatrixNotAvailable as MatrixNotAvailable
-from .errors import MatrixOffline as MatrixOffline
-from .errors import UnknownMatrix as UnknownMatrix
-from .grids import aniso as aniso
-from .grids import poisson as poisson
-from .grids import stencil as stencil
+from .download.places import MatrixNotAvailable as MatrixNotAvailable
+from .download.places import MatrixOffline as MatrixOffline
+from .download.places import UnknownMatrix as UnknownMatrix
+from .generators.diffusion import anisotropic_diffusion as anisotropic_diffusion
+from .generators.diffusion import convection_diffusion as convection_diffusion
+from .generators.elasticity import elasticity as elasticity
+from .generators.grids import aniso as aniso
+from .generators.grids import poisson as poisson
+from .generators.grids import stencil as stencil
+from .generators.network_packets import packets as packets
+from .generators.random_graphs import delaunay as delaunay
+from .generators.random_graphs import random_geometric as random_geometric
+from .generators.random_graphs import rmat as rmat
+from .generators.standins import StandIn as StandIn
+from .generators.standins import standin as standin
+from .generators.standins import standin_info as standin_info
+from .generators.standins import standins as standins
 from .load import load as load
-from .network_packets import packets as packets
-from .random_graphs import delaunay as delaunay
-from .random_graphs import random_geometric as random_geometric
-from .random_graphs import rmat as rmat
-from .standins import StandIn as StandIn
-from .standins import standin as standin
-from .standins import standin_info as standin_info
-from .standins import standins as standins
 
 __all__ = [
     "Description",

@@ -10,11 +10,10 @@ from typing import Any
 
 from linforest_precond.records.printing import one_line
 
-from . import collection
-from .errors import UnknownMatrix
-from .files import read_header, read_matrix
+from .download import collection
+from .download.places import PathLike, UnknownMatrix, is_offline, split_name
 from .load import is_generated, is_path, locate
-from .places import PathLike, is_offline, split_name
+from .readers.files import header_of_file, read_matrix
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def describe(
 
 
 def _of_file(path: Path) -> dict[str, Any]:
-    header = read_header(path)
+    header = header_of_file(path)
     if header is None:
         A = read_matrix(path)
         return {"rows": A.shape[0], "columns": A.shape[1], "nnz": A.count_nonzero()}

@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import DType
 
-from . import collection
 from .arrays import CsrArray, Device, array_modules, on_device, value_type
-from .download import check_last_line, download
-from .errors import MatrixNotAvailable, MatrixOffline
-from .fetch import server
-from .files import matrix_suffix, read_matrix
-from .places import (
+from .download import collection
+from .download.fetch import server
+from .download.into_cache import check_last_line, download
+from .download.places import (
+    MatrixNotAvailable,
+    MatrixOffline,
     PathLike,
     cache_folder,
     find_in_any_group,
@@ -28,6 +28,7 @@ from .places import (
     search_folders,
     split_name,
 )
+from .readers.files import matrix_suffix, read_matrix
 
 
 def load(
@@ -101,7 +102,7 @@ def load(
     array_modules(device)  # raises for an unusable device before any work
     value_dtype = None if dtype is None else value_type(dtype)
     if is_generated(name):
-        from .generators import generate
+        from .generators.by_name import generate
 
         return generate(str(name), device=device, dtype=value_dtype)
     A, path = _read(name, cache, offline)
@@ -173,7 +174,7 @@ def is_generated(name: str | os.PathLike[str]) -> bool:
     """Whether a name is that of a generated matrix: it has a colon, unlike names of the collection."""
     if is_path(name) or ":" not in str(name):
         return False
-    from .generators import is_generator
+    from .generators.by_name import is_generator
 
     return is_generator(str(name))
 
@@ -220,7 +221,7 @@ def _in_catalogue(group: str | None, name: str) -> tuple[str | None, str]:
 
 def _instead(name: str) -> str:
     """The stand-in of a matrix, where there is one."""
-    from .standins import standins  # imported late because it is slow
+    from .generators.standins import standins  # imported late because it is slow
 
     known = next((known for known in standins() if known.lower() == name.lower()), None)
     return "" if known is None else f"; or take standin:{known}, a generated matrix like it"

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import functools
+import importlib
 import importlib.util
 import os
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from strategies import make_csr
 
 from linforest_precond.backends import cuda_status
-from linforest_precond.matrices.matrix_market import read_entries
+from linforest_precond.matrices.readers.matrix_market import read_entries
 
 # A program of its own, that needs PETSc to be imported.
 collect_ignore = [] if importlib.util.find_spec("petsc4py") else ["petsc/rank_programs.py"]
@@ -70,6 +71,16 @@ def mpiexec(tmp_path):
     from mpi_jobs import runner
 
     return runner(tmp_path)
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Imports a module of the benchmarks by its room and name."""
+    root = Path(__file__).resolve().parents[1]
+    if not (root / "benchmarks").exists():
+        pytest.skip("tests run outside a source tree")
+    monkeypatch.syspath_prepend(str(root))
+    return lambda name: importlib.import_module(f"benchmarks.{name}")
 
 
 @pytest.fixture

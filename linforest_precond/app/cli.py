@@ -92,7 +92,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _exit_code(error: Exception) -> Exit:
-    errors = sys.modules.get("linforest_precond.matrices.errors")  # where nothing raised it, it is not needed
+    # Where the module was not imported, nothing has raised its errors.
+    errors = sys.modules.get("linforest_precond.matrices.download.places")
     missing = FileNotFoundError if errors is None else (FileNotFoundError, errors.MatrixNotAvailable)
     return Exit.NOT_AVAILABLE if isinstance(error, missing) else Exit.ERROR
 

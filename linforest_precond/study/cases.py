@@ -13,10 +13,10 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue, find
-from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline
-from linforest_precond.matrices.generators import is_generator
+from linforest_precond.matrices.download.places import MatrixNotAvailable, MatrixOffline
+from linforest_precond.matrices.generators.by_name import is_generator
+from linforest_precond.matrices.generators.standins import standin_info, standins
 from linforest_precond.matrices.load import is_path, load
-from linforest_precond.matrices.standins import standin_info, standins
 from linforest_precond.matrix.checked import checked
 from linforest_precond.records.printing import encodable, printable
 from linforest_precond.study.json_types import JsonObject

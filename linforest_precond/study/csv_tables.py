@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linforest_precond.matrices.atomic_files import write_text
+from linforest_precond.matrices.readers.atomic_files import write_text
 from linforest_precond.study.json_types import JsonObject
 
 

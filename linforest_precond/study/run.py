@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
-from linforest_precond.matrices.errors import MatrixNotAvailable
+from linforest_precond.matrices.download.places import MatrixNotAvailable
 from linforest_precond.records.progress import Progress, showing
 from linforest_precond.study import machine
 from linforest_precond.study.cases import Case, Missing, Source

@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from linforest_precond.matrices.atomic_files import check_writable, write_text
+from linforest_precond.matrices.readers.atomic_files import check_writable, write_text
 from linforest_precond.records.printing import encodable
 from linforest_precond.study.cases import Case, slug
 from linforest_precond.study.json_types import JsonObject

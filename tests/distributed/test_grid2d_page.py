@@ -10,7 +10,7 @@ import pytest
 from conftest import skip_or_fail
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "benchmarks" / "grid2d.py"
+PROGRAM = ROOT / "benchmarks" / "pages" / "grid2d.py"
 
 
 @pytest.mark.slow
@@ -22,7 +22,8 @@ def test_the_program_makes_the_sections_of_the_page(tmp_path):
         except ImportError as error:
             skip_or_fail("mpi", f"{name} does not import ({error})")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(PROGRAM), "--quick", "--data", str(tmp_path / "data.json")]
+    program = [sys.executable, "-m", "benchmarks.pages.grid2d"]
+    command = [*program, "--quick", "--data", str(tmp_path / "data.json")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     page = (ROOT / "docs" / "distributed_2d.md").read_text(encoding="utf-8")

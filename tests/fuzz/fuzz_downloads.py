@@ -22,8 +22,9 @@ import numpy as np
 from collection_server import CollectionServer, index_line, index_text, pack
 
 from linforest_precond import matrices
-from linforest_precond.matrices import archive, fetch, pace
-from linforest_precond.matrices.errors import MatrixNotAvailable
+from linforest_precond.matrices.download import fetch, pace
+from linforest_precond.matrices.download.places import MatrixNotAvailable
+from linforest_precond.matrices.readers import archive
 
 CLASSES = {"archives from the collection": (60, 2000)}
 LIMIT_SECONDS = 20.0

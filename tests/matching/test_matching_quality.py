@@ -1,6 +1,5 @@
 """Quality of matchings: against optimal ones, and against the serial algorithms on real matrices."""
 
-import importlib
 import re
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import linforest_precond as lf
 from linforest_precond.matrix.checked import checked
 
 ROOT = Path(__file__).resolve().parents[2]
-BENCHMARKS, DOCUMENT = ROOT / "benchmarks", ROOT / "docs" / "matchings.md"
+DOCUMENT = ROOT / "docs" / "matchings.md"
 GOOD = ("locally_dominant", "suitor")
 MAXIMAL = (*GOOD, "random", "weighted", "factor")
 
@@ -75,11 +74,8 @@ class TestBounds:
 
 
 @pytest.fixture
-def program(monkeypatch):
-    if not BENCHMARKS.exists():
-        pytest.skip("tests run outside a source tree")
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("matchings")
+def program(bench):
+    return bench("pages.matchings")
 
 
 def rows_of(text):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from linforest_precond.matrices import fetch
+from linforest_precond.matrices.download import fetch
 
 CHUNK = 1 << 16
 

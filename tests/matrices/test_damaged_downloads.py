@@ -19,8 +19,8 @@ from collection_server import (  # noqa: F401 (fixtures)
 )
 
 from linforest_precond import matrices
-from linforest_precond.matrices import collection, pace
-from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline
+from linforest_precond.matrices.download import collection, pace
+from linforest_precond.matrices.download.places import MatrixNotAvailable, MatrixOffline
 
 BROKEN_INDEXES = {
     "truncated": b"3\ndate\n" + SMALL_LINE.encode(),
@@ -100,7 +100,7 @@ def test_a_broken_archive_leaves_nothing(server, cache, tmp_path, body, reason):
 
 
 def test_a_decompression_bomb_is_rejected(server, cache, monkeypatch):
-    monkeypatch.setattr("linforest_precond.matrices.archive.REST_BYTES", 0)
+    monkeypatch.setattr("linforest_precond.matrices.readers.archive.REST_BYTES", 0)
     server.serve("HB/small", pack([("small/zeros", bytes(40 << 20)), ("small/small.mtx", SMALL)]))
     with pytest.raises(MatrixNotAvailable, match="contains more than"):
         matrices.load("small")

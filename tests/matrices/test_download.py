@@ -22,8 +22,8 @@ from collection_server import (  # noqa: F401 (fixtures)
 )
 
 from linforest_precond import matrices
-from linforest_precond.matrices import collection, fetch, places
-from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline, UnknownMatrix
+from linforest_precond.matrices.download import collection, fetch, places
+from linforest_precond.matrices.download.places import MatrixNotAvailable, MatrixOffline, UnknownMatrix
 
 
 def test_a_matrix_is_downloaded_once(server, cache):
@@ -91,8 +91,8 @@ def test_other_members_are_not_unpacked(server, cache, tmp_path):
 
 
 def test_an_implausibly_large_response_is_rejected(server, cache, monkeypatch):
-    monkeypatch.setattr("linforest_precond.matrices.archive.REST_FACTOR", 0)
-    monkeypatch.setattr("linforest_precond.matrices.archive.REST_BYTES", 50)
+    monkeypatch.setattr("linforest_precond.matrices.readers.archive.REST_FACTOR", 0)
+    monkeypatch.setattr("linforest_precond.matrices.readers.archive.REST_BYTES", 50)
     for length in (True, False):
         server.add("HB/small", SMALL, length=length)
         with pytest.raises(MatrixNotAvailable, match="over 50 bytes"):

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from test_matrices import assert_canonical, dense_stencil, host_csr
 
 from linforest_precond import matrices
-from linforest_precond.matrices import generators
-from linforest_precond.matrices.generators import generate, is_generator
+from linforest_precond.matrices.generators import by_name
+from linforest_precond.matrices.generators.by_name import generate, is_generator
 
 
 class TestConvectionDiffusion:
@@ -275,7 +275,7 @@ class TestNames:
         B = generate(name, device=backend.name, dtype=np.complex64)
         assert B.dtype == np.complex64
 
-    @pytest.mark.parametrize("example", generators.names())
+    @pytest.mark.parametrize("example", by_name.names())
     def test_every_example_is_a_name(self, example):
         assert is_generator(example)
 
@@ -288,10 +288,10 @@ class TestNames:
     def test_without_a_side_aniso_is_of_the_papers_size(self, monkeypatch):
         assert is_generator("aniso2")
         asked = []
-        short = generators.Generator("", "", lambda side, **options: asked.append(side), default="2500")
-        monkeypatch.setitem(generators.GENERATORS, "aniso2", short)
+        short = by_name.Generator("", "", lambda side, **options: asked.append(side), default="2500")
+        monkeypatch.setitem(by_name.GENERATORS, "aniso2", short)
         generate("aniso2")
-        assert asked == [generators.PAPER_SIDE] == ["2500"]
+        assert asked == [by_name.PAPER_SIDE] == ["2500"]
 
     @pytest.mark.parametrize(
         ("name", "error", "message"),
@@ -332,6 +332,6 @@ class TestNames:
             generate("pyamg:bar")
 
     def test_the_help_has_a_line_for_each(self):
-        lines = generators.help_text().splitlines()
-        assert len(lines) == len(generators.GENERATORS)
-        assert all(line.split()[0] in generators.names() for line in lines)
+        lines = by_name.help_text().splitlines()
+        assert len(lines) == len(by_name.GENERATORS)
+        assert all(line.split()[0] in by_name.names() for line in lines)

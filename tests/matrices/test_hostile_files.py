@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from collection_server import pack
 
 from linforest_precond import matrices
-from linforest_precond.matrices import streams, tar_members
+from linforest_precond.matrices.readers import bounded_streams, tar_members
 
 GENERAL = b"%%MatrixMarket matrix coordinate real general\n"
 TEXT = GENERAL + b"2 2 2\n1 1 1.5\n2 2 -2\n"
@@ -56,7 +56,7 @@ def test_a_bomb_behind_the_entries(suffix, tmp_path):
 
 
 def test_a_bomb_that_promises_what_it_has(tmp_path, monkeypatch):
-    monkeypatch.setattr(streams, "LEAST_BOUND", 1 << 17)
+    monkeypatch.setattr(bounded_streams, "LEAST_BOUND", 1 << 17)
     text = GENERAL + b"9 9 50000\n" + b"1 1 1\n" * 50_000
     refused(written(tmp_path / "A.mtx.bz2", bz2.compress(text)), "promises 50000 entries")
 

@@ -16,8 +16,8 @@ from conftest import load_real, matrices_folder
 
 import linforest_precond as lf
 from linforest_precond import matrices
-from linforest_precond.matrices import places
-from linforest_precond.matrices.errors import MatrixOffline, UnknownMatrix
+from linforest_precond.matrices.download import places
+from linforest_precond.matrices.download.places import MatrixOffline, UnknownMatrix
 
 REAL_FOLDER = matrices_folder()
 SYMMETRIC = "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 2\n2 1 -1\n2 2 0\n3 3 5\n"

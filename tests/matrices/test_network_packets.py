@@ -21,7 +21,7 @@ def test_parts_of_a_longer_sequence():
 
 def test_pieces_do_not_matter(monkeypatch):
     expected = packets(10)
-    monkeypatch.setattr("linforest_precond.matrices.network_packets.AT_ONCE", 300)
+    monkeypatch.setattr("linforest_precond.matrices.generators.network_packets.AT_ONCE", 300)
     for found, same in zip(packets(10), expected, strict=True):
         np.testing.assert_array_equal(found, same)
 

@@ -10,8 +10,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from linforest_precond import matrices
-from linforest_precond.matrices import rutherford_boeing
-from linforest_precond.matrices.rutherford_boeing import read_rutherford_boeing
+from linforest_precond.matrices.readers import rutherford_boeing
+from linforest_precond.matrices.readers.rutherford_boeing import read_rutherford_boeing
 
 
 def fixed_width(numbers, form, per_line, width):

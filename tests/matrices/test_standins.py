@@ -10,8 +10,8 @@ from test_matrices import assert_canonical, host_csr
 
 import linforest_precond as lf
 from linforest_precond import matrices
-from linforest_precond.matrices import disc, tetrahedra
-from linforest_precond.matrices.random_graphs import triangles
+from linforest_precond.matrices.generators import disc, tetrahedra
+from linforest_precond.matrices.generators.random_graphs import triangles
 
 CELL = np.array([[0.8, 0.1, -0.2], [-0.3, 1.1, 0.2], [0.15, -0.25, 1.3]])
 SHAPE = (2, 3, 4)
@@ -94,10 +94,18 @@ def consolidation_element(ratio, coupling, storage):
 
 
 NODAL = {
-    "diffusion": (tetrahedra.transport(CELL, (0, 0, 0)), transport_element(np.zeros(3)), 1),
-    "transport": (tetrahedra.transport(CELL, (1, -2, 3)), transport_element(np.array([1, -2, 3])), 1),
-    "elasticity": (tetrahedra.elasticity(CELL, 0.3), elasticity_element(0.3), 3),
-    "consolidation": (tetrahedra.consolidation(CELL, 0.3, 2.0, 0.5), consolidation_element(0.3, 2.0, 0.5), 4),
+    "diffusion": (tetrahedra.transport_elements(CELL, (0, 0, 0)), transport_element(np.zeros(3)), 1),
+    "transport": (
+        tetrahedra.transport_elements(CELL, (1, -2, 3)),
+        transport_element(np.array([1, -2, 3])),
+        1,
+    ),
+    "elasticity": (tetrahedra.elasticity_elements(CELL, 0.3), elasticity_element(0.3), 3),
+    "consolidation": (
+        tetrahedra.consolidation_elements(CELL, 0.3, 2.0, 0.5),
+        consolidation_element(0.3, 2.0, 0.5),
+        4,
+    ),
 }
 
 
@@ -121,13 +129,13 @@ class TestTetrahedra:
         assert (A != A.T).nnz == 0
 
     def test_on_cubes_diffusion_is_poisson(self):
-        A = tetrahedra.mesh_matrix((3, 4, 5), tetrahedra.transport((1, 1, 1), (0, 0, 0)))
+        A = tetrahedra.mesh_matrix((3, 4, 5), tetrahedra.transport_elements((1, 1, 1), (0, 0, 0)))
         np.testing.assert_allclose(A.toarray(), matrices.poisson((3, 4, 5)).toarray(), atol=1e-14)
         assert A.nnz == matrices.poisson((3, 4, 5)).nnz
 
     def test_rigid_body_motions_have_no_energy_inside(self):
         shape = (5, 5, 5)
-        K = tetrahedra.mesh_matrix(shape, tetrahedra.elasticity(CELL, 0.25))
+        K = tetrahedra.mesh_matrix(shape, tetrahedra.elasticity_elements(CELL, 0.25))
         position = np.moveaxis(np.indices(shape), 0, -1) @ CELL
         motion = np.cross([1.0, -2.0, 0.5], position) + [3.0, 1.0, -1.0]
         force = (K @ motion.ravel()).reshape(*shape, 3)
@@ -144,7 +152,7 @@ class TestCurlCurl:
 
     def test_assembled_edge_by_edge(self, backend):
         """Edge functions have constant curls 2 grad x grad; an edge belongs to its lower vertex."""
-        A = tetrahedra.mesh_matrix(self.SHAPE, tetrahedra.curl_curl(CELL), device=backend.name)
+        A = tetrahedra.mesh_matrix(self.SHAPE, tetrahedra.curl_curl_elements(CELL), device=backend.name)
         number = {(tuple(v), tuple(d)): i for i, (v, d) in enumerate(self.edges())}
         dense = np.zeros(A.shape)
         pairs = list(itertools.combinations(range(4), 2))
@@ -160,7 +168,7 @@ class TestCurlCurl:
         np.testing.assert_allclose(A.toarray(), dense, atol=1e-12)
 
     def test_gradients_have_no_curl(self):
-        A = tetrahedra.mesh_matrix(self.SHAPE, tetrahedra.curl_curl((3, 2, 1)))
+        A = tetrahedra.mesh_matrix(self.SHAPE, tetrahedra.curl_curl_elements((3, 2, 1)))
         potential = np.random.default_rng(2).random(self.SHAPE)
         # Dirichlet condition: the potential is zero outside, where edges are eliminated.
         potential[0] = potential[:, 0] = potential[:, :, 0] = 0
@@ -170,13 +178,13 @@ class TestCurlCurl:
         assert np.abs(field).max() > 0.1
 
     def test_positive_definite_except_for_gradients(self):
-        A = tetrahedra.mesh_matrix((3, 3, 3), tetrahedra.curl_curl((5, 2, 1)))
+        A = tetrahedra.mesh_matrix((3, 3, 3), tetrahedra.curl_curl_elements((5, 2, 1)))
         assert (A != A.T).nnz == 0
         assert np.linalg.eigvalsh(A.toarray()).min() > -1e-12
 
     def test_eleven_entries_per_row_on_boxes(self):
         """79 of the 115 couplings of seven edges are nonzero on rectangular boxes."""
-        blocks = tetrahedra.curl_curl((5, 2, 1))
+        blocks = tetrahedra.curl_curl_elements((5, 2, 1))
         A = tetrahedra.mesh_matrix((3, 3, 3), blocks)
         middle = slice(7 * 13, 7 * 14)
         assert A[middle].nnz == 79

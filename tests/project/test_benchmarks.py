@@ -1,7 +1,6 @@
 """The benchmarks run, their results conform to the schema, and docs/performance.md shows them."""
 
 import copy
-import importlib
 import json
 import math
 import os
@@ -28,18 +27,11 @@ BENCHMARKS = ROOT / "benchmarks"
 pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree")
 
 
-@pytest.fixture
-def module(monkeypatch):
-    """Imports a module of the benchmarks by name."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module
-
-
 def run_quick(out, device):
     """What the program prints, and the results that it writes to `out`."""
     paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": paths, "LINFOREST_COMMIT": "c0ffee"}
-    command = [sys.executable, BENCHMARKS / "run.py", "--quick", "--device", device, "--out", out]
+    command = [sys.executable, "-m", "benchmarks.run", "--quick", "--device", device, "--out", out]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout, json.loads(out.read_text(encoding="utf-8"))
@@ -56,11 +48,11 @@ def document(quick):
 
 
 @pytest.mark.slow
-def test_the_program_measures_the_cpu(quick, document, module):
-    module("results").check(document)
+def test_the_program_measures_the_cpu(quick, document, bench):
+    bench("measures.results").check(document)
     assert "whole chain on the CPU" in quick[0] and "whole chain, " in quick[0]
     assert document["commit"] == "c0ffee" and document["quick"] and not document["failures"]
-    assert document["sha256"] == module("machine").code_hashes()
+    assert document["sha256"] == bench("measures.provenance").code_hashes()
     assert {row["backend"] for row in document["rows"]} == {"cpu"}
     sections = (
         "cpu",
@@ -98,11 +90,11 @@ def test_the_program_measures_the_cpu(quick, document, module):
 
 @pytest.mark.gpu
 @pytest.mark.slow
-def test_the_program_measures_the_gpu(cuda, tmp_path, module):
+def test_the_program_measures_the_gpu(cuda, tmp_path, bench):
     output, document = run_quick(tmp_path / "gpu.json", "cuda")
-    module("results").check(document)
+    bench("measures.results").check(document)
     assert not document["failures"], output
-    assert {row["section"] for row in document["rows"]} == set(module("table").SECTIONS)
+    assert {row["section"] for row in document["rows"]} == set(bench("pages.table").SECTIONS)
     solves = [row for row in document["rows"] if row["section"] == "solves"]
     assert {row["peer"] for row in solves} >= {"cuSPARSE gtsv2", "cuSPARSE gtsv2_nopivot"}
     assert all(row["judged"] == "speedup" and "backward error" in row["note"] for row in solves)
@@ -114,15 +106,15 @@ def test_the_program_measures_the_gpu(cuda, tmp_path, module):
     assert all(min(row["samples"]) > 0 for row in document["rows"] if row["section"] == "speed")
 
 
-def test_without_a_gpu_the_device_cuda_is_refused(module, capsys, monkeypatch):
-    run = module("run")
+def test_without_a_gpu_the_device_cuda_is_refused(bench, capsys, monkeypatch):
+    run = bench("run")
     monkeypatch.setattr(run, "cuda_status", lambda: (False, "no device"))
     assert run.main(["--device", "cuda"]) == 2
     assert "no device" in capsys.readouterr().err
 
 
-def test_a_failure_does_not_stop_the_other_measurements(module, monkeypatch, capsys):
-    run, row = module("run"), module("results").Row("cpu", "works", "a case", [1.0])
+def test_a_failure_does_not_stop_the_other_measurements(bench, monkeypatch, capsys):
+    run, row = bench("run"), bench("measures.results").Row("cpu", "works", "a case", [1.0])
 
     def breaks():
         yield row
@@ -151,23 +143,23 @@ def test_a_failure_does_not_stop_the_other_measurements(module, monkeypatch, cap
         lambda document: document["rows"][0].update(judged="unknown"),
     ],
 )
-def test_the_schema_rejects_damaged_documents(document, damage, module):
+def test_the_schema_rejects_damaged_documents(document, damage, bench):
     damage(document)
     with pytest.raises(ValueError, match="document|row 0"):
-        module("results").check(document)
+        bench("measures.results").check(document)
 
 
 @pytest.mark.slow
-def test_medians_are_those_of_the_rounded_samples(document, module):
-    results = module("results")
+def test_medians_are_those_of_the_rounded_samples(document, bench):
+    results = bench("measures.results")
     samples = [-0.123456749, 0.123456851]  # differences of times: the median cancels
     row = results.Row("cpu", "a name", "a case", samples, backend="cpu").as_dict()
     results.check({**document, "rows": [row]})
 
 
 @pytest.mark.slow
-def test_results_are_written_atomically(document, module, tmp_path):
-    results = module("results")
+def test_results_are_written_atomically(document, bench, tmp_path):
+    results = bench("measures.results")
     path = tmp_path / "kept.json"
     results.write(path, document)
     assert results.read_all(tmp_path) == [document]
@@ -177,15 +169,15 @@ def test_results_are_written_atomically(document, module, tmp_path):
     assert os.listdir(tmp_path) == ["kept.json"]
 
 
-def test_a_broken_file_is_named(module, tmp_path):
+def test_a_broken_file_is_named(bench, tmp_path):
     (tmp_path / "cut.json").write_text('{"schema": 1,')
     with pytest.raises(ValueError, match="cut.json"):
-        module("results").read_all(tmp_path)
+        bench("measures.results").read_all(tmp_path)
 
 
 @pytest.mark.slow
-def test_the_table_marks_older_code(document, module):
-    table, hashes = module("table"), module("machine").code_hashes()
+def test_the_table_marks_older_code(document, bench):
+    table, hashes = bench("pages.table"), bench("measures.provenance").code_hashes()
     assert table.OLDER not in table.markdown([document], hashes)
     assert "whole chain, " in table.markdown([document], hashes)
     assert table.OLDER in table.markdown([document], {**hashes, "cpu": "another"})
@@ -196,8 +188,8 @@ def test_the_table_marks_older_code(document, module):
 
 
 @pytest.mark.slow
-def test_the_table_shows_targets(document, module):
-    table, Row = module("table"), module("results").Row  # noqa: N806
+def test_the_table_shows_targets(document, bench):
+    table, Row = bench("pages.table"), bench("measures.results").Row  # noqa: N806
     peer = {"peer": "SpMV", "peer_samples": [1.0, 2.0, 3.0]}
     rows = [
         Row("speed", "met", "a matrix", [2.0], goal=1.0, **peer),
@@ -206,7 +198,7 @@ def test_the_table_shows_targets(document, module):
         Row("speed", "bare", "a matrix", [0.25]),
     ]
     document["rows"] = [row.as_dict() for row in rows]
-    text = table.markdown([module("results").check(document)], document["sha256"])
+    text = table.markdown([bench("measures.results").check(document)], document["sha256"])
     assert "| met | 1.00 (target ≤ 1) |" in text
     assert "| not met | 2.50 (target ≤ 2 **not met**, stretch target ≤ 1) |" in text
     assert "| both met | 1.00 (target ≤ 2, stretch target ≤ 1 met) |" in text
@@ -215,8 +207,8 @@ def test_the_table_shows_targets(document, module):
 
 
 @pytest.mark.slow
-def test_a_target_bounds_the_speedup_from_below(document, module):
-    table, results = module("table"), module("results")
+def test_a_target_bounds_the_speedup_from_below(document, bench):
+    table, results = bench("pages.table"), bench("measures.results")
     row = partial(results.Row, "solves", case="a path", peer="copy", peer_samples=[3.0], judged="speedup")
     rows = [
         row("fast", samples=[4.0], goal=0.75, dream=0.75),
@@ -234,21 +226,22 @@ def test_a_target_bounds_the_speedup_from_below(document, module):
     assert slow.endswith("NOT MET") and unjudged.endswith("2.00")
 
 
-def test_every_measurement_has_its_own_cell(module):
+def test_every_measurement_has_its_own_cell(bench):
     """Two rows in one cell would hide each other."""
-    Row = module("results").Row  # noqa: N806
+    Row = bench("measures.results").Row  # noqa: N806
     rows = [
         Row("solves", "solve", case, [1.0], dtype).as_dict()
         for case in ("a path", "a forest")
         for dtype in ("float32", "float64")
     ]
-    assert len({module("table")._place(row) for row in rows}) == 4
-    assert set(module("table").BY_TYPE) | set(module("table").BY_MATRIX) <= set(module("table").SECTIONS)
+    table = bench("pages.table")
+    assert len({table._place(row) for row in rows}) == 4
+    assert set(table.BY_TYPE) | set(table.BY_MATRIX) <= set(table.SECTIONS)
 
 
 @pytest.mark.slow
-def test_the_table_shows_the_notes_of_solutions(document, module):
-    table, results = module("table"), module("results")
+def test_the_table_shows_the_notes_of_solutions(document, bench):
+    table, results = bench("pages.table"), bench("measures.results")
     row = results.Row("solution", "AlgTriScal", "a grid", [934.0], note="setup 3.2 ms, 812 iterations")
     document["rows"] = [row.as_dict()]
     text = table.markdown([results.check(document)], document["sha256"])
@@ -267,7 +260,7 @@ def ticking_solver(clock, factor=2.0, end=math.inf):
     return solver
 
 
-def test_an_iteration_is_timed_without_setup(module):
+def test_an_iteration_is_timed_without_setup(bench):
     now = [0.0]
 
     def ticking(call):
@@ -275,7 +268,7 @@ def test_an_iteration_is_timed_without_setup(module):
         answer = call()
         return now[0] - start, answer
 
-    timer = module("iteration_time").IterationTimer(None, np.ones(3), more=4, clock=ticking)
+    timer = bench("measures.iteration_time").IterationTimer(None, np.ones(3), more=4, clock=ticking)
     solver = ticking_solver(now)
     assert timer.samples((solver, solver), 3) == [[2.0] * 3] * 2
     timer.check(solver, ticking_solver(now))
@@ -285,15 +278,15 @@ def test_an_iteration_is_timed_without_setup(module):
         timer.samples((ticking_solver(now, end=18),), 1)
 
 
-def test_nonpositive_times_meet_no_target(module):
-    reached = module("results").reached
+def test_nonpositive_times_meet_no_target(bench):
+    reached = bench("measures.results").reached
     assert reached("ratio", 1.0, 0.5, 1.0) and reached("speedup", 1.0, 0.5, 2.0)
     assert not reached("ratio", -1.5, -2.1, 1.0) and not reached("median", -1.5, None, 1.0)
     assert not reached("speedup", 1.0, 0.0, 8.0)
 
 
-def test_the_traffic_model_counts_words(module):
-    model = module("traffic_model")
+def test_the_traffic_model_counts_words(bench):
+    model = bench("measures.memory")
     assert model.held_words(rows=10, block=1) == 5 * 10
     assert model.held_words(rows=10, block=2) == 8 * 20
     moved = partial(model.moved_words, rows=1000, symmetric=True, tile=100)
@@ -306,8 +299,8 @@ def test_the_traffic_model_counts_words(module):
 
 
 @pytest.mark.parametrize("block", [1, 2])
-def test_the_backward_error_detects_wrong_solutions(module, block):
-    cases = module("cases")
+def test_the_backward_error_detects_wrong_solutions(bench, block):
+    cases = bench("systems.cases")
     random = np.random.default_rng(3)
     blocks = random.standard_normal((3, 7, block, block))
     blocks[0, 0] = blocks[2, -1] = 0
@@ -327,8 +320,8 @@ def test_the_backward_error_detects_wrong_solutions(module, block):
     assert cases.backward_error(bands, T @ x, wrong) == pytest.approx(expected)
 
 
-def test_the_tridiagonal_systems_have_the_stated_properties(module):
-    cases = module("cases")
+def test_the_tridiagonal_systems_have_the_stated_properties(bench):
+    cases = bench("systems.cases")
     _, path = cases.one_path(500, "float64")
     _, random = cases.needs_pivoting(500, "float32")
     assert solver_of(path).positive_definite and not solver_of(path).pivoted
@@ -338,8 +331,8 @@ def test_the_tridiagonal_systems_have_the_stated_properties(module):
         assert np.count_nonzero(bands.lower) == np.count_nonzero(bands.upper) == 499
 
 
-def test_lapack_solves_the_same_systems(module):
-    cases, cpu = module("cases"), module("cpu")
+def test_lapack_solves_the_same_systems(bench):
+    cases, cpu = bench("systems.cases"), bench("measures.cpu")
     b = cases.right_sides(500, 1, "float64")
     for (_, bands), peers in (
         (cases.one_path(500, "float64"), (cpu.pttrs, cpu.gttrs)),
@@ -364,41 +357,41 @@ def test_the_call_before_a_sample_is_not_timed(cuda):
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("pivoting", [False, True])
-def test_cusparse_solves_the_same_system(cuda, module, dtype, pivoting):
-    cases = module("cases")
+def test_cusparse_solves_the_same_system(cuda, bench, dtype, pivoting):
+    cases = bench("systems.cases")
     make = cases.needs_pivoting if pivoting else cases.one_path
     _, bands = make(1000, dtype, cuda.xp)
     b = cuda.array(cases.right_sides(1000, 1, dtype))
     x = b.copy()
-    module("gtsv2").Gtsv2(bands, pivoting).solve_in_place(x)
+    bench("measures.tridiagonal_solves").Gtsv2(bands, pivoting).solve_in_place(x)
     assert cases.backward_error(bands, b, x, cuda.xp) < 1e3 * np.finfo(dtype).eps
 
 
-def test_the_table_replaces_the_text_between_the_markers(module):
-    table = module("table")
+def test_the_table_replaces_the_text_between_the_markers(bench):
+    table = bench("pages.table")
     document = f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n"
     assert table.updated(document, "new") == f"before\n{table.BEGIN}\nnew\n{table.END}\nafter\n"
     with pytest.raises(ValueError, match="markers"):
         table.updated("nothing", "new")
 
 
-def test_without_results_the_table_says_so(module):
-    assert module("table").markdown([], {}) == module("table").NOTHING
+def test_without_results_the_table_says_so(bench):
+    assert bench("pages.table").markdown([], {}) == bench("pages.table").NOTHING
 
 
-def test_the_document_shows_the_results(module):
-    table = module("table")
-    text = table.markdown(module("results").read_all(), module("machine").code_hashes())
+def test_the_document_shows_the_results(bench):
+    table = bench("pages.table")
+    text = table.markdown(bench("measures.results").read_all(), bench("measures.provenance").code_hashes())
     document = table.DOCUMENT.read_text(encoding="utf-8")
-    assert document == table.updated(document, text), "run python benchmarks/table.py --write"
+    assert document == table.updated(document, text), "run python -m benchmarks.pages.table --write"
 
 
-def test_stored_results_are_of_full_size(module):
-    assert not any(document["quick"] for document in module("results").read_all())
+def test_stored_results_are_of_full_size(bench):
+    assert not any(document["quick"] for document in bench("measures.results").read_all())
 
 
-def test_hashes_follow_names_and_contents(module, tmp_path):
-    hash_of = module("machine").hash_of
+def test_hashes_follow_names_and_contents(bench, tmp_path):
+    hash_of = bench("measures.provenance").hash_of
     (tmp_path / "kernels").mkdir()
     source = tmp_path / "kernels" / "one.cu"
     source.write_text("a")
@@ -412,10 +405,10 @@ def test_hashes_follow_names_and_contents(module, tmp_path):
 
 
 @pytest.mark.parametrize("edited", ["solvers/cg.py", "precond/jacobi.py", "graph/forest/factor.py"])
-def test_edited_host_code_changes_the_hashes_of_both_backends(module, tmp_path, monkeypatch, edited):
-    machine = module("machine")
+def test_edited_host_code_changes_the_hashes_of_both_backends(bench, tmp_path, monkeypatch, edited):
+    machine = bench("measures.provenance")
     before = machine.code_hashes()
-    assert set(before) == set(module("results").HASHED)
+    assert set(before) == set(bench("measures.results").HASHED)
     copies = tuple(shutil.copytree(folder, tmp_path / folder.name) for folder in machine.HOST_FOLDERS)
     monkeypatch.setattr(machine, "HOST_FOLDERS", copies)
     assert machine.code_hashes() == before
@@ -425,25 +418,8 @@ def test_edited_host_code_changes_the_hashes_of_both_backends(module, tmp_path, 
     assert {part for part in before if before[part] != after[part]} == {"cuda", "cpu"}
 
 
-def test_the_chooser_is_not_measured(module, tmp_path, monkeypatch):
-    machine = module("machine")
-    before = machine.code_hashes()
-    copies = tuple(shutil.copytree(folder, tmp_path / folder.name) for folder in machine.HOST_FOLDERS)
-    monkeypatch.setattr(machine, "HOST_FOLDERS", copies)
-    with open(tmp_path / "precond" / "chooser" / "chooser.py", "a", encoding="utf-8") as source:
-        source.write("# edited\n")
-    assert machine.code_hashes() == before
-
-
-def test_modules_of_the_package_are_hashed(module):
-    names = {path.relative_to(ROOT).as_posix() for path in module("machine").host_modules()}
-    assert {"linforest_precond/gate.py", "linforest_precond/records.py"} <= names
-    assert "linforest_precond/backends/__init__.py" in names
-    assert not names & {"linforest_precond/__init__.py", "linforest_precond/cli.py"}
-
-
-def test_modules_of_the_study_count_as_code_of_the_benchmarks(module, tmp_path, monkeypatch):
-    machine = module("machine")
+def test_benchs_of_the_study_count_as_code_of_the_benchmarks(bench, tmp_path, monkeypatch):
+    machine = bench("measures.provenance")
     before = machine.code_hashes()
     copies = tuple(Path(shutil.copy(source, tmp_path)) for source in machine.STUDY_MODULES)
     monkeypatch.setattr(machine, "STUDY_MODULES", copies)
@@ -528,8 +504,8 @@ def test_the_kernel_records_the_times_that_are_read():
     assert {"proposed_at", "confirmed_at"} <= set(factor.RECORD)
 
 
-def test_peak_memory_is_the_most_allocated_at_once(module):
-    balance = module("memory")._Balance()
+def test_peak_memory_is_the_most_allocated_at_once(bench):
+    balance = bench("measures.memory")._Balance()
     balance.malloc_postprocess(mem_size=512, mem_ptr=1, size=3, device_id=0)
     balance.malloc_postprocess(mem_size=1024, mem_ptr=2, size=3, device_id=0)
     balance.free_postprocess(mem_size=512, mem_ptr=1, device_id=0)
@@ -538,24 +514,24 @@ def test_peak_memory_is_the_most_allocated_at_once(module):
     assert (balance.used, balance.peak) == (1280, 1536)
 
 
-def test_the_convection_matrix_is_not_symmetric(module):
-    cases = module("cases")
+def test_the_convection_matrix_is_not_symmetric(bench):
+    cases = bench("systems.cases")
     (_, flow), (_, cube) = cases.flow(cases.QUICK), cases.solved_cube(cases.QUICK)
     assert (flow != flow.T).nnz and abs((flow + flow.T) / 2 - cube).max() < 1e-15
     (_, small) = cases.thousand_rows(cases.QUICK)
     assert small.shape == (1000, 1000)
 
 
-def test_the_graph_generated_on_a_device_is_skewed_and_symmetric(module):
-    A = module("device_rmat").rmat_on("cpu", 9, 16)
+def test_the_graph_generated_on_a_device_is_skewed_and_symmetric(bench):
+    A = bench("measures.graph_kernels").rmat_on("cpu", 9, 16)
     assert A.shape == (512, 512) and (A != A.T).nnz == 0 and not A.diagonal().any()
     assert A.has_canonical_format and set(A.data) == {1}
     lengths = np.diff(A.indptr)
     assert 5 * 512 < A.nnz < 32 * 512 and lengths.max() > 5 * lengths.mean()
 
 
-def test_rows_that_have_to_be_matched_have_a_perfect_matching(module):
-    cases = module("cases")
+def test_rows_that_have_to_be_matched_have_a_perfect_matching(bench):
+    cases = bench("systems.cases")
     for make in cases.MATCHED_ROWS.values():
         A = make(400)
         assert A.shape == (400, 400) and not A.diagonal().all()
@@ -565,17 +541,18 @@ def test_rows_that_have_to_be_matched_have_a_perfect_matching(module):
     assert abs(3 * np.prod(cases.FULL.beam) - 10**6) < 5e4
 
 
-def test_the_graphs_have_the_stated_properties(module):
-    cases = module("cases")
+def test_the_graphs_have_the_stated_properties(bench):
+    cases = bench("systems.cases")
     made = {name: case(cases.QUICK)[1] for name, (case, _) in cases.GRAPH_CASES.items()}
     symmetric = {name for name, A in made.items() if (A != A.T).nnz == 0}
     assert symmetric == {"R-MAT", "cube", "weighted cube"}
     assert np.unique(made["weighted cube"].data).size == made["weighted cube"].nnz // 2
-    assert {kernel for name, kernel in module("targets").GRAPH_SPMVS if name in made} <= set(cases.ON_ALL)
+    targets = bench("measures.targets")
+    assert {kernel for name, kernel in targets.GRAPH_SPMVS if name in made} <= set(cases.ON_ALL)
 
 
-def test_the_long_row_has_as_many_entries_as_the_regular_graph(module):
-    cases = module("cases")
+def test_the_long_row_has_as_many_entries_as_the_regular_graph(bench):
+    cases = bench("systems.cases")
     (_, hub), (_, regular) = cases.hub(cases.QUICK), cases.regular(cases.QUICK)
     lengths = np.diff(hub.indptr)
     assert hub.shape[0] == cases.QUICK.hub_grid**2 + 1
@@ -584,8 +561,8 @@ def test_the_long_row_has_as_many_entries_as_the_regular_graph(module):
     assert (hub != hub.T).nnz == 0
 
 
-def test_the_nonsymmetric_cases_have_the_stated_properties(module):
-    cases = module("cases")
+def test_the_nonsymmetric_cases_have_the_stated_properties(bench):
+    cases = bench("systems.cases")
     _, convection = cases.convection(cases.QUICK)
     _, upwind = cases.upwind(cases.QUICK)
     same_pattern = [((A != 0) != (A.T != 0)).nnz == 0 for A in (convection, upwind)]

@@ -1,20 +1,8 @@
 """The benchmark of orderings runs, and its tables say what the results say."""
 
 import csv
-import importlib
-from pathlib import Path
 
 import pytest
-
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-
-pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree")
-
-
-@pytest.fixture
-def module(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module
 
 
 def lines():
@@ -26,8 +14,8 @@ def lines():
     return [*first, *({"case": "b", "ordering": name, **numbers} for name in ("natural", "good"))]
 
 
-def test_tables(module):
-    page = module("cache_orderings_page")
+def test_tables(bench):
+    page = bench("pages.cache_orderings_page")
     assert page.gains(lines(), "spmv_ms") == pytest.approx({"natural": 1.0, "good": 2**0.5})
     assert "| good | 2.00 | 1.00 | 1.00 | 1.41 | 1.00 | 1.00 |" in page.means_table(lines())
     assert "| a | 10 | 2.00 | 0.500 | 4 | good 2.00 x |" in page.cases_table(lines())
@@ -37,8 +25,8 @@ def test_tables(module):
 
 
 @pytest.mark.slow
-def test_runs(module, tmp_path):
-    benchmark, path = module("cache_orderings"), tmp_path / "found.csv"
+def test_runs(bench, tmp_path):
+    benchmark, path = bench("pages.cache_orderings"), tmp_path / "found.csv"
     assert benchmark.main(["--quick", "--only", "R-MAT", "--out", str(path)]) == 0
     with open(path, newline="", encoding="utf-8") as file:
         found = list(csv.DictReader(file))

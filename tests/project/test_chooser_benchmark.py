@@ -1,9 +1,6 @@
-"""benchmarks/chooser.py measures and sums up correctly."""
+"""benchmarks/pages/chooser.py measures and sums up correctly."""
 
-import importlib
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,15 +8,10 @@ import scipy.sparse as sp
 
 import linforest_precond as lf
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree")
-
 
 @pytest.fixture
-def program(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    sys.modules.pop("chooser", None)
-    return importlib.import_module("chooser")
+def program(bench):
+    return bench("pages.chooser")
 
 
 def line(program, auto, jacobi, other, part="odd"):

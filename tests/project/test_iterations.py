@@ -1,6 +1,5 @@
-"""benchmarks/iterations.py counts correctly, and docs/iterations.md is complete."""
+"""benchmarks/pages/iterations.py counts correctly, and docs/iterations.md is complete."""
 
-import importlib
 import math
 import re
 from pathlib import Path
@@ -14,17 +13,16 @@ from scipy.sparse.linalg import bicgstab, cg
 import linforest_precond as lf
 
 ROOT = Path(__file__).resolve().parents[2]
-BENCHMARKS, DOCUMENT = ROOT / "benchmarks", ROOT / "docs" / "iterations.md"
+DOCUMENT = ROOT / "docs" / "iterations.md"
 
 EXPECTED = ("ANISO1 300²", "ANISO2 300²", "bcsstk13", "bcsstk14")
 
-pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree")
+pytestmark = pytest.mark.skipif(not DOCUMENT.exists(), reason="tests run outside a source tree")
 
 
 @pytest.fixture
-def program(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("iterations")
+def program(bench):
+    return bench("pages.iterations")
 
 
 @pytest.fixture
@@ -78,14 +76,14 @@ def test_positive_definite_matrices_are_recognized(program):
     assert not program.is_positive_definite(sp.csr_array(np.ones((4, 4))), known=True)
 
 
-def test_a_definite_matrix_is_solved_by_cg(short_program):
+def test_a_definite_matrix_is_solved_by_cg(short_program, bench):
     line = short_program.measured("grid", A=lf.matrices.aniso(2, 30))
     assert line.solver == "CG" and line.rows == 900 and line.reachable
     assert line.iterations["AlgTriScal"] < 0.7 * line.iterations["Jacobi"]
     assert line.iterations["ILU(0)"] < line.iterations["3 forests"] < line.iterations["AlgTriScal"]
     assert line.coverages[0] < 0.2 and line.coverages[1] > 0.6
     assert math.isfinite(line.solve) and line.chosen.endswith(", cg")
-    tables = importlib.import_module("iteration_tables")
+    tables = bench("pages.iteration_tables")
     assert "| grid | 900 | 7,744 | CG | 0.14 |" in tables.table([line])
     assert "| grid | CG | " in tables.others_table([line])
 

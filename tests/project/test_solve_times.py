@@ -1,26 +1,18 @@
-"""benchmarks/solve_times.py measures, and its table sums up correctly."""
+"""benchmarks/pages/solve_times.py measures, and its table sums up correctly."""
 
 import importlib
 import json
 import math
-import sys
-from pathlib import Path
 
 import pytest
 
 import linforest_precond as lf
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree")
-
 
 @pytest.fixture
-def program(monkeypatch):
+def program(bench, monkeypatch):
     """The program with the two cheapest candidates."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    for name in ("solve_times", "solve_time_table", "solve_time_systems"):
-        sys.modules.pop(name, None)
-    found = importlib.import_module("solve_times")
+    found = bench("pages.solve_times")
     monkeypatch.setattr(found, "EXTRAS", ())
     monkeypatch.setattr(found, "candidates_on", lambda device: found_on(device)[:2])
     found_on = importlib.import_module("linforest_precond.chooser.candidates").candidates_on

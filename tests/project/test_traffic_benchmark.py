@@ -1,20 +1,13 @@
 """The benchmark of traffic statistics runs, compares itself with SciPy, and writes its figure."""
 
-import importlib
 import json
-from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-
-pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree")
-
 
 @pytest.fixture
-def traffic(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("traffic")
+def traffic(bench):
+    return bench("pages.traffic")
 
 
 def test_small_scales(traffic, tmp_path, capsys):

@@ -1,35 +1,20 @@
 """Peak device memory of the whole chain, in units of the matrix."""
 
-import importlib
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import linforest_precond as lf
 from linforest_precond.matrix.checked import checked
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 SIDE = 700  # vertices along a side of the grid
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.slow,
-    pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.slow]
 
 
 @pytest.fixture
-def module(monkeypatch):
-    """Imports a module of the benchmarks by name."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module
-
-
-@pytest.fixture
-def extra_memory(module):
+def extra_memory(bench):
     """Peak bytes of a chain, results included, over the bytes of the matrix."""
-    memory = module("memory")
+    memory = bench("measures.memory")
 
     def measure(A):
         lf.pipeline.tridiagonal_bands(A)  # compiles, and fills CuPy's caches
@@ -54,8 +39,8 @@ class TestPeak:
         assert checked(A).symmetric
         assert extra_memory(A) <= 1.5
 
-    def test_nonsymmetric_values(self, cuda, extra_memory, module, dtype):
-        cases = module("cases")
+    def test_nonsymmetric_values(self, cuda, extra_memory, bench, dtype):
+        cases = bench("systems.cases")
         _, A = cases.convection(cases.Plan(aniso=SIDE), dtype=dtype, device="cuda")
         graph = checked(A).graph
         assert graph.slots_are_matrix and not graph.values_are_matrix

@@ -1,14 +1,7 @@
-"""benchmarks/joins.py measures, and its page has every table."""
-
-import importlib
-from pathlib import Path
+"""benchmarks/pages/joins.py measures, and its page has every table."""
 
 import numba
 import pytest
-
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-
-pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="tests run outside a source tree")
 
 
 @pytest.fixture
@@ -20,10 +13,9 @@ def threads():
 
 
 @pytest.mark.slow
-def test_measures_and_writes(tmp_path, monkeypatch, threads):
+def test_measures_and_writes(tmp_path, monkeypatch, threads, bench):
     pytest.importorskip("matplotlib", reason="the page has a picture")
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    joins, page = importlib.import_module("joins"), importlib.import_module("joins_page")
+    joins, page = bench("pages.joins"), bench("pages.joins_page")
     monkeypatch.setattr(joins.set_join, "clock", joins.set_join.clock)  # restored afterwards
     out = tmp_path / "joins.jsonl"
     assert joins.main(["--sets", "40", "--only", "KOSARAK", "--out", str(out)]) == 0

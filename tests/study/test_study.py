@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 import linforest_precond as lf
 from linforest_precond.graph.forest import linear_forest
-from linforest_precond.matrices.errors import MatrixNotAvailable, MatrixOffline, UnknownMatrix
+from linforest_precond.matrices.download.places import MatrixNotAvailable, MatrixOffline, UnknownMatrix
 from linforest_precond.records.progress import showing
 from linforest_precond.study import cases, run_study, timing
 from linforest_precond.study.forests import paper, performance, settings, warm

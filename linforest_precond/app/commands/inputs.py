@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from linforest_precond.backends import cuda_status
-from linforest_precond.matrices.generators import help_text
+from linforest_precond.matrices.generators.by_name import help_text
 
 MATRIX_HELP = f"""\
 A is a file (Matrix Market .mtx, Rutherford-Boeing .rb), a matrix of the SuiteSparse collection by its name

@@ -26,7 +26,7 @@ from linforest_precond.chooser.report import SolveReport
 from linforest_precond.chooser.solve import solve
 from linforest_precond.chooser.trials import method_for
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.matrices.atomic_files import replacing
+from linforest_precond.matrices.readers.atomic_files import replacing
 from linforest_precond.precond.scaling.matrix_scaling import METHODS
 from linforest_precond.records.printing import as_table, one_line
 

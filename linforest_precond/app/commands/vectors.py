@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, SparseMatrix
-from linforest_precond.matrices.atomic_files import check_writable, replacing
+from linforest_precond.matrices.readers.atomic_files import check_writable, replacing
 
 SUFFIXES = (".npy", ".mtx", ".txt")
 
@@ -75,7 +75,9 @@ def _known_suffix(path: Path, option: str) -> str:
 
 
 def _read_matrix_market(path: str) -> Any:
-    from linforest_precond.matrices.matrix_market import read_entries  # imported late because it is slow
+    from linforest_precond.matrices.readers.matrix_market import (
+        read_entries,  # imported late because it is slow
+    )
 
     vectors = read_entries(path)
     return vectors.toarray() if hasattr(vectors, "toarray") else vectors

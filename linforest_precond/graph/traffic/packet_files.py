@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.graph.traffic.traffic_records import LARGEST_EXACT_FLOAT
-from linforest_precond.matrices.files import read_matrix
-from linforest_precond.matrices.npz_files import read_arrays, read_npz
+from linforest_precond.matrices.readers.files import read_matrix
+from linforest_precond.matrices.readers.npz_files import read_arrays, read_npz
 
 # Packets that are read, sorted, or copied to the GPU at a time.
 AT_ONCE = 2**26

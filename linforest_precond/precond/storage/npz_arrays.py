@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.matrices.npy_arrays import read_array
+from linforest_precond.matrices.readers.npy_arrays import read_array
 from linforest_precond.precond.storage.schema import PreconditionerFileError
 
 # A file may hold this many times its length, if it was compressed, or this many bytes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.matrices.generators import generate
+from linforest_precond.matrices.generators.by_name import generate
 from linforest_precond.study.cases import Case
 from linforest_precond.study.paper import Paper, Reference
 from linforest_precond.study.rcm import measures

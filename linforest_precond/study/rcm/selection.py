@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linforest_precond.matrices.standins import standins
+from linforest_precond.matrices.generators.standins import standins
 from linforest_precond.study.cases import Case, case_of
 from linforest_precond.study.rcm.published import name_in_table, published
 

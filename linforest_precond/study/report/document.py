@@ -7,7 +7,7 @@ import html
 import re
 from pathlib import Path
 
-from linforest_precond.matrices.atomic_files import write_text
+from linforest_precond.matrices.readers.atomic_files import write_text
 from linforest_precond.study.dark_theme import in_light_theme
 from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.paper import Paper

@@ -6,7 +6,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
-from linforest_precond.matrices.atomic_files import write_text
+from linforest_precond.matrices.readers.atomic_files import write_text
 from linforest_precond.study.csv_tables import write_tables
 from linforest_precond.study.dark_theme import swatch_style
 from linforest_precond.study.drawing import as_svg

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from linforest_precond.matrices.arrays import from_host
-from linforest_precond.matrices.random_graphs import rmat
+from linforest_precond.matrices.generators.random_graphs import rmat
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study.cases import Case, Source
 

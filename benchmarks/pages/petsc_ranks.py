@@ -1,0 +1,63 @@
+"""Iterations of conjugate gradients inside PETSc on 1 to 4 ranks: the table of docs/guide/petsc.md.
+
+python -m benchmarks.pages.petsc_ranks
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import petsc4py
+
+import linforest_precond as lf
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
+
+from petsc_dmda import PRECONDITIONERS, iterations, table  # noqa: E402
+
+RANKS = 1, 2, 3, 4
+
+
+def as_petsc(PETSc, A):
+    """A matrix of PETSc with contiguous rows on each rank."""
+    comm, n = PETSc.COMM_WORLD, A.shape[0]
+    first, last = (n * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+    rows = A[first:last]
+    csr = rows.indptr.astype(PETSc.IntType), rows.indices.astype(PETSc.IntType), rows.data
+    P = PETSc.Mat().createAIJ(((last - first, n), (last - first, n)), csr=csr, comm=comm)
+    P.assemble()
+    return P
+
+
+def has_hypre(PETSc):
+    """Whether PETSc was built with hypre."""
+    pc = PETSc.PC().create(PETSc.COMM_SELF)
+    try:
+        pc.setType("hypre")
+    except PETSc.Error:
+        return False
+    finally:
+        pc.destroy()
+    return True
+
+
+def main():
+    petsc4py.init(sys.argv)
+    from petsc4py import PETSc
+
+    A = as_petsc(PETSc, lf.matrices.aniso(2, PETSc.Options().getInt("n", 200)))
+    lines = dict(PRECONDITIONERS)
+    if has_hypre(PETSc):
+        lines["hypre BoomerAMG"] = "-pc_type hypre -pc_hypre_type boomeramg"
+    counts = {name: iterations(PETSc, A, line) for name, line in lines.items()}
+    if PETSc.COMM_WORLD.rank == 0:
+        print(json.dumps(counts))
+
+
+if __name__ == "__main__":
+    # Ranks are told apart from the program that starts them by an argument.
+    if "--rank" in sys.argv:
+        sys.argv.remove("--rank")
+        main()
+    else:
+        table(__file__, RANKS, "--rank", *sys.argv[1:])

@@ -1,0 +1,264 @@
+"""Random graphs as symmetric weight matrices: R-MAT, Delaunay triangulations, random geometric graphs.
+
+All are generated on the CPU from a seed, so that every device gets the same graph.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_integer
+
+from ..arrays import CsrArray, Device, from_host, grid_shape
+
+Edges: TypeAlias = tuple[Array, Array]
+
+# Probabilities of the four quadrants in the Graph500 benchmark.
+GRAPH500 = (0.57, 0.19, 0.19, 0.05)
+
+
+def rmat(
+    scale: int,
+    edges_per_vertex: int = 16,
+    *,
+    probabilities: Sequence[float] = GRAPH500,
+    symmetric: bool = True,
+    weights: str = "random",
+    seed: int = 0,
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
+    """
+    An R-MAT graph of 2**scale vertices with a skewed degree distribution, as in Graph500.
+
+    Every edge is drawn recursively: a quadrant of the adjacency matrix, a quadrant of that, and so on,
+    `scale` times. Self loops and repeated edges are dropped, and vertices are permuted at random.
+
+    Parameters
+    ----------
+    scale : int
+        Logarithm of the number of vertices, 1 to 30.
+    edges_per_vertex : int
+        Edges drawn for each vertex.
+    probabilities : four floats
+        Of the upper left, upper right, lower left and lower right quadrant; their sum is one.
+    symmetric : bool
+        Whether each edge is stored in both directions, with one weight.
+    weights : {"random", "ones"}
+        Uniform in (0, 1], or all one.
+    seed : int
+    dtype, device, index_dtype
+        As for `stencil`.
+
+    Returns
+    -------
+    csr_array
+        Positive weights, no diagonal.
+
+    References
+    ----------
+    D. Chakrabarti, Y. Zhan, C. Faloutsos, "R-MAT: A Recursive Model for Graph Mining" (2004).
+
+    Examples
+    --------
+    >>> from linforest_precond import matrices
+    >>> A = matrices.rmat(10)
+    >>> A.shape, bool((A != A.T).nnz == 0)
+    ((1024, 1024), True)
+    """
+    scale = as_integer("scale", scale)
+    if not 1 <= scale <= 30:
+        raise ValueError(f"scale must lie in [1, 30], got {scale}")
+    (edges_per_vertex,) = grid_shape(
+        as_integer("edges_per_vertex", edges_per_vertex), name="edges_per_vertex"
+    )
+    rng = np.random.default_rng(seed)
+    source, target = _draw_edges(rng, scale, edges_per_vertex << scale, _probabilities(probabilities))
+    number = rng.permutation(1 << scale)
+    edges = _simple_edges(number[source], number[target], 1 << scale, symmetric)
+    values = _weights(weights, rng, len(edges[0]))
+    return _matrix(edges, values, 1 << scale, symmetric, dtype, device, index_dtype)
+
+
+def delaunay(
+    n: int,
+    *,
+    weights: str = "random",
+    seed: int = 0,
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
+    """
+    The edges of the Delaunay triangulation of n random points of the unit square.
+
+    Parameters
+    ----------
+    n : int
+        Points; three at least.
+    weights : {"random", "ones", "inverse"}
+        Uniform in (0, 1], all one, or one over the length of the edge.
+    seed : int
+    dtype, device, index_dtype
+        As for `stencil`.
+
+    Returns
+    -------
+    csr_array
+        Symmetric, positive weights, no diagonal; fewer than six entries per row on average.
+
+    Examples
+    --------
+    >>> from linforest_precond import matrices
+    >>> A = matrices.delaunay(1000)
+    >>> A.shape, 5.8 < A.nnz / 1000 < 6
+    ((1000, 1000), True)
+    """
+    n = as_integer("n", n)
+    if n < 3:
+        raise ValueError(f"n must be at least 3, got {n}")
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, 2))
+    edges = triangulation_edges(triangles(points), n)
+    values = _weights(weights, rng, len(edges[0]), _lengths(points, edges))
+    return _matrix(edges, values, n, True, dtype, device, index_dtype)
+
+
+def random_geometric(
+    n: int,
+    radius: float | None = None,
+    *,
+    weights: str = "random",
+    seed: int = 0,
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
+    """
+    Random geometric graph: n random points of the unit square, adjacent within a radius.
+
+    Parameters
+    ----------
+    n : int
+        Points.
+    radius : float, optional
+        None means 0.55 sqrt(log(n) / n): the graph is then almost always connected.
+    weights : {"random", "ones", "inverse"}
+        Uniform in (0, 1], all one, or one over the length of the edge.
+    seed : int
+    dtype, device, index_dtype
+        As for `stencil`.
+
+    Returns
+    -------
+    csr_array
+        Symmetric, positive weights, no diagonal.
+
+    Examples
+    --------
+    >>> from linforest_precond import matrices
+    >>> A = matrices.random_geometric(1000, radius=0.05, weights="ones")
+    >>> A.shape, bool((A != A.T).nnz == 0), 5 < A.nnz / 1000 < 8
+    ((1000, 1000), True, True)
+    """
+    from scipy.spatial import cKDTree
+
+    (n,) = grid_shape(as_integer("n", n), name="n")
+    radius = _radius(radius, n)
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, 2))
+    pairs = cKDTree(points).query_pairs(radius, output_type="ndarray")
+    edges = _simple_edges(pairs[:, 0], pairs[:, 1], n, symmetric=True)
+    values = _weights(weights, rng, len(edges[0]), _lengths(points, edges))
+    return _matrix(edges, values, n, True, dtype, device, index_dtype)
+
+
+def triangles(points: Array) -> Any:
+    """The corners of the Delaunay triangles of points in the plane, one triangle per row."""
+    from scipy.spatial import Delaunay
+
+    return Delaunay(points).simplices
+
+
+def triangulation_edges(corners: Array, n: int) -> Edges:
+    """Every edge of a triangulation once, the smaller vertex first, sorted."""
+    first = corners[:, (0, 1, 2)].ravel()
+    second = corners[:, (1, 2, 0)].ravel()
+    return _simple_edges(first, second, n, symmetric=True)
+
+
+def _draw_edges(rng: np.random.Generator, scale: int, count: int, probabilities: Array) -> Edges:
+    """Both ends of `count` edges: each bit pair is a random quadrant."""
+    bounds = np.cumsum(probabilities[:3])
+    source, target = np.zeros((2, count), dtype=np.int64)
+    for _ in range(scale):
+        quadrant = np.searchsorted(bounds, rng.random(count), side="right")
+        source = 2 * source + quadrant // 2
+        target = 2 * target + quadrant % 2
+    return source, target
+
+
+def _simple_edges(source: Array, target: Array, n: int, symmetric: bool) -> Edges:
+    """Edges without self loops and repetitions, sorted; of a symmetric graph the smaller vertex first."""
+    source, target = source.astype(np.int64), target.astype(np.int64)
+    if symmetric:
+        source, target = np.minimum(source, target), np.maximum(source, target)
+    keys = np.unique((source * n + target)[source != target])
+    return keys // n, keys % n
+
+
+def _weights(weights: str, rng: np.random.Generator, count: int, lengths: Array | None = None) -> Array:
+    choices: dict[str, Callable[[], Array]] = {
+        "random": lambda: 1.0 - rng.random(count),
+        "ones": lambda: np.ones(count),
+        "inverse": lambda: 1.0 / np.maximum(cast(Array, lengths), np.finfo(np.float64).tiny),
+    }
+    known = [name for name in choices if name != "inverse" or lengths is not None]
+    if weights not in known:
+        raise ValueError(f"weights must be one of {', '.join(map(repr, known))}, got {weights!r}")
+    return choices[weights]()
+
+
+def _matrix(
+    edges: Edges,
+    values: Array,
+    n: int,
+    symmetric: bool,
+    dtype: npt.DTypeLike,
+    device: Device,
+    index_dtype: npt.DTypeLike | None,
+) -> CsrArray:
+    import scipy.sparse as sp
+
+    source, target = edges
+    if symmetric:
+        source, target = np.concatenate([source, target]), np.concatenate([target, source])
+        values = np.concatenate([values, values])
+    return from_host(sp.coo_array((values, (source, target)), shape=(n, n)), dtype, device, index_dtype)
+
+
+def _lengths(points: Array, edges: Edges) -> Any:
+    return np.linalg.norm(points[edges[0]] - points[edges[1]], axis=1)
+
+
+def _probabilities(probabilities: Sequence[float]) -> Array:
+    values = np.asarray(probabilities, dtype=np.float64)
+    if values.shape != (4,) or not (values >= 0).all() or not math.isclose(values.sum(), 1.0):
+        raise ValueError(f"probabilities must be four nonnegative numbers of sum 1, got {probabilities!r}")
+    return values
+
+
+def _radius(radius: float | None, n: int) -> float:
+    if radius is None:
+        return 0.55 * math.sqrt(math.log(max(n, 2)) / n)
+    radius = float(radius)
+    if not 0 <= radius < math.inf:
+        raise ValueError(f"radius must not be negative, got {radius}")
+    return radius

@@ -1,0 +1,104 @@
+"""Size-limited binary streams, and limits on the sizes that file headers declare.
+
+A file is read in time and memory proportional to its length: a compressed text may expand by
+`MOST_EXPANSION`, a header may declare at most as many entries as fit into the text, and at most as many rows
+as `check_rows` allows.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+# Matrices of text expand by 3 to 30, those of one repeated number further. Small files may do so.
+MOST_EXPANSION = 256
+LEAST_BOUND = 1 << 26
+# Arrays of one number come near to the limit of deflate.
+MOST_INFLATION = 1032
+# Row pointers are allocated for every row: up to this number, or where there is an entry for every few rows.
+MOST_ROWS = 1 << 26
+ROWS_PER_ENTRY = 16
+LARGEST_SIZE = 2**63 - 1
+
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+
+
+class Implausible(ValueError):  # noqa: N818
+    """A file is out of proportion, or its container has unexpected contents."""
+
+
+class Bounded:
+    """A binary stream that raises `Implausible` when more than `most_bytes` are read from it."""
+
+    def __init__(self, stream: Any, most_bytes: int):
+        self.stream, self.most_bytes, self.given = stream, most_bytes, 0
+
+    def __enter__(self) -> Bounded:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stream.close()
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` bytes, or all."""
+        return self._counted(self.stream.read(self._limited(size)))
+
+    def readline(self, size: int = -1) -> bytes:
+        """A line, or its first `size` bytes."""
+        return self._counted(self.stream.readline(self._limited(size)))
+
+    def _limited(self, size: int) -> int:
+        """One byte past the bound is enough to know that it is exceeded."""
+        left = self.most_bytes - self.given + 1
+        return left if size < 0 else min(size, left)
+
+    def _counted(self, data: bytes) -> bytes:
+        self.given += len(data)
+        if self.given > self.most_bytes:
+            raise Implausible(f"it contains more than {self.most_bytes} bytes, which is not plausible")
+        return data
+
+
+def open_bounded(path: str | os.PathLike[str]) -> Bounded:
+    """A file, decompressed according to its suffix; at its end the checksum has been verified."""
+    opener = OPENERS.get(Path(path).suffix.lower())
+    size = os.path.getsize(path)
+    if opener is None:
+        return Bounded(open(path, "rb"), size)
+    return Bounded(opener(path, "rb"), most_expanded(size))
+
+
+def most_expanded(size: int) -> int:
+    """The size limit of text decompressed from `size` bytes."""
+    return max(MOST_EXPANSION * size, LEAST_BOUND)
+
+
+def most_inflated(size: int) -> int:
+    """The size limit of arrays inflated from `size` bytes of deflate."""
+    return MOST_INFLATION * (size + 1)
+
+
+def drain(stream: Bounded | IO[bytes], chunk: int = 1 << 20) -> None:
+    """Read a stream to its end, where the decompression verifies its checksum."""
+    while stream.read(chunk):
+        pass
+
+
+def check_rows(rows: int, entries: int) -> None:
+    """Raise if the row pointers of a matrix would be out of proportion to its entries."""
+    most = max(MOST_ROWS, ROWS_PER_ENTRY * entries)
+    if rows > most:
+        raise Implausible(f"{rows} rows with {entries} entries are too many, expected at most {most} rows")
+
+
+def check_promise(what: str, count: int, least_bytes: int, most_bytes: int | None) -> None:
+    """Raise if `count` items of at least `least_bytes` each cannot be in a text of `most_bytes`."""
+    if most_bytes is not None and count * least_bytes > most_bytes + 1:  # the last line end may be missing
+        raise Implausible(f"the header promises {count} {what}, but the file has room for less")
