@@ -33,7 +33,7 @@ from linforest_precond.distributed.grid2d.matching import match
 from linforest_precond.distributed.grid2d.pagerank import power_iteration
 from linforest_precond.distributed.grid2d.pointer_jumping import jump, lowest_neighbours
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap
-from linforest_precond.distributed.scatter import equal_shares
+from linforest_precond.distributed.partition.scatter import equal_shares
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.study.machine import machine, versions
 

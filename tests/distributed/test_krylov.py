@@ -9,7 +9,7 @@ from scipy.sparse.linalg import LinearOperator
 import linforest_precond as lf
 from linforest_precond import distributed
 from linforest_precond.distributed import scatter, simulate
-from linforest_precond.distributed.scatter import equal_shares
+from linforest_precond.distributed.partition.scatter import equal_shares
 
 # Ranks without convergence warn; `catch_warnings` is not safe in several threads.
 pytestmark = pytest.mark.filterwarnings("ignore:.* stopped after")

@@ -17,7 +17,7 @@ from rank_tridiagonal_cases import (
 from strategies import slow
 
 from linforest_precond.distributed import band_stretch
-from linforest_precond.distributed.scatter import equal_shares
+from linforest_precond.distributed.partition.scatter import equal_shares
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*numerically singular")
 

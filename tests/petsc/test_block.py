@@ -290,7 +290,7 @@ def test_in_fieldsplit(PETSc, options):
 @pytest.mark.parametrize("mode", ["r", "w"])
 def test_vectors_are_passed_by_dlpack_without_a_copy(PETSc, mode):
     """The path of vectors on a GPU, with NumPy in CuPy's place."""
-    from linforest_precond.petsc.matrices import Shared
+    from linforest_precond.distributed.petsc.matrices import Shared
 
     vector = PETSc.Vec().createSeq(5)
     vector.set(2.0)

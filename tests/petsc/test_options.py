@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import linforest_precond.petsc
-from linforest_precond.petsc.options import FUNCTIONS, Settings, converted
+from linforest_precond.distributed.petsc.options import FUNCTIONS, Settings, converted
 
 
 @pytest.mark.parametrize(

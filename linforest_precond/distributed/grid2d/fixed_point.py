@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.annotations import Array
-from linforest_precond.distributed.communicator import Communicator
+from linforest_precond.distributed.partition.communicator import Communicator
 
 LOW_BITS = 32
 # For sums of at most 4, as of probabilities.

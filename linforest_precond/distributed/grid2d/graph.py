@@ -15,8 +15,8 @@ from linforest_precond.distributed.grid2d.blocks import is_symmetric, route_edge
 from linforest_precond.distributed.grid2d.exchange import Direction
 from linforest_precond.distributed.grid2d.grid import Grid
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap, windows
-from linforest_precond.distributed.matrix import Matrix
-from linforest_precond.distributed.scatter import checked_offsets
+from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.scatter import checked_offsets
 from linforest_precond.host_arrays import on_host
 
 DISTRIBUTIONS = {"striped": VertexMap.striped, "blocks": VertexMap.in_blocks}

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from linforest_precond.arguments import as_integer
-from linforest_precond.distributed.mpi import communicator_of
+from linforest_precond.distributed.partition.mpi import communicator_of
 
 
 class Grid:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.annotations import Array
-from linforest_precond.distributed.communicator import Communicator, parts_by_rank
 from linforest_precond.distributed.grid2d.grid import Grid
 from linforest_precond.distributed.grid2d.vertex_map import group_of
+from linforest_precond.distributed.partition.communicator import Communicator, parts_by_rank
 
 
 def swap(grid: Grid, destinations: Array, packets: Array) -> Array:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.annotations import Array
-from linforest_precond.distributed.scatter import equal_shares
+from linforest_precond.distributed.partition.scatter import equal_shares
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,14 @@ import numpy as np
 
 from linforest_precond.backends.cpu.multigrid.strength import find_strongest, weigh_entries
 from linforest_precond.backends.cpu.runtime.arrays import readonly
-from linforest_precond.distributed.aggregates import (
+from linforest_precond.distributed.forest.graph import RankGraph, graph_of, symmetrized
+from linforest_precond.distributed.matching.aggregates import (
     RankAggregates,
     aggregates_of_mates,
     compose,
     number_pairs,
 )
-from linforest_precond.distributed.graph import RankGraph, graph_of, symmetrized
-from linforest_precond.distributed.matching import match_rank_graph
+from linforest_precond.distributed.matching.matching import match_rank_graph
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from linforest_precond.annotations import Array, DType
-from linforest_precond.distributed import krylov
-from linforest_precond.distributed.matrix import Matrix
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.level_setup import RankPart
-from linforest_precond.distributed.multigrid.matrix_range import scaled_into_range
+from linforest_precond.distributed.partition import krylov
+from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.matrix_range import scaled_into_range
 from linforest_precond.number_range import shift
 from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle
 from linforest_precond.precond.stored import result_dtype

@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 
 from linforest_precond.annotations import DType
-from linforest_precond.distributed.multigrid.entries import matrix_of_entries
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix, csr_of_rows
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
+from linforest_precond.distributed.partition.entries import matrix_of_entries
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.smoothers import DiagonalSmoother

@@ -9,10 +9,10 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.multigrid.strength import DOMINANCE
 from linforest_precond.backends.returns import RowFacts
-from linforest_precond.distributed.aggregates import RankAggregates
-from linforest_precond.distributed.matrix import Matrix
-from linforest_precond.distributed.multigrid.galerkin import coarse_matrix, is_hermitian, mirror_upper
+from linforest_precond.distributed.matching.aggregates import RankAggregates
+from linforest_precond.distributed.matching.galerkin import coarse_matrix, is_hermitian, mirror_upper
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
+from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.own_matrix import described_csr, index_dtype
 from linforest_precond.precond.multigrid.eigenvalue_estimates import (
     gershgorin_bound,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linforest_precond.annotations import Array, DType
-from linforest_precond.distributed.aggregates import RankAggregates
+from linforest_precond.distributed.matching.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.aggregation import aggregate_pairwise
 from linforest_precond.distributed.multigrid.level import RankLevel
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix

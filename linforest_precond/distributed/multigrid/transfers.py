@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.annotations import Array
-from linforest_precond.distributed.aggregates import RankAggregates
-from linforest_precond.distributed.communicator import Communicator
-from linforest_precond.distributed.halo import Halo
-from linforest_precond.distributed.owners import owners_of, send_to
+from linforest_precond.distributed.matching.aggregates import RankAggregates
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.halo import Halo
+from linforest_precond.distributed.partition.owners import owners_of, send_to
 from linforest_precond.own_matrix import index_dtype
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 

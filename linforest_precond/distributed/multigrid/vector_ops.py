@@ -8,8 +8,8 @@ import numpy as np
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends.cpu.multigrid import vector_ops as local
-from linforest_precond.distributed.matrix import Matrix
-from linforest_precond.distributed.multigrid.chunk_sums import ChunkSums
+from linforest_precond.distributed.partition.chunk_sums import ChunkSums
+from linforest_precond.distributed.partition.matrix import Matrix
 
 
 class RankVectorOps:

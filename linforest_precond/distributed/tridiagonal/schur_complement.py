@@ -1,0 +1,184 @@
+"""Elimination with pivoting over ranks.
+
+A stretch of a nonsingular path may be singular. So the unknowns at the cuts, a path's last one before and its
+first one after each cut, are eliminated last, and all rows of a stretch are candidates for the pivots of its
+other unknowns: their columns have entries in these rows only, and are linearly independent where those of the
+whole matrix are. This is Gaussian elimination with partial pivoting of the whole matrix, with its columns in
+another order: each rank eliminates its own ones, and one or two equations are left, in unknowns at the cuts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from linforest_precond.annotations import Array
+from linforest_precond.distributed.tridiagonal.band_partition import Stretch
+from linforest_precond.distributed.tridiagonal.gathered_paths import lu_with_pivoting
+from linforest_precond.distributed.tridiagonal.open_segment import OpenSegment
+from linforest_precond.distributed.tridiagonal.reduced_system import BandedLU, entries_of_blocks, joined
+from linforest_precond.precond.tridiagonal.segments import Triple
+
+
+class Linked(NamedTuple):
+    """An open segment in the reduced system."""
+
+    rank: int
+    unknowns: slice  # its own ones, and its equations
+    columns: slice  # the unknowns in its equations: own ones, and those before and after it
+    rows: slice  # of its right-hand sides among those that its rank sends
+    places: slice  # the same for the transposed system
+    equations: Array
+    own: bool
+
+
+class PivotedStretch:
+    """A rank's rows of a system that is solved with pivoting; `solve` is collective.
+
+    Parameters
+    ----------
+    stretch : Stretch
+        The bands.
+    perturbed : int
+        Number of diagonal entries of all ranks that have been perturbed.
+
+    Attributes
+    ----------
+    perturbed : int
+        The same, with the pivots of all ranks that vanished.
+    unknowns : int
+        Rows of the reduced systems of all ranks.
+    """
+
+    def __init__(self, stretch: Stretch, perturbed: int) -> None:
+        self.stretch, self.comm, piece = stretch, stretch.comm, stretch.piece
+        self.dtype = stretch.diagonal.dtype
+        self.block_size = stretch.diagonal.shape[1] if stretch.diagonal.ndim == 3 else 1
+        first = piece.head if piece.left else 0
+        end = piece.rows - (piece.tail if piece.right else 0)
+        self.segments = [
+            (self._rows(start, stop), OpenSegment(_cut(stretch.bands, start, stop), left, right))
+            for start, stop, left, right in stretch.crossing
+        ]
+        self.inside, self.closed = self._rows(first, end), lu_with_pivoting(_cut(stretch.bands, first, end))
+        self._reduce(perturbed)
+
+    def _rows(self, start: int, stop: int) -> slice:
+        """The scalar rows of block rows."""
+        return slice(start * self.block_size, max(start, stop) * self.block_size)
+
+    def _reduce(self, perturbed: int) -> None:
+        """Set up the reduced system of the open segments that are linked to this rank's."""
+        left_over = [(segment.left, segment.right, segment.equations) for _, segment in self.segments]
+        self._take(self.comm.allgather(left_over))
+        width, size = 3 * self.block_size - 1, self.linked[-1].unknowns.stop if self.linked else 0
+        entries = [
+            entries_of_blocks(np.array([each.unknowns.start, each.columns.start]), each.equations[None])
+            for each in self.linked
+        ]
+        self.reduced = BandedLU(joined(entries), size, width, width, self.dtype) if size else None
+        counts = [int(segment.lu.vanished.sum()) for _, segment in self.segments]
+        counts += [] if self.closed is None else [int(self.closed.perturbed)]
+        if self.reduced is not None:
+            counts += [int(self.reduced.vanished[each.unknowns].sum()) for each in self._own()]
+        rows = sum(equations.shape[0] for _, _, equations in left_over)
+        total = self.comm.allreduce(np.array([sum(counts), rows]))
+        self.perturbed, self.unknowns = perturbed + int(total[0]), int(total[1])
+
+    def _take(self, found: list[list[tuple[bool, bool, Array]]]) -> None:
+        """Number the unknowns of the linked segments, in their order."""
+        self.linked: list[Linked] = []
+        self.lengths = [{}, {}]  # type: list[dict[int, int]]
+        pieces, linked, position = self.stretch.pieces, self.stretch.linked, 0
+        for i in linked if self.stretch.piece.rows else ():
+            rank, starts = pieces[i].rank, [0, 0]
+            for left, right, equations in found[rank]:
+                rows, columns = equations.shape
+                # Not those that cross the cut before the first linked piece, or after the last one.
+                if (i > linked[0] or not left) and (i < linked[-1] or not right):
+                    first = position - (self.block_size if left else 0)
+                    self.linked.append(
+                        Linked(
+                            rank,
+                            slice(position, position + rows),
+                            slice(first, first + columns),
+                            slice(starts[0], starts[0] + rows),
+                            slice(starts[1], starts[1] + columns),
+                            equations,
+                            rank == self.comm.rank,
+                        )
+                    )
+                    position += rows
+                starts = [starts[0] + rows, starts[1] + columns]
+            for way in range(2):
+                self.lengths[way][rank] = starts[way]
+
+    @property
+    def coupling(self) -> str:
+        """How crossing paths are solved, for print."""
+        return f"{self.unknowns} unknowns in a reduced system"
+
+    @property
+    def numbers_sent(self) -> int:
+        """Numbers that this rank sends for one right-hand side."""
+        return sum(s.equations.shape[0] for _, s in self.segments) * self.stretch.receivers
+
+    @property
+    def nbytes_extra(self) -> int:
+        """Bytes of the factors and of the columns at the cuts."""
+        held = sum(segment.nbytes for _, segment in self.segments)
+        held += 0 if self.closed is None else self.closed.nbytes_extra
+        return held + (0 if self.reduced is None else self.reduced.nbytes)
+
+    def solve(self, b: Array, x: Array, order: Array | None, transpose: bool) -> None:
+        """Solve for the columns of b into x, of this rank's rows; `order` is None."""
+        if self.closed is not None:
+            self.closed.solve(b[self.inside], x[self.inside], None, transpose)
+        if not self.stretch.cuts:
+            return
+        right = [b[rows].astype(self.dtype, copy=False) for rows, _ in self.segments]
+        one_way = self._transposed if transpose else self._plain
+        for (rows, _), solution in zip(self.segments, one_way(right, b.shape[1])):
+            x[rows] = solution
+
+    def _plain(self, right: list[Array], columns: int) -> list[Array]:
+        partial = [segment.lu.solve(part) for (_, segment), part in zip(self.segments, right)]
+        sides = [part[segment.columns.shape[0] :] for part, (_, segment) in zip(partial, self.segments)]
+        gathered = self._gathered(sides, columns, 0)
+        if self.reduced is None:
+            return []
+        total = np.concatenate([gathered[each.rank][each.rows] for each in self.linked])
+        unknowns = self.reduced.solve(total)
+        return [
+            segment.completed(part, unknowns[each.columns])
+            for part, each, (_, segment) in zip(partial, self._own(), self.segments)
+        ]
+
+    def _transposed(self, right: list[Array], columns: int) -> list[Array]:
+        """A = diag(M) [I W; 0 R] in the order of elimination, so A^T x = b is solved from the right."""
+        sides = [segment.reduced_transposed(part) for (_, segment), part in zip(self.segments, right)]
+        gathered = self._gathered(sides, columns, 1)
+        if self.reduced is None:
+            return []
+        total = np.zeros((self.reduced.exchanges.size, columns), self.dtype)
+        for each in self.linked:
+            total[each.columns] += gathered[each.rank][each.places]
+        found = self.reduced.solve(total, transpose=True)
+        return [
+            segment.completed_transposed(part, found[each.unknowns])
+            for part, each, (_, segment) in zip(right, self._own(), self.segments)
+        ]
+
+    def _gathered(self, sides: list[Array], columns: int, way: int) -> dict[int, Array]:
+        """The right-hand sides of all linked ranks."""
+        own = np.concatenate([np.empty((0, columns), self.dtype), *sides])
+        return self.stretch.gathered(own, self.lengths[way])
+
+    def _own(self) -> list[Linked]:
+        return [each for each in self.linked if each.own]
+
+
+def _cut(bands: Triple, start: int, stop: int) -> Triple:
+    lower, diagonal, upper = bands
+    return lower[start:stop], diagonal[start:stop], upper[start:stop]
