@@ -16,8 +16,8 @@ from rank_tridiagonal_cases import (
 )
 from strategies import slow
 
-from linforest_precond.distributed.tridiagonal import band_partition
 from linforest_precond.distributed.partition.scatter import equal_shares
+from linforest_precond.distributed.tridiagonal import band_partition
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*numerically singular")
 

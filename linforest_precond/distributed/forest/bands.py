@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.annotations import Array
-from linforest_precond.distributed.forest.records import ForestOrder, RankBlockForest, RankForest
-from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.options import check_matrix
+from linforest_precond.distributed.forest.ordering import ForestOrder
+from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
+from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
 from linforest_precond.host_arrays import on_host
 from linforest_precond.records import Bands
 
@@ -70,7 +70,7 @@ def band_rows(A: Matrix, order: ForestOrder) -> Array:
     """For each own row its entries in the blocks before, at and after its own one: shape (own rows, 3, b)."""
     b = order.block_size
     places = np.stack([order.positions, order.paths], axis=1)
-    columns = np.concatenate([places, A.halo.fetch(places)])
+    columns = A.halo.with_ghosts(places)
     indptr, indices, data = (on_host(part) for part in (A.rows.indptr, A.rows.indices, A.rows.data))
     rows = np.repeat(np.arange(A.n_local), np.diff(indptr))
     position, path = columns[indices].T

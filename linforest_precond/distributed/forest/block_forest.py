@@ -14,8 +14,7 @@ from linforest_precond.distributed.forest.ordering import forest_order
 from linforest_precond.distributed.forest.pairs import RankPairs, graph_of_pairs, pair_up
 from linforest_precond.distributed.forest.path_pairs import partners_across_paths
 from linforest_precond.distributed.forest.records import RankBlockForest
-from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.options import agreed_options
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.distributed.partition.owners import lookup
 from linforest_precond.graph.forest.pairs import check_block_options
 

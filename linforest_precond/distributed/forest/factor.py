@@ -26,10 +26,9 @@ from linforest_precond.backends.cpu.runtime.compaction import compact
 from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
 from linforest_precond.distributed.forest.records import RankFactor
+from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
-from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.options import agreed_options
-from linforest_precond.distributed.partition.tree_sums import tree_sum
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.graph.forest.factor import check_options
 
 

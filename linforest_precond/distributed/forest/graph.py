@@ -9,13 +9,14 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.matrix.symmetry import symmetry_balance
+from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
+from linforest_precond.distributed.partition.local_rows import without_duplicates
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.owners import owners_of, send_to
-from linforest_precond.distributed.partition.tree_sums import tree_sum
 from linforest_precond.host_arrays import on_host
-from linforest_precond.own_matrix import OVERFLOW_SCALE, index_dtype
+from linforest_precond.own_matrix import OVERFLOW_SCALE
 from linforest_precond.records import magnitudes_of
 from linforest_precond.subnormals import magnitude_bits
 
@@ -50,36 +51,31 @@ class RankGraph:
     @property
     def first(self) -> int:
         """The global id of the first own vertex."""
-        return int(self.offsets[self.comm.rank])
+        return self.halo.first
 
     @property
     def n_local(self) -> int:
         """Own vertices."""
-        return self.indptr.size - 1
+        return self.halo.n_local
 
     @property
     def n(self) -> int:
         """Vertices of all ranks."""
         return int(self.offsets[-1])
 
-    @cached_property
+    @property
     def ids(self) -> Array:
         """The global id of each column: own vertices, then ghosts."""
-        return np.concatenate([self.first + np.arange(self.n_local), self.halo.ghosts])
+        return self.halo.ids
 
     @cached_property
     def rows(self) -> Array:
         """The row of each entry."""
         return np.repeat(np.arange(self.n_local), np.diff(self.indptr))
 
-    def local(self, ids: Array) -> Array:
-        """The columns of own vertices and ghosts with these global ids."""
-        own = (ids >= self.first) & (ids < self.first + self.n_local)
-        return np.where(own, ids - self.first, self.n_local + np.searchsorted(self.halo.ghosts, ids))
-
     def with_ghosts(self, values: Array) -> Array:
         """Values of the own vertices, and then of the ghosts: one for each column."""
-        return np.concatenate([values, self.halo.fetch(values)])
+        return self.halo.with_ghosts(values)
 
 
 def graph_of(A: Matrix) -> RankGraph:
@@ -140,26 +136,14 @@ def graph_of_entries(
 
     Sums that overflow become the largest number.
     """
-    order = np.lexsort((columns, rows))
-    rows, columns, weights = rows[order], columns[order], weights[order]
-    first = np.ones(rows.size, bool)
-    first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-    sums, entry = weights[first], np.cumsum(first) - 1
-    with np.errstate(over="ignore"):
-        np.add.at(sums, entry[~first], weights[~first])  # unbuffered: one at a time, in order
-    sums = np.minimum(sums, np.finfo(sums.dtype).max)
-    return graph_of_rows(comm, offsets, rows[first], columns[first], sums)
+    rows, columns, sums = without_duplicates(rows, columns, weights)
+    return graph_of_rows(comm, offsets, rows, columns, np.minimum(sums, np.finfo(sums.dtype).max))
 
 
 def graph_of_rows(
     comm: Communicator, offsets: Array, rows: Array, columns: Array, weights: Array
 ) -> RankGraph:
     """The graph with entries of own rows that are sorted by (row, column), global ids, without duplicates."""
-    begin, end = offsets[comm.rank], offsets[comm.rank + 1]
-    own = (columns >= begin) & (columns < end)
-    ghosts = np.unique(columns[~own])
-    local = np.where(own, columns - begin, end - begin + np.searchsorted(ghosts, columns))
-    indptr = np.searchsorted(rows, np.arange(begin, end + 1))
-    index = index_dtype(max(columns.size, end - begin + ghosts.size))
-    halo = Halo(comm, offsets, ghosts)
-    return RankGraph(comm, offsets, indptr.astype(index), local.astype(index), weights, halo)
+    halo, local = Halo.numbering(comm, offsets, columns)
+    indptr = np.searchsorted(rows, np.arange(halo.first, halo.first + halo.n_local + 1))
+    return RankGraph(comm, offsets, indptr.astype(local.dtype), local, weights, halo)

@@ -17,8 +17,7 @@ from linforest_precond.distributed.forest.list_ranking import END
 from linforest_precond.distributed.forest.local_paths import Stretches, break_chain_cycles, contract, link
 from linforest_precond.distributed.forest.ordering import forest_order
 from linforest_precond.distributed.forest.records import RankForest
-from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.options import agreed_options
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.distributed.partition.owners import lookup, owners_of
 from linforest_precond.graph.forest.factor import check_options
 

@@ -58,7 +58,7 @@ class Stretches:
 
 def contract(graph: RankGraph, neighbors: Array, values: Array) -> Stretches:
     """Walk along the stretches; cycles on this rank lose their weakest edge in `neighbors` and `values`."""
-    own = (neighbors >= graph.first) & (neighbors < graph.first + graph.n_local)
+    own = graph.halo.is_own(neighbors)
     local = np.where(own, neighbors - graph.first, NO_VERTEX).astype(index_dtype(graph.n_local))
     inside = own_first(local, own), own_first(np.where(own, values, 0), own)
     walked = walk_paths(*inside, None)
@@ -106,7 +106,7 @@ def link(graph: RankGraph, stretches: Stretches) -> Chains:
     """
     comm, first = graph.comm, graph.first
     count = stretches.crossing.size
-    offsets = np.concatenate([[0], np.cumsum(comm.allgather(2 * count))])
+    offsets = comm.offsets(2 * count)
     leaving = 2 * stretches.numbers(stretches.vertices) + stretches.sides
     entering = offsets[comm.rank] + (leaving ^ 1)  # who enters through a side leaves through the other
     ids, others = first + stretches.vertices, stretches.others
@@ -133,9 +133,9 @@ def break_chain_cycles(
     weakest = chains.least_on_cycles(np.flatnonzero(on_cycle), np.repeat(edges, 2, axis=0))
     low, high = np.unique(weakest[:, 1:], axis=0).T
     for v, w in ((low, high), (high, low)):
-        own = (v >= graph.first) & (v < graph.first + graph.n_local)
+        own = graph.halo.is_own(v)
         remove(neighbors, values, v[own] - graph.first, w[own])
-    return int(np.count_nonzero((low >= graph.first) & (low < graph.first + graph.n_local)))
+    return int(np.count_nonzero(graph.halo.is_own(low)))
 
 
 def weakest_edges(

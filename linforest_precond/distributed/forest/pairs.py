@@ -27,7 +27,7 @@ def pair_up(graph: RankGraph, partners: Array) -> RankPairs:
     """Number the pairs of own vertices and their partners, -1 for an unmatched vertex."""
     comm, ids = graph.comm, graph.first + np.arange(graph.n_local)
     leads = (partners < 0) | (partners > ids)
-    offsets = np.concatenate([[0], np.cumsum(comm.allgather(int(leads.sum())))])
+    offsets = comm.offsets(leads.sum())
     numbers = offsets[comm.rank] + np.cumsum(leads) - 1
     places = 2 * numbers
     places[~leads] = 2 * lookup(comm, graph.offsets, numbers, partners[~leads]) + 1

@@ -64,13 +64,18 @@ def partners_across_paths(graph: RankGraph, options: dict[str, Any]) -> Array:
     return aligned_partners(graph, places, own, ladders)
 
 
+def values_at(graph: RankGraph, values: Array, neighbors: Array) -> Array:
+    """The values of own vertices at the neighbors; arbitrary where there is none."""
+    return graph.with_ghosts(values)[graph.halo.local(np.where(neighbors >= 0, neighbors, graph.first))]
+
+
 def without_weak_edges(graph: RankGraph, factor: FactorArrays) -> FactorArrays:
     """A [0,2]-factor without edges below half of the heaviest at both ends: they join parallel grid lines."""
     weights, neighbors = magnitude_bits(factor.values), factor.neighbors.copy()
     # Half of the weight: its exponent is one less.
     half = weights.max(axis=1) - (1 << np.finfo(factor.values.dtype).nmant)
     there = neighbors >= 0
-    theirs = graph.with_ghosts(half)[graph.local(np.where(there, neighbors, graph.first))]
+    theirs = values_at(graph, half, neighbors)
     weak = there & (weights < half[:, None]) & (weights < theirs)
     values = factor.values.copy()
     for slot in (1, 0):  # the second edge moves to the front if the first one is removed
@@ -82,7 +87,7 @@ def without_weak_edges(graph: RankGraph, factor: FactorArrays) -> FactorArrays:
 def own_paths(graph: RankGraph, paths: Paths, places: Places) -> OwnPaths:
     """The paths that own vertices begin, in the order of the paths."""
     heads = np.flatnonzero(paths.position == 1)
-    offsets = np.concatenate([[0], np.cumsum(graph.comm.allgather(heads.size))])
+    offsets = graph.comm.offsets(heads.size)
     starts = places.starts[heads]
     ends = starts + paths.lengths[heads]
     return OwnPaths(offsets, int(offsets[graph.comm.rank]), starts, ends, (starts + ends - 1) // 2)
@@ -116,7 +121,9 @@ def mates_of(graph: RankGraph, options: dict[str, Any]) -> Array:
     """The vertex that each one of a forest is paired with along its path, the first with the second."""
     paths = break_cycles(graph, propose_factor(graph, **options))
     there = paths.neighbors >= 0
-    theirs = graph.with_ghosts(paths.position)[graph.local(np.where(there, paths.neighbors, graph.first))]
+    theirs = graph.with_ghosts(paths.position)[
+        graph.halo.local(np.where(there, paths.neighbors, graph.first))
+    ]
     beside = paths.position + np.where(paths.position % 2 == 1, 1, -1)
     mates: Array = np.where(there & (theirs == beside[:, None]), paths.neighbors, NO_VERTEX).max(axis=1)
     return mates

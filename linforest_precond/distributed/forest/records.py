@@ -1,129 +1,18 @@
-"""Records of ranks: what each knows of a factor, a forest and its order, and the exchange of vectors."""
+"""Records of a rank's part of factors and forests."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from linforest_precond.annotations import Array
-from linforest_precond.backends import backend_of
-from linforest_precond.distributed.partition.communicator import Communicator
-from linforest_precond.host_arrays import on_host
+from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.printing import Printed, Printout
 from linforest_precond.read_only import ReadOnlyArrays
-
-
-@dataclass(frozen=True, eq=False)
-class Redistribution:
-    """Which values a rank sends to which other when vectors change from the rows' partition to the order's.
-
-    A collective object: all ranks call `forward` and `backward` in the same order.
-
-    Attributes
-    ----------
-    comm : Communicator
-        The ranks.
-    n_rows, n_places : int
-        Own rows of the matrix, and own places of the order.
-    sent : dict
-        For each rank with places of own rows: these rows, numbered from 0 on this rank.
-    received : dict
-        For each rank with rows at own places: these places, numbered from 0 on this rank.
-    """
-
-    comm: Communicator
-    n_rows: int
-    n_places: int
-    sent: dict[int, Array]
-    received: dict[int, Array]
-
-    def forward(self, values: Array) -> Array:
-        """Values at the own places, from an array with one row (of any shape) for each own row.
-
-        Places without a vertex get 0. Arrays of CuPy are staged through the host.
-        """
-        return self._moved(values, self.sent, self.received, self.n_places)
-
-    def backward(self, values: Array) -> Array:
-        """The reverse: values of the own rows, from an array with one row for each own place."""
-        return self._moved(values, self.received, self.sent, self.n_rows)
-
-    def _moved(self, values: Array, taken: dict[int, Array], put: dict[int, Array], count: int) -> Array:
-        xp, like = backend_of(values).xp, np.empty((0, *values.shape[1:]), values.dtype)
-        # stall: MPI sends from the host
-        parts = {r: on_host(values[xp.asarray(places)]) for r, places in taken.items()}
-        found = self.comm.exchange_known(parts, {r: places.size for r, places in put.items()}, like)
-        out = xp.zeros((count, *values.shape[1:]), values.dtype)
-        for r, places in put.items():
-            out[xp.asarray(places)] = xp.asarray(found[r])
-        return out
-
-
-@dataclass(frozen=True, eq=False)
-class ForestOrder(ReadOnlyArrays):
-    """The order of a forest over ranks: each owns an equal stretch of it, whatever rows it owns.
-
-    Places are numbered over all ranks, block after block along the paths. A block of a forest of blocks has
-    `block_size` places, all on one rank; a place without a vertex is a ghost, which pads a block.
-
-    Attributes
-    ----------
-    comm : Communicator
-        The ranks.
-    offsets : (size + 1,) array of int64
-        Rank r owns the rows ``offsets[r]:offsets[r + 1]`` of the matrix.
-    cuts : (size + 1,) array of int64
-        Rank r owns the places ``cuts[r]:cuts[r + 1]``, multiples of `block_size`.
-    positions : (own rows,) array of int64
-        The place of each own row.
-    paths : (own rows,) array of int64
-        The path of each own row; paths are numbered in their order, from 0.
-    vertices : (own places,) array of int64
-        The row at each own place, -1 for a ghost: this rank's part of ``order[new] = old``.
-    starts_path : (own blocks,) array of bool
-        Whether a block is the first of its path. It is then not coupled to the block before it.
-    redistribution : Redistribution
-        Moves vectors from the partition of the rows to that of the places, and back.
-    block_size : int
-        1, 2 or 4.
-    """
-
-    comm: Communicator
-    offsets: Array
-    cuts: Array
-    positions: Array
-    paths: Array
-    vertices: Array
-    starts_path: Array
-    redistribution: Redistribution
-    block_size: int = 1
-
-    @property
-    def n_blocks(self) -> int:
-        """Blocks of all ranks."""
-        return int(self.cuts[-1]) // self.block_size
-
-
-class RankRecord(ReadOnlyArrays, Printed):
-    """What records of ranks share: `print` shows the numbers that all ranks agree on."""
-
-    iterations: int
-    maximal: bool
-    coverage: float
-
-    def _table(self, title: str, *rows: tuple[str, str], of: str = "") -> Printout:
-        ending = f"maximal {of}" if self.maximal else f"{of} not proven maximal"
-        return Printout.of(
-            title,
-            *rows,
-            ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
-            ("iterations", f"{self.iterations} ({ending.strip()})"),
-        )
+from linforest_precond.records import progress_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankFactor(RankRecord):
+class RankFactor(ReadOnlyArrays, Printed):
     """A rank's part of a [0,n]-factor: the edges of its own vertices.
 
     Attributes
@@ -154,11 +43,12 @@ class RankFactor(RankRecord):
 
     def _printout(self) -> Printout:
         own = ("own vertices", f"{self.neighbors.shape[0]:,}")
-        return self._table(f"[0,{self.n}]-factor over ranks", own, ("edges", f"{self.n_edges:,}"))
+        edges = ("edges", f"{self.n_edges:,}")
+        return Printout.of(f"[0,{self.n}]-factor over ranks", own, edges, *progress_rows(self))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankForest(RankRecord):
+class RankForest(ReadOnlyArrays, Printed):
     """A rank's part of a linear forest: the edges of its own vertices, their paths and their order.
 
     Attributes
@@ -193,13 +83,13 @@ class RankForest(RankRecord):
     identity_coverage: float
 
     def _printout(self) -> Printout:
-        return self._table(
+        return Printout.of(
             "linear forest over ranks",
             ("vertices", f"{int(self.order.cuts[-1]):,}"),
             ("paths", f"{self.n_paths:,}"),
             ("longest path", f"{self.longest_path:,} vertices"),
             ("cycles broken", f"{self.n_cycles_broken:,}"),
-            of="factor",
+            *progress_rows(self, of="factor"),
         )
 
 

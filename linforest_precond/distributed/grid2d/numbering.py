@@ -35,4 +35,4 @@ def _numbers_of(graph: Graph2D, leaders: Array) -> tuple[int, Array]:
     is_leader = np.zeros(own_vertices(graph).size, np.int64)
     is_leader[found - offsets[grid.comm.rank]] = 1
     (count,) = grid.total(found.size)
-    return count, grid.comm.exclusive_sum(found.size) + np.cumsum(is_leader) - is_leader
+    return count, grid.comm.offsets(found.size)[grid.comm.rank] + np.cumsum(is_leader) - is_leader

@@ -11,6 +11,8 @@ from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
 from linforest_precond.distributed.forest.graph import RankGraph
 from linforest_precond.distributed.matching.matching import best_edges
 from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.entries import entry_rows, matrix_of_entries
+from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.owners import lookup, owners_of, send_to
 
 
@@ -69,7 +71,18 @@ def lowest_members(graph: RankGraph, roots: Array) -> Array:
 def numbered(graph: RankGraph, lowest: Array) -> RankAggregates:
     """Aggregates from the lowest member of each unknown's: numbered in the order of these."""
     comm, is_lowest = graph.comm, lowest == graph.ids[: graph.n_local]
-    counts = comm.allgather(int(np.count_nonzero(is_lowest)))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    offsets = comm.offsets(np.count_nonzero(is_lowest))
     numbers = offsets[comm.rank] + np.cumsum(is_lowest) - 1
     return RankAggregates(lookup(comm, graph.offsets, numbers, lowest), offsets)
+
+
+def galerkin_product(A: Matrix, aggregates: RankAggregates) -> Matrix:
+    """P^T A P for the tentative prolongator P of aggregates, with the bits of one rank.
+
+    Entries that sum to zero stay stored. An aggregate is owned by the rank of its lowest unknown, so its
+    other members are of higher ranks. All entries are sent to the owners of their aggregates, where they
+    arrive in the (row, column) order of A, and are summed in this order.
+    """
+    numbers = aggregates.numbers
+    rows, columns = numbers[entry_rows(A)], A.halo.with_ghosts(numbers)[A.rows.indices]
+    return matrix_of_entries(A.comm, aggregates.offsets, rows, columns, A.rows.data)

@@ -10,11 +10,9 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.arguments import as_integer
 from linforest_precond.distributed.forest.graph import graph_of
-from linforest_precond.distributed.matching.aggregates import aggregates_of_mates
-from linforest_precond.distributed.matching.galerkin import coarse_matrix, require_host
+from linforest_precond.distributed.matching.aggregates import aggregates_of_mates, galerkin_product
 from linforest_precond.distributed.matching.matching import RankMatching
-from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.options import agreed_options
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options, require_host
 from linforest_precond.distributed.partition.owners import lookup
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.printing import Printed, Printout
@@ -91,8 +89,7 @@ def coarsen(A: Matrix, matching: RankMatching | Array, *, seed: int = 0) -> Rank
         check_mutual(A, mate)
         graph = graph_of(A)
         found = aggregates_of_mates(graph, mate, tie_key_of(seed))
-        coarse = coarse_matrix(A, found.numbers, found.offsets)
-        return RankCoarsening(coarse, found.numbers, A.shape[0])
+        return RankCoarsening(galerkin_product(A, found), found.numbers, A.shape[0])
 
 
 def as_own_mates(A: Matrix, matching: Any) -> Array:

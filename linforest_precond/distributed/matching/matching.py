@@ -14,19 +14,19 @@ from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_e
 from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
 from linforest_precond.distributed.forest.factor import covered_share, edges_of
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of, weighed
-from linforest_precond.distributed.forest.records import RankRecord
-from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.options import agreed_options
-from linforest_precond.distributed.partition.tree_sums import tree_sum
+from linforest_precond.distributed.partition.chunk_sums import tree_sum
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.graph.matching.matching import tie_key_of
-from linforest_precond.printing import Printout
+from linforest_precond.printing import Printed, Printout
+from linforest_precond.read_only import ReadOnlyArrays
+from linforest_precond.records import progress_rows
 from linforest_precond.subnormals import is_nonzero
 
 WEIGHTS = "magnitude", "pattern"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankMatching(RankRecord):
+class RankMatching(ReadOnlyArrays, Printed):
     """A rank's part of a matching: the edges of its own vertices.
 
     Attributes
@@ -55,11 +55,12 @@ class RankMatching(RankRecord):
     maximal: bool = True
 
     def _printout(self) -> Printout:
-        return self._table(
+        return Printout.of(
             "matching over ranks",
             ("vertices", f"{self.n_vertices:,}"),
             ("edges", f"{self.size:,}, {self.n_vertices - 2 * self.size:,} vertices are single"),
             ("weight", f"{self.weight:.6g}"),
+            *progress_rows(self),
         )
 
 

@@ -42,7 +42,7 @@ def strength_graph(matrix: RankLevelMatrix, weights: str, strength: float) -> Ra
     if weights == "magnitude":
         return graph_of(matrix.A)
     A, csr = matrix.A, matrix.csr
-    diagonal = matrix.ops.with_ghosts(csr.diagonal)
+    diagonal = A.halo.with_ghosts(csr.diagonal)
     strongest, found = np.empty(csr.n), np.empty(csr.nnz)
     find_strongest(*map(readonly, (csr.indptr, csr.indices, csr.data, diagonal)), strongest)
     with A.comm.checking():
@@ -50,7 +50,7 @@ def strength_graph(matrix: RankLevelMatrix, weights: str, strength: float) -> Ra
             raise ValueError("A's entries differ too much in size, scale its rows and columns")
     # The rows of ghosts are empty here.
     indptr = np.append(csr.indptr, np.full(A.ghosts.size, csr.nnz, csr.indptr.dtype))
-    arrays = map(readonly, (indptr, csr.indices, csr.data, diagonal, matrix.ops.with_ghosts(strongest)))
+    arrays = map(readonly, (indptr, csr.indices, csr.data, diagonal, A.halo.with_ghosts(strongest)))
     weigh_entries(*arrays, float(strength), found)
     graph = RankGraph(
         A.comm, A.offsets, csr.indptr.astype(np.int64), csr.indices.astype(np.int64), found, A.halo

@@ -12,8 +12,7 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.level_setup import RankPart
 from linforest_precond.distributed.partition import krylov
-from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.matrix_range import scaled_into_range
+from linforest_precond.distributed.partition.matrix import Matrix, check_matrix, scaled_into_range
 from linforest_precond.number_range import shift
 from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle
 from linforest_precond.precond.stored import result_dtype
@@ -226,10 +225,7 @@ class RankHierarchy(Printed):
 
 def check_same_pattern(A: Any, old: Matrix) -> None:
     """Refuse a matrix of another partition, pattern or type."""
-    if not isinstance(A, Matrix):
-        raise TypeError(
-            f"A must be a distributed.Matrix, got {type(A).__name__}; distributed.scatter makes one"
-        )
+    check_matrix(A)
     same = A.dtype == old.dtype and all(
         np.array_equal(new, known)
         for new, known in (

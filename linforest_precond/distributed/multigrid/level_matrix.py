@@ -9,10 +9,10 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.multigrid.strength import DOMINANCE
 from linforest_precond.backends.returns import RowFacts
-from linforest_precond.distributed.matching.aggregates import RankAggregates
-from linforest_precond.distributed.matching.galerkin import coarse_matrix, is_hermitian, mirror_upper
+from linforest_precond.distributed.matching.aggregates import RankAggregates, galerkin_product
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
-from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.entries import is_hermitian, mirror_upper
+from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows
 from linforest_precond.own_matrix import described_csr, index_dtype
 from linforest_precond.precond.multigrid.eigenvalue_estimates import (
     gershgorin_bound,
@@ -20,7 +20,7 @@ from linforest_precond.precond.multigrid.eigenvalue_estimates import (
     pseudorandom_vector,
 )
 from linforest_precond.precond.multigrid.level_matrix import ZERO_SUM, LevelMatrix
-from linforest_precond.records import CSR, magnitudes_of
+from linforest_precond.records import magnitudes_of
 
 
 class RankLevelMatrix(LevelMatrix):
@@ -69,7 +69,7 @@ class RankLevelMatrix(LevelMatrix):
 
     def coarse(self, aggregates: RankAggregates) -> RankLevelMatrix:
         """The matrix of the next level: the Galerkin product of aggregates."""
-        A = coarse_matrix(self.A, aggregates.numbers, aggregates.offsets)
+        A = galerkin_product(self.A, aggregates)
         if self.hermitian:
             mirror_upper(A)
         return RankLevelMatrix(A, self.finest)
@@ -77,15 +77,6 @@ class RankLevelMatrix(LevelMatrix):
     def gathered(self) -> LevelMatrix:
         """The whole matrix, on every rank."""
         return LevelMatrix(described_csr(*gathered_rows(self.A)), self.finest)
-
-
-def csr_of_rows(A: Matrix) -> CSR:
-    """The record of the own rows; sums of weights, which one rank has for its graph, are not computed."""
-    lengths = np.diff(A.rows.indptr)
-    return CSR(
-        A.rows.indptr, A.rows.indices, A.rows.data, symmetric=False, total_weight=math.nan,
-        adjacent_weight=math.nan, diagonal=A.diagonal(), longest_row=int(lengths.max(initial=0)),
-    )  # fmt: skip
 
 
 def gathered_rows(A: Matrix) -> tuple[Array, Array, Array]:

@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.arguments import as_integer
-from linforest_precond.distributed.matching.galerkin import require_host
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.level_setup import part_of_ranks
-from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.matrix_range import scaled_into_range
-from linforest_precond.distributed.partition.options import agreed_options
+from linforest_precond.distributed.partition.matrix import (
+    Matrix,
+    agreed_options,
+    require_host,
+    scaled_into_range,
+)
 from linforest_precond.precond.multigrid.multilevel import precision_of
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, STRENGTHS, MultilevelOptions
 from linforest_precond.precond.multigrid.smoothers import DIAGONAL

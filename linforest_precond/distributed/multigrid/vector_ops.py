@@ -21,6 +21,7 @@ class RankVectorOps:
 
     def __init__(self, A: Matrix):
         self.halo, self.offsets, self.n = A.halo, A.offsets, int(A.shape[0])
+        self.with_ghosts = A.halo.with_ghosts
         self.sums = ChunkSums(A.comm, A.offsets)
 
     scale = staticmethod(local.scale)
@@ -50,10 +51,6 @@ class RankVectorOps:
 
     def Center(self, rows: int, columns: int, dtype: DType) -> RankCenter:  # noqa: N802
         return RankCenter(self, dtype)
-
-    def with_ghosts(self, x: Array) -> Array:
-        """A vector's own rows, then those of the ghosts."""
-        return np.concatenate([x, self.halo.fetch(x)])
 
     def dot(self, u: Array, v: Array) -> Any:
         """The real part of the inner product of two columns, in double precision."""

@@ -102,9 +102,9 @@ class Communicator(abc.ABC):
                 self.counters.message_bytes += part.nbytes
         return self._exchange(parts, expected, np.asarray(like))
 
-    def exclusive_sum(self, value: int) -> int:
-        """The sum of the values of all lower ranks."""
-        return sum(self.allgather(int(value))[: self.rank])
+    def offsets(self, count: int) -> np.ndarray:
+        """The exclusive scan of the counts of all ranks, and their sum: (size + 1,) of int64."""
+        return np.concatenate([[0], np.cumsum(self.allgather(int(count)))]).astype(np.int64)
 
     @abc.abstractmethod
     def split(self, color: int) -> Communicator:

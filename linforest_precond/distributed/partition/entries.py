@@ -1,4 +1,4 @@
-"""Matrices over ranks from entries that any rank may have."""
+"""Entries of a partitioned matrix: assembly from any ranks, and mirror images on other ranks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from linforest_precond.annotations import Array
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.owners import owners_of, send_to
+
+
+def entry_rows(A: Matrix) -> Array:
+    """The local row of each stored entry."""
+    return np.repeat(np.arange(A.n_local), np.diff(A.rows.indptr))
 
 
 def matrix_of_entries(comm: Communicator, offsets: Array, rows: Array, columns: Array, data: Array) -> Matrix:
@@ -24,3 +29,40 @@ def matrix_of_entries(comm: Communicator, offsets: Array, rows: Array, columns: 
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
     parts = data[order], columns[order], indptr
     return Matrix(scipy.sparse.csr_array(parts, shape=(count, int(offsets[-1]))), comm)
+
+
+def is_hermitian(A: Matrix) -> bool:
+    """Whether each entry is the conjugate of its mirror image; a zero may lack it."""
+    slots, values = conjugate_mirrors(A, np.ones(A.rows.nnz, bool))
+    expected = np.append(A.rows.data, A.dtype.type(0))[slots]
+    return not A.comm.allreduce(np.array([np.count_nonzero(values != expected)]))[0]
+
+
+def mirror_upper(A: Matrix) -> None:
+    """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
+
+    As on one rank: an entry whose mirror image is not stored stays.
+    """
+    rows, columns, data = A.first + entry_rows(A), A.columns[A.rows.indices], A.rows.data
+    slots, values = conjugate_mirrors(A, columns > rows)
+    stored = slots >= 0
+    data[slots[stored]] = values[stored]
+    data[rows == columns] = data[rows == columns].real
+
+
+def conjugate_mirrors(A: Matrix, chosen: Array) -> tuple[Array, Array]:
+    """The conjugates of the chosen entries of all ranks, and the slots in own rows of their mirror images.
+
+    The slot is -1 where the mirror image is not stored.
+    """
+    rows, columns = A.first + entry_rows(A), A.columns[A.rows.indices]
+    own, values = A.rows.indices < A.n_local, A.rows.data.conj()
+    inside, outside = chosen & own, chosen & ~own
+    owners = owners_of(A.offsets, columns[outside])
+    sent = send_to(A.comm, owners, columns[outside], rows[outside], values[outside])
+    kept = columns[inside], rows[inside], values[inside]
+    mirrored_rows, mirrored_columns, values = (np.concatenate(pair) for pair in zip(kept, sent, strict=True))
+    keys = rows * A.shape[0] + columns  # ascending
+    wanted = mirrored_rows * A.shape[0] + mirrored_columns
+    found = np.searchsorted(keys, wanted)
+    return np.where(np.append(keys, -1)[found] == wanted, found, -1), values

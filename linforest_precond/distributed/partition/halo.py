@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from linforest_precond.distributed.partition.communicator import (
     parts_by_rank,
 )
 from linforest_precond.distributed.partition.nccl import nccl_exchange
+from linforest_precond.distributed.partition.owners import owners_of
 from linforest_precond.host_arrays import on_host
+from linforest_precond.own_matrix import index_dtype
 
 
 class Halo:
@@ -54,12 +57,37 @@ class Halo:
 
     def __init__(self, comm: Communicator, offsets: Array, ghosts: Array) -> None:
         self.comm, self.ghosts = comm, np.asarray(ghosts, np.int64)
-        self.n_local = int(offsets[comm.rank + 1] - offsets[comm.rank])
-        self.owners: Array = np.searchsorted(offsets, self.ghosts, side="right") - 1
+        self.first = int(offsets[comm.rank])
+        self.n_local = int(offsets[comm.rank + 1]) - self.first
+        self.owners = owners_of(offsets, self.ghosts)
         (wanted,) = parts_by_rank(self.owners, [self.ghosts])
         self.received = {r: ids.size for r, ids in wanted.items()}
         asked = comm.exchange(wanted, self.ghosts)
-        self.sent = {r: ids - offsets[comm.rank] for r, ids in asked.items()}
+        self.sent = {r: ids - self.first for r, ids in asked.items()}
+
+    @classmethod
+    def numbering(cls, comm: Communicator, offsets: Array, ids: Array) -> tuple[Halo, Array]:
+        """The halo whose ghosts are those of the ids that other ranks own, and the ids' local numbers."""
+        halo = cls(comm, offsets, np.unique(ids[owners_of(offsets, ids) != comm.rank]))
+        return halo, halo.local(ids).astype(index_dtype(max(ids.size, halo.ids.size)))
+
+    @cached_property
+    def ids(self) -> Array:
+        """The global id of each local number: own ids, then ghosts."""
+        return np.concatenate([np.arange(self.first, self.first + self.n_local), self.ghosts])
+
+    def is_own(self, ids: Array) -> Array:
+        """Whether this rank owns each global id."""
+        return (ids >= self.first) & (ids < self.first + self.n_local)
+
+    def local(self, ids: Array) -> Array:
+        """The local numbers of own ids and ghosts."""
+        among_ghosts = self.n_local + np.searchsorted(self.ghosts, ids)
+        return np.where(self.is_own(ids), ids - self.first, among_ghosts)
+
+    def with_ghosts(self, values: Array) -> Array:
+        """Values of the own ids, then of the ghosts: one row for each local number."""
+        return backend_of(values).xp.concatenate([values, self.fetch(values)])
 
     def fetch(self, values: Array) -> Array:
         """The ghosts' values, from an array with one row (of any shape) for each own row."""

@@ -52,7 +52,11 @@ def checked_rows(A: Any, name: str = "A") -> LocalRows:
     data = np.array(on_host(matrix.data), dtype)
     _check_pointers(indptr, columns.size, name)
     check_range(f"{name}.indices", columns, matrix.shape[1])
-    rows = LocalRows(*_sorted_entries(indptr, columns, data), int(matrix.shape[1]))
+    entries = np.repeat(np.arange(indptr.size - 1), np.diff(indptr)), columns, data
+    if not follow_each_other(*entries[:2]).all():
+        entries = without_duplicates(*entries)
+        indptr = np.searchsorted(entries[0], np.arange(indptr.size))
+    rows = LocalRows(indptr, *entries[1:], int(matrix.shape[1]))
     _check_finite(rows, name)
     return rows
 
@@ -78,22 +82,18 @@ def _check_finite(rows: LocalRows, name: str) -> None:
         )
 
 
-def _sorted_entries(indptr: Array, columns: Array, data: Array) -> tuple[Array, Array, Array]:
-    """Entries by (row, column), duplicates summed left to right as stored."""
-    rows = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
-    if not _follows(rows, columns).all():
-        order = np.lexsort((columns, rows))
-        rows, columns, data = rows[order], columns[order], data[order]
+def without_duplicates(rows: Array, columns: Array, data: Array) -> tuple[Array, Array, Array]:
+    """Entries sorted by (row, column), duplicates summed left to right; sums may overflow."""
+    order = np.lexsort((columns, rows))
+    rows, columns, data = rows[order], columns[order], data[order]
     first = np.ones(rows.size, bool)
-    first[1:] = _follows(rows, columns)
-    if first.all():
-        return indptr, columns, data
-    entry, summed = np.cumsum(first) - 1, data[first]
-    with np.errstate(over="ignore", invalid="ignore"):  # overflows are found by the check that follows
-        np.add.at(summed, entry[~first], data[~first])  # unbuffered: one at a time, in order
-    return np.searchsorted(rows[first], np.arange(indptr.size)), columns[first], summed
+    first[1:] = follow_each_other(rows, columns)
+    entry, sums = np.cumsum(first) - 1, data[first]
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.add.at(sums, entry[~first], data[~first])  # unbuffered: one at a time, in order
+    return rows[first], columns[first], sums
 
 
-def _follows(rows: Array, columns: Array) -> Array:
-    """Whether an entry is in a later row or column than the one before it; one fewer than entries."""
+def follow_each_other(rows: Array, columns: Array) -> Array:
+    """Whether each entry but the first is in a later row or column than the one before it."""
     return (rows[1:] > rows[:-1]) | (columns[1:] > columns[:-1])

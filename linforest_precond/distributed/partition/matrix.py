@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
-from typing import Any
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,9 +18,14 @@ from linforest_precond.distributed.partition.exact_sums import inner
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.local_rows import LocalRows, checked_rows
 from linforest_precond.distributed.partition.mpi import communicator_of
+from linforest_precond.host_arrays import on_host
 from linforest_precond.matrices.arrays import array_modules
-from linforest_precond.own_matrix import index_dtype
+from linforest_precond.number_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
+from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
+from linforest_precond.records import CSR
 from linforest_precond.vectors import shaped_vectors
+
+Options = TypeVar("Options")
 
 
 class Matrix:
@@ -84,9 +92,11 @@ class Matrix:
         self.offsets = agreed_offsets(self.comm, rows, offsets)
         self.shape = rows.width, rows.width
         self.dtype: DType = rows.data.dtype
-        self.ghosts: Array = np.unique(rows.columns[~self._is_own(rows.columns)])
-        self.halo = Halo(self.comm, self.offsets, self.ghosts)
-        self.rows = self._renumbered(rows, device)
+        self.halo, local = Halo.numbering(self.comm, self.offsets, rows.columns)
+        xp, sparse = array_modules(device)
+        csr = getattr(sparse, "csr_array", None) or sparse.csr_matrix
+        arrays = (xp.asarray(part) for part in (rows.data, local, rows.indptr.astype(local.dtype)))
+        self.rows = csr(tuple(arrays), shape=(self.n_local, self.halo.ids.size))
 
     def __repr__(self) -> str:
         rows = f"rows {self.first}:{self.first + self.n_local}"
@@ -106,9 +116,14 @@ class Matrix:
         return int(self.offsets[self.comm.rank + 1]) - self.first
 
     @property
+    def ghosts(self) -> Array:
+        """The global ids of the columns that other ranks own, ascending."""
+        return self.halo.ghosts
+
+    @property
     def columns(self) -> Array:
         """The global id of each column of `rows`: the own ones, then the ghosts."""
-        return np.concatenate([np.arange(self.first, self.first + self.n_local), self.ghosts])
+        return self.halo.ids
 
     @property
     def operator(self) -> Any:
@@ -131,10 +146,8 @@ class Matrix:
 
     def diagonal(self) -> Array:
         """The diagonal entries of the own rows."""
-        rows = (
-            self.rows if backend_of(self.rows.data).name == "cpu" else self.rows.copy()
-        )  # CuPy sorts in place
-        return rows.diagonal()
+        is_host = backend_of(self.rows.data).name == "cpu"
+        return (self.rows if is_host else self.rows.copy()).diagonal()  # CuPy sorts in place
 
     def matvec(self, x: Array) -> Array:
         """The own rows times a vector, or several, of which each rank has its part.
@@ -144,8 +157,7 @@ class Matrix:
         backend = backend_of(self.rows.data)
         with self.comm.together():
             x = shaped_vectors("x", x, self.n_local, backend)
-            whole = backend.xp.concatenate([x, self.halo.fetch(x)])
-            return backend.krylov.ordered_rows.multiply(self.rows, whole)
+            return backend.krylov.ordered_rows.multiply(self.rows, self.halo.with_ghosts(x))
 
     __matmul__ = matvec
 
@@ -169,19 +181,59 @@ class Matrix:
         with self.comm.together():
             return inner(self.comm, u, v)
 
-    def _is_own(self, ids: Array) -> Array:
-        return (ids >= self.first) & (ids < self.first + self.n_local)
 
-    def _renumbered(self, rows: LocalRows, device: str) -> Any:
-        xp, sparse = array_modules(device)
-        index = index_dtype(max(rows.columns.size, self.n_local + self.ghosts.size))
-        among_ghosts = self.n_local + np.searchsorted(self.ghosts, rows.columns)
-        local = np.where(self._is_own(rows.columns), rows.columns - self.first, among_ghosts)
-        indptr, indices, data = (
-            xp.asarray(part) for part in (rows.indptr.astype(index), local.astype(index), rows.data)
+def check_matrix(A: Any) -> None:
+    """Refuse what is not a matrix over ranks; there is no communicator then to tell the others."""
+    if not isinstance(A, Matrix):
+        raise TypeError(
+            f"A must be a distributed.Matrix, got {type(A).__name__}; distributed.scatter makes one"
         )
-        csr = getattr(sparse, "csr_array", None) or sparse.csr_matrix
-        return csr((data, indices, indptr), shape=(self.n_local, self.n_local + self.ghosts.size))
+
+
+def require_host(A: Matrix) -> None:
+    """Refuse rows on a GPU; all ranks have theirs on the same kind of device."""
+    if backend_of(A.rows.data).name != "cpu":
+        raise TypeError("A must have its rows on the host, got those of CuPy; make the Matrix of rows.get()")
+
+
+def agreed_options(A: Matrix, check: Callable[[], Options]) -> Options:
+    """The options that `check` returns, which must be the same on all ranks."""
+    check_matrix(A)
+    with A.comm.checking():
+        options = check()
+    A.comm.same("the options", options)
+    return options
+
+
+def csr_of_rows(A: Matrix) -> CSR:
+    """The record of the own rows on the host; sums of weights are not computed."""
+    indptr, indices, data = (on_host(array) for array in (A.rows.indptr, A.rows.indices, A.rows.data))
+    return CSR(
+        indptr, indices, data, symmetric=False, total_weight=math.nan, adjacent_weight=math.nan,
+        diagonal=on_host(A.diagonal()), longest_row=int(np.diff(indptr).max(initial=0)),
+    )  # fmt: skip
+
+
+def scaled_into_range(A: Matrix, stored: DType) -> tuple[Matrix, int]:
+    """A 2**-exponent and the exponent: 0, and A itself, where its entries are in the safe range."""
+    exponent = exponent_into_range(A, stored)
+    if not exponent:
+        return A, 0
+    scaled = copy.copy(A)
+    data = shifted(A.rows.data, -exponent)
+    scaled.rows = type(A.rows)((data, A.rows.indices, A.rows.indptr), shape=A.rows.shape)
+    return scaled, exponent
+
+
+def exponent_into_range(A: Matrix, stored: DType) -> int:
+    """The power of two that A is scaled down by, as `precond.scaled_matrix` has it: collective."""
+    data, limit = on_host(A.rows.data), safe_limit(stored)
+    largest = int(A.comm.allreduce(np.array(exponent_of(data)), "max"))
+    if -limit <= largest <= limit or largest == NO_EXPONENT:
+        return 0
+    own = least_exponent_of(data)
+    least = int(A.comm.allreduce(np.array(-NO_EXPONENT if own == NO_EXPONENT else own), "min"))
+    return exponent_down(largest, least, stored) if largest > limit else largest
 
 
 def sparse_linalg(matrix: Any) -> Any:
@@ -191,7 +243,7 @@ def sparse_linalg(matrix: Any) -> Any:
 
 def agreed_offsets(comm: Communicator, rows: LocalRows, offsets: Any = None) -> Array:
     """The first rows of all ranks, from their numbers of rows; refused where they do not fit the matrix."""
-    found = np.concatenate([[0], np.cumsum(comm.allgather(rows.count))]).astype(np.int64)
+    found = comm.offsets(rows.count)
     with comm.checking():
         if found[-1] != rows.width:
             raise ValueError(

@@ -139,7 +139,7 @@ class RankElimination(Elimination):
 
     def overflowing_rows(self, method: Any, bands: Triple) -> Array | None:
         rows = bands[1].shape[0] * (bands[1].shape[1] if bands[1].ndim == 3 else 1)
-        bad = overflows(method, bands, self.comm.exclusive_sum(rows))
+        bad = overflows(method, bands, int(self.comm.offsets(rows)[self.comm.rank]))
         segments, (found,) = self.stretch(bands).totals([bad])
         return found[segments] > 0 if self.total(bad) else None
 

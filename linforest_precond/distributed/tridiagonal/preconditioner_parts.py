@@ -11,10 +11,11 @@ from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
 from linforest_precond.distributed.forest.bands import block_bands
 from linforest_precond.distributed.forest.graph import directed_graph_of
-from linforest_precond.distributed.forest.records import ForestOrder, RankBlockForest, RankForest
+from linforest_precond.distributed.forest.ordering import ForestOrder
+from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
+from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.tree_sums import tree_sum
 from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolver
 from linforest_precond.host_arrays import on_host
 from linforest_precond.number_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
