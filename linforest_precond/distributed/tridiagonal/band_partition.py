@@ -1,7 +1,7 @@
-"""A (block) tridiagonal system along an order that is cut into stretches, one for each rank.
+"""The partition of a (block) tridiagonal system by consecutive rows, and recurrences along the order.
 
-Two stretches are coupled where a path crosses the cut between them. Ranks without rows are skipped: the rank
-before is the nearest lower one with rows.
+Neighbouring ranks are coupled where a path crosses the cut between them. Ranks without rows are skipped: the
+rank before is the nearest lower one with rows.
 """
 
 from __future__ import annotations
@@ -21,26 +21,35 @@ from linforest_precond.precond.tridiagonal.segments import (
     sums_of_segments,
 )
 
-# Where paths link at most so many ranks, these exchange messages, and values have the bits of one rank; else
-# all ranks make an allgather, and solve a reduced system.
+# Where paths link at most this many ranks, these exchange messages, and solutions have the bits of one rank.
+# Otherwise all ranks take part in an allgather, and solve a reduced system.
 MOST_LINKED = 8
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A rank's stretch, as all ranks know it; rows are (block) rows."""
+    """A rank's range of (block) rows, as all ranks know it."""
 
     rank: int
     rows: int
     head: int  # rows of its first segment
     tail: int  # rows of its last segment
-    left: bool = False  # whether its first row is coupled to the stretch before it
-    right: bool = False  # whether its last row is coupled to the stretch after it
+    left: bool = False  # whether its first row is coupled to the piece before it
+    right: bool = False  # whether its last row is coupled to the piece after it
 
     @property
     def spanned(self) -> bool:
         """Whether one segment has all its rows."""
         return self.head == self.rows
+
+    @property
+    def crossing(self) -> list[Crossing]:
+        """The first and the last segment, where they cross a cut; once where they are the same."""
+        if self.spanned:
+            return [Crossing(0, self.rows, self.left, self.right)] if self.left or self.right else []
+        first = [Crossing(0, self.head, True, False)] if self.left else []
+        last = [Crossing(self.rows - self.tail, self.rows, False, True)] if self.right else []
+        return first + last
 
 
 class Crossing(NamedTuple):
@@ -52,7 +61,7 @@ class Crossing(NamedTuple):
     right: bool
 
 
-class Stretch:
+class BandPartition:
     """A rank's rows of the bands, with one ghost row before and one after them: a collective object.
 
     Parameters
@@ -65,15 +74,17 @@ class Stretch:
 
     Attributes
     ----------
-    piece : Piece
-        This rank's stretch.
     pieces : list of Piece
-        Those of all ranks that have rows.
+        The rows of all ranks that have any.
+    own : int
+        The index of this rank's piece, -1 without rows.
+    piece : Piece
+        This rank's piece.
     linked : range
-        Which of them this rank has to exchange values with, itself included: paths link them. They are
-        those between the next stretches to both sides that no segment spans.
-    crossing : list of Crossing
-        The rows of paths that cross cuts: the first segment, the last one, both, or one that is both.
+        The pieces that paths link to this one, itself included: those between the next pieces on both sides
+        that no segment spans. Their ranks exchange values.
+    by_messages : bool
+        Whether paths link at most `MOST_LINKED` ranks.
     lower, diagonal, upper : arrays
         The bands with ghost rows: copies of the neighbours' rows, at the ends rows of the identity.
     """
@@ -87,27 +98,21 @@ class Stretch:
         ends = comm.allgather(_end_rows(bands))
         # The lower band of a first row, or the upper one of the last row before it.
         coupled = [bool(ends[r][0, 0].any() or ends[q][2, 1].any()) for q, r in zip(ranks, ranks[1:])]
-        around = zip(ranks, [False, *coupled], [*coupled, False])
         self.pieces = [
-            Piece(r, int(lengths[r][0]), int(lengths[r][1]), int(lengths[r][2]), left, right)
-            for r, left, right in around
+            Piece(r, *map(int, lengths[r]), left, right)
+            for r, left, right in zip(ranks, [False, *coupled], [*coupled, False])
         ]
-        self.piece = next(
-            (piece for piece in self.pieces if piece.rank == comm.rank), Piece(comm.rank, 0, 0, 0)
-        )
+        self.own = ranks.index(comm.rank) if rows else -1
+        self.piece = self.pieces[self.own] if rows else Piece(comm.rank, 0, 0, 0)
         self._link()
-        self.crossing = _crossing(self.piece)
-        before, after = self._neighbor(-1), self._neighbor(1)
-        nobody = _decoupled_row(bands[1])
-        ghosts = (
-            (nobody if before is None else ends[before][:, 1]),
-            (nobody if after is None else ends[after][:, 0]),
-        )
+        before = after = _identity_row(bands[1])
+        if self.own > 0:
+            before = ends[ranks[self.own - 1]][:, 1]
+        if rows and self.own + 1 < len(ranks):
+            after = ends[ranks[self.own + 1]][:, 0]
         self.lower, self.diagonal, self.upper = (
-            np.concatenate(
-                [ghosts[0][i].reshape(1, *band.shape[1:]), band, ghosts[1][i].reshape(1, *band.shape[1:])]
-            )
-            for i, band in enumerate(bands)
+            np.concatenate([first.reshape(1, *band.shape[1:]), band, last.reshape(1, *band.shape[1:])])
+            for first, band, last in zip(before, bands, after)
         )
 
     def _link(self) -> None:
@@ -115,23 +120,21 @@ class Stretch:
         to_left = _runs([piece.left for piece in self.pieces], [piece.spanned for piece in self.pieces])
         backward = self.pieces[::-1]
         to_right = _runs([piece.right for piece in backward], [piece.spanned for piece in backward])[::-1]
-        self.own = next((i for i, piece in enumerate(self.pieces) if piece is self.piece), 0)
         here = (to_left[self.own], to_right[self.own]) if self.piece.rows else (0, 0)
         self.linked = range(self.own - here[0], self.own + here[1] + 1)
         most = max((left + right + 1 for left, right in zip(to_left, to_right)), default=1)
         self.by_messages = most <= MOST_LINKED
 
     def gathered(self, values: Array, lengths: dict[int, int]) -> dict[int, Array]:
-        """The values of the linked ranks: of each an array of so many rows. All ranks call it."""
+        """The values of the linked ranks; rank r has ``lengths[r]`` rows of them. All ranks call it."""
         ranks = [self.pieces[i].rank for i in self.linked] if self.piece.rows else []
         if not self.by_messages:
             found = self.comm.allgather(values)
             return {r: found[r] for r in ranks}
         others = [r for r in ranks if r != self.comm.rank]
         parts = {r: values for r in others}
-        return self.comm.exchange_known(parts, {r: lengths[r] for r in others}, values) | {
-            self.comm.rank: values
-        }
+        found = self.comm.exchange_known(parts, {r: lengths[r] for r in others}, values)
+        return found | {self.comm.rank: values}
 
     @property
     def receivers(self) -> int:
@@ -140,55 +143,49 @@ class Stretch:
             return self.comm.size - 1
         return len(self.linked) - 1 if self.piece.rows else 0
 
-    def _neighbor(self, step: int) -> int | None:
-        """The rank whose stretch comes before (-1) or after (1) this one; None at the ends."""
-        own = [i for i, piece in enumerate(self.pieces) if piece is self.piece]
-        inside = own and 0 <= own[0] + step < len(self.pieces)
-        return self.pieces[own[0] + step].rank if inside else None
-
     @property
     def cuts(self) -> int:
         """Cuts that a path crosses."""
         return sum(piece.left for piece in self.pieces)
 
     @property
+    def block_size(self) -> int:
+        """Rows of a block."""
+        return self.diagonal.shape[1] if self.diagonal.ndim == 3 else 1
+
+    @property
+    def with_ghosts(self) -> Triple:
+        """The three bands with ghost rows."""
+        return self.lower, self.diagonal, self.upper
+
+    @property
     def bands(self) -> Triple:
         """This rank's rows, without the ghost rows."""
-        return self.lower[1:-1], self.diagonal[1:-1], self.upper[1:-1]
+        return without_ghosts(self.with_ghosts)
 
-    def carried(self, leaving: Callable[[Array], Array], initial: Array, backward: bool = False) -> Array:
-        """The state that a recurrence along the order has where it enters this stretch.
+    def entering_state(
+        self, leaving: Callable[[Array], Array], initial: Array, backward: bool = False
+    ) -> Array:
+        """The state of a recurrence along the order where it enters this rank's rows: collective.
 
         It is `initial` at the start of a path. ``leaving(state)`` is the state after this rank's last segment
-        (its first one where the recurrence runs backward) for the state before that. Only a stretch that one
-        segment spans has to wait for the state that enters it.
+        (its first one where the recurrence runs backward) for the state before that. Only a rank whose rows
+        one segment spans has to wait for the state that enters it.
         """
         pieces = self.pieces[::-1] if backward else self.pieces
-        rounds, sending = 0, []
+        rounds, sending = 0, []  # the round in which each piece sends its state, -1 if it does not
         for piece in pieces:
             entered, left = (piece.right, piece.left) if backward else (piece.left, piece.right)
             rounds = rounds + 1 if entered and piece.spanned else 0
-            sending.append(rounds if left else None)
-        own = next((i for i, piece in enumerate(pieces) if piece is self.piece), None)
-        return self._passed(pieces, sending, own, leaving, initial)
-
-    def _passed(
-        self,
-        pieces: list[Piece],
-        sending: list[int | None],
-        own: int | None,
-        leaving: Callable[[Array], Array],
-        initial: Array,
-    ) -> Array:
-        """Pass states from piece to piece, each in the round in which it is known."""
+            sending.append(rounds if left else -1)
+        own = next((i for i, piece in enumerate(pieces) if piece is self.piece), -1)
         state = initial
-        before = None if own in (None, 0) else own - 1
-        for round_ in range(1 + max((known for known in sending if known is not None), default=-1)):
+        for round_ in range(1 + max(sending, default=-1)):
             parts, expected = {}, {}
-            if own is not None and sending[own] == round_:
+            if own >= 0 and sending[own] == round_:
                 parts[pieces[own + 1].rank] = leaving(state)
-            if before is not None and sending[before] == round_:
-                expected[pieces[before].rank] = initial.shape[0]
+            if own > 0 and sending[own - 1] == round_:
+                expected[pieces[own - 1].rank] = initial.shape[0]
             for found in self.comm.exchange_known(parts, expected, initial).values():
                 state = found
         return state
@@ -200,12 +197,12 @@ class Stretch:
         ends = self.comm.allgather(sums[:, [0, -1]] if self.piece.rows else sums[:, :0])
         totals, labels = self._joined([ends[piece.rank] for piece in self.pieces])
         if self.piece.rows:
-            own = next(i for i, piece in enumerate(self.pieces) if piece is self.piece)
-            sums[:, 0], sums[:, -1] = totals[labels[own][0]], totals[labels[own][1]]
+            first, last = labels[self.own]
+            sums[:, 0], sums[:, -1] = totals[first], totals[last]
         return segments, list(sums)
 
     def _joined(self, ends: list[Array]) -> tuple[list[Array], list[tuple[int, int]]]:
-        """Sums over the segments at the ends of the stretches, and which two of them each stretch has."""
+        """Sums over the first and last segments of all pieces, and the indices of both for each piece."""
         totals: list[Array] = []
         labels: list[tuple[int, int]] = []
         for piece, sums in zip(self.pieces, ends):
@@ -220,13 +217,9 @@ class Stretch:
         return totals, labels
 
 
-def _crossing(piece: Piece) -> list[Crossing]:
-    found = []
-    if piece.left:
-        found.append(Crossing(0, piece.head, True, piece.right and piece.spanned))
-    if piece.right and not (piece.left and piece.spanned):
-        found.append(Crossing(piece.rows - piece.tail, piece.rows, False, True))
-    return found
+def without_ghosts(bands: Triple) -> Triple:
+    lower, diagonal, upper = bands
+    return lower[1:-1], diagonal[1:-1], upper[1:-1]
 
 
 def _runs(entered: list[bool], spanned: list[bool]) -> list[int]:
@@ -243,8 +236,8 @@ def _end_rows(bands: Triple) -> Array:
     return np.stack([entries_of_rows(band)[places] for band in bands])
 
 
-def _decoupled_row(diagonal: Array) -> Array:
-    """A row of the identity: no couplings."""
+def _identity_row(diagonal: Array) -> Array:
+    """A row without couplings, (3, entries)."""
     size = diagonal.shape[1] if diagonal.ndim == 3 else 1
     zero = np.zeros((size, size), diagonal.dtype)
     return np.stack([zero, np.eye(size, dtype=diagonal.dtype), zero]).reshape(3, -1)

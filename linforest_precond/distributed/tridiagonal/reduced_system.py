@@ -1,4 +1,4 @@
-"""The small system that couples the stretches of all ranks: every rank has it and solves it."""
+"""The reduced system of the unknowns at the cuts between ranks, which every rank factors and solves."""
 
 from __future__ import annotations
 
