@@ -30,6 +30,7 @@ from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.records import share_of
 
 
 def factor(
@@ -129,7 +130,7 @@ def propose_factor(
 def covered_share(graph: RankGraph, *kept: Array) -> float:
     """Share of the weight of the graph in the values of all ranks, as `records.covered_share` has it."""
     weight = sum(tree_sum(graph.comm, values, graph.scale) for values in kept)
-    return 1.0 if graph.total_weight == 0.0 else min(1.0, weight / graph.total_weight)
+    return share_of(weight, graph.total_weight)
 
 
 def edges_of(comm: Communicator, neighbors: Array) -> int:

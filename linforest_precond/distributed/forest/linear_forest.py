@@ -20,6 +20,7 @@ from linforest_precond.distributed.forest.records import RankForest
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.distributed.partition.owners import lookup, owners_of
 from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.records import share_of
 
 
 def linear_forest(
@@ -77,7 +78,6 @@ def forest_of(graph: RankGraph, factor: FactorArrays) -> RankForest:
     paths = break_cycles(graph, factor)
     places = place_paths(graph, paths)
     order = forest_order(graph.comm, graph.offsets, places.positions, places.numbers, graph.n)
-    unit = graph.total_weight == 0.0
     return RankForest(
         neighbors=paths.neighbors,
         values=paths.values,
@@ -90,7 +90,7 @@ def forest_of(graph: RankGraph, factor: FactorArrays) -> RankForest:
         iterations=factor.iterations,
         maximal=factor.maximal,
         coverage=covered_share(graph, paths.values),
-        identity_coverage=1.0 if unit else min(1.0, graph.adjacent_weight / graph.total_weight),
+        identity_coverage=share_of(graph.adjacent_weight, graph.total_weight),
     )
 
 

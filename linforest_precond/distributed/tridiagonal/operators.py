@@ -181,7 +181,7 @@ def jacobi(A: Matrix, *, dtype: npt.DTypeLike | None = None) -> RankPrecondition
     _, stored = _agreed(A, "global", dtype, "auto", lambda: None)
     with A.comm.together():
         setup = RankSetup(A)
-        return setup.operator(*RankJacobiPart.of(A, stored))
+        return setup.operator(*RankJacobiPart.of_ranks(A, stored))
 
 
 def _agreed(A: Any, scope: Any, dtype: Any, repair: Any, check: Any) -> tuple[Any, DType]:

@@ -1,4 +1,4 @@
-"""What implements a preconditioner over ranks inside its operator."""
+"""The parts of preconditioners over ranks: tridiagonal, Jacobi, and one of each rank's diagonal block."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
-from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, exponent_into_range
 from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolver
 from linforest_precond.host_arrays import on_host
-from linforest_precond.number_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
+from linforest_precond.number_range import shifted
 from linforest_precond.precond.jacobi import JacobiPart
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.repairs import Repairs, in_words
-from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
 from linforest_precond.precond.stored import held_bytes, stored_array
-from linforest_precond.precond.tridiagonal.tridiagonal_part import repairs_of
-from linforest_precond.records import Bands, magnitudes_of
+from linforest_precond.precond.tridiagonal.tridiagonal_part import (
+    described_paths,
+    name_along_forest,
+    repairs_of,
+)
+from linforest_precond.records import Bands, magnitudes_of, share_of
 from linforest_precond.user_warnings import warn_user
 
 
@@ -101,10 +104,7 @@ class RankTridiagonalPart:
 
     @property
     def name(self) -> str:
-        size = self.forest.order.block_size
-        if self.kind == "block_tridiagonal":
-            return f"AlgTriBlockPrecond: the {size} x {size} block tridiagonal part along a linear forest"
-        return "AlgTriScalPrecond: the tridiagonal part along a linear forest"
+        return name_along_forest(self.kind, self.bands)
 
     @property
     def repairs(self) -> Repairs:
@@ -115,14 +115,9 @@ class RankTridiagonalPart:
         return self.solver.positive_definite
 
     def described(self) -> list[tuple[str, str]]:
-        solver, unit = self.solver, "blocks" if self.kind == "block_tridiagonal" else "vertices"
-        covered = f"{self.coverage:.4f} of the off-diagonal weight (c_id {self.identity_coverage:.4f})"
-        method = "with pivoting" if solver.pivoted else "without pivoting"
+        solver = self.solver
         return [
-            ("paths", f"{self.forest.n_paths:,}"),
-            ("longest path", f"{self.forest.longest_path:,} {unit}"),
-            ("coverage", covered),
-            ("solved", method),
+            *described_paths(self, self.forest.n_paths, self.forest.longest_path),
             ("cuts", f"{solver.cuts}: {solver.coupling}" if solver.cuts else "none crossed by a path"),
             ("repairs", in_words(self.repairs, self.positive_definite)),
             *self.traffic.described(),
@@ -130,19 +125,13 @@ class RankTridiagonalPart:
 
 
 @dataclass(frozen=True, eq=False)
-class RankJacobiPart:
-    """The inverses of this rank's diagonal entries."""
+class RankJacobiPart(JacobiPart):
+    """The inverses of this rank's diagonal entries; all other findings are those of all ranks."""
 
-    own: JacobiPart
-    lifted: int  # by all ranks
-    positive_definite: bool
     traffic: Traffic
 
-    kind, name = "jacobi", "Jacobi: the diagonal"
-    forest = ordering = bands = None
-
     @classmethod
-    def of(cls, A: Matrix, stored: DType) -> tuple[RankJacobiPart, int]:
+    def of_ranks(cls, A: Matrix, stored: DType) -> tuple[RankJacobiPart, int]:
         """The part of A 2**-exponent, and the exponent: collective."""
         exponent = exponent_into_range(A, stored)
         diagonal = shifted(on_host(A.diagonal()), -exponent).reshape(-1, 1, 1)
@@ -150,42 +139,22 @@ class RankJacobiPart:
         lifted, wrong = (int(count) for count in A.comm.allreduce(np.asarray(report, np.int64)))
         if lifted and A.comm.rank == 0:
             warn_user(f"{lifted} diagonal entries of A were tiny and have been perturbed")
-        total, adjacent, _ = weights_of(A)
-        shares = (1.0, 1.0) if total == 0.0 else (0.0, min(1.0, adjacent / total))
-        own = JacobiPart("jacobi", A.n_local, inverse, lifted, wrong == 0, *shares)
+        graph = directed_graph_of(A)
+        shares = (share_of(weight, graph.total_weight) for weight in (0.0, graph.adjacent_weight))
         held = int(A.comm.allreduce(np.array(inverse.nbytes)))
-        return cls(own, lifted, wrong == 0, Traffic(held, 0, 0, A.comm.size)), exponent
+        traffic = Traffic(held, 0, 0, A.comm.size)
+        return cls("jacobi", A.n_local, inverse, lifted, wrong == 0, *shares, traffic), exponent
 
-    def refreshed(self, A: Matrix) -> tuple[RankJacobiPart, int]:
-        return self.of(A, self.stored)
-
-    @property
-    def n(self) -> int:
-        return self.own.n
-
-    @property
-    def stored(self) -> DType:
-        return self.own.stored
-
-    @property
-    def coverage(self) -> float:
-        return self.own.coverage
-
-    @property
-    def repairs(self) -> Repairs:
-        return self.own.repairs
-
-    @property
-    def nbytes(self) -> int:
-        return self.own.nbytes
+    def refreshed(self, A: Any) -> Any:
+        return self.of_ranks(A, self.stored)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         xp = backend_of(x).xp
-        np_or_cupy = self.own.inverse if xp is np else xp.asarray(self.own.inverse)
-        x[...] = np_or_cupy.reshape(-1, 1) * b
+        inverse = self.inverse if xp is np else xp.asarray(self.inverse)
+        x[...] = inverse.reshape(-1, 1) * b
 
     def described(self) -> list[tuple[str, str]]:
-        return [*self.own.described(), *self.traffic.described()]
+        return [*super().described(), *self.traffic.described()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,23 +204,6 @@ def own_block(A: Matrix) -> Any:
     return A.rows[:, : A.n_local]
 
 
-def exponent_into_range(A: Matrix, stored: DType) -> int:
-    """The power of two that A is scaled down by, as `precond.scaled_matrix` has it: collective."""
-    data, limit = on_host(A.rows.data), safe_limit(stored)
-    largest = int(A.comm.allreduce(np.array(exponent_of(data) if data.size else NO_EXPONENT), "max"))
-    if -limit <= largest <= limit or largest == NO_EXPONENT:
-        return 0
-    own = least_exponent_of(data) if data.size else NO_EXPONENT
-    least = int(A.comm.allreduce(np.array(-NO_EXPONENT if own == NO_EXPONENT else own), "min"))
-    return exponent_down(largest, least, stored) if largest > limit else largest
-
-
-def weights_of(A: Matrix) -> tuple[float, float, float]:
-    """Of all ranks: the off-diagonal weight, that next to the diagonal, and the scale of both."""
-    graph = directed_graph_of(A)
-    return graph.total_weight, graph.adjacent_weight, graph.scale
-
-
 def _stored_bands(A: Matrix, forest: RankForest | RankBlockForest, stored: DType, exponent: int) -> Bands:
     bands = block_bands(A, forest.order)
     scaled = [shifted(band, -exponent) if exponent else band for band in bands]
@@ -265,40 +217,22 @@ def _solver(A: Matrix, order: ForestOrder, bands: Bands, repair: str, exponent: 
         return RankTridiagonalSolver(bands, A.comm, make_definite=False, perturb=False)
 
     def magnitudes() -> Array:
-        sizes = backend_of(bands.diagonal).multigrid.strength.row_sums(_HostRows.of(A))[0]
+        sizes = backend_of(bands.diagonal).multigrid.strength.row_sums(csr_of_rows(A))[0]
         return order.redistribution.forward(shifted(sizes, -exponent))
 
     return RankTridiagonalSolver(bands, A.comm, magnitudes=magnitudes)
 
 
-@dataclass(frozen=True, eq=False)
-class _HostRows:
-    """CSR arrays of a rank's rows on the host."""
-
-    indptr: Array
-    indices: Array
-    data: Array
-
-    @classmethod
-    def of(cls, A: Matrix) -> Any:
-        return cls(*(on_host(array) for array in (A.rows.indptr, A.rows.indices, A.rows.data)))
-
-    @property
-    def n(self) -> int:
-        return self.indptr.size - 1
-
-
 def _coverages(A: Matrix, bands: Bands, exponent: int) -> tuple[float, float]:
     """Shares of A's off-diagonal weight: in the bands, and next to the diagonal in A's own order."""
-    total, adjacent, scale = weights_of(A)
-    if total == 0.0:
-        return 1.0, 1.0
+    graph = directed_graph_of(A)
     kept = [bands.lower, bands.upper]
     if bands.diagonal.ndim == 3:
         kept.append(bands.diagonal * (1 - np.eye(bands.diagonal.shape[1], dtype=bands.diagonal.dtype)))
     unscaled = (magnitudes_of(band.ravel()).astype(np.float64) for band in kept)
-    weight = sum(tree_sum(A.comm, np.ldexp(values, exponent), scale) for values in unscaled)
-    return min(1.0, float(weight) / total), min(1.0, adjacent / total)
+    weight = sum(tree_sum(A.comm, np.ldexp(values, exponent), graph.scale) for values in unscaled)
+    total = graph.total_weight
+    return share_of(float(weight), total), share_of(graph.adjacent_weight, total)
 
 
 def _traffic(part: RankTridiagonalPart, comm: Communicator) -> Traffic:
