@@ -14,14 +14,14 @@ from linforest_precond.distributed.multigrid.level_setup import RankPart
 from linforest_precond.distributed.partition import krylov
 from linforest_precond.distributed.partition.matrix import Matrix, check_matrix, scaled_into_range
 from linforest_precond.number_range import shift
-from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle
+from linforest_precond.precond.multigrid.hierarchy import ACCELERATORS as OF_ONE_RANK
+from linforest_precond.precond.multigrid.hierarchy import LevelsInterface, residual_norms
 from linforest_precond.precond.stored import result_dtype
 from linforest_precond.printing import Printed, Printout
-from linforest_precond.records import ratio_to_finest
 from linforest_precond.solvers.history import History
 from linforest_precond.user_warnings import without_numpy_warnings
 
-ACCELERATORS = "auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres"
+ACCELERATORS = tuple(name for name in OF_ONE_RANK if name != "idrs")
 
 
 class RankCycle(Printed, LinearOperator):  # type: ignore[misc]
@@ -84,7 +84,7 @@ class RankCycle(Printed, LinearOperator):  # type: ignore[misc]
         return Printout.of(f"{part.name}, over {self.part.finest.comm.size} ranks", *described(self.part))
 
 
-class RankHierarchy(Printed):
+class RankHierarchy(LevelsInterface):
     """An algebraic multigrid hierarchy over ranks, made by `linforest_precond.distributed.multilevel`.
 
     Its methods are called by all ranks together. Vectors are a rank's own parts.
@@ -106,13 +106,12 @@ class RankHierarchy(Printed):
     def __init__(self, A: Matrix, part: RankPart, exponent: int):
         self._A, self._part, self._exponent = A, part, exponent
 
-    cycle = property(lambda self: self._part.part.cycle)
-    stalled = property(lambda self: self._part.part.stalled)
     shape = property(lambda self: self._A.shape)
     dtype = property(lambda self: self._A.dtype)
     aggregates = property(lambda self: [each.numbers for each in self._part.aggregates])
-    unknowns = property(lambda self: [level.unknowns for level in self._part.part.levels])
-    entries = property(lambda self: [level.entries for level in self._part.part.levels])
+    unknowns = property(lambda self: [level.unknowns for level in self._all_levels.levels])
+    entries = property(lambda self: [level.entries for level in self._all_levels.levels])
+    _all_levels = property(lambda self: self._part.part)
 
     def aspreconditioner(self, cycle: str | None = None) -> RankCycle:
         """One cycle as a preconditioner: ``M=`` of `cg`, and of `fcg` for F- and K-cycles.
@@ -127,9 +126,8 @@ class RankHierarchy(Printed):
         RankCycle
             A LinearOperator on own parts of vectors. It keeps its values when the hierarchy is updated.
         """
-        cycle = self.cycle if cycle is None else cycle
-        check_cycle(cycle)
-        return RankCycle(self._part.with_cycle(cycle), self._exponent, self.dtype)
+        part = self._part.with_cycle(self._checked_cycle(cycle))
+        return RankCycle(part, self._exponent, self.dtype)
 
     def solve(
         self,
@@ -183,18 +181,12 @@ class RankHierarchy(Printed):
         x, info = getattr(krylov, name)(
             self._A, b, x0, rtol=tol, maxiter=maxiter, M=M, callback=callback, history=history
         )
-        with self._A.comm.together():
-            norms = self._norms(history, b)  # by all ranks, even if one of them alone asks for it
+        with self._A.comm.together():  # by all ranks, even if one of them alone asks for it
+            columns = np.atleast_2d(np.asarray(b).T)
+            norms = np.sqrt([abs(self._A.inner(column, column)) for column in columns])
         if residuals is not None:
-            residuals[:] = norms
+            residuals[:] = residual_norms(history, norms)
         return (x, info) if return_info else x
-
-    def _norms(self, history: History, b: Array) -> list[float]:
-        """The norms of all residuals; several columns count as one vector."""
-        columns = np.atleast_2d(np.asarray(b).T)
-        norms = np.sqrt([abs(self._A.inner(column, column)) for column in columns])
-        values = history.residuals.reshape(len(history), -1) * np.where(norms == 0, 1, norms)
-        return np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()
 
     @without_numpy_warnings
     def update(self, A: Matrix) -> None:
@@ -210,14 +202,6 @@ class RankHierarchy(Printed):
             scaled, exponent = scaled_into_range(A, self._part.part.stored)
             self._part, self._exponent = self._part.refreshed(RankLevelMatrix(scaled)), exponent
             self._A = A
-
-    def operator_complexity(self) -> float:
-        """Stored entries of all levels divided by those of the finest."""
-        return ratio_to_finest(self.entries)
-
-    def grid_complexity(self) -> float:
-        """Unknowns of all levels divided by those of the finest."""
-        return ratio_to_finest(self.unknowns)
 
     def _printout(self) -> Printout:
         return self.aspreconditioner()._printout()
