@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from linforest_precond.annotations import Array
+from linforest_precond.backends.cpu.runtime.hashing import GOLDEN, HIGH_STRIDE, mix64
 from linforest_precond.distributed.grid2d.grid import Grid
-from linforest_precond.distributed.grid2d.hashing import edge_words
 from linforest_precond.distributed.grid2d.packets import swap
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap
+
+# The finalizer of splitmix64, not compiled: it takes arrays as well. (NUMBA_DISABLE_JIT leaves the function.)
+mixed: Callable[[Array], Array] = getattr(mix64, "py_func", mix64)
 
 
 def route_edges(
@@ -40,6 +45,13 @@ def is_symmetric(grid: Grid, sources: Array, targets: Array, weights: Array | No
     words, upper, lower = edge_words(sources, targets, weights), sources < targets, sources > targets
     balance = np.concatenate([words[upper], np.negative(words[lower])]).sum(dtype=np.uint64)
     return not grid.comm.allreduce(np.array([balance])).any()
+
+
+def edge_words(sources: Array, targets: Array, weights: Array | None = None) -> Array:
+    """A word for each edge, the same for both directions."""
+    low, high = np.minimum(sources, targets), np.maximum(sources, targets)
+    words = low.astype(np.uint64) * GOLDEN + high.astype(np.uint64) * HIGH_STRIDE
+    return mixed(words if weights is None else words ^ weights.view(np.uint64))
 
 
 def row_pointers(rows: Array, count: int) -> Array:

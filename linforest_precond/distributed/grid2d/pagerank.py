@@ -21,6 +21,7 @@ from linforest_precond.distributed.grid2d.fixed_point import (
 )
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.vectors import own_results, own_vertices, states_of
+from linforest_precond.graph.csgraph.pagerank import checked_number
 
 
 def pagerank(
@@ -93,13 +94,6 @@ def pagerank(
                     f"vertices times tol is {threshold:.3g}; raise max_iter or tol"
                 )
         return own_results(graph, ranks)
-
-
-def checked_number(name: str, value: float, largest: float) -> float:
-    """A number in [0, largest]."""
-    if not 0.0 <= float(value) <= largest:
-        raise ValueError(f"{name} must lie in [0, {largest:g}], got {value}")
-    return float(value)
 
 
 def check_weights(graph: Graph2D) -> None:

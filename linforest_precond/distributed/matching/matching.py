@@ -15,6 +15,7 @@ from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
 from linforest_precond.distributed.forest.factor import covered_share, edges_of
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of, weighed
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
+from linforest_precond.distributed.partition.local_rows import expanded_rows
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.printing import Printed, Printout
@@ -249,15 +250,6 @@ def best_edges(graph: RankGraph, vertices: Array, eligible: Array, tie_key: np.u
     rows, slots = least_of_rows(rows, ties, slots)
     first = starts_of(rows)
     return vertices[rows[first]], slots[first]
-
-
-def expanded_rows(indptr: Array, rows: Array) -> tuple[Array, Array]:
-    """The slots of the entries of some rows, and for each slot the place of its row among them."""
-    begins = indptr[rows].astype(np.int64)
-    lengths = indptr[rows + 1] - begins
-    places = np.repeat(np.arange(rows.size), lengths)
-    before = np.cumsum(lengths) - lengths
-    return places, np.arange(places.size) + (begins - before)[places]
 
 
 def starts_of(rows: Array) -> Array:

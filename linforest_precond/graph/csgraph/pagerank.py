@@ -69,7 +69,7 @@ def pagerank(
     max_iter = as_integer("max_iter", max_iter)
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter}")
-    alpha, tol = _number("alpha", alpha, 1.0), _number("tol", tol, math.inf)
+    alpha, tol = checked_number("alpha", alpha, 1.0), checked_number("tol", tol, math.inf)
     csr = as_csgraph(A)
     backend = backend_of(csr.data)
     ranks: Array = backend.xp.empty(0)
@@ -93,7 +93,8 @@ def pagerank(
     return ranks
 
 
-def _number(name: str, value: SupportsFloat, largest: float) -> float:
+def checked_number(name: str, value: SupportsFloat, largest: float) -> float:
+    """A number in [0, largest]."""
     try:
         number = float(value)
     except (TypeError, ValueError):
