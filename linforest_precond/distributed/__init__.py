@@ -20,10 +20,10 @@ from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.mpi import communicator_of
+from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
 from linforest_precond.distributed.partition.scatter import scatter
 from linforest_precond.distributed.partition.simulated import simulate
 from linforest_precond.distributed.tridiagonal.operators import block_tridiagonal, jacobi, tridiagonal
-from linforest_precond.distributed.tridiagonal.preconditioner import RankPreconditioner
 from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolver
 
 __all__ = [

@@ -17,6 +17,7 @@ from linforest_precond.distributed.partition.matrix import (
     require_host,
     scaled_into_range,
 )
+from linforest_precond.distributed.partition.preconditioner import RankSetup
 from linforest_precond.precond.multigrid.multilevel import precision_of
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, STRENGTHS, MultilevelOptions
 from linforest_precond.precond.multigrid.smoothers import DIAGONAL
@@ -101,7 +102,7 @@ def multilevel(
     }  # fmt: skip
     options, gather_below, dtype = agreed_options(A, lambda: _checked(A, given, gather_below, dtype))
     with A.comm.together():
-        finest = RankLevelMatrix(A)
+        setup, finest = RankSetup(A), RankLevelMatrix(A)
         with A.comm.checking():
             stored = precision_of(finest, dtype)
         scaled, exponent = scaled_into_range(A, stored)
@@ -109,7 +110,7 @@ def multilevel(
         part, stall = part_of_ranks(finest, stored, options.for_matrix(finest), gather_below)
         if stall and A.comm.rank == 0:
             warn_user(stall)
-        return RankHierarchy(A, part, exponent)
+        return RankHierarchy(A, setup.operator(part, exponent))
 
 
 def _checked(

@@ -13,7 +13,7 @@ import numpy as np
 from linforest_precond import solvers
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
-from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
 from linforest_precond.solvers.driver import Info
 from linforest_precond.vectors import checked_vectors
 
@@ -87,10 +87,10 @@ def _solve(
     method: Callable[..., tuple[Array, Info]], A: Matrix, b: Any, x0: Any, options: dict[str, Any]
 ) -> tuple[Array, Info]:
     """Check what a solver would check on each rank alone, then solve."""
-    if not isinstance(A, Matrix):
-        raise TypeError(f"A must be a distributed.Matrix, got a {type(A).__name__}")
+    check_matrix(A)
     M = options.get("M")
-    M = getattr(M, "operator", M)
+    # Not of a LinearOperator: the transpose of a preconditioner has that attribute, too.
+    M = M if hasattr(M, "_matvec") else getattr(M, "operator", M)
     with A.comm.checking():
         b = _checked_part("b", b, A)
         x0 = None if x0 is None else _checked_part("x0", x0, A)

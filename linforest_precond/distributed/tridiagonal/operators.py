@@ -12,7 +12,7 @@ from linforest_precond.distributed.forest.factor import propose_factor
 from linforest_precond.distributed.forest.graph import graph_of
 from linforest_precond.distributed.forest.linear_forest import forest_of
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
-from linforest_precond.distributed.tridiagonal.preconditioner import RankPreconditioner, RankSetup
+from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, RankSetup
 from linforest_precond.distributed.tridiagonal.preconditioner_parts import (
     LocalPart,
     RankJacobiPart,

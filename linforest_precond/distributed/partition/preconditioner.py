@@ -10,7 +10,7 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.distributed.partition.communicator import Communicator
-from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
 from linforest_precond.precond.operators import Applied, Preconditioner, operator_class
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.setup_time import SetupTime
@@ -41,10 +41,10 @@ class RankPattern:
 class RankPreconditioner(Preconditioner):
     """An approximate inverse of a matrix over ranks: products take and give each rank's part of vectors.
 
-    Made by `linforest_precond.distributed.tridiagonal`, `block_tridiagonal` and `jacobi`. It is a
-    LinearOperator of the shape (own rows, own rows). Products, transposed ones (``M.T``, ``M.H``) included,
-    and `update` are collective: all ranks call them in the same order. Vectors on a GPU are staged through
-    the host. `print` is not collective.
+    Made by `linforest_precond.distributed.tridiagonal`, `block_tridiagonal` and `jacobi`, and by the method
+    `aspreconditioner` of a `RankHierarchy`. It is a LinearOperator of the shape (own rows, own rows).
+    Products, transposed ones (``M.T``, ``M.H``) included, and `update` are collective: all ranks call them in
+    the same order. Vectors on a GPU are staged through the host. `print` is not collective.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class RankPreconditioner(Preconditioner):
         Parameters
         ----------
         A : Matrix
-            The forest, and so the order of the rows, stays.
+            The forest, and so the order of the rows, or the aggregates stay.
 
         Raises
         ------
@@ -75,8 +75,7 @@ class RankPreconditioner(Preconditioner):
             On all ranks; the operator is then unchanged.
         """
         with self.comm.checking():
-            if not isinstance(A, Matrix):
-                raise TypeError(f"A must be a distributed.Matrix, got {type(A).__name__}")
+            check_matrix(A)
             pattern: Any = self._pattern
             pattern.require_same(RankPattern.of(A))
         watch = self._backend.runtime.stopwatch.Stopwatch()
@@ -99,8 +98,8 @@ class RankPreconditioner(Preconditioner):
         with self.comm.together():
             super().apply_into(b, x, transpose)
 
-    def times_power_of_two(self, exponent: int) -> RankPreconditioner:
-        operator: Any = super().times_power_of_two(exponent)
+    def _with_part(self, part: Any, exponent: int) -> RankPreconditioner:
+        operator: Any = super()._with_part(part, exponent)
         operator.comm, operator.global_rows = self.comm, self.global_rows
         return operator
 
