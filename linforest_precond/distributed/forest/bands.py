@@ -1,4 +1,4 @@
-"""The bands along a forest over ranks: copies of the matrix's entries, on the ranks that own the places."""
+"""Bands along a forest over ranks: copies of the matrix's entries, redistributed to the forest's order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linforest_precond.records import Bands
 
 
 def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
-    """Copy the entries of a matrix along the paths of a forest, for this rank's stretch of the order.
+    """Copy the entries of a matrix along the paths of a forest, for this rank's range of the order.
 
     Collective. Only the rows' entries along the paths are sent.
 
@@ -58,7 +58,7 @@ def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
 
 
 def block_bands(A: Matrix, order: ForestOrder) -> tuple[Array, Array, Array]:
-    """The lower, diagonal and upper blocks of this rank's stretch."""
+    """The lower, diagonal and upper blocks of this rank's range."""
     b, size = order.block_size, order.vertices.size
     rows = order.redistribution.forward(band_rows(A, order))
     lower, diagonal, upper = rows.reshape(size // b, b, 3, b).transpose(2, 0, 1, 3).copy()

@@ -1,4 +1,4 @@
-"""Forests of blocks over ranks: pairs of vertices are the vertices of a coarse graph, which has a forest."""
+"""Forests of blocks over ranks: linear forests of a coarse graph, whose vertices are pairs of vertices."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def ladder_forest(graph: RankGraph, options: Options, path_options: dict[str, An
         pairings.append(pair_up(coarse, partners_across_paths(coarse, path_options)))
         coarse = graph_of_pairs(coarse, pairings[-1])
     paths = break_cycles(coarse, propose_factor(coarse, **options[-1]))
-    # Only the weight between blocks that are not neighbours on a path is not covered.
+    # All weight is covered but that between blocks that are not neighbours on a path.
     between = covered_share(coarse, coarse.values)
     coverage = 1.0 - (between - covered_share(coarse, paths.values))
     return _block_forest_of(graph, coarse, paths, pairings, coverage, options, "paths")

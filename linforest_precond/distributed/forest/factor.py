@@ -1,7 +1,7 @@
 """The [0,n]-factor over ranks: Algorithm 2 of Klein & Strzodka (2022), bit-equal to that of one rank.
 
-A rank proposes for its own vertices, by the kernels of one rank. Charges and ties are hashes of global ids:
-a rank computes those of its ghosts itself. An iteration has two exchanges with neighbouring ranks, the
+A rank proposes for its own vertices, by the kernels of one rank. Charges and ties are hashes of global ids,
+so a rank computes those of its ghosts itself. An iteration has two exchanges with neighbouring ranks, the
 proposals of the ghosts and then whether they are saturated, and one reduction of three numbers.
 """
 
@@ -123,7 +123,7 @@ def propose_factor(
         if automatic and k >= 5 and 100 * new <= edges:
             break
         if active == 0 and limit is None and not maximal:
-            k += (k_m - k) % m  # nothing can happen before the next uncharged iteration
+            k += (k_m - k) % m  # charged iterations propose nothing without active vertices
     return FactorArrays(*proposals.table(), k, maximal)
 
 

@@ -1,4 +1,4 @@
-"""The undirected weighted graph of a matrix over ranks: each has the edges of its own vertices."""
+"""The undirected weighted graph of a matrix over ranks, partitioned by vertices."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The linear forest over ranks: cycles lose their weakest edge, paths are ranked.
 
-Each rank walks along its own stretches of paths; only stretches that continue on other ranks take part in the
-list ranking (`chains`).
+Each rank walks along its local paths; only those that continue on other ranks take part in the list ranking.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from linforest_precond.annotations import Array
 from linforest_precond.distributed.forest.factor import FactorArrays, covered_share, propose_factor
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
 from linforest_precond.distributed.forest.list_ranking import END
-from linforest_precond.distributed.forest.local_paths import Stretches, break_chain_cycles, contract, link
+from linforest_precond.distributed.forest.local_paths import LocalPaths, break_crossing_cycles, contract, link
 from linforest_precond.distributed.forest.ordering import forest_order
 from linforest_precond.distributed.forest.records import RankForest
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
@@ -121,15 +120,15 @@ class Places(NamedTuple):
 def break_cycles(graph: RankGraph, factor: FactorArrays) -> Paths:
     """Break the cycles of a [0,2]-factor and rank its paths."""
     comm, neighbors, values = graph.comm, factor.neighbors.copy(), factor.values.copy()
-    stretches = contract(graph, neighbors, values)
-    chains, cycles = link(graph, stretches), stretches.cycles
-    ranked = chains.rank_paths()
+    local = contract(graph, neighbors, values)
+    contracted, cycles = link(graph, local), local.cycles
+    ranked = contracted.rank_paths()
     on_cycle = ranked[:, 0] != END
     if int(comm.allreduce(np.count_nonzero(on_cycle))):
-        cycles += break_chain_cycles(graph, stretches, chains, on_cycle, neighbors, values)
-        stretches = contract(graph, neighbors, values)
-        ranked = link(graph, stretches).rank_paths()
-    labels = path_labels(graph, stretches, ranked)
+        cycles += break_crossing_cycles(graph, local, contracted, on_cycle, neighbors, values)
+        local = contract(graph, neighbors, values)
+        ranked = link(graph, local).rank_paths()
+    labels = path_labels(graph, local, ranked)
     return Paths(neighbors, values, *labels, cycles=int(comm.allreduce(cycles)))
 
 
@@ -153,12 +152,12 @@ def place_paths(graph: RankGraph, paths: Paths) -> Places:
     )
 
 
-def path_labels(graph: RankGraph, stretches: Stretches, ranked: Array) -> tuple[Array, Array, Array]:
-    """Path ids, positions and lengths of the paths of own vertices, from the ranks of the chains' states."""
-    path_id, position = graph.first + stretches.heads, stretches.position.copy()
-    lengths = stretches.lengths.copy()
-    vertices = stretches.members(np.ones(stretches.crossing.size, bool))
-    both_sides = ranked.reshape(-1, 2, 3)[stretches.numbers(vertices)]
+def path_labels(graph: RankGraph, local: LocalPaths, ranked: Array) -> tuple[Array, Array, Array]:
+    """Path ids, positions and lengths of the paths of own vertices, from the ranked states."""
+    path_id, position = graph.first + local.heads, local.position.copy()
+    lengths = local.lengths.copy()
+    vertices = local.members(np.ones(local.crossing.size, bool))
+    both_sides = ranked.reshape(-1, 2, 3)[local.numbers(vertices)]
     (first_count, last_count), (first_end, last_end) = both_sides[:, :, 1].T, both_sides[:, :, 2].T
     before = first_count - lengths[vertices]
     own = position[vertices]

@@ -1,9 +1,9 @@
-"""Chains of stretches across ranks: list ranking by pointer jumping, on contracted paths.
+"""List ranking across ranks by pointer jumping, on contracted paths.
 
-A stretch is a maximal piece of a path, or of a cycle, on one rank. Stretches that continue on another rank
-are the vertices of chains, which are short compared with the paths. A chain is followed in both directions:
-the state (stretch, side) is left through that side of the stretch, 0 for its first vertex and 1 for its last.
-A state is numbered ``2 * stretch + side``, stretches over all ranks.
+Local paths that continue on another rank are the vertices of contracted paths, which are short compared with
+the paths. These are followed in both directions: a state (local path, side) means that the local path is left
+through that side, 0 for its first vertex and 1 for its last. The state's number is ``2 * local path + side``;
+local paths are numbered over all ranks.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from linforest_precond.annotations import Array
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.owners import lookup
 
-# The successor of a state that is left through the end of a path.
+# The successor of the last state of a path.
 END = -1
 
 
 @dataclass(eq=False)
-class Chains:
-    """The states of own stretches, two for each.
+class ContractedPaths:
+    """The states of own local paths, two for each.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Chains:
     following
         The state that each one leads to, or `END`.
     counts
-        Vertices from the stretch up to the state that follows.
+        Vertices from the local path up to the state that follows.
     ends
         The last of these vertices.
     """
@@ -50,7 +50,7 @@ class Chains:
         return int(self.offsets[-1]).bit_length()
 
     def rank_paths(self) -> Array:
-        """Follow every chain to its end by pointer jumping: each step doubles the strides of all states.
+        """Rank all states: each step of pointer jumping doubles the strides.
 
         Returns rows (following, count, end) as at the beginning, but up to the ends of the paths; states on
         cycles are still followed by others.

@@ -1,4 +1,4 @@
-"""Stretches: the maximal pieces of paths, and of cycles, whose vertices one rank owns."""
+"""Local paths: the maximal pieces of paths, and of cycles, whose vertices one rank owns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linforest_precond.backends.cpu.forest.linear_forest import linear_forest as
 from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
 from linforest_precond.backends.returns import ForestArrays
 from linforest_precond.distributed.forest.graph import RankGraph
-from linforest_precond.distributed.forest.list_ranking import END, Chains
+from linforest_precond.distributed.forest.list_ranking import END, ContractedPaths
 from linforest_precond.distributed.partition.communicator import parts_by_rank
 from linforest_precond.distributed.partition.owners import joined, owners_of
 from linforest_precond.own_matrix import index_dtype
@@ -19,19 +19,19 @@ from linforest_precond.subnormals import magnitude_bits
 
 
 @dataclass(frozen=True, eq=False)
-class Stretches:
-    """The stretches of a rank. Vertices are numbered on this rank, and neighbors by global ids.
+class LocalPaths:
+    """The local paths of a rank. Vertices are numbered on this rank, and neighbors by global ids.
 
     Attributes
     ----------
     heads, position, lengths
-        For each own vertex: the smaller end of its stretch, its position counted from 1 there, and the length
-        of the stretch.
+        For each own vertex: the smaller end of its local path, its position counted from 1 there, and its
+        length.
     crossing
-        The heads of the stretches that continue on other ranks, ascending.
+        The heads of the local paths that continue on other ranks, ascending.
     vertices, sides, others
-        The edges to other ranks: the own vertex, the side of its stretch, and the neighbor. Side 0 is that of
-        the head.
+        The edges to other ranks: the own vertex, the side of its local path, and the neighbor. Side 0 is that
+        of the head.
     cycles
         Number of cycles, all on this rank, that were broken.
     """
@@ -46,18 +46,18 @@ class Stretches:
     cycles: int
 
     def numbers(self, vertices: Array) -> Array:
-        """The indices in `crossing` of the stretches of these vertices, which continue on other ranks."""
+        """The indices in `crossing` of the local paths of these vertices, which continue on other ranks."""
         return np.searchsorted(self.crossing, self.heads[vertices])
 
     def members(self, chosen: Array) -> Array:
-        """The vertices of the crossing stretches that are chosen by a mask."""
+        """The vertices of the crossing local paths that are chosen by a mask."""
         selected = np.zeros(self.heads.size, bool)
         selected[self.crossing] = chosen
         return np.flatnonzero(selected[self.heads])
 
 
-def contract(graph: RankGraph, neighbors: Array, values: Array) -> Stretches:
-    """Walk along the stretches; cycles on this rank lose their weakest edge in `neighbors` and `values`."""
+def contract(graph: RankGraph, neighbors: Array, values: Array) -> LocalPaths:
+    """Walk along the local paths; cycles on this rank lose their weakest edge in `neighbors` and `values`."""
     own = graph.halo.is_own(neighbors)
     local = np.where(own, neighbors - graph.first, NO_VERTEX).astype(index_dtype(graph.n_local))
     inside = own_first(local, own), own_first(np.where(own, values, 0), own)
@@ -70,7 +70,7 @@ def contract(graph: RankGraph, neighbors: Array, values: Array) -> Stretches:
     lengths = lengths[heads]
     # A single vertex may have an edge to another rank on each side.
     sides = np.where(lengths[vertices] > 1, position[vertices] > 1, slots)
-    return Stretches(
+    return LocalPaths(
         heads=heads,
         position=position,
         lengths=lengths,
@@ -99,38 +99,45 @@ def copy_broken(
     values[rows] = walked.values[rows]
 
 
-def link(graph: RankGraph, stretches: Stretches) -> Chains:
-    """Join the stretches of all ranks to chains: both ends of an edge tell each other their states.
+def link(graph: RankGraph, local: LocalPaths) -> ContractedPaths:
+    """The contracted paths of all ranks: the ranks of an edge exchange the states that enter it.
 
-    Two ranks list the edges between them in the same order, so that no ids need to be sent.
+    Two ranks list the edges between them in the same order, so no ids are sent.
     """
     comm, first = graph.comm, graph.first
-    count = stretches.crossing.size
+    count = local.crossing.size
     offsets = comm.offsets(2 * count)
-    leaving = 2 * stretches.numbers(stretches.vertices) + stretches.sides
-    entering = offsets[comm.rank] + (leaving ^ 1)  # who enters through a side leaves through the other
-    ids, others = first + stretches.vertices, stretches.others
+    leaving = 2 * local.numbers(local.vertices) + local.sides
+    # A local path that is entered through one side is left through the other.
+    entering = offsets[comm.rank] + (leaving ^ 1)
+    ids, others = first + local.vertices, local.others
     order = np.lexsort((np.maximum(ids, others), np.minimum(ids, others)))
     told, kept = parts_by_rank(owners_of(graph.offsets, others[order]), [entering[order], leaving[order]])
     found = comm.exchange_known(told, {r: part.size for r, part in told.items()}, entering)
     following = np.full(2 * count, END)
     following[joined(kept, leaving)] = joined(found, entering)
-    tails = np.zeros_like(stretches.heads)
-    last = np.flatnonzero(stretches.position == stretches.lengths)
-    tails[stretches.heads[last]] = last
-    ends = first + np.stack([stretches.crossing, tails[stretches.crossing]], axis=1)
-    return Chains(comm, offsets, following, np.repeat(stretches.lengths[stretches.crossing], 2), ends.ravel())
+    tails = np.zeros_like(local.heads)
+    last = np.flatnonzero(local.position == local.lengths)
+    tails[local.heads[last]] = last
+    ends = first + np.stack([local.crossing, tails[local.crossing]], axis=1)
+    counts = np.repeat(local.lengths[local.crossing], 2)
+    return ContractedPaths(comm, offsets, following, counts, ends.ravel())
 
 
-def break_chain_cycles(
-    graph: RankGraph, stretches: Stretches, chains: Chains, on_cycle: Array, neighbors: Array, values: Array
+def break_crossing_cycles(
+    graph: RankGraph,
+    local: LocalPaths,
+    contracted: ContractedPaths,
+    on_cycle: Array,
+    neighbors: Array,
+    values: Array,
 ) -> int:
-    """Remove the weakest edge of each cycle of chains; `on_cycle` tells for each state whether it is on one.
+    """Remove the weakest edge of each cycle that crosses ranks; `on_cycle` marks the states on cycles.
 
     Returns the number of cycles whose weakest edge has its smaller end on this rank.
     """
-    edges = weakest_edges(graph, stretches, on_cycle[::2], neighbors, values)
-    weakest = chains.least_on_cycles(np.flatnonzero(on_cycle), np.repeat(edges, 2, axis=0))
+    edges = weakest_edges(graph, local, on_cycle[::2], neighbors, values)
+    weakest = contracted.least_on_cycles(np.flatnonzero(on_cycle), np.repeat(edges, 2, axis=0))
     low, high = np.unique(weakest[:, 1:], axis=0).T
     for v, w in ((low, high), (high, low)):
         own = graph.halo.is_own(v)
@@ -139,20 +146,20 @@ def break_chain_cycles(
 
 
 def weakest_edges(
-    graph: RankGraph, stretches: Stretches, chosen: Array, neighbors: Array, values: Array
+    graph: RankGraph, local: LocalPaths, chosen: Array, neighbors: Array, values: Array
 ) -> Array:
-    """For each chosen stretch its edge with the least (weight, smaller end, larger end), as integers.
+    """For each chosen local path its edge with the least (weight, smaller end, larger end), as integers.
 
     The bits of the weights compare as the weights do. Edges to other ranks are included.
     """
-    vertices = stretches.members(chosen)
+    vertices = local.members(chosen)
     rows, slots = np.nonzero(neighbors[vertices] >= 0)
     v = vertices[rows]
     w, ids = neighbors[v, slots], graph.first + v
     bits = magnitude_bits(np.ascontiguousarray(values[v, slots])).astype(np.int64)
     edges = np.stack([bits, np.minimum(ids, w), np.maximum(ids, w)], axis=1)
-    order = np.lexsort((*edges.T[::-1], stretches.heads[v]))
-    _, first = np.unique(stretches.heads[v][order], return_index=True)
+    order = np.lexsort((*edges.T[::-1], local.heads[v]))
+    _, first = np.unique(local.heads[v][order], return_index=True)
     least: Array = edges[order[first]]
     return least
 

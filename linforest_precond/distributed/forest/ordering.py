@@ -20,7 +20,7 @@ from linforest_precond.read_only import ReadOnlyArrays
 
 @dataclass(frozen=True, eq=False)
 class Redistribution:
-    """Which values a rank sends to which other when vectors change from the rows' partition to the order's.
+    """The exchange that moves vectors from the partition of the rows to that of the order.
 
     A collective object: all ranks call `forward` and `backward` in the same order.
 
@@ -66,7 +66,7 @@ class Redistribution:
 
 @dataclass(frozen=True, eq=False)
 class ForestOrder(ReadOnlyArrays):
-    """The order of a forest over ranks: each owns an equal stretch of it, whatever rows it owns.
+    """The order of a forest over ranks: each owns an equal range of places, independently of its rows.
 
     Places are numbered over all ranks, block after block along the paths. A block of a forest of blocks has
     `block_size` places, all on one rank; a place without a vertex is a ghost, which pads a block.
@@ -116,7 +116,7 @@ def forest_order(
     cuts = equal_shares(n_blocks, comm.size) * block_size
     plan = redistribution(comm, cuts, positions)
     rows = offsets[comm.rank] + np.arange(positions.size)
-    # One more, so that places without a vertex get -1; the first place of a block always has one.
+    # Places without a vertex receive 0, hence the shift by 1; the first place of a block always has one.
     vertices = plan.forward(rows + 1) - 1
     blocks = plan.forward(paths)[::block_size]
     return ForestOrder(

@@ -44,11 +44,11 @@ def graph_of_pairs(graph: RankGraph, pairs: RankPairs) -> RankGraph:
     rows, columns = places[graph.rows], places[graph.columns]
     kept = (rows >> 1 != columns >> 1) & (weights > 0)
     rows, columns, weights = rows[kept], columns[kept], weights[kept]
-    # The column's pair; then two bits: which of its members, and which of the row's.
+    # From the high bits: the column's pair, the member of the column's pair, the member of the row's.
     keys = 2 * columns + (rows & 1)
     owners = owners_of(pairs.offsets, rows >> 1)
     rows, keys, weights = send_to(graph.comm, owners, rows >> 1, keys, weights)
-    # One word for row and key, if it fits: such words are sorted several times as fast.
+    # Row and key as one word, if it fits: a plain sort is several times as fast as a lexicographic one.
     own = rows - pairs.offsets[graph.comm.rank]
     width = 4 * int(pairs.offsets[-1])
     order = np.argsort(own * width + keys) if width**2 < 2**64 else np.lexsort((keys, rows))

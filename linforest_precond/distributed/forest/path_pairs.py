@@ -1,6 +1,6 @@
 """Pairs across paths over ranks, as `graph.forest.path_pairs` finds them on one rank.
 
-The paths of a forest are the vertices of a graph in turn, whose forest pairs neighbouring paths: mates. Two
+The paths of a forest are the vertices of a second graph, whose forest pairs neighbouring paths: mates. Two
 rows from the middle of a path, which are sent to the rank of its smaller end, determine the offset and the
 direction of its mate.
 """

@@ -27,7 +27,7 @@ def route_edges(
 
 
 def _sorted_edges(sources: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
-    # Duplicates are summed by weight: their order of arrival depends on the ranks that had them.
+    # Duplicates are summed in the order of their weights, not of arrival, which depends on the partition.
     order = np.lexsort((targets, sources) if weights is None else (weights, targets, sources))
     sources, targets = sources[order], targets[order]
     first = np.ones(sources.size, bool)

@@ -1,4 +1,4 @@
-"""Ranks arranged in rows and columns."""
+"""A process grid of R x C ranks."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Where vertices are: the positions that they are renumbered to, and the groups that own these.
+"""The renumbering of vertices to positions, and the row and column groups that own these.
 
-Vertices are dealt to stripes in turn, and a stripe's vertices get consecutive positions. So every row group
-and every column group owns a range of positions, while neighbours in the original numbering are spread over
-all groups. Where R = C the stripes are the groups; otherwise there are lcm(R, C) stripes, so that both are
-unions of them.
+Vertices are dealt to stripes cyclically, and a stripe's vertices get consecutive positions. So every row
+group and every column group owns a range of positions, while neighbours in the original numbering are spread
+over all groups. Where R = C the stripes are the groups; otherwise there are lcm(R, C) stripes, so that both
+are unions of them.
 """
 
 from __future__ import annotations

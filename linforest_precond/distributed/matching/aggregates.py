@@ -71,7 +71,7 @@ def lowest_members(graph: RankGraph, roots: Array) -> Array:
 def numbered(graph: RankGraph, lowest: Array) -> RankAggregates:
     """Aggregates from the lowest member of each unknown's: numbered in the order of these."""
     comm, is_lowest = graph.comm, lowest == graph.ids[: graph.n_local]
-    offsets = comm.offsets(np.count_nonzero(is_lowest))
+    offsets = comm.offsets(int(np.count_nonzero(is_lowest)))
     numbers = offsets[comm.rank] + np.cumsum(is_lowest) - 1
     return RankAggregates(lookup(comm, graph.offsets, numbers, lowest), offsets)
 

@@ -48,14 +48,14 @@ def strength_graph(matrix: RankLevelMatrix, weights: str, strength: float) -> Ra
     with A.comm.checking():
         if not np.isfinite(strongest).all():
             raise ValueError("A's entries differ too much in size, scale its rows and columns")
-    # The rows of ghosts are empty here.
+    # Ghosts have empty rows.
     indptr = np.append(csr.indptr, np.full(A.ghosts.size, csr.nnz, csr.indptr.dtype))
     arrays = map(readonly, (indptr, csr.indices, csr.data, diagonal, A.halo.with_ghosts(strongest)))
     weigh_entries(*arrays, float(strength), found)
     graph = RankGraph(
         A.comm, A.offsets, csr.indptr.astype(np.int64), csr.indices.astype(np.int64), found, A.halo
     )
-    # Of a Hermitian matrix, both unknowns see the same strength if their diagonals have one sign.
+    # A Hermitian matrix whose diagonal has one sign has symmetric strengths.
     positive = np.count_nonzero(csr.diagonal.real > 0)
     of_one_sign = int(A.comm.allreduce(np.array([positive]))[0]) in (0, matrix.n)
     return graph if matrix.hermitian and of_one_sign else symmetrized(graph)

@@ -1,4 +1,4 @@
-"""A level's matrix over ranks during the setup of a hierarchy."""
+"""The matrix of a level over ranks, with the properties that the setup needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from linforest_precond.records import magnitudes_of
 
 
 class RankLevelMatrix(LevelMatrix):
-    """A partitioned matrix with what several steps of the setup need of it, each computed once.
+    """A partitioned matrix and its properties, each computed once.
 
     All ranks make it together, and first read `largest_eigenvalue` together. `csr` has the own rows, with the
     columns of `Matrix.rows`.
@@ -33,7 +33,7 @@ class RankLevelMatrix(LevelMatrix):
     def __init__(self, A: Matrix, finest: LevelMatrix | None = None):
         super().__init__(csr_of_rows(A), finest)
         self.A, self.comm, self.ops = A, A.comm, RankVectorOps(A)
-        # No cached properties: they hold a lock of the class, which ranks that are threads would wait for.
+        # Not cached properties: before Python 3.12 these lock the class, and ranks as threads would deadlock.
         self._facts = facts_of_ranks(self) if finest is None else finest.facts
         self._largest_eigenvalue: float | None = None
 

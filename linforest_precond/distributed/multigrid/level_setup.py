@@ -1,4 +1,4 @@
-"""The levels of a hierarchy over ranks from the finest matrix."""
+"""The setup of all levels of a hierarchy over ranks, from the finest matrix."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RankPart:
         return self.gathered is not None and not self.aggregates
 
     def __getattr__(self, name: str) -> Any:
-        """What operators need else: kind, stored, nbytes, coverage, repairs, positive_definite ..."""
+        """The other attributes of a part: kind, stored, nbytes, coverage, repairs, positive_definite."""
         return getattr(self.part, name)
 
     @property

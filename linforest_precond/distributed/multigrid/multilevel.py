@@ -123,7 +123,7 @@ def _checked(
     if given["smoother"] not in (AUTO, *DIAGONAL):
         names = ", ".join(map(repr, (AUTO, *DIAGONAL)))
         raise ValueError(f"smoother must be one of {names} over ranks, got {given['smoother']!r}")
-    # A NaN, which stands for the default otherwise, would differ between ranks.
+    # On one rank NaN means the default; here it would count as different between ranks.
     strength = STRENGTHS["matching"] if given["strength"] is None else given["strength"]
     options = MultilevelOptions.checked(**{**given, "strength": strength}, smooth_prolongation=False)
     gather_below = as_integer("gather_below", gather_below)

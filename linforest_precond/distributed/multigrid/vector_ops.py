@@ -1,4 +1,4 @@
-"""Vector operations of multigrid cycles over ranks: those of one rank, after the ghosts were fetched."""
+"""Vector operations of multigrid cycles over ranks: a halo exchange, then those of one rank."""
 
 from __future__ import annotations
 

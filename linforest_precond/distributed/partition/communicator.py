@@ -1,4 +1,4 @@
-"""Ranks and the messages between them: one interface over mpi4py and over threads of one process.
+"""Communicators: one interface to MPI (mpi4py) and to simulated ranks, threads of one process.
 
 A `Communicator` passes NumPy arrays. Collective calls (all but `rank`, `size` and `counters`) are made by all
 ranks in the same order. Counters tell what a rank has sent, so that costs can be compared with a model.
@@ -45,7 +45,7 @@ class Communicator(abc.ABC):
     rank: int
     size: int
     counters: Counters = field(default_factory=Counters)
-    # Groups of these ranks that are kept for the next use: there are not many communicators to be had.
+    # Groups of these ranks, kept for reuse: MPI libraries limit the number of communicators.
     groups: dict[Any, tuple[Communicator, ...]] = field(default_factory=dict, repr=False)
 
     def allgather(self, value: Any) -> list[Any]:
@@ -160,7 +160,7 @@ class Communicator(abc.ABC):
     def same(self, name: str, value: Any) -> None:
         """Refuse, on all ranks with the same message, a value that differs between ranks."""
         found = self._allgather(value)
-        # By repr as well: a NaN that came in a message is not equal to any other.
+        # By repr as well: NaN is not equal to NaN.
         differs = [seen != found[0] and repr(seen) != repr(found[0]) for seen in found]
         if any(differs):
             other = differs.index(True)

@@ -108,7 +108,7 @@ def value_of(words: Integers) -> float:
     occupied = np.flatnonzero(leading)
     if not occupied.size:
         return 0.0
-    # Digits below were kept by the blocks of small products only, which another partition could not tell.
+    # Lower digits are dropped: whether a block kept them depends on the partition.
     first = int(occupied[-1]) - DIGITS + 1
     total = 0
     for above, below in zip(high[: first - 1 : -1].tolist(), low[: first - 1 : -1].tolist()):

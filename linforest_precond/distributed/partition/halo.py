@@ -1,4 +1,4 @@
-"""The halo of a rank: values of other ranks' rows that its own rows refer to, and their exchange."""
+"""Halo exchange: the values of ghosts, ids of other ranks that a rank's rows refer to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from linforest_precond.own_matrix import index_dtype
 
 
 class Halo:
-    """Which values a rank receives from which others (its ghosts), and which of its own it sends.
+    """The ghosts of a rank, their local numbers, and the messages that exchange their values.
 
     A collective object: all ranks make it, and call `fetch` and `send_back`, in the same order.
 

@@ -96,7 +96,7 @@ class MPICommunicator(Communicator):
 def communicator_of(comm: Any = None) -> Communicator:
     """A communicator of an mpi4py or petsc4py one, or itself; without an argument that of all ranks.
 
-    The duplicate is kept with the communicator, as an attribute of MPI: there are not many to be had.
+    The duplicate is kept as an MPI attribute of the communicator: MPI libraries limit their number.
     """
     if isinstance(comm, Communicator):
         return comm

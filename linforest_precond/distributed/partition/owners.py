@@ -1,4 +1,4 @@
-"""Values and messages by global ids: each id is owned by one rank."""
+"""Messages addressed by global ids, each of which one rank owns."""
 
 from __future__ import annotations
 

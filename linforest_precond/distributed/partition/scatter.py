@@ -1,4 +1,4 @@
-"""A whole matrix cut into the rows of each rank."""
+"""Scattering a matrix from rank 0, or from copies on all ranks."""
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from linforest_precond.distributed.partition.communicator import COMBINE, Communicator, Operation, RankError
 
-# Seconds after which ranks that wait for another give up: a mistake must not hang.
+# Timeout of a barrier in seconds, so that a mistake does not hang.
 PATIENCE = 300.0
 
 
 @dataclass
 class Board:
-    """Where the ranks leave what others read; one barrier before reading, one before the next writing."""
+    """Shared slots, one for each rank; a barrier before reading, and one before the next write."""
 
     size: int
     barrier: threading.Barrier = field(init=False)

@@ -1,4 +1,4 @@
-"""petsc4py, imported on first use, and what a job of several ranks needs around it."""
+"""petsc4py, imported on first use, and the end of parallel jobs after uncaught errors."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def petsc_module() -> Any:
 
 
 def end_job_on_uncaught_error() -> None:
-    """Let an error that nobody catches end all ranks.
+    """Let an uncaught error end all ranks.
 
-    Other ranks would wait for this one forever: the exit of the interpreter finalizes MPI, and waits for them
-    too. A hook of the user is left alone.
+    They would deadlock otherwise: the exit of the interpreter finalizes MPI, which is collective. A hook of
+    the user is left alone.
     """
     if petsc_module().COMM_WORLD.size > 1 and sys.excepthook is sys.__excepthook__:
         sys.excepthook = _print_and_abort

@@ -1,4 +1,4 @@
-"""PETSc's matrices and vectors as those of this package."""
+"""Conversion of PETSc's matrices and vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of a preconditioner: those of the Python functions, by their names in PETSc's database.
+"""Options in PETSc's database: the arguments of the Python functions by name.
 
 The argument `seed` is ``-pc_linforest_seed``, after the prefix of the PC. Names and types come from the
 signatures of the functions.
@@ -119,7 +119,7 @@ def from_database(prefix: str, given: Settings) -> Settings:
     update = text("update")
     if update is not None:
         own["update"] = converted(f"-{prefix}{STEM}update", update, "bool")
-    # An argument of the program may not be one of the kind that the database asks for.
+    # The database may ask for a kind that lacks an argument given in the program.
     chosen = replace(given, **own, arguments={}).checked(prefix)
     read = {
         name: converted(f"-{prefix}{STEM}{name}", found, annotation)

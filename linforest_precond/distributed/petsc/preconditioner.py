@@ -119,7 +119,7 @@ class PC:
         else:
             self._made = self._settings.make(A, **self._told_by(P))
         self._pattern = pattern
-        # The preconditioner of a hierarchy has the values of the time when it was made.
+        # An update of a hierarchy does not change its preconditioners.
         self._operator = (
             self._made.aspreconditioner() if hasattr(self._made, "aspreconditioner") else self._made
         )

@@ -99,7 +99,7 @@ class BandPartition:
         # The lower band of a first row, or the upper one of the last row before it.
         coupled = [bool(ends[r][0, 0].any() or ends[q][2, 1].any()) for q, r in zip(ranks, ranks[1:])]
         self.pieces = [
-            Piece(r, *map(int, lengths[r]), left, right)
+            Piece(r, *map(int, lengths[r]), left=left, right=right)
             for r, left, right in zip(ranks, [False, *coupled], [*coupled, False])
         ]
         self.own = ranks.index(comm.rank) if rows else -1
@@ -133,8 +133,8 @@ class BandPartition:
             return {r: found[r] for r in ranks}
         others = [r for r in ranks if r != self.comm.rank]
         parts = {r: values for r in others}
-        found = self.comm.exchange_known(parts, {r: lengths[r] for r in others}, values)
-        return found | {self.comm.rank: values}
+        received = self.comm.exchange_known(parts, {r: lengths[r] for r in others}, values)
+        return received | {self.comm.rank: values}
 
     @property
     def receivers(self) -> int:

@@ -156,7 +156,7 @@ def _segment_at_end(partition: BandPartition, state: Array) -> Array:
 
 
 def _rows_before(partition: BandPartition, state: Array) -> Triple:
-    """One or two rows that represent those of a segment before the ghost row: the same parity, and as useful.
+    """One or two rows in place of a segment's rows before the ghost row: same parity, same flag of `state`.
 
     None where the segment starts with the ghost row or after it.
     """

@@ -1,4 +1,4 @@
-"""Preconditioners of matrices over ranks: one forest for all ranks, and the iterations of one rank."""
+"""Tridiagonal, block tridiagonal and Jacobi preconditioners of matrices over ranks."""
 
 from __future__ import annotations
 

@@ -140,10 +140,10 @@ class RankJacobiPart(JacobiPart):
         if lifted and A.comm.rank == 0:
             warn_user(f"{lifted} diagonal entries of A were tiny and have been perturbed")
         graph = directed_graph_of(A)
-        shares = (share_of(weight, graph.total_weight) for weight in (0.0, graph.adjacent_weight))
+        used, adjacent = (share_of(each, graph.total_weight) for each in (0.0, graph.adjacent_weight))
         held = int(A.comm.allreduce(np.array(inverse.nbytes)))
         traffic = Traffic(held, 0, 0, A.comm.size)
-        return cls("jacobi", A.n_local, inverse, lifted, wrong == 0, *shares, traffic), exponent
+        return cls("jacobi", A.n_local, inverse, lifted, wrong == 0, used, adjacent, traffic), exponent
 
     def refreshed(self, A: Any) -> Any:
         return self.of_ranks(A, self.stored)

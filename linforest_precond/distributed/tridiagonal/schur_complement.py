@@ -41,7 +41,7 @@ class InteriorElimination:
         lower, diagonal, upper = (_as_blocks(band) for band in bands)
         rows, b = diagonal.shape[:2]
         self.left, self.right, self.block_size = left, right, b
-        first, last = int(left), rows - int(right)  # a single row has one unknown, and not two
+        first, last = int(left), rows - int(right)  # a single row that crosses both cuts has one unknown
         last = max(first, last)
         self.inner = slice(first * b, last * b)
         count = (last - first) * b

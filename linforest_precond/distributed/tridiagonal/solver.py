@@ -1,4 +1,4 @@
-"""(Block) tridiagonal systems over ranks: factored once, solved with one small allgather."""
+"""The solver of (block) tridiagonal systems over ranks: factored once, solved many times."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class RankTridiagonalSolver(TridiagonalSolver):
     """A (block) tridiagonal system whose rows are partitioned among ranks; all methods are collective.
 
     Each rank factors and solves its own rows. The pivots, and what is decided by them, are those of one rank
-    (`RankElimination`). Where paths link at most 8 ranks, values are carried along crossing paths from rank
-    to rank, or the rows of crossing paths are moved to one rank if pivoting is needed: solutions have the
-    bits of one rank. Else a reduced system of two unknowns for each cut couples the ranks, which every rank
-    solves after one allgather: solutions are those of one rank up to rounding.
+    (`RankElimination`). Where paths link at most 8 ranks, solves are pipelined along crossing paths, or
+    gather their rows on one rank if pivoting is needed: solutions have the bits of one rank. Else every rank
+    solves a reduced system of two unknowns for each cut (SPIKE, or the Schur complement if pivoting is
+    needed) after one allgather: solutions are those of one rank up to rounding.
 
     Parameters
     ----------
