@@ -50,15 +50,13 @@ class Communicator(abc.ABC):
 
     def allgather(self, value: Any) -> list[Any]:
         """One value (a number, a tuple, a small array) of every rank, in the order of the ranks."""
-        self.counters.collectives += 1
-        self.counters.collective_bytes += int(getattr(value, "nbytes", 8))
+        self._count(int(getattr(value, "nbytes", 8)))
         return self._allgather(value)
 
     def allreduce(self, array: Any, operation: Operation = "sum") -> np.ndarray:
         """The elementwise sum, minimum or maximum over all ranks, in the order of the ranks."""
         array = np.asarray(array)
-        self.counters.collectives += 1
-        self.counters.collective_bytes += array.nbytes
+        self._count(array.nbytes)
         return self._allreduce(array, operation)
 
     def allgather_arrays(self, array: np.ndarray) -> np.ndarray:
@@ -68,14 +66,12 @@ class Communicator(abc.ABC):
         """
         lengths = self.allgather(len(array))
         result = self._allgather_arrays(np.ascontiguousarray(array), lengths)
-        self.counters.collectives += 1
-        self.counters.collective_bytes += result.nbytes
+        self._count(result.nbytes)
         return result
 
     def broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
         """The array of rank `root`, on all; the others give one of the same shape and dtype."""
-        self.counters.collectives += 1
-        self.counters.collective_bytes += array.nbytes
+        self._count(array.nbytes)
         return self._broadcast(np.ascontiguousarray(array), root)
 
     def exchange(self, parts: Mapping[int, np.ndarray], like: np.ndarray) -> dict[int, np.ndarray]:
@@ -87,8 +83,7 @@ class Communicator(abc.ABC):
         lengths = np.zeros(self.size, np.int64)
         for other, part in parts.items():
             lengths[other] = len(part)
-        self.counters.collectives += 1
-        self.counters.collective_bytes += lengths.nbytes
+        self._count(lengths.nbytes)
         expected = {int(r): int(n) for r, n in enumerate(self._alltoall(lengths)) if n}
         return self.exchange_known({r: part for r, part in parts.items() if len(part)}, expected, like)
 
@@ -101,6 +96,11 @@ class Communicator(abc.ABC):
                 self.counters.messages += 1
                 self.counters.message_bytes += part.nbytes
         return self._exchange(parts, expected, np.asarray(like))
+
+    def _count(self, nbytes: int) -> None:
+        """Count a collective call."""
+        self.counters.collectives += 1
+        self.counters.collective_bytes += nbytes
 
     def offsets(self, count: int) -> np.ndarray:
         """The exclusive scan of the counts of all ranks, and their sum: (size + 1,) of int64."""

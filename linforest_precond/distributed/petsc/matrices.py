@@ -82,7 +82,7 @@ def near_null_space(P: Any) -> Array | None:
     return np.stack(columns, axis=1)
 
 
-class Shared:
+class SharedVector:
     """A vector for `from_dlpack`, with the access ("r" or "w") that PETSc is told of."""
 
     def __init__(self, vector: Any, mode: str):

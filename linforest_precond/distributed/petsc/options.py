@@ -48,7 +48,7 @@ def function_of(kind: str, scope: str) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
-class Settings:
+class PCSettings:
     """What to set up: kind, scope, whether new values update it, and the arguments of the function."""
 
     kind: str = "tridiagonal"
@@ -57,13 +57,13 @@ class Settings:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Settings:
+    def of(cls, options: Mapping[str, Any]) -> PCSettings:
         """From keyword arguments of the user."""
         own = {name: options[name] for name in OWN if name in options}
         arguments = {name: value for name, value in options.items() if name not in own}
         return cls(**own, arguments=arguments).checked()
 
-    def checked(self, prefix: str = "") -> Settings:
+    def checked(self, prefix: str = "") -> PCSettings:
         """Itself; an error that names a word or an argument that there is not."""
         as_choice(f"{prefix}{STEM}kind", self.kind, FUNCTIONS)
         as_choice(f"{prefix}{STEM}scope", self.scope, SCOPES)
@@ -108,8 +108,8 @@ class Settings:
         return repr((self.kind, self.scope, self.update, sorted(plain.items())))
 
 
-def from_database(prefix: str, given: Settings) -> Settings:
-    """Settings with the options of PETSc's database in place of those given in the program."""
+def from_database(prefix: str, given: PCSettings) -> PCSettings:
+    """PCSettings with the options of PETSc's database in place of those given in the program."""
     database = petsc_module().Options(prefix)
 
     def text(name: str) -> str | None:

@@ -13,7 +13,7 @@ from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.mpi import MPICommunicator
 from linforest_precond.distributed.petsc.library import end_job_on_uncaught_error, petsc_module
 from linforest_precond.distributed.petsc.matrices import (
-    Shared,
+    SharedVector,
     as_distributed,
     copied_to_gpu,
     diagonal_block,
@@ -22,7 +22,7 @@ from linforest_precond.distributed.petsc.matrices import (
     rows_of,
     with_rows,
 )
-from linforest_precond.distributed.petsc.options import STEM, Settings, from_database
+from linforest_precond.distributed.petsc.options import STEM, PCSettings, from_database
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 
 
@@ -58,7 +58,7 @@ class PC:
 
     def __init__(self, **arguments: Any):
         petsc_module()
-        self._given = self._settings = Settings.of(arguments)
+        self._given = self._settings = PCSettings.of(arguments)
         self._comm: Communicator | None = None
         self._forget()
         end_job_on_uncaught_error()
@@ -193,8 +193,8 @@ def apply_on_gpu(M: Any, x: Any, y: Any) -> None:
     """The product with a vector on the GPU; PETSc and CuPy may use different streams."""
     import cupy
 
-    given = cupy.from_dlpack(Shared(x, "r"))
+    given = cupy.from_dlpack(SharedVector(x, "r"))
     streams = backend_of(given).runtime.streams
     streams.finish_all()  # stall: x may come from a stream of PETSc
-    cupy.from_dlpack(Shared(y, "w"))[...] = M @ given
+    cupy.from_dlpack(SharedVector(y, "w"))[...] = M @ given
     streams.finish()  # stall: PETSc may go on with y on another stream

@@ -99,7 +99,7 @@ class BandPartition:
         # The lower band of a first row, or the upper one of the last row before it.
         coupled = [bool(ends[r][0, 0].any() or ends[q][2, 1].any()) for q, r in zip(ranks, ranks[1:])]
         self.pieces = [
-            Piece(r, *map(int, lengths[r]), left=left, right=right)
+            Piece(r, int(lengths[r][0]), int(lengths[r][1]), int(lengths[r][2]), left, right)
             for r, left, right in zip(ranks, [False, *coupled], [*coupled, False])
         ]
         self.own = ranks.index(comm.rank) if rows else -1

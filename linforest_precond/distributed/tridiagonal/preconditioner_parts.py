@@ -41,6 +41,11 @@ class Traffic:
     coupling: int  # for the reduced system
     ranks: int
 
+    @classmethod
+    def without_messages(cls, comm: Communicator, nbytes: int) -> Traffic:
+        """The bytes that this rank and the others hold: collective."""
+        return cls(int(comm.allreduce(np.array(nbytes))), 0, 0, comm.size)
+
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""
         sent = f"{self.messages:,} bytes exchanged, and {self.coupling:,} at the cuts"
@@ -141,8 +146,7 @@ class RankJacobiPart(JacobiPart):
             warn_user(f"{lifted} diagonal entries of A were tiny and have been perturbed")
         graph = directed_graph_of(A)
         used, adjacent = (share_of(each, graph.total_weight) for each in (0.0, graph.adjacent_weight))
-        held = int(A.comm.allreduce(np.array(inverse.nbytes)))
-        traffic = Traffic(held, 0, 0, A.comm.size)
+        traffic = Traffic.without_messages(A.comm, inverse.nbytes)
         return cls("jacobi", A.n_local, inverse, lifted, wrong == 0, used, adjacent, traffic), exponent
 
     def refreshed(self, A: Any) -> Any:
@@ -169,8 +173,8 @@ class LocalPart:
     def of(cls, A: Matrix, make: Any) -> LocalPart:
         """`make` gives the preconditioner of a matrix on one device."""
         operator = make(own_block(A))
-        held = int(A.comm.allreduce(np.array(operator.nbytes)))
-        return cls(operator, _all_definite(A, operator), Traffic(held, 0, 0, A.comm.size))
+        traffic = Traffic.without_messages(A.comm, operator.nbytes)
+        return cls(operator, _all_definite(A, operator), traffic)
 
     def refreshed(self, A: Matrix) -> tuple[LocalPart, int]:
         operator = self.operator.frozen()
