@@ -112,8 +112,8 @@ def link(graph: RankGraph, local: LocalPaths) -> ContractedPaths:
     entering = offsets[comm.rank] + (leaving ^ 1)
     ids, others = first + local.vertices, local.others
     order = np.lexsort((np.maximum(ids, others), np.minimum(ids, others)))
-    told, kept = parts_by_rank(owners_of(graph.offsets, others[order]), [entering[order], leaving[order]])
-    found = comm.exchange_known(told, {r: part.size for r, part in told.items()}, entering)
+    sent, kept = parts_by_rank(owners_of(graph.offsets, others[order]), [entering[order], leaving[order]])
+    found = comm.exchange_known(sent, {r: part.size for r, part in sent.items()}, entering)
     following = np.full(2 * count, END)
     following[joined(kept, leaving)] = joined(found, entering)
     tails = np.zeros_like(local.heads)

@@ -36,7 +36,7 @@ def share_owner(grid: Grid, rows: Array, count: int) -> Array:
 def lookup(grid: Grid, offsets: Array, values: Array, ids: Array) -> Array:
     """The values of any ids, where rank r has those of ``offsets[r]:offsets[r + 1]``.
 
-    An id is requested once by each rank, however often it is wanted there.
+    Each rank requests an id once.
     """
     rank = grid.comm.rank
     wanted, places = np.unique(ids, return_inverse=True)

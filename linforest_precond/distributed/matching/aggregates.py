@@ -1,4 +1,4 @@
-"""Aggregates over ranks: pairs of matched unknowns, and unknowns that join them."""
+"""Aggregates over ranks, from a matching, and their Galerkin product."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def number_pairs(graph: RankGraph, mate: Array) -> RankAggregates:
 
 
 def aggregates_of_mates(graph: RankGraph, mate: Array, tie_key: np.uint32) -> RankAggregates:
-    """Pairs; a single unknown joins that of its heaviest matched neighbour, or stays alone without one."""
+    """Pairs; an unmatched unknown joins the pair of its heaviest matched neighbour, if it has one."""
     own, mates = graph.ids[: graph.n_local], graph.with_ghosts(mate)
     roots = np.where(mate < 0, own, np.minimum(own, mate))
     single = np.flatnonzero(mate == NO_VERTEX)

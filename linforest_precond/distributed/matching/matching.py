@@ -1,4 +1,4 @@
-"""Matching of locally dominant edges over ranks: the matching of one rank, for any number of ranks."""
+"""Locally dominant matching over ranks."""
 
 from __future__ import annotations
 
@@ -202,9 +202,9 @@ class MatchingRounds:
 
     def match_across_ranks(self) -> None:
         """Exchange the pointers of the vertices on the boundary, and match the mutual ones."""
-        told = np.full(self.n, NO_VERTEX, np.int64)
-        told[self.active] = self.ids[self.pointers[self.active]]
-        ghost_pointers = self.graph.halo.fetch(told)
+        own_pointers = np.full(self.n, NO_VERTEX, np.int64)
+        own_pointers[self.active] = self.ids[self.pointers[self.active]]
+        ghost_pointers = self.graph.halo.fetch(own_pointers)
         self.exchanges += 1
         self.free[self.n :] = ghost_pointers != NO_VERTEX
         outward = self.active[self.pointers[self.active] >= self.n]

@@ -123,7 +123,7 @@ class RankHierarchy(LevelsInterface):
         x, info = getattr(krylov, name)(
             self._A, b, x0, rtol=tol, maxiter=maxiter, M=M, callback=callback, history=history
         )
-        with self._A.comm.together():  # by all ranks, even if one of them alone asks for it
+        with self._A.comm.together():  # on all ranks, even if `residuals` is given on one only
             columns = np.atleast_2d(np.asarray(b).T)
             norms = np.sqrt([abs(self._A.inner(column, column)) for column in columns])
         if residuals is not None:

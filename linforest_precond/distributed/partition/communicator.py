@@ -1,7 +1,7 @@
 """Communicators: one interface to MPI (mpi4py) and to simulated ranks, threads of one process.
 
 A `Communicator` passes NumPy arrays. Collective calls (all but `rank`, `size` and `counters`) are made by all
-ranks in the same order. Counters tell what a rank has sent, so that costs can be compared with a model.
+ranks in the same order. Counters record what a rank has sent, for cost models.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Communicator(abc.ABC):
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """An unexpected error inside ends all ranks, which would otherwise wait for this one forever.
+        """An unexpected error inside ends all ranks, which would deadlock otherwise.
 
         Errors of `checking` and `same`, which all ranks have, only pass through.
         """

@@ -60,10 +60,10 @@ class Halo:
         self.first = int(offsets[comm.rank])
         self.n_local = int(offsets[comm.rank + 1]) - self.first
         self.owners = owners_of(offsets, self.ghosts)
-        (wanted,) = parts_by_rank(self.owners, [self.ghosts])
-        self.received = {r: ids.size for r, ids in wanted.items()}
-        asked = comm.exchange(wanted, self.ghosts)
-        self.sent = {r: ids - self.first for r, ids in asked.items()}
+        (requests,) = parts_by_rank(self.owners, [self.ghosts])
+        self.received = {r: ids.size for r, ids in requests.items()}
+        requested = comm.exchange(requests, self.ghosts)
+        self.sent = {r: ids - self.first for r, ids in requested.items()}
 
     @classmethod
     def numbering(cls, comm: Communicator, offsets: Array, ids: Array) -> tuple[Halo, Array]:
@@ -97,7 +97,7 @@ class Halo:
         return xp.concatenate([values[:0], *(found[r] for r in sorted(found))])
 
     def send_back(self, values: Array, combine: Operation = "sum", into: Array | None = None) -> Array:
-        """Send the ghosts' values to their owners, who combine what they get in the order of the ranks.
+        """Send the ghosts' values to their owners, which combine them in the order of the ranks.
 
         Parameters
         ----------

@@ -86,7 +86,7 @@ def fgmres(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tupl
 def _solve(
     method: Callable[..., tuple[Array, Info]], A: Matrix, b: Any, x0: Any, options: dict[str, Any]
 ) -> tuple[Array, Info]:
-    """Check what a solver would check on each rank alone, then solve."""
+    """Check the arguments on all ranks together, then solve."""
     check_matrix(A)
     M = options.get("M")
     # Not of a LinearOperator: the transpose of a preconditioner has that attribute, too.

@@ -183,7 +183,7 @@ class Matrix:
 
 
 def check_matrix(A: Any) -> None:
-    """Refuse what is not a matrix over ranks; there is no communicator then to tell the others."""
+    """Refuse what is not a matrix over ranks; without one there is no communicator, so each rank raises."""
     if not isinstance(A, Matrix):
         raise TypeError(
             f"A must be a distributed.Matrix, got {type(A).__name__}; distributed.scatter makes one"

@@ -1,7 +1,7 @@
 """Messages between GPUs by NCCL, where every rank has a GPU of its own; others go through the host.
 
-Untested: no machine with two GPUs was at hand. On one GPU `nccl_exchange` returns None, whatever the number
-of ranks.
+Untested, for want of a machine with two GPUs. On one GPU `nccl_exchange` returns None for any number of
+ranks.
 """
 
 from __future__ import annotations

@@ -26,13 +26,13 @@ def send_to(comm: Communicator, owners: Array, *arrays: Array) -> list[Array]:
 def lookup(comm: Communicator, offsets: Array, values: Array, ids: Array) -> Array:
     """The values of any ids, from their owners; `values` has one row for each own id.
 
-    Each rank asks for an id once. The ids need not be those of a halo, and may be own ones.
+    Each rank requests an id once. The ids need not be those of a halo, and may be own ones.
     """
     wanted, where = np.unique(ids, return_inverse=True)
-    (questions,) = parts_by_rank(owners_of(offsets, wanted), [wanted])
-    asked = comm.exchange(questions, wanted)
-    answers = {r: values[part - offsets[comm.rank]] for r, part in asked.items()}
-    found = comm.exchange_known(answers, {r: part.size for r, part in questions.items()}, values[:0])
+    (requests,) = parts_by_rank(owners_of(offsets, wanted), [wanted])
+    requested = comm.exchange(requests, wanted)
+    replies = {r: values[part - offsets[comm.rank]] for r, part in requested.items()}
+    found = comm.exchange_known(replies, {r: part.size for r, part in requests.items()}, values[:0])
     return joined(found, values)[where.reshape(ids.shape)]
 
 

@@ -83,7 +83,7 @@ def near_null_space(P: Any) -> Array | None:
 
 
 class SharedVector:
-    """A vector for `from_dlpack`, with the access ("r" or "w") that PETSc is told of."""
+    """A vector for `from_dlpack`, opened for reading ("r") or writing ("w")."""
 
     def __init__(self, vector: Any, mode: str):
         self.vector, self.mode = vector, mode

@@ -90,7 +90,7 @@ class PCSettings:
         return {parameter.name: str(parameter.annotation) for parameter in found if parameter.name not in OWN}
 
     def make(self, A: Any, **defaults: Any) -> Any:
-        """Set up the preconditioner of A; defaults are what the PETSc matrix tells of itself."""
+        """Set up the preconditioner of A; `defaults` come from the PETSc matrix."""
         known = {name: value for name, value in defaults.items() if name in self.parameters}
         try:
             return self.function(A, **{**known, **self.arguments})

@@ -46,7 +46,7 @@ class PC:
         up anew.
     **arguments
         Those of the function. "multilevel" takes the near-null space and the block size that the matrix has,
-        if not told otherwise.
+        unless these are given.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class PC:
         )
 
     def _told_by(self, P: Any) -> dict[str, Any]:
-        """What a matrix tells of itself to multigrid; a scaled matrix has other unknowns."""
+        """Properties of a matrix that multigrid uses; none where scaling changes the unknowns."""
         if self._settings.kind != "multilevel" or self._settings.arguments.get("scaling") is not None:
             return {}
         size = P.getBlockSize()

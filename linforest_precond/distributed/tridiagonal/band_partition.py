@@ -170,7 +170,7 @@ class BandPartition:
 
         It is `initial` at the start of a path. ``leaving(state)`` is the state after this rank's last segment
         (its first one where the recurrence runs backward) for the state before that. Only a rank whose rows
-        one segment spans has to wait for the state that enters it.
+        one segment spans depends on the state that enters it.
         """
         pieces = self.pieces[::-1] if backward else self.pieces
         rounds, sending = 0, []  # the round in which each piece sends its state, -1 if it does not
