@@ -27,14 +27,14 @@ import linforest_precond as lf
 from benchmarks.systems.real_matrices import load
 from linforest_precond.distributed import Matrix, communicator_of, simulate
 from linforest_precond.distributed.grid2d import Graph2D, Grid
-from linforest_precond.distributed.grid2d.breadth_first import Search
+from linforest_precond.distributed.grid2d.breadth_first import BreadthFirstSearch
 from linforest_precond.distributed.grid2d.components import propagate_minima
 from linforest_precond.distributed.grid2d.label_propagation import propagate_labels
 from linforest_precond.distributed.grid2d.matching import match
 from linforest_precond.distributed.grid2d.pagerank import power_iteration
 from linforest_precond.distributed.grid2d.pointer_jumping import jump, lowest_neighbours
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap
-from linforest_precond.distributed.scatter import equal_shares
+from linforest_precond.distributed.partition.scatter import equal_shares
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.study.machine import machine, versions
 
@@ -62,7 +62,7 @@ def ranks_of_pages(graph, _):
 # Each takes a graph and its vertex of the highest degree. As in the chapter: 20 iterations of PageRank and of
 # label propagation, the others to the end.
 ALGORITHMS = {
-    "BFS": lambda graph, hub: Search(graph, hub).run("auto"),
+    "BFS": lambda graph, hub: BreadthFirstSearch(graph, hub).run("auto"),
     "PR": ranks_of_pages,
     "CC": lambda graph, _: propagate_minima(graph, "push", "auto", True),
     "LP": lambda graph, _: propagate_labels(graph, ITERATIONS, 0),

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.distributed.communicator import Communicator
-from linforest_precond.distributed.simulated import simulate
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.simulated import simulate
 
 NUMBER = 8  # bytes of a double
 

@@ -22,7 +22,7 @@ from benchmarks.pages.message_costs import (
     splitting_point,
 )
 from linforest_precond import distributed
-from linforest_precond.distributed.reduced_system import BandedLU, entries_of_blocks
+from linforest_precond.distributed.tridiagonal.reduced_system import BandedLU, entries_of_blocks
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "scaling_model.md"
 COUNTED = 2, 4, 8, 16, 32

@@ -1,53 +1,30 @@
-"""Several ranks: one matrix, one forest, one solve over MPI, with the answers of one rank."""
+"""Matrices, forests, preconditioners and solvers over MPI ranks, with the results of one rank.
+
+Rooms, from the lowest: partition, forest, matching, tridiagonal, multigrid; grid2d and petsc beside them.
+"""
 
 from linforest_precond.distributed import grid2d
-from linforest_precond.distributed.bands import bands
-from linforest_precond.distributed.block_forest import block_forest
-from linforest_precond.distributed.coarsening import (
-    RankCoarsening,
-    coarsen,
-)
-from linforest_precond.distributed.communicator import (
-    Communicator,
-    Counters,
-    RankError,
-)
-from linforest_precond.distributed.exact_sums import inner
-from linforest_precond.distributed.factor import factor
-from linforest_precond.distributed.halo import Halo
-from linforest_precond.distributed.krylov import (
-    bicgstab,
-    cg,
-    fcg,
-    fgmres,
-    gmres,
-    minres,
-)
-from linforest_precond.distributed.linear_forest import linear_forest
-from linforest_precond.distributed.matching import (
-    RankMatching,
-    matching,
-)
-from linforest_precond.distributed.matrix import Matrix
-from linforest_precond.distributed.mpi import communicator_of
+from linforest_precond.distributed.forest.bands import bands
+from linforest_precond.distributed.forest.block_forest import block_forest
+from linforest_precond.distributed.forest.factor import factor
+from linforest_precond.distributed.forest.linear_forest import linear_forest
+from linforest_precond.distributed.forest.ordering import ForestOrder, Redistribution
+from linforest_precond.distributed.forest.records import RankBlockForest, RankFactor, RankForest
+from linforest_precond.distributed.matching.coarsening import RankCoarsening, coarsen
+from linforest_precond.distributed.matching.matching import RankMatching, matching
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
 from linforest_precond.distributed.multigrid.multilevel import multilevel
-from linforest_precond.distributed.operators import (
-    block_tridiagonal,
-    jacobi,
-    tridiagonal,
-)
-from linforest_precond.distributed.rank_operator import RankPreconditioner
-from linforest_precond.distributed.records import (
-    ForestOrder,
-    RankBlockForest,
-    RankFactor,
-    RankForest,
-    Redistribution,
-)
-from linforest_precond.distributed.scatter import scatter
-from linforest_precond.distributed.simulated import simulate
-from linforest_precond.distributed.tridiagonal_solve import RankTridiagonalSolver
+from linforest_precond.distributed.partition.communicator import Communicator, Counters, RankError
+from linforest_precond.distributed.partition.exact_sums import inner
+from linforest_precond.distributed.partition.halo import Halo
+from linforest_precond.distributed.partition.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
+from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.mpi import communicator_of
+from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
+from linforest_precond.distributed.partition.scatter import scatter
+from linforest_precond.distributed.partition.simulated import simulate
+from linforest_precond.distributed.tridiagonal.operators import block_tridiagonal, jacobi, tridiagonal
+from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolver
 
 __all__ = [
     "bands",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from linforest_precond.backends import OnBackend, backend_of
 from linforest_precond.backends.annotations import Array
@@ -71,13 +71,16 @@ class ChosenEdges(OnBackend, ReadOnlyArrays, Printed):
 
     def _table(self, title: str, *rows: tuple[str, str], of: str = "") -> Printout:
         """The given rows, then coverage and iterations; `of` names what the iterations belong to."""
-        ending = f"maximal {of}" if self.maximal else f"{of} not proven maximal"
-        return Printout.of(
-            title,
-            *rows,
-            ("coverage", f"{self.coverage:.4f} of the off-diagonal weight"),
-            ("iterations", f"{self.iterations} ({ending.strip()})"),
-        )
+        return Printout.of(title, *rows, *progress_rows(self, of))
+
+
+def progress_rows(record: Any, of: str = "") -> list[tuple[str, str]]:
+    """Coverage and iterations of a record, for print; `of` names what the iterations belong to."""
+    ending = f"maximal {of}" if record.maximal else f"{of} not proven maximal"
+    return [
+        ("coverage", f"{record.coverage:.4f} of the off-diagonal weight"),
+        ("iterations", f"{record.iterations} ({ending.strip()})"),
+    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ from parallel_cases import random_matrix
 import linforest_precond as lf
 from linforest_precond import distributed
 from linforest_precond.distributed import inner, scatter, simulate
-from linforest_precond.distributed.matrix import sparse_linalg
+from linforest_precond.distributed.partition.matrix import sparse_linalg
 
 CUTS = {1: [0, 60], 2: [0, 25, 60], 3: [0, 20, 20, 60]}
 

@@ -12,7 +12,7 @@ from parallel_cases import random_offsets
 
 from linforest_precond.backends.cpu.krylov import exact_digits
 from linforest_precond.distributed import inner, simulate
-from linforest_precond.distributed.exact_sums import Sum, value_of
+from linforest_precond.distributed.partition.exact_sums import Sum, value_of
 
 doubles = st.floats(allow_nan=False, allow_infinity=False)
 

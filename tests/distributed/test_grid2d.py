@@ -12,7 +12,7 @@ from parallel_cases import random_matrix, random_offsets
 
 import linforest_precond as lf
 from linforest_precond.distributed import grid2d, scatter, simulate
-from linforest_precond.distributed.grid2d.breadth_first import Search
+from linforest_precond.distributed.grid2d.breadth_first import BreadthFirstSearch
 
 SHAPES = [(1, 1), (2, 2), (1, 4), (4, 1), (2, 3), (3, 2), (1, 6), (6, 1)]
 MORE_SHAPES = [(1, 2), (2, 1), (1, 3), (3, 3), (1, 7), (7, 1), (2, 4), (4, 2), (3, 4), (4, 4), (5, 3)]
@@ -176,7 +176,7 @@ def test_searches_with_every_exchange_agree(exchange):
 
 def test_wide_frontiers_are_pulled_where_the_graph_is_symmetric():
     def pulls(graph):
-        search = Search(graph, 0)
+        search = BreadthFirstSearch(graph, 0)
         search.run("auto")
         return search.pulls
 

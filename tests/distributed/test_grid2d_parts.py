@@ -15,7 +15,7 @@ from linforest_precond.distributed import grid2d, scatter, simulate
 from linforest_precond.distributed.grid2d.components import propagate_minima
 from linforest_precond.distributed.grid2d.exchange import is_dense
 from linforest_precond.distributed.grid2d.fixed_point import total
-from linforest_precond.distributed.grid2d.hashing import are_positive
+from linforest_precond.distributed.grid2d.label_propagation import are_positive
 from linforest_precond.distributed.grid2d.packets import lookup, swap
 from linforest_precond.distributed.grid2d.pagerank import power_iteration
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap, windows

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import LinearOperator
 import linforest_precond as lf
 from linforest_precond import distributed
 from linforest_precond.distributed import scatter, simulate
-from linforest_precond.distributed.scatter import equal_shares
+from linforest_precond.distributed.partition.scatter import equal_shares
 
 # Ranks without convergence warn; `catch_warnings` is not safe in several threads.
 pytestmark = pytest.mark.filterwarnings("ignore:.* stopped after")
@@ -213,5 +213,5 @@ def test_arguments_that_differ_are_refused_on_all_ranks(arguments, message):
 
 
 def test_a_matrix_of_one_rank_is_refused():
-    with pytest.raises(TypeError, match=r"A must be a distributed\.Matrix, got a csr_array"):
+    with pytest.raises(TypeError, match=r"A must be a distributed\.Matrix, got csr_array"):
         distributed.cg(lf.matrices.poisson((3, 3)), np.ones(9))

@@ -8,10 +8,10 @@ from hypothesis.extra import numpy as arrays
 
 from linforest_precond.backends.cpu.matrix.sums import tree_sum as sum_of_one_rank
 from linforest_precond.distributed import simulate
-from linforest_precond.distributed.chains import lesser_rows
-from linforest_precond.distributed.ordering import forest_order
-from linforest_precond.distributed.owners import lookup, send_to
-from linforest_precond.distributed.tree_sums import tree_sum
+from linforest_precond.distributed.forest.list_ranking import lesser_rows
+from linforest_precond.distributed.forest.ordering import forest_order
+from linforest_precond.distributed.partition.chunk_sums import tree_sum
+from linforest_precond.distributed.partition.owners import lookup, send_to
 
 
 def own(comm, offsets, whole):

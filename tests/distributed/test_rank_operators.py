@@ -242,3 +242,18 @@ def test_ranks_of_mpi(mpiexec, tmp_path):
     for ranks in (2, 3):
         done = mpiexec(ranks, MPI_PROGRAM, tmp_path / "given.npz")
         assert done.code == 0 and "the bits of one rank" in done.output, done.output
+
+
+def test_solvers_apply_the_transpose_that_they_are_given():
+    A = lf.matrices.convection_diffusion((12, 12))
+
+    def solve(comm):
+        own = scatter(A, comm)
+        M = distributed.tridiagonal(own)
+        found = [distributed.gmres(own, np.ones(own.n_local), M=each, maxiter=3)[0] for each in (M, M.T)]
+        return np.stack(found, axis=1)
+
+    M = lf.tridiagonal(A)
+    expected = [lf.solvers.gmres(A, np.ones(144), M=each, maxiter=3)[0] for each in (M, M.T)]
+    assert abs(expected[0] - expected[1]).max() > 1e-3
+    assert np.allclose(np.concatenate(simulate(2, solve)), np.stack(expected, axis=1), rtol=1e-10)

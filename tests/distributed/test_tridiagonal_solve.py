@@ -16,8 +16,8 @@ from rank_tridiagonal_cases import (
 )
 from strategies import slow
 
-from linforest_precond.distributed import band_stretch
-from linforest_precond.distributed.scatter import equal_shares
+from linforest_precond.distributed.partition.scatter import equal_shares
+from linforest_precond.distributed.tridiagonal import band_partition
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*numerically singular")
 
@@ -35,7 +35,7 @@ def assert_like_one_rank(bands, offsets, magnitudes=None, **options):
         }
     if one.repaired is not None:
         assert np.array_equal(np.concatenate([solver.repaired for solver in solvers]), one.repaired)
-    if solvers[0]._solver.stretch.by_messages:
+    if solvers[0]._solver.partition.by_messages:
         exact = not one.pivoted or b == 1  # LAPACK's banded solver may use its vector units in another way
         assert not exact or all(np.array_equal(x, y) for x, y in zip(found, wanted))
     elif one.pivoted and one.lifted and (b > 1 or not options.get("perturb", True)):
@@ -59,7 +59,7 @@ def test_any_system_and_partition(n, b, kind, size, seed, repaired, most):
     bands = system(n, b, kind, seed, breaks=(0, 0.1, 0.4)[seed % 3])
     magnitudes = magnitudes_of_rows(bands, seed) if repaired else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(band_stretch, "MOST_LINKED", most)
+        patch.setattr(band_partition, "MOST_LINKED", most)
         assert_like_one_rank(bands, random_offsets(n, size, seed), magnitudes)
 
 
@@ -81,7 +81,7 @@ def test_any_system_and_partition(n, b, kind, size, seed, repaired, most):
 def test_any_type_and_option(n, b, kind, size, seed, dtype, definite, perturb, most):
     bands = system(n, b, kind, seed, dtype, breaks=(0, 0.1, 0.4)[seed % 3])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(band_stretch, "MOST_LINKED", most)
+        patch.setattr(band_partition, "MOST_LINKED", most)
         options = {"make_definite": definite, "perturb": perturb}
         assert_like_one_rank(bands, random_offsets(n, size, seed), **options)
 
@@ -89,7 +89,7 @@ def test_any_type_and_option(n, b, kind, size, seed, dtype, definite, perturb, m
 @pytest.mark.parametrize("most", [0, 8])
 @pytest.mark.parametrize("b", [1, slow(2)])
 def test_stretch_that_is_singular_while_the_path_is_not(b, most, monkeypatch):
-    monkeypatch.setattr(band_stretch, "MOST_LINKED", most)
+    monkeypatch.setattr(band_partition, "MOST_LINKED", most)
     # The middle rows of ((0, 1), (1, 0)) blocks along a path: each stretch of one or three rows is singular.
     n = 12
     eye = np.ones(n) if b == 1 else np.tile(np.eye(b), (n, 1, 1))
@@ -110,7 +110,7 @@ def test_path_over_many_ranks_and_none_for_some():
 
 def test_spikes_are_as_long_as_the_crossing_paths(monkeypatch):
     """Memory: two numbers for each row of a path that crosses a cut, none for other rows."""
-    monkeypatch.setattr(band_stretch, "MOST_LINKED", 0)
+    monkeypatch.setattr(band_partition, "MOST_LINKED", 0)
     lower, diagonal, upper = system(300, 1, "path", 0)
     lower[[20, 90, 160, 280]] = upper[[19, 89, 159, 279]] = 0
     solvers = solved_by_ranks((lower, diagonal, upper), np.ones((300, 1)), np.array([0, 100, 200, 300]))[0]

@@ -290,11 +290,11 @@ def test_in_fieldsplit(PETSc, options):
 @pytest.mark.parametrize("mode", ["r", "w"])
 def test_vectors_are_passed_by_dlpack_without_a_copy(PETSc, mode):
     """The path of vectors on a GPU, with NumPy in CuPy's place."""
-    from linforest_precond.petsc.matrices import Shared
+    from linforest_precond.distributed.petsc.matrices import SharedVector
 
     vector = PETSc.Vec().createSeq(5)
     vector.set(2.0)
-    shared = np.from_dlpack(Shared(vector, mode))
+    shared = np.from_dlpack(SharedVector(vector, mode))
     assert np.array_equal(shared, np.full(5, 2.0))
     assert np.shares_memory(shared, vector.getArray())
 

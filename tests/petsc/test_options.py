@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import linforest_precond.petsc
-from linforest_precond.petsc.options import FUNCTIONS, Settings, converted
+from linforest_precond.distributed.petsc.options import FUNCTIONS, PCSettings, converted
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_text_of_another_type_is_refused_by_name(text, annotation):
 @pytest.mark.parametrize("kind", FUNCTIONS)
 def test_every_argument_has_a_type_that_text_can_have(kind):
     """A new argument of a function must not go unnoticed: one word or number fits each annotation."""
-    for name, annotation in Settings(kind).parameters.items():
+    for name, annotation in PCSettings(kind).parameters.items():
         assert any(fits(annotation, text) for text in ("1", "true", "auto")), name
 
 
@@ -62,7 +62,7 @@ def fits(annotation, text):
 )
 def test_keyword_arguments_that_there_are_not_are_refused(wrong, named):
     with pytest.raises(ValueError, match=named):
-        Settings.of(wrong)
+        PCSettings.of(wrong)
 
 
 def test_without_petsc4py_the_error_says_what_to_install(monkeypatch):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.hash_keys import GOLDEN, HIGH_STRIDE, mixed
 from linforest_precond.distributed.grid2d.grid import Grid
-from linforest_precond.distributed.grid2d.hashing import edge_words
 from linforest_precond.distributed.grid2d.packets import swap
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap
 
@@ -22,7 +22,7 @@ def route_edges(
 
 
 def _sorted_edges(sources: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
-    # Duplicates are summed by weight: their order of arrival depends on the ranks that had them.
+    # Duplicates are summed in the order of their weights, not of arrival, which depends on the partition.
     order = np.lexsort((targets, sources) if weights is None else (weights, targets, sources))
     sources, targets = sources[order], targets[order]
     first = np.ones(sources.size, bool)
@@ -40,6 +40,13 @@ def is_symmetric(grid: Grid, sources: Array, targets: Array, weights: Array | No
     words, upper, lower = edge_words(sources, targets, weights), sources < targets, sources > targets
     balance = np.concatenate([words[upper], np.negative(words[lower])]).sum(dtype=np.uint64)
     return not grid.comm.allreduce(np.array([balance])).any()
+
+
+def edge_words(sources: Array, targets: Array, weights: Array | None = None) -> Array:
+    """A word for each edge, the same for both directions."""
+    low, high = np.minimum(sources, targets), np.maximum(sources, targets)
+    words = low.astype(np.uint64) * GOLDEN + high.astype(np.uint64) * HIGH_STRIDE
+    return mixed(words if weights is None else words ^ weights.view(np.uint64))
 
 
 def row_pointers(rows: Array, count: int) -> Array:

@@ -59,7 +59,7 @@ def bfs(graph: Graph2D, source: int, directed: bool = True, *, exchange: str = "
         as_choice("exchange", exchange, EXCHANGES)
     comm.same("source, directed and exchange", (source, bool(directed), exchange))
     with comm.together():
-        search = Search(graph if directed else graph.undirected(), source)
+        search = BreadthFirstSearch(graph if directed else graph.undirected(), source)
         search.run(exchange)
         dtype = vertex_dtype(graph.n)
         predecessors = np.where(search.parents == NOT_FOUND, NO_PREDECESSOR, search.parents)
@@ -67,7 +67,7 @@ def bfs(graph: Graph2D, source: int, directed: bool = True, *, exchange: str = "
 
 
 @dataclass(eq=False)
-class Search:
+class BreadthFirstSearch:
     """The state of a breadth-first search: depths and the lowest predecessors of row and column vertices."""
 
     graph: Graph2D

@@ -8,11 +8,9 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice
-from linforest_precond.distributed.grid2d.activation import neighbouring_rows
 from linforest_precond.distributed.grid2d.exchange import EXCHANGES, combine_minima, is_dense
 from linforest_precond.distributed.grid2d.graph import Graph2D
-from linforest_precond.distributed.grid2d.numbering import numbered_by_first
-from linforest_precond.distributed.grid2d.vectors import own_results, vertex_dtype
+from linforest_precond.distributed.grid2d.vectors import numbered_by_first, own_results, vertex_dtype
 
 DIRECTIONS = "push", "pull"
 
@@ -92,7 +90,7 @@ def propagate_minima(graph: Graph2D, direction: str, exchange: str, queue: bool)
         elif direction == "push":
             active = rows
         else:
-            active = neighbouring_rows(graph, rows)
+            active = graph.neighbouring_rows(rows)
     return colors, rounds
 
 

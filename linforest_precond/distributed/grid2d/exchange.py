@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.grid2d.vertex_map import Window
+from linforest_precond.distributed.partition.communicator import Communicator
 
 EXCHANGES = "auto", "dense", "sparse"
 # Ids are sorted where they are fewer than one in FEW of all; else flags are faster.

@@ -1,5 +1,5 @@
-"""Sums of float64 that do not depend on their order: pairs of integers count units of 2**-bits and of those
-2**-32.
+"""Reproducible sums of float64 in fixed point: a number is two integers, units of 2**-bits and of
+2**-(bits + 32).
 
 Integers add exactly, so a sum over ranks is the same for every grid and every order of an MPI reduction.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.distributed.communicator import Communicator
+from linforest_precond.distributed.partition.communicator import Communicator
 
 LOW_BITS = 32
 # For sums of at most 4, as of probabilities.

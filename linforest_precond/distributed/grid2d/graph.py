@@ -1,4 +1,4 @@
-"""A graph whose adjacency matrix is distributed in blocks."""
+"""A graph whose adjacency matrix is distributed in two dimensions: a block for each rank of a grid."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed.grid2d.blocks import is_symmetric, route_edges, row_pointers
-from linforest_precond.distributed.grid2d.exchange import Direction
+from linforest_precond.distributed.grid2d.exchange import Direction, distinct
 from linforest_precond.distributed.grid2d.grid import Grid
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap, windows
-from linforest_precond.distributed.matrix import Matrix
-from linforest_precond.distributed.scatter import checked_offsets
+from linforest_precond.distributed.partition.local_rows import expanded_rows
+from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.scatter import checked_offsets
 
 DISTRIBUTIONS = {"striped": VertexMap.striped, "blocks": VertexMap.in_blocks}
 # Pairs (vertex, label) are sorted as one 64-bit number.
@@ -117,15 +118,8 @@ class Graph2D:
         indptr, indices, data = (on_host(array) for array in (A.rows.indptr, A.rows.indices, A.rows.data))
         sources = A.first + np.repeat(np.arange(A.n_local), np.diff(indptr))
         weights = None if A.dtype.kind == "c" else data
-        return cls(
-            grid,
-            A.shape[0],
-            sources,
-            A.columns[indices],
-            weights,
-            offsets=A.offsets,
-            distribution=distribution,
-        )
+        edges = sources, A.columns[indices], weights
+        return cls(grid, A.shape[0], *edges, offsets=A.offsets, distribution=distribution)
 
     def _build(
         self, grid: Grid, where: VertexMap, offsets: Array, tails: Array, heads: Array, weights: Array | None
@@ -189,15 +183,21 @@ class Graph2D:
         return graph
 
     def expand(self, rows: Array) -> tuple[Array, Array, Array]:
-        """The edges of some rows of the block: slots, local ids of sources, local ids of targets.
+        """The edges of some rows of the block: slots, local ids of sources, local ids of targets."""
+        places, slots = expanded_rows(self.indptr, rows)
+        return slots, rows[places] + self.rows.start, self.indices[slots]
 
-        The loops over rows and over their edges are collapsed by a prefix sum of the degrees.
+    def neighbouring_rows(self, rows: Array) -> Array:
+        """The rows of this rank's row group with an edge from one of some rows, the same on all its ranks.
+
+        The rows are the same on all ranks of a row group. Only positions are passed, as in a sparse push.
         """
-        degrees = self.indptr[rows + 1] - self.indptr[rows]
-        ends = np.cumsum(degrees)
-        total = int(ends[-1]) if ends.size else 0
-        slots = np.arange(total) + np.repeat(self.indptr[rows] - (ends - degrees), degrees)
-        return slots, np.repeat(rows + self.rows.start, degrees), self.indices[slots]
+        _, _, targets = self.expand(rows)
+        positions = self.columns.positions(distinct(targets, self.n_states))
+        found = np.unique(self.grid.column.allgather_arrays(positions))
+        piece = self.push.pieces[self.grid.j]
+        mine = found[(found >= piece.begin) & (found < piece.end)]
+        return self.grid.row.allgather_arrays(mine) - self.rows.begin
 
     def rows_among(self, ids: Array) -> Array:
         """The rows of the block whose vertices have some of the local ids."""

@@ -1,4 +1,4 @@
-"""Ranks arranged in rows and columns."""
+"""A process grid of R x C ranks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.distributed.mpi import communicator_of
+from linforest_precond.distributed.partition.mpi import communicator_of
 
 
 class Grid:

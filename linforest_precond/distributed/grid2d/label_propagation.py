@@ -7,14 +7,11 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.csgraph.label_propagation import HALF
-from linforest_precond.backends.hash_keys import iteration_keys
-from linforest_precond.distributed.grid2d.activation import neighbouring_rows
+from linforest_precond.backends.hash_keys import SHIFT_11, VERTEX_STRIDE, iteration_keys, mixed
 from linforest_precond.distributed.grid2d.exchange import spread_some
 from linforest_precond.distributed.grid2d.graph import Graph2D
-from linforest_precond.distributed.grid2d.hashing import are_positive
-from linforest_precond.distributed.grid2d.numbering import numbered_by_first
 from linforest_precond.distributed.grid2d.packets import hop, share_owner
-from linforest_precond.distributed.grid2d.vectors import own_results, vertex_dtype
+from linforest_precond.distributed.grid2d.vectors import numbered_by_first, own_results, vertex_dtype
 
 
 def label_propagation(graph: Graph2D, max_iter: int = 20, seed: int = 0) -> Array:
@@ -73,8 +70,14 @@ def propagate_labels(graph: Graph2D, max_iter: int, seed: int) -> Array:
         selected = active & are_positive(graph.row_vertices, iteration_keys(seed, number)[0], HALF)
         changed = update(graph, labels, np.flatnonzero(selected))
         active[selected] = False
-        active[neighbouring_rows(graph, changed)] = True
+        active[graph.neighbouring_rows(changed)] = True
     return labels
+
+
+def are_positive(vertices: Array, charge_key: np.uint64, threshold: np.uint64) -> Array:
+    """Whether the charges of vertices are positive, with a probability of the threshold / 2**53."""
+    words = mixed(charge_key + vertices.astype(np.uint64) * VERTEX_STRIDE)
+    return (words >> SHIFT_11) < threshold
 
 
 def update(graph: Graph2D, labels: Array, rows: Array) -> Array:

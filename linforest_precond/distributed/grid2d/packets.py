@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.distributed.communicator import Communicator, parts_by_rank
 from linforest_precond.distributed.grid2d.grid import Grid
-from linforest_precond.distributed.grid2d.vertex_map import group_of
+from linforest_precond.distributed.partition.communicator import Communicator, parts_by_rank
+from linforest_precond.distributed.partition.owners import joined, owners_of
 
 
 def swap(grid: Grid, destinations: Array, packets: Array) -> Array:
@@ -25,7 +25,7 @@ def hop(ranks: Communicator, members: Array, packets: Array) -> Array:
     """Deliver packets within a group."""
     (parts,) = parts_by_rank(members, [packets])
     found = ranks.exchange(parts, packets)
-    return np.concatenate([packets[:0], *(found[r] for r in sorted(found))])
+    return joined(found, packets)
 
 
 def share_owner(grid: Grid, rows: Array, count: int) -> Array:
@@ -36,12 +36,12 @@ def share_owner(grid: Grid, rows: Array, count: int) -> Array:
 def lookup(grid: Grid, offsets: Array, values: Array, ids: Array) -> Array:
     """The values of any ids, where rank r has those of ``offsets[r]:offsets[r + 1]``.
 
-    An id is requested once by each rank, however often it is wanted there.
+    Each rank requests an id once.
     """
     rank = grid.comm.rank
     wanted, places = np.unique(ids, return_inverse=True)
     requests = swap(
-        grid, group_of(offsets, wanted), np.column_stack([wanted, np.full(wanted.size, rank, np.int64)])
+        grid, owners_of(offsets, wanted), np.column_stack([wanted, np.full(wanted.size, rank, np.int64)])
     )
     asked, source = requests.T
     replies = swap(grid, source, np.column_stack([asked, values[asked - offsets[rank]]]))

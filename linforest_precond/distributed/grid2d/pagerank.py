@@ -21,6 +21,7 @@ from linforest_precond.distributed.grid2d.fixed_point import (
 )
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.vectors import own_results, own_vertices, states_of
+from linforest_precond.graph.csgraph.pagerank import checked_number, real_numbers
 
 
 def pagerank(
@@ -93,13 +94,6 @@ def pagerank(
                     f"vertices times tol is {threshold:.3g}; raise max_iter or tol"
                 )
         return own_results(graph, ranks)
-
-
-def checked_number(name: str, value: float, largest: float) -> float:
-    """A number in [0, largest]."""
-    if not 0.0 <= float(value) <= largest:
-        raise ValueError(f"{name} must lie in [0, {largest:g}], got {value}")
-    return float(value)
 
 
 def check_weights(graph: Graph2D) -> None:
@@ -184,23 +178,12 @@ def distribution(graph: Graph2D, name: str, weights: Any) -> Array:
     if weights is None:
         return np.full(graph.n_states, 1.0 / graph.n)
     with comm.checking():
-        values = _checked_values(name, weights, own_vertices(graph).size)
+        count = own_vertices(graph).size
+        values = real_numbers(name, np.asarray(weights), count, "a vertex of this rank")
+        if not np.isfinite(values).all() or (values < 0).any():
+            raise ValueError(f"{name} must hold finite weights that are not negative")
     whole = total(comm, values)
     with comm.checking():
         if not 0.0 < whole < math.inf:
             raise ValueError(f"{name} must have a finite sum above 0, got {whole}")
     return states_of(graph, values / whole)
-
-
-def _checked_values(name: str, weights: Any, count: int) -> Array:
-    values = np.asarray(weights)
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, got {values.dtype}")
-    if values.shape != (count,):
-        raise ValueError(
-            f"{name} must have shape ({count},), one number a vertex of this rank, got {values.shape}"
-        )
-    values = values.astype(np.float64)
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError(f"{name} must hold finite weights that are not negative")
-    return values

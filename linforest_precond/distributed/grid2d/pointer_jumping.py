@@ -72,7 +72,7 @@ def lowest_neighbours(graph: Graph2D) -> Array:
 
 
 def jump(graph: Graph2D, parents: Array) -> Array:
-    """The roots, by at most log2(n) + 1 rounds; vertices whose root is known take no part any more.
+    """The roots, by at most log2(n) + 1 rounds; vertices whose root is known are inactive.
 
     A pointer to a root v is stored as -(v + 1): a vertex of a cycle may come to point to itself.
     """

@@ -1,9 +1,9 @@
-"""Where vertices are: the positions that they are renumbered to, and the groups that own these.
+"""The renumbering of vertices to positions, and the row and column groups that own these.
 
-Vertices are dealt to stripes in turn, and a stripe's vertices get consecutive positions. So every row group
-and every column group owns a range of positions, while neighbours in the original numbering are spread over
-all groups. Where R = C the stripes are the groups; otherwise there are lcm(R, C) stripes, so that both are
-unions of them.
+Vertices are dealt to stripes cyclically, and a stripe's vertices get consecutive positions. So every row
+group and every column group owns a range of positions, while neighbours in the original numbering are spread
+over all groups. Where R = C the stripes are the groups; otherwise there are lcm(R, C) stripes, so that both
+are unions of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.distributed.scatter import equal_shares
+from linforest_precond.distributed.partition.owners import owners_of
+from linforest_precond.distributed.partition.scatter import equal_shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +47,13 @@ class VertexMap:
 
     def vertices(self, positions: Array) -> Array:
         """The vertex at each position."""
-        stripe = group_of(self.stripes, positions)
+        stripe = owners_of(self.stripes, positions)
         return (positions - self.stripes[stripe]) * (self.stripes.size - 1) + stripe
 
     def block_owner(self, sources: Array, targets: Array) -> Array:
         """The rank whose block of the adjacency matrix has entries at these positions."""
         columns = self.column_offsets.size - 1
-        return group_of(self.row_offsets, sources) * columns + group_of(self.column_offsets, targets)
-
-
-def group_of(offsets: Array, positions: Array) -> Array:
-    """The group that owns each position; groups may be empty."""
-    return np.searchsorted(offsets, positions, side="right") - 1
+        return owners_of(self.row_offsets, sources) * columns + owners_of(self.column_offsets, targets)
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ import numpy as np
 
 from linforest_precond.backends.cpu.multigrid.strength import find_strongest, weigh_entries
 from linforest_precond.backends.cpu.runtime.arrays import readonly
-from linforest_precond.distributed.aggregates import (
+from linforest_precond.distributed.forest.graph import RankGraph, graph_of, symmetrized
+from linforest_precond.distributed.matching.aggregates import (
     RankAggregates,
     aggregates_of_mates,
     compose,
     number_pairs,
 )
-from linforest_precond.distributed.graph import RankGraph, graph_of, symmetrized
-from linforest_precond.distributed.matching import match_rank_graph
+from linforest_precond.distributed.matching.matching import match_rank_graph
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
@@ -42,20 +42,20 @@ def strength_graph(matrix: RankLevelMatrix, weights: str, strength: float) -> Ra
     if weights == "magnitude":
         return graph_of(matrix.A)
     A, csr = matrix.A, matrix.csr
-    diagonal = matrix.ops.with_ghosts(csr.diagonal)
+    diagonal = A.halo.with_ghosts(csr.diagonal)
     strongest, found = np.empty(csr.n), np.empty(csr.nnz)
     find_strongest(*map(readonly, (csr.indptr, csr.indices, csr.data, diagonal)), strongest)
     with A.comm.checking():
         if not np.isfinite(strongest).all():
             raise ValueError("A's entries differ too much in size, scale its rows and columns")
-    # The rows of ghosts are empty here.
+    # Ghosts have empty rows.
     indptr = np.append(csr.indptr, np.full(A.ghosts.size, csr.nnz, csr.indptr.dtype))
-    arrays = map(readonly, (indptr, csr.indices, csr.data, diagonal, matrix.ops.with_ghosts(strongest)))
+    arrays = map(readonly, (indptr, csr.indices, csr.data, diagonal, A.halo.with_ghosts(strongest)))
     weigh_entries(*arrays, float(strength), found)
     graph = RankGraph(
         A.comm, A.offsets, csr.indptr.astype(np.int64), csr.indices.astype(np.int64), found, A.halo
     )
-    # Of a Hermitian matrix, both unknowns see the same strength if their diagonals have one sign.
+    # A Hermitian matrix whose diagonal has one sign has symmetric strengths.
     positive = np.count_nonzero(csr.diagonal.real > 0)
     of_one_sign = int(A.comm.allreduce(np.array([positive]))[0]) in (0, matrix.n)
     return graph if matrix.hermitian and of_one_sign else symmetrized(graph)

@@ -8,9 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from linforest_precond.backends.annotations import DType
-from linforest_precond.distributed.multigrid.entries import matrix_of_entries
-from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix, csr_of_rows
+from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
+from linforest_precond.distributed.partition.entries import matrix_of_entries
+from linforest_precond.distributed.partition.matrix import csr_of_rows
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.smoothers import DiagonalSmoother
@@ -53,17 +54,15 @@ class RankLevel(Level):
         The transfer stays: its prolongator and its restriction are each other's transposes.
         """
         assert self.ops is not None
-        csr, halo, offsets = self.csr, self.ops.halo, self.ops.offsets
-        own = np.arange(offsets[halo.comm.rank], offsets[halo.comm.rank + 1])
-        columns = np.concatenate([own, halo.ghosts])[csr.indices]
-        rows = np.repeat(own, np.diff(csr.indptr))
-        A = matrix_of_entries(halo.comm, offsets, columns, rows, csr.data)
+        csr, halo = self.csr, self.ops.halo
+        rows = np.repeat(halo.ids[: halo.n_local], np.diff(csr.indptr))
+        A = matrix_of_entries(halo.comm, self.ops.offsets, halo.ids[csr.indices], rows, csr.data)
         ops, smoother = RankVectorOps(A), cast(DiagonalSmoother, self.smoother)
-        weights = ops.with_ghosts(smoother.weights[: csr.n])
+        weights = A.halo.with_ghosts(smoother.weights[: csr.n])
         return replace(self, csr=csr_of_rows(A), smoother=replace(smoother, weights=weights), ops=ops)
 
 
 def smoother_with_ghosts(matrix: RankLevelMatrix, stored: DType, kind: str) -> DiagonalSmoother:
     """The smoother of the own rows; its weights are those of the ghosts, too."""
     smoother = DiagonalSmoother.of(matrix, stored, kind)
-    return replace(smoother, weights=matrix.ops.with_ghosts(smoother.weights))
+    return replace(smoother, weights=matrix.A.halo.with_ghosts(smoother.weights))

@@ -1,4 +1,4 @@
-"""A level's matrix over ranks during the setup of a hierarchy."""
+"""The matrix of a level over ranks, with the properties that the setup needs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.multigrid.strength import DOMINANCE
 from linforest_precond.backends.returns import RowFacts
-from linforest_precond.distributed.aggregates import RankAggregates
-from linforest_precond.distributed.matrix import Matrix
-from linforest_precond.distributed.multigrid.galerkin import coarse_matrix, is_hermitian, mirror_upper
+from linforest_precond.distributed.matching.aggregates import RankAggregates, galerkin_product
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
-from linforest_precond.matrix.checked import CSR, ZERO_SUM, described
+from linforest_precond.distributed.partition.entries import is_hermitian, mirror_upper
+from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows
+from linforest_precond.matrix.checked import ZERO_SUM, described
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.precond.multigrid.eigenvalue_estimates import (
     gershgorin_bound,
@@ -25,7 +25,7 @@ from linforest_precond.records.forest import magnitudes_of
 
 
 class RankLevelMatrix(LevelMatrix):
-    """A partitioned matrix with what several steps of the setup need of it, each computed once.
+    """A partitioned matrix and its properties, each computed once.
 
     All ranks make it together, and first read `largest_eigenvalue` together. `csr` has the own rows, with the
     columns of `Matrix.rows`.
@@ -34,7 +34,7 @@ class RankLevelMatrix(LevelMatrix):
     def __init__(self, A: Matrix, finest: LevelMatrix | None = None):
         super().__init__(csr_of_rows(A), finest)
         self.A, self.comm, self.ops = A, A.comm, RankVectorOps(A)
-        # No cached properties: they hold a lock of the class, which ranks that are threads would wait for.
+        # Not cached properties: before Python 3.12 these lock the class, and ranks as threads would deadlock.
         self._facts = facts_of_ranks(self) if finest is None else finest.facts
         self._largest_eigenvalue: float | None = None
 
@@ -70,7 +70,7 @@ class RankLevelMatrix(LevelMatrix):
 
     def coarse(self, aggregates: RankAggregates) -> RankLevelMatrix:
         """The matrix of the next level: the Galerkin product of aggregates."""
-        A = coarse_matrix(self.A, aggregates.numbers, aggregates.offsets)
+        A = galerkin_product(self.A, aggregates)
         if self.hermitian:
             mirror_upper(A)
         return RankLevelMatrix(A, self.finest)
@@ -78,15 +78,6 @@ class RankLevelMatrix(LevelMatrix):
     def gathered(self) -> LevelMatrix:
         """The whole matrix, on every rank."""
         return LevelMatrix(described(*gathered_rows(self.A)), self.finest)
-
-
-def csr_of_rows(A: Matrix) -> CSR:
-    """The record of the own rows; sums of weights, which one rank has for its graph, are not computed."""
-    lengths = np.diff(A.rows.indptr)
-    return CSR(
-        A.rows.indptr, A.rows.indices, A.rows.data, symmetric=False, total_weight=math.nan,
-        adjacent_weight=math.nan, diagonal=A.diagonal(), longest_row=int(lengths.max(initial=0)),
-    )  # fmt: skip
 
 
 def gathered_rows(A: Matrix) -> tuple[Array, Array, Array]:

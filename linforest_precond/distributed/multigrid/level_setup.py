@@ -1,17 +1,19 @@
-"""The levels of a hierarchy over ranks from the finest matrix."""
+"""The setup of all levels of a hierarchy over ranks, from the finest matrix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.distributed.aggregates import RankAggregates
+from linforest_precond.distributed.matching.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.aggregation import aggregate_pairwise
 from linforest_precond.distributed.multigrid.level import RankLevel
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.transfers import GatheringTransfer, RankTransfer
+from linforest_precond.distributed.partition.matrix import Matrix, scaled_into_range
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled, stall_message
 from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE
 from linforest_precond.precond.multigrid.level_setup import part_of_levels
@@ -50,8 +52,34 @@ class RankPart:
         """Whether every rank has all levels: the matrix is not coarsened over ranks."""
         return self.gathered is not None and not self.aggregates
 
+    def __getattr__(self, name: str) -> Any:
+        """The other attributes of a part: kind, stored, nbytes, coverage, repairs, positive_definite."""
+        return getattr(self.part, name)
+
+    @property
+    def n(self) -> int:
+        """Own rows."""
+        return self.finest.csr.n
+
+    @property
+    def name(self) -> str:
+        return f"{self.part.name}, over {self.finest.comm.size} ranks"
+
+    def described(self) -> list[tuple[str, str]]:
+        """Lines for print: the levels of one rank, and where they are."""
+        coarse = 0 if self.gathered is None else len(self.gathered.levels)
+        over_ranks = 0 if self.is_gathered else len(self.part.levels) - coarse
+        where = "over ranks" if self.gathered is None else "on every rank"
+        if self.gathered is not None and over_ranks:
+            where = f"the first {over_ranks} over ranks, the others on every rank"
+        return [*self.part.described(), ("levels", where)]
+
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         """Apply one cycle to own parts of vectors, (own rows, k); the first transposed one sets that up."""
+        if transpose and self.part.is_self_adjoint:  # the transpose is the conjugate
+            self.solve_into(b.conj(), x, False)
+            np.conj(x, out=x)
+            return
         if not self.is_gathered:
             self.part.solve_into(b, x, transpose)
             return
@@ -61,14 +89,16 @@ class RankPart:
         first = self.finest.A.first
         x[...] = solution[first : first + x.shape[0]]
 
-    def refreshed(self, finest: RankLevelMatrix) -> RankPart:
-        """The values of another matrix of the same pattern, for the same aggregates."""
-        matrices = [finest]
+    def refreshed(self, A: Matrix) -> tuple[RankPart, int]:
+        """The values of A 2**-exponent, of the same pattern, for the same aggregates; and the exponent."""
+        scaled, exponent = scaled_into_range(A, self.part.stored)
+        matrices = [RankLevelMatrix(scaled)]
         for each in self.aggregates:
             matrices.append(matrices[-1].coarse(each))
         gathered = None if self.gathered is None else self.gathered.refreshed_from(matrices[-1].gathered())
         part = self.part
-        return assembled(matrices, self.aggregates, gathered, part.stored, part.options, part.stalled)
+        found = assembled(matrices, self.aggregates, gathered, part.stored, part.options, part.stalled)
+        return found, exponent
 
 
 def part_of_ranks(

@@ -9,13 +9,16 @@ import numpy.typing as npt
 
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
-from linforest_precond.distributed.matrix import Matrix
-from linforest_precond.distributed.multigrid.galerkin import require_host
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.level_setup import part_of_ranks
-from linforest_precond.distributed.multigrid.matrix_range import scaled_into_range
-from linforest_precond.distributed.options import agreed_options
+from linforest_precond.distributed.partition.matrix import (
+    Matrix,
+    agreed_options,
+    require_host,
+    scaled_into_range,
+)
+from linforest_precond.distributed.partition.preconditioner import RankSetup
 from linforest_precond.precond.multigrid.multilevel import precision_of
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, STRENGTHS, MultilevelOptions
 from linforest_precond.precond.multigrid.smoothers import DIAGONAL
@@ -99,7 +102,7 @@ def multilevel(
     }  # fmt: skip
     options, gather_below, dtype = agreed_options(A, lambda: _checked(A, given, gather_below, dtype))
     with A.comm.together():
-        finest = RankLevelMatrix(A)
+        setup, finest = RankSetup(A), RankLevelMatrix(A)
         with A.comm.checking():
             stored = precision_of(finest, dtype)
         scaled, exponent = scaled_into_range(A, stored)
@@ -107,7 +110,7 @@ def multilevel(
         part, stall = part_of_ranks(finest, stored, options.for_matrix(finest), gather_below)
         if stall and A.comm.rank == 0:
             warn_user(stall)
-        return RankHierarchy(A, part, exponent)
+        return RankHierarchy(A, setup.operator(part, exponent))
 
 
 def _checked(
@@ -120,7 +123,7 @@ def _checked(
     if given["smoother"] not in (AUTO, *DIAGONAL):
         names = ", ".join(map(repr, (AUTO, *DIAGONAL)))
         raise ValueError(f"smoother must be one of {names} over ranks, got {given['smoother']!r}")
-    # A NaN, which stands for the default otherwise, would differ between ranks.
+    # On one rank NaN means the default; here it would count as different between ranks.
     strength = STRENGTHS["matching"] if given["strength"] is None else given["strength"]
     options = MultilevelOptions.checked(**{**given, "strength": strength}, smooth_prolongation=False)
     gather_below = as_integer("gather_below", gather_below)

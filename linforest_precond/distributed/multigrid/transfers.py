@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.distributed.aggregates import RankAggregates
-from linforest_precond.distributed.communicator import Communicator
-from linforest_precond.distributed.halo import Halo
-from linforest_precond.distributed.owners import owners_of, send_to
+from linforest_precond.distributed.matching.aggregates import RankAggregates
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.halo import Halo
+from linforest_precond.distributed.partition.owners import owners_of, send_to
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 
@@ -39,7 +39,7 @@ class AggregateTransfer:
         owners = owners_of(aggregates.offsets, aggregates.numbers)
         numbers, members = send_to(comm, owners, aggregates.numbers, np.arange(first, last))
         members = members[np.argsort(numbers, kind="stable")]  # those of an aggregate arrive ascending
-        self.distant, places = placed(comm, offsets, members)
+        self.distant, places = Halo.numbering(comm, offsets, members)
         indptr = np.concatenate([[0], np.cumsum(np.bincount(numbers - begin, minlength=end - begin))])
         self.indptr, self.members = indptr.astype(places.dtype), places
 
@@ -52,8 +52,7 @@ class AggregateTransfer:
         return self
 
     def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
-        fine = np.concatenate([r, self.distant.fetch(r)])
-        vectors.transfers.restrict(self.indptr, self.members, fine, coarse)
+        vectors.transfers.restrict(self.indptr, self.members, self.distant.with_ghosts(r), coarse)
 
 
 class RankTransfer(AggregateTransfer):
@@ -61,10 +60,10 @@ class RankTransfer(AggregateTransfer):
 
     def __init__(self, comm: Communicator, offsets: Array, aggregates: RankAggregates) -> None:
         super().__init__(comm, offsets, aggregates)
-        self.lower, self.places = placed(comm, aggregates.offsets, aggregates.numbers)
+        self.lower, self.places = Halo.numbering(comm, aggregates.offsets, aggregates.numbers)
 
     def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
-        vectors.transfers.prolong_add(self.places, np.concatenate([coarse, self.lower.fetch(coarse)]), x)
+        vectors.transfers.prolong_add(self.places, self.lower.with_ghosts(coarse), x)
 
 
 class GatheringTransfer(AggregateTransfer):
@@ -81,12 +80,3 @@ class GatheringTransfer(AggregateTransfer):
 
     def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
         vectors.transfers.prolong_add(self.numbers, coarse, x)
-
-
-def placed(comm: Communicator, offsets: Array, ids: Array) -> tuple[Halo, Array]:
-    """The halo of the ids that other ranks own, and each id's place: own ids, then those of the halo."""
-    first, last = offsets[comm.rank : comm.rank + 2]
-    own = (ids >= first) & (ids < last)
-    halo = Halo(comm, offsets, np.unique(ids[~own]))
-    places = np.where(own, ids - first, last - first + np.searchsorted(halo.ghosts, ids))
-    return halo, places.astype(index_dtype(max(ids.size, int(last - first) + halo.ghosts.size)))

@@ -1,4 +1,4 @@
-"""Vector operations of multigrid cycles over ranks: those of one rank, after the ghosts were fetched."""
+"""Vector operations of multigrid cycles over ranks: a halo exchange, then those of one rank."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.cpu.multigrid import vector_ops as local
-from linforest_precond.distributed.matrix import Matrix
-from linforest_precond.distributed.multigrid.chunk_sums import ChunkSums
+from linforest_precond.distributed.partition.chunk_sums import ChunkSums
+from linforest_precond.distributed.partition.matrix import Matrix
 
 
 class RankVectorOps:
@@ -21,6 +21,7 @@ class RankVectorOps:
 
     def __init__(self, A: Matrix):
         self.halo, self.offsets, self.n = A.halo, A.offsets, int(A.shape[0])
+        self.with_ghosts = A.halo.with_ghosts
         self.sums = ChunkSums(A.comm, A.offsets)
 
     scale = staticmethod(local.scale)
@@ -50,10 +51,6 @@ class RankVectorOps:
 
     def Center(self, rows: int, columns: int, dtype: DType) -> RankCenter:  # noqa: N802
         return RankCenter(self, dtype)
-
-    def with_ghosts(self, x: Array) -> Array:
-        """A vector's own rows, then those of the ghosts."""
-        return np.concatenate([x, self.halo.fetch(x)])
 
     def dot(self, u: Array, v: Array) -> Any:
         """The real part of the inner product of two columns, in double precision."""

@@ -69,7 +69,7 @@ def pagerank(
     max_iter = as_integer("max_iter", max_iter)
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter}")
-    alpha, tol = _number("alpha", alpha, 1.0), _number("tol", tol, math.inf)
+    alpha, tol = checked_number("alpha", alpha, 1.0), checked_number("tol", tol, math.inf)
     csr = as_csgraph(A)
     backend = csr.backend
     ranks: Array = backend.xp.empty(0)
@@ -93,7 +93,8 @@ def pagerank(
     return ranks
 
 
-def _number(name: str, value: SupportsFloat, largest: float) -> float:
+def checked_number(name: str, value: SupportsFloat, largest: float) -> float:
+    """A number in [0, largest]."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -103,6 +104,15 @@ def _number(name: str, value: SupportsFloat, largest: float) -> float:
     return number
 
 
+def real_numbers(name: str, values: Array, n: int, each: str) -> Array:
+    """Values as float64, one for each vertex; `each` names these in an error."""
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got {values.dtype}")
+    if values.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},), one number {each}, got {values.shape}")
+    return values.astype(np.float64)
+
+
 def _distribution(name: str, weights: npt.ArrayLike | None, n: int, backend: Backend) -> Array:
     """Weights of the vertices scaled to the sum 1; uniform where none are given."""
     if weights is None:
@@ -110,12 +120,7 @@ def _distribution(name: str, weights: npt.ArrayLike | None, n: int, backend: Bac
         return uniform
     if not is_on(weights, backend):
         raise TypeError(f"{name} must be on A's device, got a {type(weights).__name__}")
-    values: Array = backend.xp.asarray(weights)
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, got {values.dtype}")
-    if values.shape != (n,):
-        raise ValueError(f"{name} must have shape ({n},), one number a vertex, got {values.shape}")
-    values = values.astype(np.float64)
+    values = real_numbers(name, backend.xp.asarray(weights), n, "a vertex")
     total = backend.matrix.sums.tree_sum(values)
     # stall: validation of the weights
     if not 0.0 < total < math.inf or bool((values < 0).any()):

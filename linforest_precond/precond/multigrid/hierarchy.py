@@ -69,7 +69,28 @@ class HierarchyLevel:
         return sparse_like(self._like, data, indices, indptr, (matrix.n, matrix.width))
 
 
-class Hierarchy(Printed):
+class LevelsInterface(Printed):
+    """Properties that hierarchies on one device and over ranks share, in terms of the part `_all_levels`."""
+
+    _all_levels: Any
+    cycle = property(lambda self: self._all_levels.cycle)
+    stalled = property(lambda self: self._all_levels.stalled)
+
+    def operator_complexity(self) -> float:
+        """Stored entries of all levels divided by those of the finest."""
+        return ratio_to_finest([level.entries for level in self._all_levels.levels])
+
+    def grid_complexity(self) -> float:
+        """Unknowns of all levels divided by those of the finest."""
+        return ratio_to_finest([level.unknowns for level in self._all_levels.levels])
+
+    def _checked_cycle(self, cycle: str | None) -> str:
+        cycle = self.cycle if cycle is None else cycle
+        check_cycle(cycle)
+        return cycle
+
+
+class Hierarchy(LevelsInterface):
     """An algebraic multigrid hierarchy, made by `linforest_precond.multilevel`.
 
     Attributes
@@ -91,13 +112,11 @@ class Hierarchy(Printed):
         self._kind = like if isinstance(like, str) else type(like) if hasattr(like, "tocoo") else DENSE
         self._known_levels: tuple[Applied | None, list[HierarchyLevel]] = None, []
 
-    cycle = property(lambda self: self._part.cycle)
-    stalled = property(lambda self: self._part.stalled)
     dtype = property(lambda self: self._operator.dtype)
     shape = property(lambda self: self._operator.shape)
     nbytes = property(lambda self: self._operator.nbytes)
     setup_time = property(lambda self: self._operator.setup_time)
-    _part = property(lambda self: part_of(self._operator._applied))
+    _part = _all_levels = property(lambda self: part_of(self._operator._applied))
 
     @cached_property
     def _like(self) -> Any:
@@ -244,14 +263,6 @@ class Hierarchy(Printed):
         """
         self._operator.update(A)
 
-    def operator_complexity(self) -> float:
-        """Stored entries of all levels divided by those of the finest."""
-        return ratio_to_finest([level.csr.nnz for level in self._part.levels])
-
-    def grid_complexity(self) -> float:
-        """Unknowns of all levels divided by those of the finest."""
-        return ratio_to_finest([level.csr.n for level in self._part.levels])
-
     def cycle_complexity(self, cycle: str | None = None) -> float:
         """Entries that a cycle multiplies, as PyAMG counts them, divided by those of the finest level."""
         kind = self._checked_cycle(cycle)
@@ -282,18 +293,17 @@ class Hierarchy(Printed):
     def _printout(self) -> Printout:
         return self._operator._printout()
 
-    def _checked_cycle(self, cycle: str | None) -> str:
-        cycle = self.cycle if cycle is None else cycle
-        check_cycle(cycle)
-        return cycle
-
     def _norms(self, history: Any, b: Any) -> list[float]:
         xp = xp_of(b)
         if not len(history):  # a function of the user keeps none
             return []
-        norms = norms_of(xp.asarray(b).reshape(self.shape[0], -1), None)
-        values = history.residuals.reshape(len(history), -1) * np.where(norms == 0, 1, norms)
-        return np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()
+        return residual_norms(history, norms_of(xp.asarray(b).reshape(self.shape[0], -1), None))
+
+
+def residual_norms(history: Any, norms: Array) -> list[float]:
+    """The norms of all residuals, for the norms of b's columns; several columns count as one vector."""
+    values = history.residuals.reshape(len(history), -1) * np.where(norms == 0, 1, norms)
+    return np.sqrt((np.nan_to_num(values) ** 2).sum(axis=1)).tolist()
 
 
 def part_of(applied: Applied) -> MultilevelPart:

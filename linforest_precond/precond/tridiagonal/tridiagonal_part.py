@@ -238,11 +238,8 @@ class TridiagonalPart:
 
     @property
     def name(self) -> str:
-        if isinstance(self.forest, BlockForest):
-            size = self.forest.block_size
-            return f"AlgTriBlockPrecond: the {size} x {size} block tridiagonal part along a linear forest"
         if self.forest is not None:
-            return "AlgTriScalPrecond: the tridiagonal part along a linear forest"
+            return name_along_forest(self.kind, self.bands)
         return "TriScalPrecond: the tridiagonal part in " + (
             "A's own order" if self.given is None else "a given order"
         )
@@ -289,17 +286,31 @@ class TridiagonalPart:
         return self.solver.positive_definite
 
     def described(self) -> list[tuple[str, str]]:
-        count, longest = self.paths
-        unit = "blocks" if self.kind == "block_tridiagonal" else "vertices"
-        covered = f"{self.coverage:.4f} of the off-diagonal weight (c_id {self.identity_coverage:.4f})"
         return [
-            ("paths", f"{count:,}"),
-            ("longest path", f"{longest:,} {unit}"),
-            ("coverage", covered),
-            ("solved", "with pivoting" if self.solver.pivoted else "without pivoting"),
+            *described_paths(self, *self.paths),
             ("repairs", in_words(self.repairs, self.positive_definite)),
             *([("vectors", "in the order of the system")] if self.permuted else []),
         ]
+
+
+def name_along_forest(kind: str, bands: Bands) -> str:
+    """The name of a preconditioner in the order of a linear forest, of vertices or of blocks."""
+    if kind == "tridiagonal":
+        return "AlgTriScalPrecond: the tridiagonal part along a linear forest"
+    size = bands.diagonal.shape[1]
+    return f"AlgTriBlockPrecond: the {size} x {size} block tridiagonal part along a linear forest"
+
+
+def described_paths(part: Any, count: int, longest: int) -> list[tuple[str, str]]:
+    """Lines for print: the paths of a part, their coverage, and how they are solved."""
+    unit = "blocks" if part.kind == "block_tridiagonal" else "vertices"
+    covered = f"{part.coverage:.4f} of the off-diagonal weight (c_id {part.identity_coverage:.4f})"
+    return [
+        ("paths", f"{count:,}"),
+        ("longest path", f"{longest:,} {unit}"),
+        ("coverage", covered),
+        ("solved", "with pivoting" if part.solver.pivoted else "without pivoting"),
+    ]
 
 
 def order_of(forest: Forest | BlockForest | None, given: Ordering | None) -> Array | None:

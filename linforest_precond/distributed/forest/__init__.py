@@ -1,0 +1,1 @@
+"""Factors, linear forests and their bands over ranks."""

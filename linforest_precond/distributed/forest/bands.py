@@ -1,0 +1,88 @@
+"""Bands along a forest over ranks: copies of the matrix's entries, redistributed to the forest's order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.distributed.forest.ordering import ForestOrder
+from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
+from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
+from linforest_precond.records.forest import Bands
+
+
+def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
+    """Copy the entries of a matrix along the paths of a forest, for this rank's range of the order.
+
+    Collective. Only the rows' entries along the paths are sent.
+
+    Parameters
+    ----------
+    A : Matrix
+        The matrix of the forest, or another one with the same partition.
+    forest : RankForest or RankBlockForest
+        From `linear_forest` or `block_forest`.
+
+    Returns
+    -------
+    Bands
+        One entry for each own place: ``lower[0]`` couples the first of them to the last place of the rank
+        before. Along a forest of blocks a band has shape (own blocks, b, b). On the host.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond import distributed
+    >>> A = lf.matrices.poisson((4, 3))
+    >>> def upper(comm):
+    ...     own = distributed.scatter(A, comm)
+    ...     return distributed.bands(own, distributed.linear_forest(own)).upper.tolist()
+    >>> _, whole = lf.pipeline.tridiagonal_bands(A)
+    >>> sum(distributed.simulate(2, upper), []) == whole.upper.tolist()
+    True
+    """
+    check_matrix(A)
+    with A.comm.checking():
+        if not isinstance(forest, RankForest | RankBlockForest):
+            raise TypeError(
+                f"forest must come from linear_forest or block_forest, got {type(forest).__name__}"
+            )
+        if not np.array_equal(A.offsets, forest.order.offsets):
+            raise ValueError("A must have the partition of the forest's matrix, got other offsets")
+    with A.comm.together():
+        lower, diagonal, upper = block_bands(A, forest.order)
+        if isinstance(forest, RankForest):
+            return Bands(lower.ravel(), diagonal.ravel(), upper.ravel())
+        return Bands(lower, diagonal, upper)
+
+
+def block_bands(A: Matrix, order: ForestOrder) -> tuple[Array, Array, Array]:
+    """The lower, diagonal and upper blocks of this rank's range."""
+    b, size = order.block_size, order.vertices.size
+    rows = order.redistribution.forward(band_rows(A, order))
+    lower, diagonal, upper = rows.reshape(size // b, b, 3, b).transpose(2, 0, 1, 3).copy()
+    fill_ghosts(diagonal, order.vertices.reshape(-1, b) < 0)
+    return lower, diagonal, upper
+
+
+def band_rows(A: Matrix, order: ForestOrder) -> Array:
+    """For each own row its entries in the blocks before, at and after its own one: shape (own rows, 3, b)."""
+    b = order.block_size
+    places = np.stack([order.positions, order.paths], axis=1)
+    columns = A.halo.with_ghosts(places)
+    indptr, indices, data = (on_host(part) for part in (A.rows.indptr, A.rows.indices, A.rows.data))
+    rows = np.repeat(np.arange(A.n_local), np.diff(indptr))
+    position, path = columns[indices].T
+    band = position // b - order.positions[rows] // b + 1
+    kept = (band >= 0) & (band <= 2) & (path == order.paths[rows])
+    out = np.zeros((A.n_local, 3, b), data.dtype)
+    out[rows[kept], band[kept], position[kept] % b] = data[kept]
+    return out
+
+
+def fill_ghosts(diagonal: Array, ghosts: Array) -> None:
+    """Decoupled rows for ghosts: the diagonal entry of the block's first vertex, or 1 where that is 0."""
+    blocks, places = np.nonzero(ghosts)
+    first = diagonal[blocks, 0, 0]
+    diagonal[blocks, places, places] = np.where(first != 0, first, 1)

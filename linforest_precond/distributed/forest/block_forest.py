@@ -1,0 +1,128 @@
+"""Forests of blocks over ranks: linear forests of a coarse graph, whose vertices are pairs of vertices."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.forest.factor import covered_share, propose_factor
+from linforest_precond.distributed.forest.graph import RankGraph, graph_of
+from linforest_precond.distributed.forest.linear_forest import Paths, break_cycles, place_paths
+from linforest_precond.distributed.forest.ordering import forest_order
+from linforest_precond.distributed.forest.pairs import RankPairs, graph_of_pairs, pair_up
+from linforest_precond.distributed.forest.path_pairs import partners_across_paths
+from linforest_precond.distributed.forest.records import RankBlockForest
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
+from linforest_precond.distributed.partition.owners import lookup
+from linforest_precond.graph.forest.pairs import check_block_options
+
+# The checked options of one candidate: one set for each factor, the pairings' first.
+Options = tuple[dict[str, Any], ...]
+
+
+def block_forest(
+    A: Matrix,
+    block_size: int = 2,
+    *,
+    m: int | tuple[int, ...] | Literal["auto"] = "auto",
+    iterations: int | Literal["auto"] | None = "auto",
+    k_m: int = 0,
+    p: float = 0.5,
+    seed: int = 0,
+    charge: str = "splitmix64",
+    ties: str = "auto",
+) -> RankBlockForest:
+    """Find a linear forest of blocks of a matrix over ranks, the same as on one rank.
+
+    Collective: all ranks call it with the same options.
+
+    Parameters
+    ----------
+    A : Matrix
+        The matrix over ranks.
+    block_size, m, iterations, k_m, p, seed, charge, ties
+        As in `lf.pipeline.block_tridiagonal_bands`, whose forest this is, bit for bit.
+
+    Returns
+    -------
+    RankBlockForest
+        The order of the blocks, and the numbers that all ranks agree on.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond import distributed
+    >>> A = lf.matrices.aniso(2, 100)
+    >>> def forest(comm):
+    ...     return distributed.block_forest(distributed.scatter(A, comm))
+    >>> found = distributed.simulate(2, forest)[0]
+    >>> found.block_size, round(found.coverage, 2), found.m, found.pairing
+    (2, 0.8, (1, 1), 'paths')
+    """
+    given = block_size, m, iterations, k_m, p, seed, charge, ties
+    candidates = agreed_options(A, lambda: check_block_options(*given))
+    with A.comm.together():
+        return best_block_forest(graph_of(A), candidates)
+
+
+def best_block_forest(graph: RankGraph, candidates: list[Options]) -> RankBlockForest:
+    """The block forest of largest coverage, as `graph.forest.pairs.best_block_forest` chooses it."""
+    found = (edge_forest(graph, options) for options in candidates)
+    best, options = max(zip(found, candidates, strict=True), key=lambda each: each[0].coverage)
+    if len(candidates) == 1 or best.block_size == 1 or best.coverage == 1.0:
+        return best
+    ladders = ladder_forest(graph, options, candidates[-1][-1])
+    return ladders if ladders.coverage > best.coverage else best
+
+
+def edge_forest(graph: RankGraph, options: Options) -> RankBlockForest:
+    """Pair vertices by [0,1]-factors, one for each option but the last, which is for the paths of blocks."""
+    coarse, pairings, kept = graph, [], []
+    for pairing in options[:-1]:
+        factor = propose_factor(coarse, **pairing)
+        pairings.append(pair_up(coarse, factor.neighbors[:, 0]))
+        kept.append(factor.values)
+        coarse = graph_of_pairs(coarse, pairings[-1])
+    paths = break_cycles(coarse, propose_factor(coarse, **options[-1]))
+    coverage = covered_share(coarse, *kept, paths.values)
+    return _block_forest_of(graph, coarse, paths, pairings, coverage, options, "edges")
+
+
+def ladder_forest(graph: RankGraph, options: Options, path_options: dict[str, Any]) -> RankBlockForest:
+    """The same with pairs across the paths of a forest that is found with `path_options`."""
+    coarse, pairings = graph, []
+    for _ in options[:-1]:
+        pairings.append(pair_up(coarse, partners_across_paths(coarse, path_options)))
+        coarse = graph_of_pairs(coarse, pairings[-1])
+    paths = break_cycles(coarse, propose_factor(coarse, **options[-1]))
+    # All weight is covered but that between blocks that are not neighbours on a path.
+    between = covered_share(coarse, coarse.values)
+    coverage = 1.0 - (between - covered_share(coarse, paths.values))
+    return _block_forest_of(graph, coarse, paths, pairings, coverage, options, "paths")
+
+
+def _block_forest_of(
+    graph: RankGraph,
+    coarse: RankGraph,
+    paths: Paths,
+    pairings: list[RankPairs],
+    coverage: float,
+    options: Options,
+    pairing: str,
+) -> RankBlockForest:
+    places = place_paths(coarse, paths)
+    positions, numbers = places.positions, places.numbers
+    for pairs in reversed(pairings):
+        positions, numbers = _of_members(graph, pairs, positions, numbers)
+    order = forest_order(graph.comm, graph.offsets, positions, numbers, coarse.n, 2 ** len(pairings))
+    m = tuple(each["m"] for each in options)
+    return RankBlockForest(order, places.n_paths, places.longest, coverage, m, pairing)
+
+
+def _of_members(graph: RankGraph, pairs: RankPairs, positions: Array, numbers: Array) -> tuple[Array, Array]:
+    """Places and paths of the members of pairs, from those of the pairs."""
+    table = np.stack([positions, numbers], axis=1)
+    positions, numbers = lookup(graph.comm, pairs.offsets, table, pairs.places >> 1).T
+    return 2 * positions + (pairs.places & 1), numbers

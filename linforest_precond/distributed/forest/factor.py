@@ -1,0 +1,213 @@
+"""The [0,n]-factor over ranks: Algorithm 2 of Klein & Strzodka (2022), bit-equal to that of one rank.
+
+A rank proposes for its own vertices, by the kernels of one rank. Charges and ties are hashes of global ids,
+so a rank computes those of its ghosts itself. An iteration has two exchanges with neighbouring ranks, the
+proposals of the ghosts and then whether they are saturated, and one reduction of three numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.cpu.forest.factor import (
+    SATURATED,
+    confirm,
+    draw_charges,
+    gather_values,
+    per_block,
+    propose,
+    tie_rule_of,
+)
+from linforest_precond.backends.cpu.runtime.arrays import readonly
+from linforest_precond.backends.cpu.runtime.compaction import compact
+from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
+from linforest_precond.distributed.forest.graph import RankGraph, graph_of
+from linforest_precond.distributed.forest.records import RankFactor
+from linforest_precond.distributed.partition.chunk_sums import tree_sum
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
+from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.records.forest import share_of
+
+
+def factor(
+    A: Matrix,
+    n: int = 2,
+    *,
+    iterations: int | Literal["auto"] | None = 5,
+    m: int = 5,
+    k_m: int = 0,
+    p: float = 0.5,
+    seed: int = 0,
+    charge: str = "splitmix64",
+    ties: str = "auto",
+) -> RankFactor:
+    """Find a [0,n]-factor of the graph of a matrix over ranks, the same as on one rank.
+
+    Collective: all ranks call it with the same options.
+
+    Parameters
+    ----------
+    A : Matrix
+        The matrix over ranks. Edge weights are magnitudes; where they are not symmetric, ``|A| + |A|^T`` is
+        used.
+    n, iterations, m, k_m, p, seed, charge, ties
+        As in `linforest_precond.graph.factor`, whose result this is, bit for bit.
+
+    Returns
+    -------
+    RankFactor
+        The edges of this rank's vertices.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond import distributed
+    >>> A = lf.matrices.aniso(1, 30)
+    >>> def edges(comm):
+    ...     return distributed.factor(distributed.scatter(A, comm)).n_edges
+    >>> distributed.simulate(3, edges), int((lf.graph.factor(A).neighbors >= 0).sum()) // 2
+    ([895, 895, 895], 895)
+    """
+    given = n, iterations, m, k_m, p, seed, charge, ties
+    options = agreed_options(A, lambda: check_options(*given))
+    with A.comm.together():
+        graph = graph_of(A)
+        found = propose_factor(graph, **options)
+        return RankFactor(
+            *found, coverage=covered_share(graph, found.values), n_edges=edges_of(graph.comm, found.neighbors)
+        )
+
+
+class FactorArrays(NamedTuple):
+    """The edges of own vertices, as in `RankFactor`."""
+
+    neighbors: Array
+    values: Array
+    iterations: int
+    maximal: bool
+
+
+def propose_factor(
+    graph: RankGraph,
+    n: int,
+    limit: int | None,
+    automatic: bool,
+    m: int,
+    k_m: int,
+    threshold: int,
+    seed: int,
+    charge: str = "splitmix64",
+    ties: str = "auto",
+) -> FactorArrays:
+    """Propose and confirm edges until the limit, the automatic rule or a maximal factor ends it."""
+    proposals = Proposals(graph, n)
+    edges = k = 0
+    maximal = False
+    while not maximal and (limit is None or k < limit):
+        charged = k % m != k_m
+        if charged:
+            proposals.draw_charges(charge, threshold, seed, k)
+        made = proposals.propose(charged, *tie_rule_of(ties, charged, seed, k))
+        k += 1
+        proposals.exchange()
+        confirmed = proposals.confirm()
+        counts = np.array([made, confirmed, proposals.active.size])
+        made, confirmed, active = map(int, graph.comm.allreduce(counts))
+        maximal = not charged and made == 0
+        new = confirmed // 2
+        edges += new
+        if automatic and k >= 5 and 100 * new <= edges:
+            break
+        if active == 0 and limit is None and not maximal:
+            k += (k_m - k) % m  # charged iterations propose nothing without active vertices
+    return FactorArrays(*proposals.table(), k, maximal)
+
+
+def covered_share(graph: RankGraph, *kept: Array) -> float:
+    """Share of the weight of the graph in the values of all ranks, as `records.covered_share` has it."""
+    weight = sum(tree_sum(graph.comm, values, graph.scale) for values in kept)
+    return share_of(weight, graph.total_weight)
+
+
+def edges_of(comm: Communicator, neighbors: Array) -> int:
+    """Number of edges in the neighbors of all ranks."""
+    return int(comm.allreduce(np.count_nonzero(neighbors >= 0))) // 2
+
+
+class Proposals:
+    """The proposals of a rank's vertices, with the kernels of one rank. Vertices are columns of the graph.
+
+    Attributes
+    ----------
+    neighbors, slots
+        The confirmed edges of own vertices: the other end, and the entry in the graph.
+    degrees
+        How many there are.
+    states
+        Of own vertices and ghosts: the charge, or that a vertex has n edges.
+    active
+        Own vertices that have a free edge, as far as is known.
+    proposed, proposed_slots
+        The other ends that own vertices and ghosts propose, and the entries of the own ones in the graph.
+    """
+
+    def __init__(self, graph: RankGraph, n: int) -> None:
+        index, size = graph.columns.dtype, graph.ids.size
+        self.graph, self.ids = graph, readonly(graph.ids)
+        tables = (np.full((rows, n), NO_VERTEX, index) for rows in (*(graph.n_local,) * 3, size))
+        self.neighbors, self.slots, self.proposed_slots, self.proposed = tables
+        self.degrees, self.states = np.zeros(graph.n_local, np.uint8), np.zeros(size, np.uint8)
+        self.active = np.arange(graph.n_local, dtype=index)
+        self._sent = np.full((graph.n_local, n), NO_VERTEX, np.int64)
+        self._made = per_block(self.active)
+        self._boundary = np.unique(np.concatenate([self.active[:0], *graph.halo.sent.values()]))
+
+    def draw_charges(self, charge: str, threshold: int, seed: int, k: int) -> None:
+        """Charges of the active vertices and of the ghosts, from their global ids."""
+        ghosts = self.graph.n_local + np.flatnonzero(self.states[self.graph.n_local :] != SATURATED)
+        vertices = np.concatenate([self.active, ghosts.astype(self.active.dtype)])
+        draw_charges(vertices, self.ids, self.states, charge, threshold, seed, k)
+
+    def propose(self, charged: bool, hashed: bool, tie_key: np.uint32) -> int:
+        """Propose for all active vertices; returns the number of proposals."""
+        graph, self._made = self.graph, per_block(self.active)
+        propose(
+            *map(readonly, (graph.indptr, graph.columns, graph.values)), self.neighbors, self.degrees,
+            self.states, self.active, self.ids, charged, hashed, tie_key, self.proposed, self.proposed_slots,
+            self._made,
+        )  # fmt: skip
+        return int(self._made.sum())
+
+    def exchange(self) -> None:
+        """Fetch the proposals of the ghosts; of those, only the ones to own vertices matter."""
+        graph, rows = self.graph, self._boundary
+        chosen = self.proposed[rows]
+        self._sent[rows] = np.where(chosen >= 0, graph.ids[np.maximum(chosen, 0)], NO_VERTEX)
+        found = graph.halo.fetch(self._sent) - graph.first
+        own = (found >= 0) & (found < graph.n_local)
+        self.proposed[graph.n_local :] = np.where(own, found, NO_VERTEX)
+
+    def confirm(self) -> int:
+        """Confirm the edges that both ends proposed; returns how many ends of them are own vertices."""
+        left = per_block(self.active)
+        confirm(
+            self.proposed, self.proposed_slots, self.neighbors, self.slots, self.degrees, self.states,
+            self.active, self._made, left,
+        )  # fmt: skip
+        self.active = self.active[: compact(self.active, left)]
+        own = self.graph.n_local
+        self.states[own:] = self.graph.halo.fetch(self.states[:own])
+        return int(self._made.sum())
+
+    def table(self) -> tuple[Array, Array]:
+        """The confirmed neighbors, global ids in ascending order, and their values."""
+        there = self.neighbors >= 0
+        ids = np.where(there, self.graph.ids[self.neighbors], np.iinfo(np.int64).max)
+        order = np.argsort(ids, axis=1, kind="stable")
+        slots, there = (np.take_along_axis(array, order, axis=1) for array in (self.slots, there))
+        neighbors = np.where(there, np.take_along_axis(ids, order, axis=1), NO_VERTEX)
+        return neighbors, gather_values(self.graph.values, slots)

@@ -1,0 +1,149 @@
+"""The undirected weighted graph of a matrix over ranks, partitioned by vertices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.cpu.matrix.symmetry import symmetry_balance
+from linforest_precond.distributed.partition.chunk_sums import tree_sum
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.halo import Halo
+from linforest_precond.distributed.partition.local_rows import without_duplicates
+from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.owners import owners_of, send_to
+from linforest_precond.matrix.checked import OVERFLOW_SCALE
+from linforest_precond.matrix.value_range import magnitude_bits
+from linforest_precond.records.forest import magnitudes_of
+
+
+@dataclass(frozen=True, eq=False)
+class RankGraph:
+    """The rows of a rank's own vertices, as in `linforest_precond.matrix.graphs.Graph`.
+
+    Attributes
+    ----------
+    comm, offsets
+        The ranks; rank r owns the vertices ``offsets[r]:offsets[r + 1]``.
+    indptr, columns, values
+        CSR arrays of the own rows. Columns are numbered on this rank: own vertices from 0, then the ghosts;
+        the entries of a row are sorted by their global ids.
+    halo
+        Exchanges values of the ghosts.
+    total_weight, adjacent_weight, scale
+        As in `linforest_precond.matrix.checked.CSR`; twice the matrix's where the graph is ``|A| + |A|^T``.
+    """
+
+    comm: Communicator
+    offsets: Array
+    indptr: Array
+    columns: Array
+    values: Array
+    halo: Halo
+    total_weight: float = 0.0
+    adjacent_weight: float = 0.0
+    scale: float = 1.0
+
+    @property
+    def first(self) -> int:
+        """The global id of the first own vertex."""
+        return self.halo.first
+
+    @property
+    def n_local(self) -> int:
+        """Own vertices."""
+        return self.halo.n_local
+
+    @property
+    def n(self) -> int:
+        """Vertices of all ranks."""
+        return int(self.offsets[-1])
+
+    @property
+    def ids(self) -> Array:
+        """The global id of each column: own vertices, then ghosts."""
+        return self.halo.ids
+
+    @cached_property
+    def rows(self) -> Array:
+        """The row of each entry."""
+        return np.repeat(np.arange(self.n_local), np.diff(self.indptr))
+
+    def with_ghosts(self, values: Array) -> Array:
+        """Values of the own vertices, and then of the ghosts: one for each column."""
+        return self.halo.with_ghosts(values)
+
+
+def graph_of(A: Matrix) -> RankGraph:
+    """The graph of a matrix: magnitudes without the diagonal, made symmetric where they are not."""
+    graph = directed_graph_of(A)
+    return graph if is_symmetric(graph) else symmetrized(graph)
+
+
+def directed_graph_of(A: Matrix) -> RankGraph:
+    """The magnitudes of a matrix as they are, with its own weights."""
+    values = on_host(A.rows.data)  # stall: graphs are on the host
+    if values.dtype.kind == "c":
+        values = magnitudes_of(values)
+    indptr, columns = on_host(A.rows.indptr), on_host(A.rows.indices)
+    return weighed(RankGraph(A.comm, A.offsets, indptr, columns, values, A.halo))
+
+
+def weighed(graph: RankGraph) -> RankGraph:
+    """The graph with its weights summed: in float64, scaled where a sum would overflow."""
+    beside = graph.ids[graph.columns] - graph.ids[graph.rows]
+    for scale in (1.0, OVERFLOW_SCALE):
+        with np.errstate(over="ignore"):
+            total = tree_sum(graph.comm, np.where(beside == 0, 0, graph.values), scale)
+        if np.isfinite(2.0 * total):
+            break
+    adjacent = tree_sum(graph.comm, np.where(np.abs(beside) == 1, graph.values, 0), scale)
+    return replace(graph, total_weight=total, adjacent_weight=adjacent, scale=scale)
+
+
+def is_symmetric(graph: RankGraph) -> bool:
+    """Whether the magnitudes of all ranks are symmetric, by the hash sum that one rank uses."""
+    bits = magnitude_bits(graph.values)
+    there = np.flatnonzero(bits)
+    ids = graph.ids
+    balance = symmetry_balance(ids[graph.rows[there]], ids[graph.columns[there]], bits[there])
+    return int(graph.comm.allreduce(np.array([balance], np.uint64))[0]) == 0
+
+
+def symmetrized(graph: RankGraph) -> RankGraph:
+    """The graph of |A| + |A|^T: every entry is also sent to the owner of its column."""
+    ids, weights = graph.ids, np.abs(graph.values)
+    rows, columns = ids[graph.rows], ids[graph.columns]
+    mirrored = send_to(graph.comm, owners_of(graph.offsets, columns), columns, rows, weights)
+    entries = (np.concatenate(pair) for pair in zip((rows, columns, weights), mirrored, strict=True))
+    both = graph_of_entries(graph.comm, graph.offsets, *entries)
+    return replace(
+        both,
+        total_weight=2.0 * graph.total_weight,
+        adjacent_weight=2.0 * graph.adjacent_weight,
+        scale=graph.scale,
+    )
+
+
+def graph_of_entries(
+    comm: Communicator, offsets: Array, rows: Array, columns: Array, weights: Array
+) -> RankGraph:
+    """The graph with these entries of own rows, by global ids; duplicates are summed left to right.
+
+    Sums that overflow become the largest number.
+    """
+    rows, columns, sums = without_duplicates(rows, columns, weights)
+    return graph_of_rows(comm, offsets, rows, columns, np.minimum(sums, np.finfo(sums.dtype).max))
+
+
+def graph_of_rows(
+    comm: Communicator, offsets: Array, rows: Array, columns: Array, weights: Array
+) -> RankGraph:
+    """The graph with entries of own rows that are sorted by (row, column), global ids, without duplicates."""
+    halo, local = Halo.numbering(comm, offsets, columns)
+    indptr = np.searchsorted(rows, np.arange(halo.first, halo.first + halo.n_local + 1))
+    return RankGraph(comm, offsets, indptr.astype(local.dtype), local, weights, halo)

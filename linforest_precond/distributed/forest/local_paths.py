@@ -1,0 +1,171 @@
+"""Local paths: the maximal pieces of paths, and of cycles, whose vertices one rank owns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.cpu.forest.linear_forest import linear_forest as walk_paths
+from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
+from linforest_precond.backends.returns import ForestArrays
+from linforest_precond.distributed.forest.graph import RankGraph
+from linforest_precond.distributed.forest.list_ranking import END, ContractedPaths
+from linforest_precond.distributed.partition.communicator import parts_by_rank
+from linforest_precond.distributed.partition.owners import joined, owners_of
+from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.value_range import magnitude_bits
+
+
+@dataclass(frozen=True, eq=False)
+class LocalPaths:
+    """The local paths of a rank. Vertices are numbered on this rank, and neighbors by global ids.
+
+    Attributes
+    ----------
+    heads, position, lengths
+        For each own vertex: the smaller end of its local path, its position counted from 1 there, and its
+        length.
+    crossing
+        The heads of the local paths that continue on other ranks, ascending.
+    vertices, sides, others
+        The edges to other ranks: the own vertex, the side of its local path, and the neighbor. Side 0 is that
+        of the head.
+    cycles
+        Number of cycles, all on this rank, that were broken.
+    """
+
+    heads: Array
+    position: Array
+    lengths: Array
+    crossing: Array
+    vertices: Array
+    sides: Array
+    others: Array
+    cycles: int
+
+    def numbers(self, vertices: Array) -> Array:
+        """The indices in `crossing` of the local paths of these vertices, which continue on other ranks."""
+        return np.searchsorted(self.crossing, self.heads[vertices])
+
+    def members(self, chosen: Array) -> Array:
+        """The vertices of the crossing local paths that are chosen by a mask."""
+        selected = np.zeros(self.heads.size, bool)
+        selected[self.crossing] = chosen
+        return np.flatnonzero(selected[self.heads])
+
+
+def contract(graph: RankGraph, neighbors: Array, values: Array) -> LocalPaths:
+    """Walk along the local paths; cycles on this rank lose their weakest edge in `neighbors` and `values`."""
+    own = graph.halo.is_own(neighbors)
+    local = np.where(own, neighbors - graph.first, NO_VERTEX).astype(index_dtype(graph.n_local))
+    inside = own_first(local, own), own_first(np.where(own, values, 0), own)
+    walked = walk_paths(*inside, None)
+    copy_broken(graph, inside[0], walked, neighbors, values)
+    heads, position, lengths = (
+        array.astype(np.int64) for array in (walked.path_id, walked.position, walked.lengths)
+    )
+    vertices, slots = np.nonzero((neighbors >= 0) & ~own)
+    lengths = lengths[heads]
+    # A single vertex may have an edge to another rank on each side.
+    sides = np.where(lengths[vertices] > 1, position[vertices] > 1, slots)
+    return LocalPaths(
+        heads=heads,
+        position=position,
+        lengths=lengths,
+        crossing=np.unique(heads[vertices]),
+        vertices=vertices,
+        sides=sides,
+        others=neighbors[vertices, slots],
+        cycles=int(walked.counts[2]),
+    )
+
+
+def own_first(table: Array, own: Array) -> Array:
+    """A table of two columns; entries of own neighbors move to the front."""
+    swap = own[:, 1] & ~own[:, 0]
+    out: Array = np.where(swap[:, None], table[:, ::-1], table)
+    return out
+
+
+def copy_broken(
+    graph: RankGraph, before: Array, walked: ForestArrays, neighbors: Array, values: Array
+) -> None:
+    """Write the vertices that lost an edge of a cycle on this rank; both of their neighbors were own ones."""
+    rows = np.flatnonzero((walked.neighbors != before).any(axis=1))
+    left = walked.neighbors[rows].astype(np.int64)
+    neighbors[rows] = np.where(left >= 0, left + graph.first, NO_VERTEX)
+    values[rows] = walked.values[rows]
+
+
+def link(graph: RankGraph, local: LocalPaths) -> ContractedPaths:
+    """The contracted paths of all ranks: the ranks of an edge exchange the states that enter it.
+
+    Two ranks list the edges between them in the same order, so no ids are sent.
+    """
+    comm, first = graph.comm, graph.first
+    count = local.crossing.size
+    offsets = comm.offsets(2 * count)
+    leaving = 2 * local.numbers(local.vertices) + local.sides
+    # A local path that is entered through one side is left through the other.
+    entering = offsets[comm.rank] + (leaving ^ 1)
+    ids, others = first + local.vertices, local.others
+    order = np.lexsort((np.maximum(ids, others), np.minimum(ids, others)))
+    sent, kept = parts_by_rank(owners_of(graph.offsets, others[order]), [entering[order], leaving[order]])
+    found = comm.exchange_known(sent, {r: part.size for r, part in sent.items()}, entering)
+    following = np.full(2 * count, END)
+    following[joined(kept, leaving)] = joined(found, entering)
+    tails = np.zeros_like(local.heads)
+    last = np.flatnonzero(local.position == local.lengths)
+    tails[local.heads[last]] = last
+    ends = first + np.stack([local.crossing, tails[local.crossing]], axis=1)
+    counts = np.repeat(local.lengths[local.crossing], 2)
+    return ContractedPaths(comm, offsets, following, counts, ends.ravel())
+
+
+def break_crossing_cycles(
+    graph: RankGraph,
+    local: LocalPaths,
+    contracted: ContractedPaths,
+    on_cycle: Array,
+    neighbors: Array,
+    values: Array,
+) -> int:
+    """Remove the weakest edge of each cycle that crosses ranks; `on_cycle` marks the states on cycles.
+
+    Returns the number of cycles whose weakest edge has its smaller end on this rank.
+    """
+    edges = weakest_edges(graph, local, on_cycle[::2], neighbors, values)
+    weakest = contracted.least_on_cycles(np.flatnonzero(on_cycle), np.repeat(edges, 2, axis=0))
+    low, high = np.unique(weakest[:, 1:], axis=0).T
+    for v, w in ((low, high), (high, low)):
+        own = graph.halo.is_own(v)
+        remove(neighbors, values, v[own] - graph.first, w[own])
+    return int(np.count_nonzero(graph.halo.is_own(low)))
+
+
+def weakest_edges(
+    graph: RankGraph, local: LocalPaths, chosen: Array, neighbors: Array, values: Array
+) -> Array:
+    """For each chosen local path its edge with the least (weight, smaller end, larger end), as integers.
+
+    The bits of the weights compare as the weights do. Edges to other ranks are included.
+    """
+    vertices = local.members(chosen)
+    rows, slots = np.nonzero(neighbors[vertices] >= 0)
+    v = vertices[rows]
+    w, ids = neighbors[v, slots], graph.first + v
+    bits = magnitude_bits(np.ascontiguousarray(values[v, slots])).astype(np.int64)
+    edges = np.stack([bits, np.minimum(ids, w), np.maximum(ids, w)], axis=1)
+    order = np.lexsort((*edges.T[::-1], local.heads[v]))
+    _, first = np.unique(local.heads[v][order], return_index=True)
+    least: Array = edges[order[first]]
+    return least
+
+
+def remove(neighbors: Array, values: Array, v: Array, w: Array) -> None:
+    """Remove the neighbors w from the rows v; the other neighbor moves to the front."""
+    front = v[neighbors[v, 0] == w]
+    neighbors[front, 0], values[front, 0] = neighbors[front, 1], values[front, 1]
+    neighbors[v, 1], values[v, 1] = NO_VERTEX, 0

@@ -1,0 +1,1 @@
+"""Matching, aggregates and coarsening over ranks."""

@@ -1,0 +1,1 @@
+"""Matrices and vectors partitioned among ranks: messages, halos, reproducible sums, Krylov solvers."""

@@ -1,0 +1,88 @@
+"""Sums over distributed arrays with the bits of one rank: within chunks of rows, then over the chunks.
+
+The rules are those of `backends/cpu/matrix/sums.py` and `backends/cpu/multigrid/vector_ops.py`. A chunk that
+spans several ranks is summed by the rank of its first row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.cpu.matrix.sums import CHUNK, LANES
+from linforest_precond.backends.cpu.multigrid.vector_ops import ROWS_AT_ONCE
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.owners import joined, owners_of
+
+
+class Chunks:
+    """The chunks of `size` rows of an array whose rows are partitioned by `offsets`, each on one rank."""
+
+    def __init__(self, comm: Communicator, offsets: Array, size: int) -> None:
+        self.comm, self.size = comm, size
+        # The first rows of a rank may belong to a chunk that starts on a lower rank, which receives them.
+        starts = np.minimum(-(-offsets[:-1] // size) * size, offsets[1:])
+        lengths = starts - offsets[:-1]
+        receivers = owners_of(offsets, offsets[:-1] // size * size)
+        self.head = int(lengths[comm.rank])
+        self.receiver = int(receivers[comm.rank])
+        senders = np.flatnonzero((receivers == comm.rank) & (lengths > 0))
+        self.expected = {int(r): int(lengths[r]) for r in senders}
+
+    def padded(self, rows: Array) -> Array:
+        """The chunks that start on this rank, (chunks, size, ...); the last one is padded with zeros."""
+        sent = {self.receiver: rows[: self.head]} if self.head else {}
+        found = self.comm.exchange_known(sent, self.expected, rows[:0])
+        whole = np.concatenate([rows[self.head :], joined(found, rows)])
+        padded = np.zeros((-(-len(whole) // self.size) * self.size, *rows.shape[1:]), rows.dtype)
+        padded[: len(whole)] = whole
+        return padded.reshape(-1, self.size, *rows.shape[1:])
+
+
+class ChunkSums(Chunks):
+    """Sums over vectors in the order of a multigrid cycle on one rank; all calls are collective."""
+
+    def __init__(self, comm: Communicator, offsets: Array) -> None:
+        super().__init__(comm, offsets, ROWS_AT_ONCE)
+
+    def __call__(self, terms: Array) -> Array:
+        """The sum of each chunk of all ranks' rows, (chunks, ...), from an array with a row for each own row.
+
+        At least one chunk is returned, of zeros where there are no rows.
+        """
+        # A running sum adds one row after the other; a plain sum would be pairwise.
+        own = np.add.accumulate(self.padded(terms), axis=1)[:, -1]
+        sums = np.concatenate(self.comm.allgather(own))
+        return sums if len(sums) else np.zeros((1, *terms.shape[1:]), terms.dtype)
+
+    def total(self, terms: Array) -> Array:
+        """The sum of all ranks' rows: over the chunks in their order."""
+        total: Array = np.add.accumulate(self(terms))[-1]
+        return total
+
+
+def tree_sum(comm: Communicator, x: Array, scale: float = 1.0) -> float:
+    """Sum the magnitudes of all ranks' reals in float64, each multiplied by `scale` first: collective.
+
+    A reduction tree of fixed shape over the concatenated parts of all ranks.
+    """
+    values = np.abs(x.ravel().astype(np.float64)) * scale
+    offsets = comm.offsets(values.size)
+    while offsets[-1] > CHUNK:
+        values = _tree_sums(Chunks(comm, offsets, CHUNK).padded(values))
+        offsets = -(-offsets // CHUNK)
+    values = _tree_sums(Chunks(comm, offsets, CHUNK).padded(values))
+    return float(sum(comm.allgather(float(values.sum()))))  # one rank has the sum, the others zeros
+
+
+def _tree_sums(chunks: Array) -> Array:
+    """The sum of each chunk: lanes first, then pairwise over the lanes."""
+    rounds = chunks.reshape(-1, CHUNK // LANES, LANES)
+    lanes = rounds[:, 0]
+    for i in range(1, CHUNK // LANES):
+        lanes = lanes + rounds[:, i]
+    while lanes.shape[1] > 1:
+        half = lanes.shape[1] // 2
+        lanes = lanes[:, :half] + lanes[:, half:]
+    sums: Array = lanes[:, 0]
+    return sums

@@ -1,0 +1,207 @@
+"""Communicators: one interface to MPI (mpi4py) and to simulated ranks, threads of one process.
+
+A `Communicator` passes NumPy arrays. Collective calls (all but `rank`, `size` and `counters`) are made by all
+ranks in the same order. Counters record what a rank has sent, for cost models.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+Operation = Literal["sum", "min", "max"]
+COMBINE: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
+
+
+@dataclass
+class Counters:
+    """What one rank has sent: messages between two ranks and their bytes, and collective calls and theirs."""
+
+    messages: int = 0
+    message_bytes: int = 0
+    collectives: int = 0
+    collective_bytes: int = 0
+
+    def reset(self) -> None:
+        """Set all counters to zero."""
+        self.__init__()  # type: ignore[misc]
+
+
+class RankError(RuntimeError):
+    """Another rank has failed; its own error is the cause to look at."""
+
+
+@dataclass
+class Communicator(abc.ABC):
+    """The ranks that work together."""
+
+    rank: int
+    size: int
+    counters: Counters = field(default_factory=Counters)
+    # Groups of these ranks, kept for reuse: MPI libraries limit the number of communicators.
+    groups: dict[Any, tuple[Communicator, ...]] = field(default_factory=dict, repr=False)
+
+    def allgather(self, value: Any) -> list[Any]:
+        """One value (a number, a tuple, a small array) of every rank, in the order of the ranks."""
+        self._count(int(getattr(value, "nbytes", 8)))
+        return self._allgather(value)
+
+    def allreduce(self, array: Any, operation: Operation = "sum") -> np.ndarray:
+        """The elementwise sum, minimum or maximum over all ranks, in the order of the ranks."""
+        array = np.asarray(array)
+        self._count(array.nbytes)
+        return self._allreduce(array, operation)
+
+    def allgather_arrays(self, array: np.ndarray) -> np.ndarray:
+        """The arrays of all ranks, one after another; their lengths may differ, dtype and width may not.
+
+        Counted with the length of the result: a ring passes all of it through every rank.
+        """
+        lengths = self.allgather(len(array))
+        result = self._allgather_arrays(np.ascontiguousarray(array), lengths)
+        self._count(result.nbytes)
+        return result
+
+    def broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
+        """The array of rank `root`, on all; the others give one of the same shape and dtype."""
+        self._count(array.nbytes)
+        return self._broadcast(np.ascontiguousarray(array), root)
+
+    def exchange(self, parts: Mapping[int, np.ndarray], like: np.ndarray) -> dict[int, np.ndarray]:
+        """Send `parts[r]` to rank r, and receive what others send here; empty parts are not sent.
+
+        All arrays have the dtype and the trailing shape of `like`. Receivers need not know their senders:
+        the lengths are exchanged first. Where they are known, `exchange_known` saves that.
+        """
+        lengths = np.zeros(self.size, np.int64)
+        for other, part in parts.items():
+            lengths[other] = len(part)
+        self._count(lengths.nbytes)
+        expected = {int(r): int(n) for r, n in enumerate(self._alltoall(lengths)) if n}
+        return self.exchange_known({r: part for r, part in parts.items() if len(part)}, expected, like)
+
+    def exchange_known(
+        self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
+    ) -> dict[int, np.ndarray]:
+        """The same with the ranks to receive from and the lengths of what they send, which are not 0."""
+        for other, part in parts.items():
+            if other != self.rank:
+                self.counters.messages += 1
+                self.counters.message_bytes += part.nbytes
+        return self._exchange(parts, expected, np.asarray(like))
+
+    def _count(self, nbytes: int) -> None:
+        """Count a collective call."""
+        self.counters.collectives += 1
+        self.counters.collective_bytes += nbytes
+
+    def offsets(self, count: int) -> np.ndarray:
+        """The exclusive scan of the counts of all ranks, and their sum: (size + 1,) of int64."""
+        return np.concatenate([[0], np.cumsum(self.allgather(int(count)))]).astype(np.int64)
+
+    @abc.abstractmethod
+    def split(self, color: int) -> Communicator:
+        """The ranks that give the same colour, in the order of their ranks; counters are shared."""
+
+    @abc.abstractmethod
+    def barrier(self) -> None:
+        """Wait for all ranks."""
+
+    @abc.abstractmethod
+    def abort(self, error: BaseException) -> None:
+        """End all ranks after an error that only this one may have."""
+
+    @abc.abstractmethod
+    def _allgather(self, value: Any) -> list[Any]: ...
+
+    @abc.abstractmethod
+    def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int]) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def _alltoall(self, values: np.ndarray) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def _exchange(
+        self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
+    ) -> dict[int, np.ndarray]: ...
+
+    @contextlib.contextmanager
+    def checking(self) -> Iterator[None]:
+        """An error raised inside on any rank is raised on all: the same type and message, with its rank.
+
+        For checks of arguments, without collective calls inside.
+        """
+        error: Exception | None = None
+        try:
+            yield
+        except Exception as found:  # any error of a check
+            error = found
+        raised = self._allgather(None if error is None else (type(error), str(error)))
+        first = next((r for r, found in enumerate(raised) if found), None)
+        if first is None:
+            return
+        kind, message = raised[first]
+        where = "" if all(found == raised[first] for found in raised) else f"rank {first}: "
+        raise _on_all_ranks(kind(where + message)) from error
+
+    def same(self, name: str, value: Any) -> None:
+        """Refuse, on all ranks with the same message, a value that differs between ranks."""
+        found = self._allgather(value)
+        # By repr as well: NaN is not equal to NaN.
+        differs = [seen != found[0] and repr(seen) != repr(found[0]) for seen in found]
+        if any(differs):
+            other = differs.index(True)
+            raise _on_all_ranks(
+                ValueError(
+                    f"{name} must be the same on all ranks, but is {found[0]!r} on rank 0 and"
+                    f" {found[other]!r} on rank {other}"
+                )
+            )
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """An unexpected error inside ends all ranks, which would deadlock otherwise.
+
+        Errors of `checking` and `same`, which all ranks have, only pass through.
+        """
+        try:
+            yield
+        except RankError:
+            raise
+        except BaseException as error:
+            if not getattr(error, "is_on_all_ranks", False):
+                self.abort(error)
+            raise
+
+
+def _on_all_ranks(error: Exception) -> Exception:
+    """Mark an error that every rank raises: no rank is left waiting."""
+    error.is_on_all_ranks = True  # type: ignore[attr-defined]
+    return error
+
+
+def print_failure(rank: int, error: BaseException) -> None:
+    """Print the traceback of the rank that failed."""
+    text = "".join(traceback.format_exception(error))
+    print(f"rank {rank} failed:\n{text}", flush=True, file=sys.stderr)
+
+
+def parts_by_rank(owners: np.ndarray, arrays: Sequence[np.ndarray]) -> list[dict[int, np.ndarray]]:
+    """Split arrays by the rank that each entry goes to; the order of entries is kept."""
+    order = np.argsort(owners, kind="stable")
+    ranks, starts = np.unique(owners[order], return_index=True)
+    cuts = [*starts[1:], owners.size]
+    return [{int(r): array[order[a:b]] for r, a, b in zip(ranks, starts, cuts)} for array in arrays]

@@ -1,0 +1,159 @@
+"""Halo exchange: the values of ghosts, ids of other ranks that a rank's rows refer to."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.distributed.partition.communicator import (
+    COMBINE,
+    Communicator,
+    Operation,
+    parts_by_rank,
+)
+from linforest_precond.distributed.partition.nccl import nccl_exchange
+from linforest_precond.distributed.partition.owners import owners_of
+from linforest_precond.matrix.conversion import index_dtype
+
+
+class Halo:
+    """The ghosts of a rank, their local numbers, and the messages that exchange their values.
+
+    A collective object: all ranks make it, and call `fetch` and `send_back`, in the same order.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The ranks.
+    offsets : (size + 1,) array of int64
+        Rank r owns the ids ``offsets[r]:offsets[r + 1]``.
+    ghosts : array of int64
+        Global ids that other ranks own, ascending, without duplicates.
+
+    Attributes
+    ----------
+    ghosts, owners : arrays
+        The global ids and the rank that owns each.
+    sent : dict
+        For each rank that has ghosts here: their local rows, in the order in which they are sent.
+    received : dict
+        For each rank that owns ghosts: how many. They are consecutive in `ghosts`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond.distributed import Halo, simulate
+    >>> def neighbors(comm):
+    ...     ghosts = np.array([(comm.rank + 1) % comm.size])
+    ...     return Halo(comm, np.arange(comm.size + 1), ghosts).fetch(np.array([10.0 * comm.rank]))
+    >>> [float(values[0]) for values in simulate(3, neighbors)]
+    [10.0, 20.0, 0.0]
+    """
+
+    def __init__(self, comm: Communicator, offsets: Array, ghosts: Array) -> None:
+        self.comm, self.ghosts = comm, np.asarray(ghosts, np.int64)
+        self.first = int(offsets[comm.rank])
+        self.n_local = int(offsets[comm.rank + 1]) - self.first
+        self.owners = owners_of(offsets, self.ghosts)
+        (requests,) = parts_by_rank(self.owners, [self.ghosts])
+        self.received = {r: ids.size for r, ids in requests.items()}
+        requested = comm.exchange(requests, self.ghosts)
+        self.sent = {r: ids - self.first for r, ids in requested.items()}
+
+    @classmethod
+    def numbering(cls, comm: Communicator, offsets: Array, ids: Array) -> tuple[Halo, Array]:
+        """The halo whose ghosts are those of the ids that other ranks own, and the ids' local numbers."""
+        halo = cls(comm, offsets, np.unique(ids[owners_of(offsets, ids) != comm.rank]))
+        return halo, halo.local(ids).astype(index_dtype(max(ids.size, halo.ids.size)))
+
+    @cached_property
+    def ids(self) -> Array:
+        """The global id of each local number: own ids, then ghosts."""
+        return np.concatenate([np.arange(self.first, self.first + self.n_local), self.ghosts])
+
+    def is_own(self, ids: Array) -> Array:
+        """Whether this rank owns each global id."""
+        return (ids >= self.first) & (ids < self.first + self.n_local)
+
+    def local(self, ids: Array) -> Array:
+        """The local numbers of own ids and ghosts."""
+        among_ghosts = self.n_local + np.searchsorted(self.ghosts, ids)
+        return np.where(self.is_own(ids), ids - self.first, among_ghosts)
+
+    def with_ghosts(self, values: Array) -> Array:
+        """Values of the own ids, then of the ghosts: one row for each local number."""
+        return backend_of(values).xp.concatenate([values, self.fetch(values)])
+
+    def fetch(self, values: Array) -> Array:
+        """The ghosts' values, from an array with one row (of any shape) for each own row."""
+        xp = backend_of(values).xp
+        parts = {r: values[xp.asarray(rows)] for r, rows in self.sent.items()}
+        found = self._exchange(parts, self.received, values)
+        return xp.concatenate([values[:0], *(found[r] for r in sorted(found))])
+
+    def send_back(self, values: Array, combine: Operation = "sum", into: Array | None = None) -> Array:
+        """Send the ghosts' values to their owners, which combine them in the order of the ranks.
+
+        Parameters
+        ----------
+        values : array
+            One row for each ghost.
+        combine : {"sum", "min", "max"}
+            How an owner combines the values.
+        into : array, optional
+            One row for each own row, which is combined with the values and changed. By default a new array
+            of zeros, of the largest numbers for "min", or of the least ones for "max".
+
+        Returns
+        -------
+        array
+            `into`.
+        """
+        xp = backend_of(values).xp
+        found = self._exchange(
+            self._by_owner(values), {r: len(rows) for r, rows in self.sent.items()}, values
+        )
+        if into is None:
+            into = xp.full((self.n_local, *values.shape[1:]), neutral(combine, values.dtype))
+        for r in sorted(found):  # the rows of one rank are distinct
+            rows = xp.asarray(self.sent[r])
+            into[rows] = getattr(xp, COMBINE[combine].__name__)(into[rows], found[r])
+        return into
+
+    def _by_owner(self, values: Array) -> dict[int, Array]:
+        """The ghosts' values by their owners; ghosts of one owner are consecutive."""
+        ranks = sorted(self.received)
+        ends = np.cumsum([self.received[r] for r in ranks], dtype=int).tolist()
+        return {r: values[end - self.received[r] : end] for r, end in zip(ranks, ends)}
+
+    def _exchange(self, parts: dict[int, Array], expected: dict[int, int], like: Array) -> dict[int, Array]:
+        """Messages of arrays, on the device of `like`: by NCCL between GPUs, through the host otherwise.
+
+        An array on the device is never handed to MPI, which need not be aware of CUDA.
+        """
+        backend = backend_of(like)
+        between_gpus = nccl_exchange(self.comm) if backend.name == "cuda" else None
+        if between_gpus is not None:
+            return between_gpus.exchange_known(parts, expected, like)
+        # stall: MPI sends from the host
+        host = {r: np.ascontiguousarray(on_host(part)) for r, part in parts.items()}
+        empty = np.empty((0, *like.shape[1:]), like.dtype)
+        found = self.comm.exchange_known(host, expected, empty)
+        return {r: backend.xp.asarray(part) for r, part in found.items()}
+
+
+def neutral(combine: Operation, dtype: Any) -> Any:
+    """The number that changes no other when combined with it."""
+    dtype = np.dtype(dtype)
+    if combine == "sum":
+        return dtype.type(0)
+    if dtype.kind == "b":
+        return combine == "min"
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).max if combine == "min" else np.iinfo(dtype).min
+    return dtype.type(np.inf if combine == "min" else -np.inf)

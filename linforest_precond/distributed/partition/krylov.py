@@ -1,0 +1,120 @@
+"""Krylov solvers over ranks: those of `linforest_precond.solvers`, on each rank's part of the vectors.
+
+The iterations, bit for bit, do not depend on the number of ranks, if products with M do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linforest_precond import solvers
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
+from linforest_precond.matrix.vectors import checked_vectors
+from linforest_precond.solvers.driver import Info
+
+
+def cg(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
+    """Solve A x = b by conjugate gradients over ranks; see `linforest_precond.solvers.cg`.
+
+    Parameters
+    ----------
+    A : Matrix
+        The partitioned matrix.
+    b : (n_local,) or (n_local, k) array
+        This rank's part of the right-hand sides.
+    x0 : array, optional
+        This rank's part of the initial guess.
+    **options
+        Those of the solver, the same on all ranks. M is an operator on this rank's part of vectors (n_local x
+        n_local), or an object that has one as its attribute ``operator``, as `Matrix` does. `inner` is
+        `A.inner` by default.
+
+    Returns
+    -------
+    x : array
+        This rank's part of the solution.
+    info : int, or (k,) array of int
+        The same on all ranks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> from linforest_precond import distributed
+    >>> A = lf.matrices.aniso(2, 30)
+    >>> def solve(comm):
+    ...     parts = distributed.scatter(A, comm)
+    ...     history = lf.solvers.History()
+    ...     distributed.cg(parts, np.ones(parts.n_local), history=history)
+    ...     return history.residuals.tobytes()
+    >>> len(set(distributed.simulate(4, solve) + distributed.simulate(1, solve)))
+    1
+    """
+    return _solve(solvers.cg, A, b, x0, options)
+
+
+def fcg(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
+    """Solve A x = b by flexible conjugate gradients over ranks: `linforest_precond.solvers.fcg`, as `cg`."""
+    return _solve(solvers.fcg, A, b, x0, options)
+
+
+def bicgstab(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
+    """Solve A x = b by BiCGStab over ranks: `linforest_precond.solvers.bicgstab`, as `cg`."""
+    return _solve(solvers.bicgstab, A, b, x0, options)
+
+
+def minres(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
+    """Solve A x = b by MINRES over ranks: `linforest_precond.solvers.minres`, as `cg`."""
+    return _solve(solvers.minres, A, b, x0, options)
+
+
+def gmres(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
+    """Solve A x = b by restarted GMRES over ranks: `linforest_precond.solvers.gmres`, as `cg`."""
+    return _solve(solvers.gmres, A, b, x0, options)
+
+
+def fgmres(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
+    """Solve A x = b by flexible GMRES over ranks: `linforest_precond.solvers.fgmres`, as `cg`."""
+    return _solve(solvers.fgmres, A, b, x0, options)
+
+
+def _solve(
+    method: Callable[..., tuple[Array, Info]], A: Matrix, b: Any, x0: Any, options: dict[str, Any]
+) -> tuple[Array, Info]:
+    """Check the arguments on all ranks together, then solve."""
+    check_matrix(A)
+    M = options.get("M")
+    # Not of a LinearOperator: the transpose of a preconditioner has that attribute, too.
+    M = M if hasattr(M, "_matvec") else getattr(M, "operator", M)
+    with A.comm.checking():
+        b = _checked_part("b", b, A)
+        x0 = None if x0 is None else _checked_part("x0", x0, A)
+        if M is not None and tuple(M.shape) != (A.n_local, A.n_local):
+            raise ValueError(f"M must have the shape {(A.n_local, A.n_local)}, got {tuple(M.shape)}")
+        # The solver checks the options, for a system without right-hand sides.
+        others = {name: value for name, value in options.items() if name not in ("M", "history")}
+        method(np.eye(1), np.empty((1, 0)), **others)
+    A.comm.same("the columns and the dtype of b", (b.shape[1:], b.dtype.name))
+    A.comm.same("the dtype of x0", None if x0 is None else x0.dtype.name)
+    A.comm.same("the options of a solver", _described(options))
+    with A.comm.together():
+        return method(A.operator, b, x0, **{"inner": A.inner, **options, "M": M})
+
+
+def _checked_part(name: str, vectors: Any, A: Matrix) -> Array:
+    """A rank's part of vectors; a rank without rows may pass an empty list."""
+    return checked_vectors(name, vectors, A.n_local, backend_of(A.rows))
+
+
+def _described(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as numbers, and objects of each rank by their types."""
+    plain = int, float, str
+    return {
+        name: value if isinstance(value, plain) else type(value).__name__
+        for name, value in sorted(options.items())
+    }

@@ -1,0 +1,110 @@
+"""A rank's rows of a matrix as users pass them: checked, sorted, on the host.
+
+The gate checks square matrices; these rows are rectangular, with global columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.matrix.checks import check_arrays, check_lengths, check_range, value_dtype
+from linforest_precond.matrix.conversion import is_csr
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRows:
+    """CSR arrays on the host; columns are global and strictly increase in each row."""
+
+    indptr: Array
+    columns: Array
+    data: Array
+    width: int
+
+    @property
+    def count(self) -> int:
+        """How many rows."""
+        return self.indptr.size - 1
+
+
+def checked_rows(A: Any, name: str = "A") -> LocalRows:
+    """Rows of a sparse matrix of SciPy or CuPy; duplicates are summed left to right as stored.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is not a sparse matrix of numbers, NaN or infinite entries, and invalid index arrays.
+    """
+    if not hasattr(A, "tocsr"):
+        raise TypeError(f"{name} must be a sparse matrix of SciPy or CuPy, got a {type(A).__name__}")
+    matrix = A if is_csr(A) else A.tocsr()
+    dtype = value_dtype(name, matrix.dtype)
+    check_arrays(matrix, backend_of(matrix), name)
+    check_lengths(matrix, name)
+    # stall: the structure is set up on the host
+    indptr, columns = (np.array(on_host(part), np.int64) for part in (matrix.indptr, matrix.indices))
+    data = np.array(on_host(matrix.data), dtype)
+    _check_pointers(indptr, columns.size, name)
+    check_range(f"{name}.indices", columns, matrix.shape[1])
+    entries = np.repeat(np.arange(indptr.size - 1), np.diff(indptr)), columns, data
+    if not follow_each_other(*entries[:2]).all():
+        entries = without_duplicates(*entries)
+        indptr = np.searchsorted(entries[0], np.arange(indptr.size))
+    rows = LocalRows(indptr, *entries[1:], int(matrix.shape[1]))
+    _check_finite(rows, name)
+    return rows
+
+
+def _check_pointers(indptr: Array, count: int, name: str) -> None:
+    falls = np.flatnonzero(np.diff(indptr) < 0)
+    if indptr[0] or indptr[-1] != count or falls.size:
+        row = 0 if indptr[0] else int(falls[0]) if falls.size else indptr.size - 2
+        raise ValueError(
+            f"{name}.indptr must rise from 0 to the number of stored entries ({count}); "
+            f"it does not at row {row}"
+        )
+
+
+def _check_finite(rows: LocalRows, name: str) -> None:
+    wrong = np.flatnonzero(~np.isfinite(rows.data))
+    if wrong.size:
+        slot = int(wrong[0])
+        row = int(np.searchsorted(rows.indptr, slot, side="right")) - 1
+        raise ValueError(
+            f"{name} must be finite, got {rows.data[slot]} in local row {row}, column {rows.columns[slot]}; "
+            "replace or drop such entries first"
+        )
+
+
+def without_duplicates(rows: Array, columns: Array, data: Array) -> tuple[Array, Array, Array]:
+    """Entries sorted by (row, column), duplicates summed left to right; sums may overflow."""
+    order = np.lexsort((columns, rows))
+    rows, columns, data = rows[order], columns[order], data[order]
+    first = np.ones(rows.size, bool)
+    first[1:] = follow_each_other(rows, columns)
+    entry, sums = np.cumsum(first) - 1, data[first]
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.add.at(sums, entry[~first], data[~first])  # unbuffered: one at a time, in order
+    return rows[first], columns[first], sums
+
+
+def follow_each_other(rows: Array, columns: Array) -> Array:
+    """Whether each entry but the first is in a later row or column than the one before it."""
+    return (rows[1:] > rows[:-1]) | (columns[1:] > columns[:-1])
+
+
+def expanded_rows(indptr: Array, rows: Array) -> tuple[Array, Array]:
+    """For each entry of some rows the place of its row among them, and its slot.
+
+    The loops over rows and over their entries are collapsed by a prefix sum of the lengths.
+    """
+    begins = indptr[rows].astype(np.int64)
+    lengths = indptr[rows + 1] - begins
+    places = np.repeat(np.arange(rows.size), lengths)
+    before = np.cumsum(lengths) - lengths
+    return places, np.arange(places.size) + (begins - before)[places]

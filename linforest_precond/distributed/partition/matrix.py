@@ -1,0 +1,256 @@
+"""A matrix whose rows are partitioned among ranks."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import importlib
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.exact_sums import inner
+from linforest_precond.distributed.partition.halo import Halo
+from linforest_precond.distributed.partition.local_rows import LocalRows, checked_rows
+from linforest_precond.distributed.partition.mpi import communicator_of
+from linforest_precond.matrices.arrays import array_modules
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
+from linforest_precond.matrix.vectors import shaped_vectors
+from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
+
+Options = TypeVar("Options")
+
+
+class Matrix:
+    """A square sparse matrix whose rows are partitioned contiguously among ranks.
+
+    Collective: all ranks call it, with their rows. No rank holds rows of another; of other ranks' columns, a
+    rank knows those that its rows refer to (its ghosts).
+
+    Parameters
+    ----------
+    local_rows : sparse matrix of SciPy or CuPy
+        This rank's rows, n_local x n with global columns; there may be none. Integers become float64,
+        duplicates are summed left to right as stored.
+    comm : communicator, optional
+        Of mpi4py, petsc4py or `simulate`; all ranks by default.
+    offsets : (size + 1,) array of int, optional
+        Rank r owns rows ``offsets[r]:offsets[r + 1]``; by default they follow from the numbers of rows.
+
+    Attributes
+    ----------
+    comm : Communicator
+        The ranks.
+    offsets : (size + 1,) array of int64
+        The same on all ranks.
+    shape, dtype
+        Of the whole matrix.
+    rows : csr_array
+        This rank's rows, with the columns renumbered: first its own, then the ghosts. The entries of a row
+        stay in the order of their global columns, so a sum over a row has one order for any number of ranks.
+    ghosts : array of int64
+        The global ids of the other columns, ascending.
+    halo : Halo
+        Exchanges values of the ghosts.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On all ranks, for rows that are not valid on one, or that differ in type or width between ranks.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.distributed import Matrix, simulate
+    >>> A = lf.matrices.poisson((4, 3))
+    >>> def halves(comm):
+    ...     return Matrix(A[6 * comm.rank : 6 * comm.rank + 6], comm).ghosts.tolist()
+    >>> simulate(2, halves)
+    [[6, 7, 8], [3, 4, 5]]
+    """
+
+    def __init__(self, local_rows: Any, comm: Any = None, offsets: Any = None) -> None:
+        self.comm: Communicator = communicator_of(comm)
+        with self.comm.checking():
+            rows = checked_rows(local_rows)
+            device = backend_of(local_rows).name
+        with self.comm.together():
+            self._take(rows, device, offsets)
+
+    def _take(self, rows: LocalRows, device: str, offsets: Any) -> None:
+        """Agree with the other ranks on the whole matrix, and renumber the columns."""
+        self.comm.same("the number of columns of A", rows.width)
+        self.comm.same("the dtype of A", rows.data.dtype.name)
+        self.comm.same("the device of A", device)
+        self.offsets = agreed_offsets(self.comm, rows, offsets)
+        self.shape = rows.width, rows.width
+        self.dtype: DType = rows.data.dtype
+        self.halo, local = Halo.numbering(self.comm, self.offsets, rows.columns)
+        xp, sparse = array_modules(device)
+        csr = getattr(sparse, "csr_array", None) or sparse.csr_matrix
+        arrays = (xp.asarray(part) for part in (rows.data, local, rows.indptr.astype(local.dtype)))
+        self.rows = csr(tuple(arrays), shape=(self.n_local, self.halo.ids.size))
+
+    def __repr__(self) -> str:
+        rows = f"rows {self.first}:{self.first + self.n_local}"
+        return (
+            f"<distributed.Matrix {self.shape[0]} x {self.shape[1]}, {self.dtype}; rank {self.comm.rank} of "
+            f"{self.comm.size}: {rows}, {self.rows.nnz} entries, {self.ghosts.size} ghosts>"
+        )
+
+    @property
+    def first(self) -> int:
+        """The global id of the first own row."""
+        return int(self.offsets[self.comm.rank])
+
+    @property
+    def n_local(self) -> int:
+        """How many rows this rank owns."""
+        return int(self.offsets[self.comm.rank + 1]) - self.first
+
+    @property
+    def ghosts(self) -> Array:
+        """The global ids of the columns that other ranks own, ascending."""
+        return self.halo.ghosts
+
+    @property
+    def columns(self) -> Array:
+        """The global id of each column of `rows`: the own ones, then the ghosts."""
+        return self.halo.ids
+
+    @property
+    def operator(self) -> Any:
+        """A LinearOperator on this rank's parts of vectors, for Krylov solvers: n_local x n_local.
+
+        Its attribute ``global_rows`` is the number of rows of the whole matrix.
+        """
+        linalg = sparse_linalg(self.rows)
+        shape = self.n_local, self.n_local
+        found = linalg.LinearOperator(
+            shape, self.matvec, self.rmatvec, self.matvec, dtype=self.dtype, rmatmat=self.rmatvec
+        )
+        found.global_rows = self.shape[0]
+        return found
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """The transpose, as a LinearOperator on this rank's parts of vectors."""
+        return self.operator.T
+
+    def diagonal(self) -> Array:
+        """The diagonal entries of the own rows."""
+        is_host = backend_of(self.rows.data).name == "cpu"
+        return (self.rows if is_host else self.rows.copy()).diagonal()  # CuPy sorts in place
+
+    def matvec(self, x: Array) -> Array:
+        """The own rows times a vector, or several, of which each rank has its part.
+
+        Each row is summed in the order of its global columns, so the bits do not depend on the partition.
+        """
+        backend = backend_of(self.rows.data)
+        with self.comm.together():
+            x = shaped_vectors("x", x, self.n_local, backend)
+            return backend.krylov.ordered_rows.multiply(self.rows, self.halo.with_ghosts(x))
+
+    __matmul__ = matvec
+
+    def rmatvec(self, x: Array) -> Array:
+        """The own part of the product of the conjugate transpose with a vector, or several."""
+        with self.comm.together():
+            x = shaped_vectors("x", x, self.n_local, backend_of(self.rows.data))
+            found = self._adjoint_rows @ x
+            return self.halo.send_back(found[self.n_local :], "sum", into=found[: self.n_local])
+
+    @functools.cached_property
+    def _adjoint_rows(self) -> Any:
+        """The conjugate transpose of the own rows; of a copy, because CuPy sorts entries in place."""
+        return self.rows.copy().conj().T.tocsr()
+
+    def inner(self, u: Array, v: Array) -> float | complex:
+        """The inner product of two vectors with u conjugated; the bits do not depend on the partition.
+
+        See `linforest_precond.distributed.inner`.
+        """
+        with self.comm.together():
+            return inner(self.comm, u, v)
+
+
+def check_matrix(A: Any) -> None:
+    """Refuse what is not a matrix over ranks; without one there is no communicator, so each rank raises."""
+    if not isinstance(A, Matrix):
+        raise TypeError(
+            f"A must be a distributed.Matrix, got {type(A).__name__}; distributed.scatter makes one"
+        )
+
+
+def require_host(A: Matrix) -> None:
+    """Refuse rows on a GPU; all ranks have theirs on the same kind of device."""
+    if backend_of(A.rows.data).name != "cpu":
+        raise TypeError("A must have its rows on the host, got those of CuPy; make the Matrix of rows.get()")
+
+
+def agreed_options(A: Matrix, check: Callable[[], Options]) -> Options:
+    """The options that `check` returns, which must be the same on all ranks."""
+    check_matrix(A)
+    with A.comm.checking():
+        options = check()
+    A.comm.same("the options", options)
+    return options
+
+
+def csr_of_rows(A: Matrix) -> CSR:
+    """The record of the own rows on the host; sums of weights are not computed."""
+    indptr, indices, data = (on_host(array) for array in (A.rows.indptr, A.rows.indices, A.rows.data))
+    return CSR(
+        indptr, indices, data, symmetric=False, total_weight=math.nan, adjacent_weight=math.nan,
+        diagonal=on_host(A.diagonal()), longest_row=int(np.diff(indptr).max(initial=0)),
+    )  # fmt: skip
+
+
+def scaled_into_range(A: Matrix, stored: DType) -> tuple[Matrix, int]:
+    """A 2**-exponent and the exponent: 0, and A itself, where its entries are in the safe range."""
+    exponent = exponent_into_range(A, stored)
+    if not exponent:
+        return A, 0
+    scaled = copy.copy(A)
+    data = shifted(A.rows.data, -exponent)
+    scaled.rows = type(A.rows)((data, A.rows.indices, A.rows.indptr), shape=A.rows.shape)
+    return scaled, exponent
+
+
+def exponent_into_range(A: Matrix, stored: DType) -> int:
+    """The power of two that A is scaled down by, as `precond.scaled_matrix` has it: collective."""
+    data, limit = on_host(A.rows.data), safe_limit(stored)
+    largest = int(A.comm.allreduce(np.array(exponent_of(data)), "max"))
+    if -limit <= largest <= limit or largest == NO_EXPONENT:
+        return 0
+    own = least_exponent_of(data)
+    least = int(A.comm.allreduce(np.array(-NO_EXPONENT if own == NO_EXPONENT else own), "min"))
+    return exponent_down(largest, least, stored) if largest > limit else largest
+
+
+def sparse_linalg(matrix: Any) -> Any:
+    """The module of LinearOperators for a sparse matrix of SciPy or CuPy."""
+    return importlib.import_module(f"{array_modules(backend_of(matrix).name)[1].__name__}.linalg")
+
+
+def agreed_offsets(comm: Communicator, rows: LocalRows, offsets: Any = None) -> Array:
+    """The first rows of all ranks, from their numbers of rows; refused where they do not fit the matrix."""
+    found = comm.offsets(rows.count)
+    with comm.checking():
+        if found[-1] != rows.width:
+            raise ValueError(
+                f"A must be square: the ranks have {found[-1]} rows together, but {rows.width} columns"
+            )
+        if offsets is not None and np.asarray(offsets).tolist() != found.tolist():
+            raise ValueError(
+                f"offsets must be {found.tolist()} for these rows, got {np.asarray(offsets).tolist()}"
+            )
+    return found

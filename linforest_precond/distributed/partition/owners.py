@@ -1,0 +1,41 @@
+"""Messages addressed by global ids, each of which one rank owns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.partition.communicator import Communicator, parts_by_rank
+
+
+def owners_of(offsets: Array, ids: Array) -> Array:
+    """The rank that owns each id; rank r owns ``offsets[r]:offsets[r + 1]``."""
+    owners: Array = np.searchsorted(offsets, ids, side="right") - 1
+    return owners
+
+
+def send_to(comm: Communicator, owners: Array, *arrays: Array) -> list[Array]:
+    """Send the entries of arrays to ranks; what arrives is in the order of the ranks, then as it was sent."""
+    first, *others = parts_by_rank(owners, arrays)
+    found = [comm.exchange(first, arrays[0])]
+    lengths = {r: len(part) for r, part in found[0].items()}
+    found += [comm.exchange_known(parts, lengths, array) for parts, array in zip(others, arrays[1:])]
+    return [joined(parts, array) for parts, array in zip(found, arrays)]
+
+
+def lookup(comm: Communicator, offsets: Array, values: Array, ids: Array) -> Array:
+    """The values of any ids, from their owners; `values` has one row for each own id.
+
+    Each rank requests an id once. The ids need not be those of a halo, and may be own ones.
+    """
+    wanted, where = np.unique(ids, return_inverse=True)
+    (requests,) = parts_by_rank(owners_of(offsets, wanted), [wanted])
+    requested = comm.exchange(requests, wanted)
+    replies = {r: values[part - offsets[comm.rank]] for r, part in requested.items()}
+    found = comm.exchange_known(replies, {r: part.size for r, part in requests.items()}, values[:0])
+    return joined(found, values)[where.reshape(ids.shape)]
+
+
+def joined(parts: dict[int, Array], like: Array) -> Array:
+    """Parts in the order of the ranks they came from, in one array."""
+    return np.concatenate([like[:0], *(parts[r] for r in sorted(parts))])

@@ -1,0 +1,143 @@
+"""Preconditioners over ranks as LinearOperators on each rank's part of vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
+from linforest_precond.precond.operators import Applied, Preconditioner, operator_class
+from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+from linforest_precond.precond.setup_time import SetupTime
+from linforest_precond.precond.storage.stored import result_dtype
+from linforest_precond.records.printing import Printout
+
+
+@dataclass(frozen=True, eq=False)
+class RankPattern:
+    """The partition of a matrix, and the pattern of a rank's rows."""
+
+    offsets: Array
+    ghosts: Array
+    rows: PatternDigest
+
+    @classmethod
+    def of(cls, A: Matrix) -> RankPattern:
+        return cls(A.offsets, A.ghosts, pattern_digest(A.rows))
+
+    def require_same(self, other: RankPattern) -> None:
+        """Raise a ValueError that names the difference, if there is one."""
+        for name, what in (("offsets", "partition"), ("ghosts", "pattern")):
+            if not np.array_equal(getattr(self, name), getattr(other, name)):
+                raise ValueError(f"A must have the {what} of the matrix that the operator was made from")
+        self.rows.require_same(other.rows)
+
+
+class RankPreconditioner(Preconditioner):
+    """An approximate inverse of a matrix over ranks: products take and give each rank's part of vectors.
+
+    Made by `linforest_precond.distributed.tridiagonal`, `block_tridiagonal` and `jacobi`, and by the method
+    `aspreconditioner` of a `RankHierarchy`. It is a LinearOperator of the shape (own rows, own rows).
+    Products, transposed ones (``M.T``, ``M.H``) included, and `update` are collective: all ranks call them in
+    the same order. Vectors on a GPU are staged through the host. `print` is not collective.
+
+    Attributes
+    ----------
+    comm : Communicator
+        The ranks.
+    global_rows : int
+        Rows of the whole matrix.
+    """
+
+    comm: Communicator
+    global_rows: int
+
+    @property
+    def forest(self) -> Any:
+        return self._part.forest
+
+    def update(self, A: Any) -> None:
+        """Take the values of another matrix of the same pattern and partition: collective.
+
+        Parameters
+        ----------
+        A : Matrix
+            The forest, and so the order of the rows, or the aggregates stay.
+
+        Raises
+        ------
+        ValueError, TypeError
+            On all ranks; the operator is then unchanged.
+        """
+        with self.comm.checking():
+            check_matrix(A)
+            pattern: Any = self._pattern
+            pattern.require_same(RankPattern.of(A))
+        watch = self._backend.runtime.stopwatch.Stopwatch()
+        with self.comm.together():
+            old: Any = self._part
+            part, exponent = old.refreshed(A)
+        watch.stop()
+        self._applied, self._setup = Applied(part, exponent), SetupTime(watch, False)
+
+    def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
+        """One product; also of no rows, since others may have some."""
+        conjugate = conjugate and self._part.stored.kind == "c"
+        result = result_dtype(self.dtype, r.dtype)
+        columns = r.astype(result, copy=False).reshape(r.shape[0], 1 if r.ndim == 1 else r.shape[1])
+        x: Array = backend_of(r).xp.empty(columns.shape, result)
+        self.apply_into(columns.conj() if conjugate else columns, x, transpose)
+        return (x.conj() if conjugate else x).reshape(r.shape)
+
+    def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
+        with self.comm.together():
+            super().apply_into(b, x, transpose)
+
+    def _with_part(self, part: Any, exponent: int) -> RankPreconditioner:
+        operator: Any = super()._with_part(part, exponent)
+        operator.comm, operator.global_rows = self.comm, self.global_rows
+        return operator
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a preconditioner over ranks cannot be pickled: make it again from its matrix")
+
+    def _printout(self) -> Printout:
+        part: Any = self._part
+        stored = f"{part.stored}" + (f", applied to {self.dtype}" if part.stored != self.dtype else "")
+        return Printout.of(
+            part.name,
+            ("rows", f"{self.global_rows:,}"),
+            ("numbers", stored),
+            *part.described(),
+            ("setup", f"{self._setup} on {self._backend.name}"),
+        )
+
+
+# Kinds and types that this process has set up before: the first setup of each compiles.
+_seen: set[tuple[str, ...]] = set()
+
+
+class RankSetup:
+    """The setup of a preconditioner over ranks, timed: collective."""
+
+    def __init__(self, A: Matrix) -> None:
+        self.matrix, self.backend = A, backend_of(A.rows.data)
+        self._watch = self.backend.runtime.stopwatch.Stopwatch()
+
+    def operator(self, part: Any, exponent: int) -> RankPreconditioner:
+        """The operator that applies the part of A 2**-exponent; stops the stopwatch."""
+        A = self.matrix
+        self._watch.stop()
+        types = part.name, self.backend.name, str(part.stored), str(A.dtype), str(A.rows.indices.dtype)
+        time, device = SetupTime(self._watch, types not in _seen), getattr(A.rows.data, "device", None)
+        _seen.add(types)
+        operator: Any = operator_class(RankPreconditioner, self.backend.name)(
+            part, RankPattern.of(A), A.dtype, time, self.backend, device, exponent
+        )
+        operator.comm, operator.global_rows = A.comm, A.shape[0]
+        return operator

@@ -1,0 +1,105 @@
+"""Scattering a matrix from rank 0, or from copies on all ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.local_rows import LocalRows, checked_rows
+from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.mpi import communicator_of
+from linforest_precond.matrices.arrays import on_device
+
+
+def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
+    """Partition a matrix that rank 0, or every rank, holds as a whole.
+
+    For tests and small matrices: an application makes each rank's rows where they belong, see `Matrix`.
+
+    Parameters
+    ----------
+    A : sparse matrix of SciPy or CuPy, or None
+        The whole matrix on rank 0, which sends the rows of the others; they pass None. Or on all ranks, each
+        of which takes its rows. Rows of a matrix of CuPy are copied to each rank's current device.
+    comm : communicator, optional
+        Of mpi4py, petsc4py or `simulate`; all ranks by default.
+    offsets : (size + 1,) array of int, optional
+        Rank r gets rows ``offsets[r]:offsets[r + 1]``; equal shares by default.
+
+    Returns
+    -------
+    Matrix
+        The partitioned matrix.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.distributed import scatter, simulate
+    >>> A = lf.matrices.poisson((10, 10))
+    >>> simulate(3, lambda comm: scatter(A, comm).rows.shape)
+    [(33, 43), (33, 53), (34, 44)]
+    """
+    comm = communicator_of(comm)
+    with comm.checking():
+        whole = None if A is None else checked_rows(A)
+        if comm.rank == 0 and whole is None:
+            raise ValueError("A must be the matrix on rank 0, got None")
+    with comm.together():
+        described = None if whole is None else (whole.width, whole.data.dtype, backend_of(A).name)
+        n, dtype, device = comm.allgather(described)[0]
+        offsets = checked_offsets(comm, n, offsets)
+        if not all(comm.allgather(whole is not None)):
+            whole = received_rows(comm, whole if comm.rank == 0 else None, n, dtype, offsets)
+            first, end = 0, whole.count
+        else:
+            assert whole is not None
+            first, end = offsets[comm.rank], offsets[comm.rank + 1]
+        return Matrix(on_device(_csr(*row_slice(whole, first, end)), device), comm, offsets)
+
+
+def equal_shares(n: int, size: int) -> Array:
+    """Offsets that give each rank the same number of rows, up to one."""
+    return np.arange(size + 1, dtype=np.int64) * n // size
+
+
+def checked_offsets(comm: Communicator, n: int, offsets: Any) -> Array:
+    """The offsets of an argument, the same on all ranks, or equal shares."""
+    with comm.checking():
+        found = equal_shares(n, comm.size) if offsets is None else np.asarray(offsets)
+        if found.shape != (comm.size + 1,) or found.dtype.kind not in "iu":
+            raise ValueError(f"offsets must be {comm.size + 1} integers, got {offsets!r}")
+        if found[0] != 0 or found[-1] != n or (np.diff(found) < 0).any():
+            raise ValueError(f"offsets must rise from 0 to {n}, got {found.tolist()}")
+    comm.same("offsets", found.tolist())
+    return found.astype(np.int64)
+
+
+def received_rows(
+    comm: Communicator, whole: LocalRows | None, n: int, dtype: Any, offsets: Array
+) -> LocalRows:
+    """This rank's rows, which rank 0 sends."""
+    parts: list[dict[int, Array]] = [{}, {}, {}]
+    if whole is not None:
+        for r in range(comm.size):
+            indptr, columns, data, _ = row_slice(whole, offsets[r], offsets[r + 1])
+            for part, array in zip(parts, (np.diff(indptr), columns, data)):
+                part[r] = array
+    likes = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype)
+    lengths, columns, data = (comm.exchange(part, like).get(0, like) for part, like in zip(parts, likes))
+    return LocalRows(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), columns, data, n)
+
+
+def row_slice(rows: LocalRows, first: int, end: int) -> tuple[Array, Array, Array, int]:
+    """The arrays of some of the rows, and their width."""
+    indptr = rows.indptr[first : end + 1]
+    inside = slice(indptr[0], indptr[-1])
+    return indptr - indptr[0], rows.columns[inside], rows.data[inside], rows.width
+
+
+def _csr(indptr: Array, columns: Array, data: Array, width: int) -> Any:
+    return scipy.sparse.csr_array((data, columns, indptr), shape=(indptr.size - 1, width))

@@ -1,0 +1,143 @@
+"""Ranks as threads of one process: for tests, for counting messages, and for debugging."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.distributed.partition.communicator import COMBINE, Communicator, Operation, RankError
+
+# Timeout of a barrier in seconds, so that a mistake does not hang.
+PATIENCE = 300.0
+
+
+@dataclass
+class Board:
+    """Shared slots, one for each rank; a barrier before reading, and one before the next write."""
+
+    size: int
+    barrier: threading.Barrier = field(init=False)
+    posted: list[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.barrier = threading.Barrier(self.size)
+        self.posted = [None] * self.size
+
+
+@dataclass
+class SimulatedCommunicator(Communicator):
+    """One of several threads that pass arrays as ranks do. Made by `simulate`."""
+
+    board: Board = field(default_factory=lambda: Board(1))
+    boards: list[Board] = field(default_factory=list)
+
+    def split(self, color: int) -> Communicator:
+        colors = self._allgather(color)
+        members = [r for r, other in enumerate(colors) if other == color]
+        made = {c: Board(colors.count(c)) for c in sorted(set(colors))} if self.rank == 0 else None
+        board = self._allgather(made)[0][color]
+        self.boards.append(board)
+        return SimulatedCommunicator(
+            members.index(self.rank), len(members), self.counters, board=board, boards=self.boards
+        )
+
+    def barrier(self) -> None:
+        self._wait()
+
+    def abort(self, error: BaseException) -> None:
+        for board in [self.board, *self.boards]:
+            board.barrier.abort()
+
+    def _allgather(self, value: Any) -> list[Any]:
+        return self._read(value, lambda posted: list(posted))
+
+    def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray:
+        def combined(posted: list[Any]) -> np.ndarray:
+            out = np.array(posted[0])
+            for other in posted[1:]:
+                out = COMBINE[operation](out, other)
+            return np.asarray(out)
+
+        return self._read(array.copy(), combined)
+
+    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+        return self._read(array, lambda posted: np.concatenate(posted))
+
+    def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
+        return self._read(array, lambda posted: np.array(posted[root]))
+
+    def _alltoall(self, values: np.ndarray) -> np.ndarray:
+        return self._read(values, lambda posted: np.array([row[self.rank] for row in posted]))
+
+    def _exchange(
+        self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
+    ) -> dict[int, np.ndarray]:
+        def received(posted: list[Any]) -> dict[int, np.ndarray]:
+            return {r: np.array(posted[r][self.rank], dtype=like.dtype) for r in expected}
+
+        found = self._read(parts, received)
+        assert all(len(found[r]) == length for r, length in expected.items()), "lengths differ from expected"
+        return found
+
+    def _read(self, value: Any, use: Callable[[list[Any]], Any]) -> Any:
+        self.board.posted[self.rank] = value
+        self._wait()
+        found = use(self.board.posted)
+        self._wait()
+        return found
+
+    def _wait(self) -> None:
+        try:
+            self.board.barrier.wait(PATIENCE)
+        except threading.BrokenBarrierError:
+            raise RankError("another rank has failed") from None
+
+
+def simulate(size: int, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+    """Call ``function(communicator, *arguments)`` on `size` ranks, threads of this process.
+
+    Parameters
+    ----------
+    size : int
+        Number of ranks.
+    function : callable
+        What every rank does; its first argument is the communicator.
+    *arguments
+        Further arguments, the same objects for every rank.
+
+    Returns
+    -------
+    list
+        What the ranks return, in their order. The error of the lowest rank that failed is raised.
+
+    Examples
+    --------
+    >>> from linforest_precond.distributed import simulate
+    >>> simulate(3, lambda comm: comm.allgather(comm.rank ** 2))
+    [[0, 1, 4], [0, 1, 4], [0, 1, 4]]
+    """
+    board = Board(size)
+    results: list[Any] = [None] * size
+    errors: list[BaseException | None] = [None] * size
+
+    def work(rank: int) -> None:
+        comm = SimulatedCommunicator(rank, size, board=board)
+        try:
+            results[rank] = function(comm, *arguments)
+        except BaseException as error:  # passed on below
+            errors[rank] = error
+            comm.abort(error)
+
+    threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    own = [error for error in errors if error is not None and not isinstance(error, RankError)]
+    for error in own or [error for error in errors if error is not None]:
+        raise error
+    return results

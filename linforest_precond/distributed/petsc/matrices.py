@@ -1,0 +1,95 @@
+"""Conversion of PETSc's matrices and vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linforest_precond import distributed
+from linforest_precond.backends import cuda_status
+from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.mpi import communicator_of
+
+# Parts of the names of matrix types whose vectors are on a GPU.
+ON_GPU = "cusparse", "kokkos"
+
+
+def with_rows(P: Any) -> Any:
+    """P, or its conversion to AIJ where its rows cannot be read (symmetric storage, nests): collective."""
+    kind = P.getType()
+    is_readable = "aij" in kind and "sbaij" not in kind
+    return P if is_readable else P.convert("aij", type(P)())
+
+
+def rows_of(P: Any) -> sp.csr_array:
+    """This rank's rows of a matrix of `with_rows`, with global columns."""
+    indptr, indices, data = P.getValuesCSR()
+    (n, _), (_, width) = P.getSizes()
+    return sp.csr_array((data, indices, indptr), shape=(n, width))
+
+
+def diagonal_block(P: Any) -> sp.csr_array:
+    """The square block of a matrix of `with_rows` that couples this rank's unknowns with each other."""
+    return rows_of(P if P.getComm().size == 1 else P.getDiagonalBlock())
+
+
+def distributed_matrix(P: Any, comm: Any = None) -> Any:
+    """A parallel matrix of PETSc as a `linforest_precond.distributed.Matrix`.
+
+    Parameters
+    ----------
+    P : petsc4py.PETSc.Mat
+        Square, of a type whose rows can be read or that PETSc can convert to AIJ.
+    comm : Communicator, optional
+        The ranks of P, if a communicator for them exists already.
+
+    Returns
+    -------
+    Matrix
+        With P's rows on the ranks that own them.
+    """
+    return as_distributed(rows_of(with_rows(P)), P, communicator_of(P.getComm() if comm is None else comm))
+
+
+def as_distributed(rows: sp.csr_array, P: Any, comm: Communicator) -> Any:
+    """The same with this rank's rows at hand."""
+    return distributed.Matrix(rows, comm=comm, offsets=np.asarray(P.getOwnershipRanges(), np.int64))
+
+
+def on_gpu(P: Any) -> bool:
+    """Whether vectors of a matrix are on a GPU that this package can use."""
+    return any(name in P.getType() for name in ON_GPU) and cuda_status()[0]
+
+
+def copied_to_gpu(A: sp.csr_array) -> Any:
+    """A matrix on the GPU."""
+    from cupyx.scipy.sparse import csr_matrix
+
+    return csr_matrix(sp.csr_matrix(A))
+
+
+def near_null_space(P: Any) -> Array | None:
+    """The near-null space that is attached to a matrix: this rank's rows of its vectors."""
+    space = P.getNearNullSpace()
+    if not space.handle:
+        return None
+    columns = [vector.getArray(readonly=True) for vector in space.getVecs()]
+    if space.hasConstant():
+        columns.insert(0, np.ones(P.getLocalSize()[0], dtype=columns[0].dtype if columns else None))
+    return np.stack(columns, axis=1)
+
+
+class SharedVector:
+    """A vector for `from_dlpack`, opened for reading ("r") or writing ("w")."""
+
+    def __init__(self, vector: Any, mode: str):
+        self.vector, self.mode = vector, mode
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.vector.toDLPack(self.mode)
+
+    def __dlpack_device__(self) -> Any:
+        return self.vector.__dlpack_device__()

@@ -1,0 +1,200 @@
+"""The class for ``-pc_type python``."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.mpi import MPICommunicator
+from linforest_precond.distributed.petsc.library import end_job_on_uncaught_error, petsc_module
+from linforest_precond.distributed.petsc.matrices import (
+    SharedVector,
+    as_distributed,
+    copied_to_gpu,
+    diagonal_block,
+    near_null_space,
+    on_gpu,
+    rows_of,
+    with_rows,
+)
+from linforest_precond.distributed.petsc.options import STEM, PCSettings, from_database
+from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+
+
+class PC:
+    """A preconditioner of this package inside PETSc: ``-pc_type python``.
+
+    With ``-pc_python_type linforest_precond.petsc.PC``, options come from PETSc's database:
+    ``-pc_linforest_kind``, ``-pc_linforest_seed`` and so on, after the prefix of the PC. An instance can also
+    be given to `setPythonContext` of a PC; options of the database replace its own.
+
+    Parameters
+    ----------
+    kind : str
+        The function of `linforest_precond` that sets it up: "tridiagonal", "block_tridiagonal",
+        "multilevel", "jacobi", "block_jacobi", "approximate_inverse" or "ilu".
+    scope : {"local", "global"}
+        Of a parallel matrix, take the block of each rank, or the whole matrix
+        (`linforest_precond.distributed`): then iterations do not depend on the number of ranks.
+    update : bool
+        Whether a matrix with new values and the old pattern updates the preconditioner. Otherwise it is set
+        up anew.
+    **arguments
+        Those of the function. "multilevel" takes the near-null space and the block size that the matrix has,
+        unless these are given.
+
+    Examples
+    --------
+    >>> from petsc4py import PETSc  # doctest: +SKIP
+    >>> pc = PETSc.PC().create()  # doctest: +SKIP
+    >>> pc.setType("python")  # doctest: +SKIP
+    >>> pc.setPythonContext(PC(kind="block_tridiagonal", seed=1))  # doctest: +SKIP
+    """
+
+    def __init__(self, **arguments: Any):
+        petsc_module()
+        self._given = self._settings = PCSettings.of(arguments)
+        self._comm: Communicator | None = None
+        self._forget()
+        end_job_on_uncaught_error()
+
+    def _forget(self) -> None:
+        self._made: Any = None
+        self._operator: Any = None
+        self._pattern: PatternDigest | None = None
+        self._gpu = False
+
+    def setFromOptions(self, pc: Any) -> None:  # noqa: N802  the names are PETSc's
+        """Read the database."""
+        settings = from_database(pc.getOptionsPrefix() or "", self._given)
+        if settings != self._settings:
+            self._settings = settings
+            self._forget()
+
+    def setUp(self, pc: Any) -> None:  # noqa: N802
+        """Set up for the matrix, or update where only its values are new."""
+        P = pc.getOperators()[1]
+        if pc.getComm().size > 1 or self._settings.scope == "global":
+            self._agree(pc)
+        readable = with_rows(P)
+        if self._settings.scope == "global":
+            self._set_up_all(P, readable, self._comm)
+        else:
+            with contextlib.nullcontext() if self._comm is None else self._comm.checking():
+                self._set_up_block(P, readable)
+
+    def _agree(self, pc: Any) -> None:
+        """All ranks must do the same."""
+        if self._comm is None:
+            self._comm = MPICommunicator.of(pc.getComm())
+        name = f"-{pc.getOptionsPrefix() or ''}{STEM}..."
+        self._comm.same(name, self._settings.agreed)
+
+    def _set_up_block(self, P: Any, readable: Any) -> None:
+        A = diagonal_block(readable)
+        pattern = pattern_digest(A)
+        self._gpu = on_gpu(P)
+        matrix = copied_to_gpu(A) if self._gpu else A
+        self._make_or_update(P, matrix, pattern, self._is_known(pattern))
+
+    def _set_up_all(self, P: Any, readable: Any, comm: Any) -> None:
+        with comm.together():
+            rows = rows_of(readable)
+            pattern = pattern_digest(rows)
+            known = bool(comm.allreduce(np.int64(self._is_known(pattern)), "min"))
+        self._make_or_update(P, as_distributed(rows, P, comm), pattern, known)
+
+    def _is_known(self, pattern: PatternDigest) -> bool:
+        old = self._pattern
+        return old is not None and (old.shape, old.words) == (pattern.shape, pattern.words)
+
+    def _make_or_update(self, P: Any, A: Any, pattern: PatternDigest, known: bool) -> None:
+        if known and self._settings.update:
+            self._made.update(A)
+        else:
+            self._made = self._settings.make(A, **self._told_by(P))
+        self._pattern = pattern
+        # An update of a hierarchy does not change its preconditioners.
+        self._operator = (
+            self._made.aspreconditioner() if hasattr(self._made, "aspreconditioner") else self._made
+        )
+
+    def _told_by(self, P: Any) -> dict[str, Any]:
+        """Properties of a matrix that multigrid uses; none where scaling changes the unknowns."""
+        if self._settings.kind != "multilevel" or self._settings.arguments.get("scaling") is not None:
+            return {}
+        size = P.getBlockSize()
+        return {"B": near_null_space(P), "block_size": size if size > 1 else None}
+
+    def apply(self, pc: Any, x: Any, y: Any) -> None:
+        """y = M x."""
+        self._apply(self._operator, x, y)
+
+    def applyTranspose(self, pc: Any, x: Any, y: Any) -> None:  # noqa: N802
+        """y = M^T x."""
+        self._apply(self._operator.T, x, y)
+
+    def _apply(self, M: Any, x: Any, y: Any) -> None:
+        if self._gpu:
+            apply_on_gpu(M, x, y)
+        else:
+            y.setArray(M @ writable(x.getArray(readonly=True)))
+
+    def matApply(self, pc: Any, X: Any, Y: Any) -> None:  # noqa: N802
+        """Y = M X, for the columns of a dense matrix."""
+        columns = writable(X.getDenseArray(readonly=True))
+        Y.getDenseArray()[...] = self._product(columns)
+
+    def _product(self, columns: Array) -> Array:
+        if not self._gpu:
+            return self._operator @ columns
+        import cupy
+
+        return cupy.asnumpy(self._operator @ cupy.asarray(columns))  # stall: dense matrices of the host
+
+    def view(self, pc: Any, viewer: Any) -> None:
+        """Print the preconditioner."""
+        if viewer.getType() == "ascii":
+            for line in self._lines(pc):
+                viewer.printfASCII(f"{line}\n")
+
+    def _lines(self, pc: Any) -> list[str]:
+        if self._made is None:
+            return [f"  linforest {self._settings.kind}, {self._settings.scope}: not set up"]
+        where = "one for all ranks" if self._settings.scope == "global" else "for this block"
+        if pc.getComm().size > 1 and self._settings.scope == "local":
+            where = "one for the block of each rank; that of rank 0:"
+        gpu = ["  vectors stay on the GPU; the matrix is copied through the host in each setup"] * self._gpu
+        return [f"  linforest: {where}", *gpu, *(f"  {line}" for line in str(self._made).splitlines())]
+
+    def reset(self, pc: Any) -> None:
+        """Free what belongs to the matrix."""
+        self._forget()
+
+    def destroy(self, pc: Any) -> None:
+        """Free everything."""
+        self._forget()
+        if isinstance(self._comm, MPICommunicator):
+            self._comm.free()
+        self._comm = None
+
+
+def writable(array: Array) -> Array:
+    """A copy in C order: PETSc locks what it passes, and compiled kernels take writable arrays."""
+    return np.array(array, order="C")
+
+
+def apply_on_gpu(M: Any, x: Any, y: Any) -> None:
+    """The product with a vector on the GPU; PETSc and CuPy may use different streams."""
+    import cupy
+
+    given = cupy.from_dlpack(SharedVector(x, "r"))
+    streams = backend_of(given).runtime.streams
+    streams.finish_all()  # stall: x may come from a stream of PETSc
+    cupy.from_dlpack(SharedVector(y, "w"))[...] = M @ given
+    streams.finish()  # stall: PETSc may go on with y on another stream

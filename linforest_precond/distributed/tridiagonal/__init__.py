@@ -1,0 +1,1 @@
+"""Preconditioners over ranks: (block) tridiagonal systems along a forest, and Jacobi."""

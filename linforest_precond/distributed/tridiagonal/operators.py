@@ -1,0 +1,198 @@
+"""Tridiagonal, block tridiagonal and Jacobi preconditioners of matrices over ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from linforest_precond.backends.annotations import DType
+from linforest_precond.backends.user_warnings import without_numpy_warnings
+from linforest_precond.distributed.forest.block_forest import best_block_forest
+from linforest_precond.distributed.forest.factor import propose_factor
+from linforest_precond.distributed.forest.graph import graph_of
+from linforest_precond.distributed.forest.linear_forest import forest_of
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
+from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, RankSetup
+from linforest_precond.distributed.tridiagonal.preconditioner_parts import (
+    LocalPart,
+    RankJacobiPart,
+    RankTridiagonalPart,
+)
+from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.graph.forest.pairs import check_block_options
+from linforest_precond.precond.storage.stored import stored_dtype
+from linforest_precond.precond.tridiagonal import operators as one_rank
+from linforest_precond.precond.tridiagonal.operators import check_repair
+
+SCOPES = "global", "local"
+
+
+@without_numpy_warnings
+def tridiagonal(
+    A: Matrix,
+    *,
+    scope: str = "global",
+    dtype: npt.DTypeLike | None = None,
+    seed: int = 0,
+    iterations: int | str | None = "auto",
+    m: int = 5,
+    k_m: int = 0,
+    p: float = 0.5,
+    charge: str = "splitmix64",
+    ties: str = "auto",
+    repair: str = "auto",
+) -> RankPreconditioner:
+    """Solve with the tridiagonal part of a matrix over ranks, along heavy paths: AlgTriScalPrecond.
+
+    Collective. With one forest for all ranks, the operator is that of `linforest_precond.tridiagonal` on one
+    rank, up to rounding, and so are the iterations of a solver. A product exchanges the vector twice, to the
+    forest's order and back, and makes one small allgather for the paths that cross from rank to rank.
+
+    Parameters
+    ----------
+    A : Matrix
+        The matrix over ranks.
+    scope : {"global", "local"}
+        One forest for all ranks, or one of each rank's own diagonal block: no exchange, but more iterations
+        with every rank.
+    dtype, seed, iterations, m, k_m, p, charge, ties, repair
+        As for `linforest_precond.tridiagonal`, the same on all ranks.
+
+    Returns
+    -------
+    RankPreconditioner
+        A LinearOperator on each rank's part of vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> from linforest_precond import distributed
+    >>> A, r = lf.matrices.aniso(2, 30), np.arange(900.0)
+    >>> def product(comm):
+    ...     own = distributed.scatter(A, comm)
+    ...     return distributed.tridiagonal(own) @ r[own.first : own.first + own.n_local]
+    >>> whole = np.concatenate(distributed.simulate(3, product))
+    >>> bool(np.allclose(whole, lf.tridiagonal(A) @ r, rtol=1e-12))
+    True
+    """
+    given = iterations, m, k_m, p, seed, charge, ties
+    options, stored = _agreed(A, scope, dtype, repair, lambda: check_options(2, *given))
+    names = "iterations", "m", "k_m", "p", "seed", "charge", "ties"
+    with A.comm.together():
+        setup = RankSetup(A)
+        if scope == "local":
+            own: dict[str, Any] = {**dict(zip(names, given)), "dtype": stored, "repair": repair}
+            return setup.operator(LocalPart.of(A, lambda block: one_rank.tridiagonal(block, **own)), 0)
+        graph = graph_of(A)
+        forest = forest_of(graph, propose_factor(graph, **options))
+        return setup.operator(*RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair))
+
+
+@without_numpy_warnings
+def block_tridiagonal(
+    A: Matrix,
+    block_size: int = 2,
+    *,
+    scope: str = "global",
+    m: int | tuple[int, ...] | str = "auto",
+    dtype: npt.DTypeLike | None = None,
+    seed: int = 0,
+    iterations: int | str | None = "auto",
+    k_m: int = 0,
+    p: float = 0.5,
+    charge: str = "splitmix64",
+    ties: str = "auto",
+    repair: str = "auto",
+) -> RankPreconditioner:
+    """Solve with the block tridiagonal part of a matrix over ranks: AlgTriBlockPrecond.
+
+    Collective. As `tridiagonal`, for `linforest_precond.block_tridiagonal`.
+
+    Parameters
+    ----------
+    A : Matrix
+        The matrix over ranks.
+    block_size : int
+        2, or 4: pairs of pairs.
+    scope : {"global", "local"}
+        One forest for all ranks, or one of each rank's own diagonal block.
+    m, dtype, seed, iterations, k_m, p, charge, ties, repair
+        As for `linforest_precond.block_tridiagonal`, the same on all ranks.
+
+    Returns
+    -------
+    RankPreconditioner
+        A LinearOperator on each rank's part of vectors.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond import distributed
+    >>> A = lf.matrices.aniso(1, 30)
+    >>> def blocks(comm):
+    ...     return distributed.block_tridiagonal(distributed.scatter(A, comm)).bands.diagonal.shape
+    >>> distributed.simulate(2, blocks)
+    [(225, 2, 2), (225, 2, 2)]
+    """
+    given = iterations, k_m, p, seed, charge, ties
+    candidates, stored = _agreed(A, scope, dtype, repair, lambda: check_block_options(block_size, m, *given))
+    names = "iterations", "k_m", "p", "seed", "charge", "ties"
+    with A.comm.together():
+        setup = RankSetup(A)
+        if scope == "local":
+            own: dict[str, Any] = {**dict(zip(names, given)), "m": m, "dtype": stored, "repair": repair}
+            part = LocalPart.of(A, lambda block: one_rank.block_tridiagonal(block, block_size, **own))
+            return setup.operator(part, 0)
+        forest = best_block_forest(graph_of(A), candidates)
+        return setup.operator(*RankTridiagonalPart.of(A, "block_tridiagonal", forest, stored, repair))
+
+
+@without_numpy_warnings
+def jacobi(A: Matrix, *, dtype: npt.DTypeLike | None = None) -> RankPreconditioner:
+    """Divide by the diagonal of a matrix over ranks: the Jacobi preconditioner.
+
+    Collective; products exchange nothing. A diagonal entry that is 0 counts as 1, with a RuntimeWarning.
+
+    Parameters
+    ----------
+    A : Matrix
+        The matrix over ranks.
+    dtype : dtype, optional
+        The precision to store, A's own by default.
+
+    Returns
+    -------
+    RankPreconditioner
+        A LinearOperator on each rank's part of vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> from linforest_precond import distributed
+    >>> A = lf.matrices.poisson(4)
+    >>> def product(comm):
+    ...     return distributed.jacobi(distributed.scatter(A, comm)) @ np.ones(2)
+    >>> [part.tolist() for part in distributed.simulate(2, product)]
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
+    _, stored = _agreed(A, "global", dtype, "auto", lambda: None)
+    with A.comm.together():
+        setup = RankSetup(A)
+        return setup.operator(*RankJacobiPart.of_ranks(A, stored))
+
+
+def _agreed(A: Any, scope: Any, dtype: Any, repair: Any, check: Any) -> tuple[Any, DType]:
+    """The checked options and the type to store, which all ranks agree on."""
+
+    def checked() -> tuple[Any, str]:
+        if scope not in SCOPES:
+            raise ValueError(f'scope must be "global" or "local", got {scope!r}')
+        check_repair(repair)
+        return check(), stored_dtype(dtype, A.dtype).name
+
+    options, stored = agreed_options(A, checked)
+    A.comm.same("scope and repair", (scope, repair))
+    return options, stored_dtype(stored, A.dtype)

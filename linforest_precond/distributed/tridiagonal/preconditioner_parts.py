@@ -1,0 +1,247 @@
+"""The parts of preconditioners over ranks: tridiagonal, Jacobi, and one of each rank's diagonal block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.user_warnings import warn_user
+from linforest_precond.distributed.forest.bands import block_bands
+from linforest_precond.distributed.forest.graph import directed_graph_of
+from linforest_precond.distributed.forest.ordering import ForestOrder
+from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
+from linforest_precond.distributed.partition.chunk_sums import tree_sum
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, exponent_into_range
+from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolver
+from linforest_precond.matrix.value_range import shifted
+from linforest_precond.precond.jacobi import JacobiPart
+from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.repairs import Repairs, in_words
+from linforest_precond.precond.storage.stored import held_bytes, stored_array
+from linforest_precond.precond.tridiagonal.tridiagonal_part import (
+    described_paths,
+    name_along_forest,
+    repairs_of,
+)
+from linforest_precond.records.forest import Bands, magnitudes_of, share_of
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes of all ranks: held, and sent to other ranks for one product with one vector."""
+
+    held: int
+    messages: int
+    coupling: int  # for the reduced system
+    ranks: int
+
+    @classmethod
+    def without_messages(cls, comm: Communicator, nbytes: int) -> Traffic:
+        """The bytes that this rank and the others hold: collective."""
+        return cls(int(comm.allreduce(np.array(nbytes))), 0, 0, comm.size)
+
+    def described(self) -> list[tuple[str, str]]:
+        """Lines for print."""
+        sent = f"{self.messages:,} bytes exchanged, and {self.coupling:,} at the cuts"
+        ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
+        return [
+            ("bytes held", f"{self.held:,} on {ranks}"),
+            ("each product", sent if self.messages or self.coupling else "no exchange"),
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class RankTridiagonalPart:
+    """This rank's rows of the factored bands, and the order they are in."""
+
+    kind: str
+    forest: RankForest | RankBlockForest
+    bands: Bands
+    repair: str
+    solver: RankTridiagonalSolver
+    coverage: float
+    identity_coverage: float
+    traffic: Traffic
+
+    ordering = None
+
+    @classmethod
+    def of(
+        cls, A: Matrix, kind: str, forest: RankForest | RankBlockForest, stored: DType, repair: str
+    ) -> tuple[RankTridiagonalPart, int]:
+        """The part of A 2**-exponent, and the exponent: collective."""
+        exponent = exponent_into_range(A, stored)
+        bands = _stored_bands(A, forest, stored, exponent)
+        solver = _solver(A, forest.order, bands, repair, exponent)
+        shares = _coverages(A, bands, exponent)
+        part = cls(kind, forest, bands, repair, solver, *shares, Traffic(0, 0, 0, 0))
+        return replace(part, traffic=_traffic(part, A.comm)), exponent
+
+    def refreshed(self, A: Matrix) -> tuple[RankTridiagonalPart, int]:
+        """The same part with the values of a matrix of the same pattern, and the exponent of that."""
+        return self.of(A, self.kind, self.forest, self.stored, self.repair)
+
+    @property
+    def n(self) -> int:
+        return int(self.forest.order.redistribution.n_rows)
+
+    @property
+    def stored(self) -> DType:
+        return self.bands.diagonal.dtype
+
+    @property
+    def nbytes(self) -> int:
+        return held_bytes(self.bands, self.forest) + self.solver.nbytes
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        """To the order's partition, solve there, and back; arrays of CuPy are staged through the host."""
+        move, xp = self.forest.order.redistribution, backend_of(x).xp
+        right = move.forward(on_host(b))
+        solution = np.empty_like(right)
+        self.solver.solve_into(right, solution, None, transpose)
+        x[...] = xp.asarray(move.backward(solution))
+
+    @property
+    def name(self) -> str:
+        return name_along_forest(self.kind, self.bands)
+
+    @property
+    def repairs(self) -> Repairs:
+        return repairs_of(self.solver)
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.solver.positive_definite
+
+    def described(self) -> list[tuple[str, str]]:
+        solver = self.solver
+        return [
+            *described_paths(self, self.forest.n_paths, self.forest.longest_path),
+            ("cuts", f"{solver.cuts}: {solver.coupling}" if solver.cuts else "none crossed by a path"),
+            ("repairs", in_words(self.repairs, self.positive_definite)),
+            *self.traffic.described(),
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class RankJacobiPart(JacobiPart):
+    """The inverses of this rank's diagonal entries; all other findings are those of all ranks."""
+
+    traffic: Traffic
+
+    @classmethod
+    def of_ranks(cls, A: Matrix, stored: DType) -> tuple[RankJacobiPart, int]:
+        """The part of A 2**-exponent, and the exponent: collective."""
+        exponent = exponent_into_range(A, stored)
+        diagonal = shifted(on_host(A.diagonal()), -exponent).reshape(-1, 1, 1)
+        inverse, report = backend_of(diagonal).matrix.diagonal_blocks.invert(stored_array(diagonal, stored))
+        lifted, wrong = (int(count) for count in A.comm.allreduce(np.asarray(report, np.int64)))
+        if lifted and A.comm.rank == 0:
+            warn_user(f"{lifted} diagonal entries of A were tiny and have been perturbed")
+        graph = directed_graph_of(A)
+        used, adjacent = (share_of(each, graph.total_weight) for each in (0.0, graph.adjacent_weight))
+        traffic = Traffic.without_messages(A.comm, inverse.nbytes)
+        return cls("jacobi", A.n_local, inverse, lifted, wrong == 0, used, adjacent, traffic), exponent
+
+    def refreshed(self, A: Any) -> Any:
+        return self.of_ranks(A, self.stored)
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        xp = backend_of(x).xp
+        inverse = self.inverse if xp is np else xp.asarray(self.inverse)
+        x[...] = inverse.reshape(-1, 1) * b
+
+    def described(self) -> list[tuple[str, str]]:
+        return [*super().described(), *self.traffic.described()]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalPart:
+    """A preconditioner of each rank's own diagonal block: block Jacobi, with one block for each rank."""
+
+    operator: Preconditioner
+    positive_definite: bool  # on all ranks
+    traffic: Traffic
+
+    @classmethod
+    def of(cls, A: Matrix, make: Any) -> LocalPart:
+        """`make` gives the preconditioner of a matrix on one device."""
+        operator = make(own_block(A))
+        traffic = Traffic.without_messages(A.comm, operator.nbytes)
+        return cls(operator, _all_definite(A, operator), traffic)
+
+    def refreshed(self, A: Matrix) -> tuple[LocalPart, int]:
+        operator = self.operator.frozen()
+        operator.update(own_block(A))
+        return LocalPart(operator, _all_definite(A, operator), self.traffic), 0
+
+    def __getattr__(self, name: str) -> Any:
+        """Kind, forest, bands, coverage, repairs, stored and nbytes are those of the block's part."""
+        return getattr(self.operator._part, name)
+
+    @property
+    def name(self) -> str:
+        return f"{self.operator._part.name}, for each rank's own block"
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        if b.shape[0]:
+            self.operator.apply_into(b, x, transpose)
+
+    def described(self) -> list[tuple[str, str]]:
+        own = [(f"{name} here", value) for name, value in self.operator._part.described()]
+        return [*own, *self.traffic.described()]
+
+
+def _all_definite(A: Matrix, operator: Preconditioner) -> bool:
+    """Whether the operators of all ranks are positive definite: collective."""
+    return bool(A.comm.allreduce(np.array(int(operator.positive_definite)), "min"))
+
+
+def own_block(A: Matrix) -> Any:
+    """The diagonal block of a rank: its rows and columns."""
+    return A.rows[:, : A.n_local]
+
+
+def _stored_bands(A: Matrix, forest: RankForest | RankBlockForest, stored: DType, exponent: int) -> Bands:
+    bands = block_bands(A, forest.order)
+    scaled = [shifted(band, -exponent) if exponent else band for band in bands]
+    if isinstance(forest, RankForest):
+        scaled = [band.reshape(-1) for band in scaled]
+    return Bands(*(stored_array(band, stored) for band in scaled))
+
+
+def _solver(A: Matrix, order: ForestOrder, bands: Bands, repair: str, exponent: int) -> RankTridiagonalSolver:
+    if repair == "none":
+        return RankTridiagonalSolver(bands, A.comm, make_definite=False, perturb=False)
+
+    def magnitudes() -> Array:
+        sizes = backend_of(bands.diagonal).multigrid.strength.row_sums(csr_of_rows(A))[0]
+        return order.redistribution.forward(shifted(sizes, -exponent))
+
+    return RankTridiagonalSolver(bands, A.comm, magnitudes=magnitudes)
+
+
+def _coverages(A: Matrix, bands: Bands, exponent: int) -> tuple[float, float]:
+    """Shares of A's off-diagonal weight: in the bands, and next to the diagonal in A's own order."""
+    graph = directed_graph_of(A)
+    kept = [bands.lower, bands.upper]
+    if bands.diagonal.ndim == 3:
+        kept.append(bands.diagonal * (1 - np.eye(bands.diagonal.shape[1], dtype=bands.diagonal.dtype)))
+    unscaled = (magnitudes_of(band.ravel()).astype(np.float64) for band in kept)
+    weight = sum(tree_sum(A.comm, np.ldexp(values, exponent), graph.scale) for values in unscaled)
+    total = graph.total_weight
+    return share_of(float(weight), total), share_of(graph.adjacent_weight, total)
+
+
+def _traffic(part: RankTridiagonalPart, comm: Communicator) -> Traffic:
+    move, number = part.forest.order.redistribution, part.stored.itemsize
+    sent = [rows.size for way in (move.sent, move.received) for r, rows in way.items() if r != comm.rank]
+    counts = np.array([part.nbytes, number * sum(sent), number * part.solver.numbers_sent])
+    held, messages, coupling = (int(count) for count in comm.allreduce(counts))
+    return Traffic(held, messages, coupling, comm.size)
