@@ -19,7 +19,7 @@ from linforest_precond.matrices.generators import is_generator
 from linforest_precond.matrices.load import is_path, load
 from linforest_precond.matrices.standins import standin_info, standins
 from linforest_precond.printing import encodable, printable
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 # Vertices along a side of the ANISO grids.
 QUICK_SIDE, PAPER_SIDE = 300, 2500

@@ -11,8 +11,9 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from linforest_precond.study.formats import label, missing
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.extras import study_module
+from linforest_precond.study.number_formats import missing
+from linforest_precond.study.results import JsonObject, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,12 +54,8 @@ ROW_HEIGHT = 0.44
 
 
 def matplotlib_or_error() -> Any:
-    try:
-        import matplotlib.figure
-    except ImportError as error:
-        message = 'the figures of a study need Matplotlib: pip install "linforest-precond[study]"'
-        raise ImportError(message) from error
-    return matplotlib
+    study_module("matplotlib.figure")
+    return study_module("matplotlib")
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -13,7 +13,7 @@ import numpy
 import scipy
 
 import linforest_precond
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 UNKNOWN = "unknown"
 CPU_INFO = Path("/proc/cpuinfo")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -15,15 +14,14 @@ from linforest_precond.matrices.errors import MatrixNotAvailable
 from linforest_precond.progress import Progress, showing
 from linforest_precond.study import machine
 from linforest_precond.study.cases import Case, Missing, Source
-from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.own_files import require_own
+from linforest_precond.study.extras import require_extra
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.papers import paper_named
-from linforest_precond.study.report.document import write_document
-from linforest_precond.study.report.page import write_pictures, write_report
+from linforest_precond.study.report import write_document, write_pictures, write_report
+from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 from linforest_precond.study.signals import Terminated, Termination, termination
-from linforest_precond.study.store import SCHEMA, Store, plain, write_json
+from linforest_precond.study.store import SCHEMA, Store, plain, require_own, write_json
 
 # The fields of a case before it is measured; the parts of the study follow.
 EMPTY = {
@@ -111,7 +109,7 @@ def run_paper(
     named = cases is not None
     selected = chosen.select(cases, full)
     folder = Path(f"linforest-study-{paper}" if out is None else out)
-    _require_matplotlib()
+    require_extra()
     require_own(folder, None if markdown is None else Path(markdown) / f"{paper}.md", force)
     study = _opened(chosen, settings)
     stamp = {name: study[name] for name in ("study", "mode", "settings", "machine")}
@@ -163,12 +161,6 @@ def _written(paper: Paper, study: JsonObject, folder: Path, pictures: bool) -> P
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _require_matplotlib() -> None:
-    """Fail before hours of work, not after them."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ImportError('the report needs Matplotlib: pip install "linforest-precond[study]"')
 
 
 class Session:

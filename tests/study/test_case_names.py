@@ -119,7 +119,7 @@ def test_failures_with_hostile_names(start, capsys, monkeypatch):
 def test_reports_with_hostile_names(tmp_path):
     """Every picture is valid XML, and no name is taken for a formula."""
     pytest.importorskip("matplotlib")
-    from linforest_precond.study.report.page import write_report
+    from linforest_precond.study.report import write_report
 
     solved = [case(name, title=name, note=name) for name in NAMES[:9]]
     for one in solved[DRAWN:]:
@@ -166,7 +166,7 @@ def test_advised_commands_are_quoted():
 def test_a_full_disk_leaves_no_partial_files(tmp_path, small_files):
     pytest.importorskip("matplotlib")
     from linforest_precond.study.csv_tables import write_tables
-    from linforest_precond.study.report.page import write_report
+    from linforest_precond.study.report import write_report
 
     write_tables(FORESTS.tables(study()), tmp_path)
     before = sorted(os.listdir(tmp_path))

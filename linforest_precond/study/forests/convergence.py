@@ -22,7 +22,7 @@ from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, t
 from linforest_precond.solvers import History, Status, bicgstab
 from linforest_precond.study import timing
 from linforest_precond.study.forests.permuted import Permutation
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 SETUP_REPEATS = 3
 MOST_RECORDS = 600

@@ -8,7 +8,7 @@ from typing import Any
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.proposition_times import proposition_times
 from linforest_precond.records import Factor, Graph
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 DEGREES = (1, 2, 3, 4)
 # The propositions that are timed: the first one, and one that reads the confirmed edges, too.

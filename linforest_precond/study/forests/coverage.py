@@ -15,7 +15,7 @@ from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.forest.pairs import block_forest, check_block_options
 from linforest_precond.records import CSR, Graph
 from linforest_precond.study.forests.single_precision import single_precision
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 # The charging configurations of table 4: (m, k_m).
 CONFIGURATIONS = ((1, 0), (5, 0), (5, 1))

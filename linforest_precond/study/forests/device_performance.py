@@ -25,7 +25,7 @@ from linforest_precond.study.forests.counted_times import (
     throughput,
     two_factor,
 )
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 SINGLE, PRECISIONS = "float32", ("float32", "float64")
 # Samples of short calls, of whole setups, and of Algorithm 3 with a time for each launch.

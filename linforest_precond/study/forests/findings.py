@@ -8,7 +8,6 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any, TypeAlias
 
-from linforest_precond.study.csv_tables import dig, done
 from linforest_precond.study.forests.performance_tables import (
     WAYS,
     launches,
@@ -20,9 +19,9 @@ from linforest_precond.study.forests.performance_tables import (
     setup_ratio,
 )
 from linforest_precond.study.forests.tables import COVERAGES, compare, of_the_paper
-from linforest_precond.study.formats import coverage, difference, digits3, label, listed, missing
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.number_formats import coverage, difference, digits3, listed, missing
 from linforest_precond.study.paper import Finding
+from linforest_precond.study.results import JsonObject, dig, done, label
 
 LEAST_TOLERANCE = 2.0**-52  # residuals are not computed more exactly
 BASELINE = "Jacobi"

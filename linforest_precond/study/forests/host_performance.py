@@ -18,7 +18,7 @@ from linforest_precond.precond.tridiagonal.solver import solver_of
 from linforest_precond.records import Factor
 from linforest_precond.study import timing
 from linforest_precond.study.forests.counted_times import propositions, spmv_record, two_factor
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 REPEATS = 5
 # Matrices with more entries are measured once.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linforest_precond.study.csv_tables import dig, done
 from linforest_precond.study.drawing import (
     GREY,
     SHADES,
@@ -31,8 +30,8 @@ from linforest_precond.study.forests.performance_tables import (
     stages,
 )
 from linforest_precond.study.forests.tables import DEGREES
-from linforest_precond.study.formats import digits3, missing, seconds
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.number_formats import digits3, missing, seconds
+from linforest_precond.study.results import JsonObject, dig, done
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

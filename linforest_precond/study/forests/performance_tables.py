@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from linforest_precond.study.csv_tables import Table, dig, done
+from linforest_precond.study.csv_tables import CsvTable
 from linforest_precond.study.forests.tables import IDENTITY, identity
-from linforest_precond.study.formats import missing
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.number_formats import missing
+from linforest_precond.study.results import JsonObject, dig, done
 
 WAYS = ("paper", "ours")
 METHODS = ("bidirectional_scan", "list_ranking")
 PERMUTATIONS = ("radix_sort", "scan")
 
 
-def performance(study: JsonObject) -> Table:
+def performance(study: JsonObject) -> CsvTable:
     """One row for each matrix: figures 5 and 6 in numbers."""
     rows = [identity(case) | _timings(case["performance"]) for case in done(study, "performance")]
     columns = dict.fromkeys(column for row in rows for column in row)
-    return Table("performance", tuple(columns) or IDENTITY, rows)
+    text = "times of scans, permutations and setups: figures 5 and 6"
+    return CsvTable("performance", tuple(columns) or IDENTITY, rows, text)
 
 
 def _timings(timings: JsonObject) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def _timings(timings: JsonObject) -> dict[str, Any]:
     return row
 
 
-def performance_propositions(study: JsonObject) -> Table:
+def performance_propositions(study: JsonObject) -> CsvTable:
     """One row for each matrix, precision, k and n: figure 3 in numbers."""
     columns = ("dtype", "k", "n", "seconds", "gb_per_s", "vertices")
     rows = [
@@ -45,13 +45,14 @@ def performance_propositions(study: JsonObject) -> Table:
         for row in propositions(case["performance"])
     ]
     spmv = tuple(f"spmv_{key}" for key in SPMV)
-    return Table("performance_propositions", ("name", *columns, "per_spmv", *spmv), rows)
+    text = "times and throughputs of propositions: figure 3"
+    return CsvTable("performance_propositions", ("name", *columns, "per_spmv", *spmv), rows, text)
 
 
 SPMV = ("seconds", "gb_per_s")
 
 
-def performance_launches(study: JsonObject) -> Table:
+def performance_launches(study: JsonObject) -> CsvTable:
     """One row for each launch of a step of Algorithm 3: figure 5 in numbers; empty on the CPU."""
     rows = [
         {"name": case["name"], "scan": kind, "step": step, "gb_per_s": speed}
@@ -59,7 +60,8 @@ def performance_launches(study: JsonObject) -> Table:
         for kind, speeds in launches(case["performance"]).items()
         for step, speed in enumerate(speeds)
     ]
-    return Table("performance_launches", ("name", "scan", "step", "gb_per_s"), rows)
+    text = "throughput of each launch of Algorithm 3: figure 5, on the GPU only"
+    return CsvTable("performance_launches", ("name", "scan", "step", "gb_per_s"), rows, text)
 
 
 def launches(timings: JsonObject) -> dict[str, list[float]]:
@@ -128,14 +130,6 @@ def setup_ratio(timings: JsonObject) -> float | None:
     return quotient(*(dig(timings, "setup_seconds", way) for way in WAYS))
 
 
-# With their descriptions in the report.
-TABLES = {
-    performance: "times of scans, permutations and setups: figures 5 and 6",
-    performance_propositions: "times and throughputs of propositions: figure 3",
-    performance_launches: "throughput of each launch of Algorithm 3: figure 5, on the GPU only",
-}
-
-
-def performance_tables(study: JsonObject) -> list[Table]:
+def performance_tables(study: JsonObject) -> list[CsvTable]:
     """The tables of times and throughputs."""
-    return [replace(table(study), description=text) for table, text in TABLES.items()]
+    return [make(study) for make in (performance, performance_propositions, performance_launches)]

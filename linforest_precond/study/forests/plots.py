@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from linforest_precond.envelope import draw_curve
-from linforest_precond.study.csv_tables import done
 from linforest_precond.study.drawing import GREY, new_figure, positive, power_of_ten, styled, wrapped
 from linforest_precond.study.forests.performance_plots import proposition_throughput as proposition_throughput
 from linforest_precond.study.forests.performance_plots import propositions as propositions
@@ -13,8 +12,8 @@ from linforest_precond.study.forests.performance_plots import scan_launches as s
 from linforest_precond.study.forests.performance_plots import scan_times as scan_times
 from linforest_precond.study.forests.performance_plots import setup_breakdown as setup_breakdown
 from linforest_precond.study.forests.tables import history
-from linforest_precond.study.formats import label, missing
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.number_formats import missing
+from linforest_precond.study.results import JsonObject, done, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from linforest_precond.graph.forest.factor import CHARGES, TIES
 from linforest_precond.precond.multigrid.multilevel_options import AUTO
 from linforest_precond.precond.multigrid.multilevel_options import CHOICES as MULTIGRID_CHOICES
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
-from linforest_precond.study import settings
+from linforest_precond.study.settings import Settings
 
 # Preconditioners that are not of the paper: rows of `convergence` where the user asks for them.
 FURTHER = ("multilevel", "ilu", "approximate_inverse")
@@ -29,7 +29,7 @@ MOST_PERMUTED_ON_GPU = 20_000_000
 
 
 @dataclass(frozen=True)
-class Settings(settings.Settings):
+class ForestSettings(Settings):
     """The options of a study; None chooses a number by the size of each matrix.
 
     `charge`, `ties` and `repair` are those of the paper's own configuration; ours has the library's defaults.
@@ -75,10 +75,10 @@ class Settings(settings.Settings):
 
         Examples
         --------
-        >>> from linforest_precond.study.forests.settings import Settings
-        >>> [Settings().maxiter_for(nnz) for nnz in (800_000, 8_814_880, 56_220_004)]
+        >>> from linforest_precond.study.forests.settings import ForestSettings
+        >>> [ForestSettings().maxiter_for(nnz) for nnz in (800_000, 8_814_880, 56_220_004)]
         [2000, 1100, 200]
-        >>> Settings(device="cpu", maxiter=70).maxiter_for(56_220_004)
+        >>> ForestSettings(device="cpu", maxiter=70).maxiter_for(56_220_004)
         70
         """
         if self.maxiter is not None:
@@ -95,8 +95,8 @@ class Settings(settings.Settings):
 
         Examples
         --------
-        >>> from linforest_precond.study.forests.settings import Settings
-        >>> [Settings(full=full).permutations_for(800_000) for full in (False, True)]
+        >>> from linforest_precond.study.forests.settings import ForestSettings
+        >>> [ForestSettings(full=full).permutations_for(800_000) for full in (False, True)]
         [0, 5]
         """
         if self.permutations is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
 from linforest_precond.records import CSR
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 # The numbers of partial sums, as of threads that share the work.
 PARTS = (1, 2, 4, 8, 64)

@@ -6,16 +6,16 @@ import statistics
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from linforest_precond.study.csv_tables import done
 from linforest_precond.study.graphs.families import FAMILIES, Algorithm
 from linforest_precond.study.graphs.graphs import sweep_of
-from linforest_precond.study.graphs.published import Key, Times, published
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.published import GraphKey, GraphTimes, graph_times
+from linforest_precond.study.results import JsonObject, done
 
 DEVICES = {"cpu": "CPU", "host": "HOST", "gpu": "GPU"}
+DEVICES_IN_WORDS = {"gpu": "on the GPU", "host": "on all threads", "cpu": "on one thread"}
 
 
-class Row(NamedTuple):
+class TimedAlgorithm(NamedTuple):
     """One algorithm on one graph; `published` is None where the thesis has no such time."""
 
     case: JsonObject
@@ -25,7 +25,7 @@ class Row(NamedTuple):
     size: int
     threads: int
     found: JsonObject
-    published: Times | None
+    published: GraphTimes | None
 
     def seconds(self, device: str) -> float | None:
         value = self.found.get(device)
@@ -46,7 +46,7 @@ class Row(NamedTuple):
         return None if speedup is None else speedup / self.threads
 
 
-def rows_of(study: JsonObject, part: str | None = None, key: str | None = None) -> list[Row]:
+def rows_of(study: JsonObject, part: str | None = None, key: str | None = None) -> list[TimedAlgorithm]:
     """
     The rows of a study, or of one family, or of one of its algorithms.
 
@@ -73,15 +73,15 @@ def _found(case: JsonObject, part: str) -> JsonObject:
     return found
 
 
-def _row(case: JsonObject, part: str, algorithm: Algorithm) -> Row:
+def _row(case: JsonObject, part: str, algorithm: Algorithm) -> TimedAlgorithm:
     sweep, size = sweep_of(case["name"]), int(case["rows"])
     density = sweep.density if sweep else case["nnz"] / max(size * (size - 1), 1)
-    known = published().get(Key(algorithm.thesis or "", density, size)) if sweep else None
+    known = graph_times().get(GraphKey(algorithm.thesis or "", density, size)) if sweep else None
     threads, found = case[part]["threads"], _found(case, part)[algorithm.key]
-    return Row(case, part, algorithm, density, size, threads, found, known)
+    return TimedAlgorithm(case, part, algorithm, density, size, threads, found, known)
 
 
-def densities_of(rows: Iterable[Row]) -> list[float]:
+def densities_of(rows: Iterable[TimedAlgorithm]) -> list[float]:
     return sorted({row.density for row in rows})
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.study.csv_tables import Table
-from linforest_precond.study.graphs.published import published
-from linforest_precond.study.graphs.rows import DEVICES, Row, rows_of
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.csv_tables import CsvTable
+from linforest_precond.study.graphs.rows import DEVICES, TimedAlgorithm, rows_of
+from linforest_precond.study.published import graph_times
+from linforest_precond.study.results import JsonObject
 
 COLUMNS = (
     "name", "density", "size", "problem", "algorithm", "thesis", *(f"{device}_seconds" for device in DEVICES),
@@ -16,17 +16,17 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def tables(study: JsonObject) -> list[Table]:
+def tables(study: JsonObject) -> list[CsvTable]:
     """All tables of the study."""
     return [_times(study), _published()]
 
 
-def _times(study: JsonObject) -> Table:
+def _times(study: JsonObject) -> CsvTable:
     text = "times by density, size, algorithm and device, as in figures 7.2 to 7.12"
-    return Table("times", COLUMNS, [_fields(row) for row in rows_of(study)], text)
+    return CsvTable("times", COLUMNS, [_fields(row) for row in rows_of(study)], text)
 
 
-def _fields(row: Row) -> dict[str, Any]:
+def _fields(row: TimedAlgorithm) -> dict[str, Any]:
     return {
         "name": row.case["name"], "density": row.density, "size": row.size, "problem": row.part,
         "algorithm": row.algorithm.key, "thesis": row.algorithm.thesis,
@@ -39,7 +39,7 @@ def _fields(row: Row) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _published() -> Table:
-    rows = [key._asdict() | times._asdict() for key, times in published().items()]
+def _published() -> CsvTable:
+    rows = [key._asdict() | times._asdict() for key, times in graph_times().items()]
     columns = tuple(rows[0])
-    return Table("published_times", columns, rows, "all times that the thesis prints, in seconds")
+    return CsvTable("published_times", columns, rows, "all times that the thesis prints, in seconds")

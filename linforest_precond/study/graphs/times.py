@@ -12,7 +12,7 @@ from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.graphs.families import FAMILIES, Family, same_bits
 from linforest_precond.study.graphs.graphs import random_digraph
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
 T = TypeVar("T")

@@ -11,11 +11,11 @@ import scipy.sparse
 from linforest_precond.graph.matching.matching import matching
 from linforest_precond.records import Graph
 from linforest_precond.study.cases import Case
-from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.matching.calls import host_graph
 from linforest_precond.study.matching.quality import share
 from linforest_precond.study.matching.serial import serial_matching
-from linforest_precond.study.matching.settings import Settings
+from linforest_precond.study.results import JsonObject
+from linforest_precond.study.settings import Settings
 
 # Standard deviations of the binary logarithms of the vertices' factors.
 SIGMAS = (0.0, 0.5, 1.0, 1.5, 2.0)

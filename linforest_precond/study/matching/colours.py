@@ -14,10 +14,10 @@ from linforest_precond.graph.matching.matching import matching
 from linforest_precond.records import Graph
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
-from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.matching.calls import host_graph, match
 from linforest_precond.study.matching.rounds import PROPOSALS, matched
-from linforest_precond.study.matching.settings import Settings
+from linforest_precond.study.results import JsonObject
+from linforest_precond.study.settings import Settings
 
 PROBABILITIES = tuple(percent / 100 for percent in (*range(5, 50, 5), 50, 53, *range(55, 100, 5)))
 REPEATS = 3

@@ -12,16 +12,16 @@ from linforest_precond.backends import backend_of
 from linforest_precond.graph.matching.matching import matching
 from linforest_precond.records import Graph
 from linforest_precond.study.cases import Case
-from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.matching.calls import host_graph
 from linforest_precond.study.matching.rounds import PROPOSALS
 from linforest_precond.study.matching.serial import serial_matching
-from linforest_precond.study.matching.settings import Settings
+from linforest_precond.study.matching.settings import MatchingSettings
+from linforest_precond.study.results import JsonObject
 
 DOMINANT = ("locally_dominant", "suitor")
 
 
-def quality(A: Any, case: Case, settings: Settings) -> JsonObject:
+def quality(A: Any, case: Case, settings: MatchingSettings) -> JsonObject:
     """
     Averages over random orders of the vertices, and their ratios with the standard deviation.
 
@@ -36,8 +36,8 @@ def quality(A: Any, case: Case, settings: Settings) -> JsonObject:
     --------
     >>> import linforest_precond as lf
     >>> from linforest_precond.study.matching.quality import quality
-    >>> from linforest_precond.study.matching.settings import Settings
-    >>> found = quality(lf.matrices.aniso(2, 40), None, Settings(permutations=2))
+    >>> from linforest_precond.study.matching.settings import MatchingSettings
+    >>> found = quality(lf.matrices.aniso(2, 40), None, MatchingSettings(permutations=2))
     >>> found["dominant"], 0.9 < found["size"] < 1.1
     ({'locally_dominant': 1.0, 'suitor': 1.0}, True)
     """

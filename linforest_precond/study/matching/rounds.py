@@ -6,8 +6,8 @@ from typing import Any
 
 from linforest_precond.graph.matching.matching import matching
 from linforest_precond.study.cases import Case
-from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.matching.settings import Settings
+from linforest_precond.study.results import JsonObject
+from linforest_precond.study.settings import Settings
 
 PROPOSALS = ("random", "weighted")
 OURS = ("locally_dominant", "suitor")

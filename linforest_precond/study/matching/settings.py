@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linforest_precond.study import settings
+from linforest_precond.study.settings import Settings
 
 # Random orders of the vertices over which qualities are averaged; the paper has 32.
 QUICK_PERMUTATIONS, PAPER_PERMUTATIONS = 8, 32
 
 
 @dataclass(frozen=True)
-class Settings(settings.Settings):
+class MatchingSettings(Settings):
     """The options of the study; `permutations` None takes a few, or the paper's 32 in a full one."""
 
     permutations: int | None = None
@@ -27,9 +27,9 @@ class Settings(settings.Settings):
 
         Examples
         --------
-        >>> from linforest_precond.study.matching.settings import Settings
-        >>> Settings().orders, Settings(full=True).orders, Settings(permutations=3).orders
-        (8, 32, 3)
+        >>> from linforest_precond.study.matching.settings import MatchingSettings
+        >>> [MatchingSettings(full=full).orders for full in (False, True)]
+        [8, 32]
         """
         if self.permutations is not None:
             return self.permutations

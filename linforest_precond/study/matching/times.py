@@ -13,10 +13,10 @@ from linforest_precond.gate import as_graph
 from linforest_precond.graph.reordering.permute import permute
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
-from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.matching.calls import host_graph, match
 from linforest_precond.study.matching.serial import match_in_order
-from linforest_precond.study.matching.settings import Settings
+from linforest_precond.study.results import JsonObject
+from linforest_precond.study.settings import Settings
 
 METHODS = ("random", "weighted", "locally_dominant", "suitor")
 # (parallel, sequential): the quotients of the paper's figure 5, by their names there.

@@ -17,7 +17,7 @@ from linforest_precond.host_arrays import on_host
 from linforest_precond.records import Pattern
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
 REPEATS = 5

@@ -18,7 +18,7 @@ from linforest_precond.graph.matching.matching import match_graph, matching, tie
 from linforest_precond.matrices.arrays import from_host
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
 BATCHES = (1, 2, 4, 8)

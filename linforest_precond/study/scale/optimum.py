@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 from linforest_precond.graph.matching.matching import matching
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
 METHODS = ("locally_dominant", "suitor", "greedy", "weighted", "random")

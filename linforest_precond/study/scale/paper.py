@@ -12,7 +12,7 @@ from linforest_precond.study.scale.findings import findings
 from linforest_precond.study.scale.graphs import fetch, generated_case, weighted
 from linforest_precond.study.scale.optimum import optimum
 from linforest_precond.study.scale.plots import figures
-from linforest_precond.study.scale.sections import method, sections
+from linforest_precond.study.scale.report import report
 from linforest_precond.study.scale.tables import tables
 from linforest_precond.study.settings import Settings
 
@@ -65,9 +65,8 @@ SCALE = Paper(
     measures={"optimum": optimum, "batches": batches, "memory": memory},
     tables=tables,
     figures=figures,
-    sections=sections,
+    report=report,
     findings=findings,
-    method=method,
     fetch=fetch,
     warm_up=warm_up,
 )

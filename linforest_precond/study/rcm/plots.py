@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linforest_precond.study import drawing
-from linforest_precond.study.csv_tables import dig, done
-from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.rcm.measures import STAGES
 from linforest_precond.study.rcm.tables import APPROACHES, speedup, speedups
+from linforest_precond.study.results import JsonObject, dig, done
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,7 +146,7 @@ def mean_stage_shares(study: JsonObject) -> dict[int, dict[str, float]]:
 
     Examples
     --------
-    >>> from linforest_precond.study.rcm.figures import mean_stage_shares
+    >>> from linforest_precond.study.rcm.plots import mean_stage_shares
     >>> stages = {"discover": 3, "sort": 1, "rediscover": 0, "signal": 0, "output": 0, "stall": 0}
     >>> case = {"status": "done", "threads": {"runs": [{"threads": 2, "stages": stages}]}}
     >>> mean_stage_shares({"cases": [case]})[2]["discover"]

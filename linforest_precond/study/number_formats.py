@@ -1,18 +1,13 @@
-"""Numbers and names of a study as text; missing values are a dash."""
+"""Numbers and dates of a report as text; missing values are a dash."""
 
 from __future__ import annotations
 
 import math
-import re
 from datetime import datetime
 from typing import Any
 
-from linforest_precond.printing import printable
-from linforest_precond.study.json_types import JsonObject
-
 NONE = "–"
 MINUS = "−"
-STANDIN = " (stand-in)"
 
 
 def coverage(value: float | None) -> str:
@@ -21,7 +16,7 @@ def coverage(value: float | None) -> str:
 
     Examples
     --------
-    >>> from linforest_precond.study.formats import coverage
+    >>> from linforest_precond.study.number_formats import coverage
     >>> coverage(0.6666), coverage(None)
     ('0.67', '–')
     """
@@ -39,7 +34,7 @@ def count(value: float | None) -> str:
 
     Examples
     --------
-    >>> from linforest_precond.study.formats import count
+    >>> from linforest_precond.study.number_formats import count
     >>> count(6250000), count(87.5), count(88.0)
     ('6,250,000', '87.5', '88')
     """
@@ -54,7 +49,7 @@ def seconds(value: float | None) -> str:
 
     Examples
     --------
-    >>> from linforest_precond.study.formats import seconds
+    >>> from linforest_precond.study.number_formats import seconds
     >>> seconds(0.00293), seconds(41.0), seconds(754)
     ('2.93 ms', '41.0 s', '12.6 min')
     """
@@ -74,7 +69,7 @@ def digits3(value: float | None) -> str:
 
     Examples
     --------
-    >>> from linforest_precond.study.formats import digits3
+    >>> from linforest_precond.study.number_formats import digits3
     >>> digits3(0.04567), digits3(4.567), digits3(4567.8)
     ('0.0457', '4.57', '4,568')
     """
@@ -99,7 +94,7 @@ def difference(value: float, digits: int) -> str:
 
     Examples
     --------
-    >>> from linforest_precond.study.formats import difference
+    >>> from linforest_precond.study.number_formats import difference
     >>> difference(0.004, 2), difference(-0.03, 2), difference(-2, 0)
     ('+0.00', '−0.03', '−2')
     """
@@ -113,7 +108,7 @@ def moment(text: str | None) -> str:
 
     Examples
     --------
-    >>> from linforest_precond.study.formats import moment
+    >>> from linforest_precond.study.number_formats import moment
     >>> moment("2026-01-05T10:00:59+00:00"), moment("2026-01-05T10:00:59")
     ('2026-01-05 10:00 UTC', '2026-01-05 10:00')
     """
@@ -140,56 +135,13 @@ def missing(value: Any) -> bool:
     return value is None or not math.isfinite(value)
 
 
-def is_standin(case: JsonObject) -> bool:
-    return case.get("origin") == "stand-in"
-
-
-def is_reduced(case: JsonObject) -> bool:
-    """Whether a matrix of the paper is smaller here than there."""
-    return bool(case.get("paper")) and not case.get("at_paper_size")
-
-
-def title(case: JsonObject) -> str:
-    """The case's title, or its name, in printable characters and without the mark of a stand-in."""
-    return printable(str(case.get("title") or case["name"])).removesuffix(STANDIN)
-
-
-def name_without_folder(case: JsonObject) -> str:
-    """
-    The name for the command line; of files without the folder, which is of no use to other readers.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.formats import name_without_folder
-    >>> name_without_folder({"name": "/home/ada/A.mtx", "origin": "file"})
-    'A.mtx'
-    >>> name_without_folder({"name": "standin:atmosmodm/4", "origin": "stand-in"})
-    'standin:atmosmodm/4'
-    """
-    name = str(case["name"])
-    return re.split(r"[/\\]", name)[-1] if case.get("origin") == "file" else name
-
-
-def label(case: JsonObject) -> str:
-    """
-    The title in plain text, with the mark of a stand-in.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.formats import label
-    >>> label({"name": "standin:atmosmodm/4", "title": "atmosmodm", "origin": "stand-in"})
-    'atmosmodm (stand-in)'
-    """
-    return f"{title(case)}{STANDIN}" if is_standin(case) else title(case)
-
-
 def listed(words: list[str]) -> str:
     """
     Words with commas and an "and".
 
     Examples
     --------
-    >>> from linforest_precond.study.formats import listed
+    >>> from linforest_precond.study.number_formats import listed
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
     """
