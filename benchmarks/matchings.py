@@ -18,8 +18,8 @@ from iterations import load, manifest
 
 import linforest_precond as lf
 from linforest_precond.gate import as_graph
-from linforest_precond.study.matching.quality import edge_weights, share
-from linforest_precond.study.matching.serial import serial_matching
+from linforest_precond.study.matching.algorithms import serial_matching
+from linforest_precond.study.matching.measures import edge_weights, share
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "matchings.md"
 SEEDS = 16

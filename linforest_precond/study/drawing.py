@@ -1,4 +1,4 @@
-"""The common look of all figures of the studies; they need Matplotlib."""
+"""The style of all figures, and helpers to draw them; they need Matplotlib."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Colours that differ for every kind of colour blindness and in grey.
+# Colours that remain distinct in grey and for every kind of colour blindness.
 SHADES = ("#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
 STAGES = ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#E69F00", "#D55E00", "#CC79A7", "#999999")
-# Of curves, the most different ones first; the yellow of stages is too pale for lines.
+# For curves, the most distinct colours first; the yellow of STAGES is too pale for lines.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7A5195", "#999999")
 GREY = "#666666"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

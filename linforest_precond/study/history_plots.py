@@ -1,4 +1,4 @@
-"""Histories of several solves in one picture, in the style of the reports; they need Matplotlib."""
+"""Convergence histories of several solves in one figure; it needs Matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine of a measurement, and the versions of the software."""
+"""Processor, memory and GPU of the machine, and versions of the software."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in the style of the reports, for notebooks; as text elsewhere."""
+"""Tables that notebooks show in the style of the reports, and `print` as text."""
 
 from __future__ import annotations
 

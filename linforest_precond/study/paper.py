@@ -1,4 +1,4 @@
-"""What the study of one paper consists of."""
+"""`Paper`: the cases, measurements and report of the study of one paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the study of a paper: one case after the other, each saved when it is done, and a report at the end."""
+"""Run the study of a paper: measure and save case by case, then write the report."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class Session:
     def one(self, case: Case, shown: Progress) -> JsonObject:
         """The record of a case: saved by an earlier run, or measured and saved now."""
         kept = self.store.kept(case)
-        # Where a stand-in was used before, the matrix itself may be available by now.
+        # Where the earlier run used a stand-in, the matrix itself may be available now.
         if kept is not None and kept["name"] == case.record()["name"]:
             return kept
         start = time.perf_counter()
@@ -205,7 +205,7 @@ class Session:
                 record |= fields
             record["status"] = "done"
         except Missing as error:
-            # Reports are passed on: they do not name the user's home.
+            # Reports are passed on, so that they must not name the user's home.
             text = str(error).replace(str(Path.home()), "~")
             record |= {"status": "missing", "error": text}
         except Exception as error:

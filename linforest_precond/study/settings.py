@@ -1,4 +1,4 @@
-"""The options that all studies have."""
+"""`Settings`: the options that all studies have."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from linforest_precond.study.graphs.families import FAMILIES
 from linforest_precond.study.graphs.findings import findings
 from linforest_precond.study.graphs.graphs import random_digraph, select, sweep_of, weighted
 from linforest_precond.study.graphs.paper import GRAPHS
-from linforest_precond.study.graphs.rows import rows_of
+from linforest_precond.study.graphs.tables import rows_of
 from linforest_precond.study.published import graph_times
 
 RATIOS = Path(__file__).parent / "published" / "graphs.csv"

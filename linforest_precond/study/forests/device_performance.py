@@ -1,4 +1,4 @@
-"""Times on the GPU in single precision, as in the paper; propositions also in double precision."""
+"""Times of the parts of a setup on the GPU, in single precision; propositions in double precision, too."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from linforest_precond.records import Factor
 from linforest_precond.study import timing
 from linforest_precond.study.forests import host_performance, launches
 from linforest_precond.study.forests.counted_times import (
-    ITERATIONS,
     propositions,
     scan_bytes,
     spmv_record,
     throughput,
     two_factor,
 )
+from linforest_precond.study.forests.coverage import ITERATIONS
 from linforest_precond.study.results import JsonObject
 
 SINGLE, PRECISIONS = "float32", ("float32", "float64")

@@ -1,4 +1,4 @@
-"""The main results of a study as sentences, computed from its numbers."""
+"""The main results as sentences, computed from the numbers of the study."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from linforest_precond.study.results import JsonObject, dig, done, label
 LEAST_TOLERANCE = 2.0**-52  # residuals are not computed more exactly
 BASELINE = "Jacobi"
 ALGEBRAIC = ("AlgTriScal", "AlgTriBlock m = 1", "AlgTriBlock m = 5", "AlgTriScal+", "AlgTriBlock+")
-# The values of a case's preconditioners, by their names.
+# From a case to a value for each preconditioner.
 Values: TypeAlias = Callable[[JsonObject], dict[str, float]]
 
 

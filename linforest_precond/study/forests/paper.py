@@ -1,4 +1,4 @@
-"""The study of Klein & Strzodka (2022): what it consists of."""
+"""The study of Klein & Strzodka (2022): its cases, measurements and report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures 3, 5 and 6: propositions, scans and setups; they need Matplotlib."""
+"""Figures 3, 5 and 6 from the contents of ``study.json``: propositions, scans and setups."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from linforest_precond.study.drawing import (
     number,
     styled,
 )
+from linforest_precond.study.forests.coverage import DEGREES
 from linforest_precond.study.forests.performance_tables import (
     METHODS,
     WAYS,
@@ -29,7 +30,6 @@ from linforest_precond.study.forests.performance_tables import (
     setup_ratio,
     stages,
 )
-from linforest_precond.study.forests.tables import DEGREES
 from linforest_precond.study.number_formats import digits3, missing, seconds
 from linforest_precond.study.results import JsonObject, dig, done
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# By the kind of launch, and by the way of measuring.
+# Colours by the scan that a launch belongs to, and by the method of labelling.
 LAUNCHES = {"cycles": "#E69F00", "paths": "#0072B2"}
 LABELS = {"bidirectional_scan": "Algorithm 3", "list_ranking": "ours"}
 COLOURS = {"bidirectional_scan": "#E69F00", "list_ranking": "#0072B2"}
@@ -50,15 +50,6 @@ def propositions(study: JsonObject) -> Figure:
     Figure 3: the time of one edge proposition, n = 1 to 4, in units of one SpMV.
 
     Bars are propositions with k > 0, and marks those with k = 0; on the GPU in single precision.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Examples
     --------
@@ -82,18 +73,7 @@ def propositions(study: JsonObject) -> Figure:
 
 @styled
 def proposition_throughput(study: JsonObject) -> Figure:
-    """
-    Figure 3: the throughput of propositions by the bytes that the paper counts, of SpMV, and of a copy.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Figure 3: the throughput of propositions by the bytes that the paper counts, of SpMV, and of a copy."""
     figure, ax = _proposition_bars(study, lambda _, row: row.get("gb_per_s"))
     cases = done(study, "performance")
     spmv = [dig(case, "performance", "spmv", _precision(case), "gb_per_s") for case in cases]
@@ -142,15 +122,6 @@ def scan_launches(study: JsonObject) -> Figure:
 
     Cycles and paths are apart. Cases that were measured on the CPU have no launches, and are left out. The
     number after the boxes is the speedup over a sequential walk along the paths.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     cases = [case for case in done(study, "performance") if launches(case["performance"])]
     figure, ax = case_rows(cases)
@@ -188,15 +159,6 @@ def scan_times(study: JsonObject) -> Figure:
     Figure 5: the time of breaking cycles and labelling paths, by Algorithm 3 and by list ranking.
 
     The number after the bars is the ratio of both.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     cases = done(study, "performance")
     figure, ax = case_rows(cases)
@@ -229,15 +191,6 @@ def setup_breakdown(study: JsonObject) -> Figure:
     Figure 6: the stages of a setup, by the paper's methods (above) and by ours (below).
 
     Shares are of the paper's methods; the total time is written after each bar, and the ratio after ours.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     cases = done(study, "performance")
     figure, ax = case_rows(cases)

@@ -1,4 +1,4 @@
-"""Times and throughputs as tables: figures 3, 5 and 6 in numbers."""
+"""Times and throughputs of figures 3, 5 and 6: ratios, and CSV tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a study, like figures 3 to 6 of Klein & Strzodka (2022); they need Matplotlib."""
+"""Figures 3 to 6 of Klein & Strzodka (2022) from the contents of ``study.json``; they need Matplotlib."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Colours that differ for every kind of colour blindness and in grey, and a marker.
+# A colour, distinct in grey and for every kind of colour blindness, and a marker.
 PRECONDITIONERS = {
     "Jacobi": ("#999999", "o"),
     "TriScal": ("#E69F00", "s"),
@@ -128,20 +128,7 @@ def _legend_handles(runs: list[JsonObject]) -> list[Any]:
 
 @styled
 def convergence(study: JsonObject, columns: int = 3) -> Figure:
-    """
-    Figure 4: a panel for each matrix that was solved.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-    columns : int, optional
-        Panels per row.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Figure 4: a panel for each matrix that was solved, at most `columns` side by side."""
     cases = done(study, "convergence")
     columns = max(1, min(columns, len(cases)))
     rows = max(1, -(-len(cases) // columns))

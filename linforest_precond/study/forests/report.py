@@ -8,6 +8,7 @@ from typing import Any
 
 from linforest_precond.solvers import Status
 from linforest_precond.study.forests import plots
+from linforest_precond.study.forests.coverage import BLOCK_PERIODS, CONFIGURATIONS, DEGREES
 from linforest_precond.study.forests.findings import converged, has_large_error, total_seconds
 from linforest_precond.study.forests.performance_tables import (
     METHODS,
@@ -23,9 +24,6 @@ from linforest_precond.study.forests.performance_tables import (
     spmv_seconds,
 )
 from linforest_precond.study.forests.tables import (
-    BLOCK_PERIODS,
-    CONFIGURATIONS,
-    DEGREES,
     TABLE3,
     TABLE4,
     TABLE5,
@@ -81,13 +79,13 @@ HEADS5: tuple[Heading, ...] = (
     *(("2×2 blocks", f"m = {m}") for m in BLOCK_PERIODS),
 )
 HASHES = {"md5": "MD5", "splitmix64": "splitmix64"}
-# What the rows are that are not the paper's.
+# Descriptions of the preconditioners that are not the paper's.
 FURTHER_ROWS = {
     "Multilevel": "Multilevel, one V-cycle of algebraic multigrid (lf.multilevel)",
     "ILU(0)": "ILU(0), incomplete triangular factors (lf.ilu)",
     "Approximate inverse": "Approximate inverse, sparse products alone (lf.approximate_inverse)",
 }
-# The names on the command line and in Python, for those of the paper.
+# The functions of the library, by the paper's names of the preconditioners.
 FUNCTIONS = {
     "Jacobi": "jacobi",
     "TriScal": "tridiagonal_original",

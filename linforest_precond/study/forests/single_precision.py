@@ -1,4 +1,4 @@
-"""Coverages whose sums are accumulated in single precision, as the published ones may have been."""
+"""Coverages with sums in single precision, which explain some of the published values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linforest_precond.backends import backend_of
 from linforest_precond.records import CSR
 from linforest_precond.study.results import JsonObject
 
-# The numbers of partial sums, as of threads that share the work.
+# Numbers of partial sums.
 PARTS = (1, 2, 4, 8, 64)
 
 

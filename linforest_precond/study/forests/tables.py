@@ -1,4 +1,4 @@
-"""Coverages and convergence as tables, for the report and CSV files."""
+"""Coverages and convergence beside the paper's values, and their CSV tables."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from typing import Any, NamedTuple
 
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue
 from linforest_precond.study.csv_tables import CsvTable
+from linforest_precond.study.forests.coverage import BLOCK_PERIODS, CONFIGURATIONS, DEGREES
 from linforest_precond.study.number_formats import missing
 from linforest_precond.study.results import JsonObject, dig, done, is_standin
-
-CONFIGURATIONS = ((1, 0), (5, 0), (5, 1))
-DEGREES = (1, 2, 3, 4)
-BLOCK_PERIODS = (1, 5)
 
 
 class Quantity(NamedTuple):
@@ -108,7 +105,7 @@ def compare(case: JsonObject, quantity: Quantity) -> Comparison:
     ours, theirs = quantity.ours(case), quantity.published(paper) if paper else None
     if quantity.digits is None or missing(ours) or theirs is None:
         return Comparison(ours, theirs, None, False)
-    # The paper has two digits: what would be printed as a difference of 0.01 is no departure.
+    # The paper prints two digits, so that a difference of 0.01 is not significant.
     apart = round(abs(round(ours, 2) - theirs), 2) > 0.01
     return Comparison(ours, theirs, ours - theirs, apart and quantity in COVERAGES and of_the_paper(case))
 

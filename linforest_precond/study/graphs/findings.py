@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linforest_precond.study.graphs.families import FAMILIES
 from linforest_precond.study.graphs.plots import fastest_device
-from linforest_precond.study.graphs.rows import DEVICES, DEVICES_IN_WORDS, TimedAlgorithm, median, rows_of
+from linforest_precond.study.graphs.tables import DEVICES, DEVICES_IN_WORDS, TimedAlgorithm, median, rows_of
 from linforest_precond.study.number_formats import count, digits3, seconds
 from linforest_precond.study.paper import Finding
 from linforest_precond.study.published import graph_times

@@ -16,7 +16,7 @@ from linforest_precond.study.published import graph_times
 from linforest_precond.study.results import JsonObject
 
 QUICK_SIZES = (1000, 2000)
-# Random numbers that are drawn at a time.
+# The number of random numbers that are drawn at a time.
 BLOCK = 2**22
 
 

@@ -1,4 +1,4 @@
-"""The study of Cichra's thesis (2024): what it consists of."""
+"""The study of Cichra's thesis (2024): its cases, measurements and report."""
 
 from __future__ import annotations
 

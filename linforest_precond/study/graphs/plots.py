@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from linforest_precond.study.drawing import GREY, STAGES, decades, legend_above, panels, positive, styled
 from linforest_precond.study.graphs.families import FAMILIES, Algorithm
-from linforest_precond.study.graphs.rows import DEVICES, TimedAlgorithm, densities_of, rows_of
+from linforest_precond.study.graphs.tables import DEVICES, TimedAlgorithm, densities_of, rows_of
 from linforest_precond.study.published import GraphKey, graph_times
 from linforest_precond.study.results import JsonObject
 
@@ -19,7 +19,7 @@ COLOURS = dict(zip(DEVICES, (STAGES[4], STAGES[2], STAGES[0])))
 FIGURES = {
     "CC_base": "7.1", "CC_opt2": "7.3", "SCC": "7.5", "MIS_base": "7.7", "MIS_lex3": "7.9", "MIS_opt3": "7.11"
 }  # fmt: skip
-# Published curves that belong to an algorithm of ours beside its own.
+# Further published algorithms that are drawn beside one of ours.
 FURTHER = {"CC_opt2": ("CC_base",)}
 
 

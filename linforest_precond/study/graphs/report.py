@@ -6,12 +6,12 @@ from itertools import groupby
 
 from linforest_precond.study.graphs import plots
 from linforest_precond.study.graphs.families import FAMILIES
-from linforest_precond.study.graphs.rows import DEVICES, DEVICES_IN_WORDS, TimedAlgorithm, rows_of
+from linforest_precond.study.graphs.tables import DEVICES, DEVICES_IN_WORDS, TimedAlgorithm, rows_of
 from linforest_precond.study.number_formats import count, seconds
 from linforest_precond.study.report_tables import Cell, Row, matrix_rows
 from linforest_precond.study.results import JsonObject
 
-# The number that describes an answer; of other families it is that of the components.
+# The heading of the number that describes an answer; "components" for other families.
 ANSWERS = {"independent_sets": "vertices", "spanning_forests": "weight"}
 
 

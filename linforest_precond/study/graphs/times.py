@@ -1,4 +1,4 @@
-"""The density sweep: times on one thread, on all threads and on the GPU, and whether answers are valid."""
+"""Times of the algorithms on one thread, on all threads and on the GPU, and checks of their answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from linforest_precond.study.settings import Settings
 
 T = TypeVar("T")
 
-# Calls of which the median is taken; the thesis takes the mean of ten.
+# Repeats, of which the median is taken; the thesis takes the mean of ten.
 REPEATS = {"quick": 3, "full": 10}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from linforest_precond.study.matching.colours import best_probability
+from linforest_precond.study.matching.measures import best_probability
 from linforest_precond.study.number_formats import count, digits3, fixed
 from linforest_precond.study.paper import Finding
 from linforest_precond.study.published import matching_numbers

@@ -1,4 +1,4 @@
-"""The study of Fagginger Auer & Bisseling (2012): what it consists of."""
+"""The study of Fagginger Auer & Bisseling (2012): its cases, measurements and report."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import Any
 from linforest_precond import matrices
 from linforest_precond.matrices.catalogue import catalogue
 from linforest_precond.study.cases import Case, named_cases
-from linforest_precond.study.matching.arrangement import arrangement
-from linforest_precond.study.matching.colours import colours
 from linforest_precond.study.matching.findings import findings
+from linforest_precond.study.matching.measures import (
+    MatchingSettings,
+    arrangement,
+    colours,
+    quality,
+    rounds,
+    threads,
+    times,
+)
 from linforest_precond.study.matching.plots import figures
-from linforest_precond.study.matching.quality import quality
 from linforest_precond.study.matching.report import report
-from linforest_precond.study.matching.rounds import rounds
-from linforest_precond.study.matching.settings import MatchingSettings
 from linforest_precond.study.matching.tables import tables
-from linforest_precond.study.matching.times import threads, times
 from linforest_precond.study.paper import Paper, Reference
 
 # Meshes, grids with other weights, and a graph of skewed degrees; ecology1 is the paper's own example.

@@ -15,8 +15,7 @@ from linforest_precond.study.drawing import (
     styled,
     wrapped,
 )
-from linforest_precond.study.matching.rounds import PROPOSALS
-from linforest_precond.study.matching.times import METHODS, SPEEDUPS
+from linforest_precond.study.matching.measures import METHODS, PROPOSALS, SPEEDUPS
 from linforest_precond.study.published import matching_numbers
 from linforest_precond.study.results import JsonObject, done, label
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linforest_precond.study.matching import plots
 from linforest_precond.study.matching.findings import average
-from linforest_precond.study.matching.times import METHODS
+from linforest_precond.study.matching.measures import METHODS
 from linforest_precond.study.number_formats import count, difference, digits3, fixed, seconds
 from linforest_precond.study.published import matching_numbers
 from linforest_precond.study.report_tables import Cell, Row, matrix_rows

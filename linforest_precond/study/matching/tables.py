@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linforest_precond.study.csv_tables import CsvTable
-from linforest_precond.study.matching.rounds import PROPOSALS
+from linforest_precond.study.matching.measures import PROPOSALS
 from linforest_precond.study.published import matching_numbers
 from linforest_precond.study.results import JsonObject, done
 

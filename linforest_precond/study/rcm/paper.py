@@ -1,4 +1,4 @@
-"""The study of Mlakar et al. (2021): what it consists of."""
+"""The study of Mlakar et al. (2021): its cases, measurements and report."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from linforest_precond.study.rcm.report import report
 from linforest_precond.study.rcm.tables import tables
 from linforest_precond.study.settings import Settings
 
-# A power network of the paper, its 1000 x 1000 grid, a narrow and a wide front, hubs.
+# A power network, a 1000 x 1000 grid, narrow and wide fronts, and a graph with hubs.
 QUICK = ("bcspwr10", "ecology1", "CurlCurl_3", "delaunay_n23", "poisson3d:40", "rmat:15")
-# In quick studies: a stand-in with the pattern of ecology1 itself, and smaller ones.
+# Stand-ins of quick studies: (name, whether it has the paper's size, note).
 SMALL = {
     "ecology1": ("standin:ecology1", True, "5-point grid 1000 × 1000, the pattern of McRae/ecology1"),
     "CurlCurl_3": ("standin:CurlCurl_3/2", False, "stand-in for Bodendiek/CurlCurl_3, sides divided by 2"),
     "delaunay_n23": ("delaunay:131072", False, "2^17 random points in a square instead of 2^23"),
 }
-# Stand-ins at the size of the paper where a matrix is not available.
+# Stand-ins at the paper's size, for matrices that are not available.
 LARGE = {"delaunay_n23": ("delaunay:8388608", True, "2^23 random points in a square")}
 
 

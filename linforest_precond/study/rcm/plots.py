@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The variant whose batches figure 3 counts: that of the paper's GPU version.
+# The variant of figure 3, which is the paper's GPU version.
 COUNTED = "Algorithm 5, overestimated"
 BAR = 0.8
 

@@ -1,4 +1,4 @@
-"""The tables of the study: CSV files, and the rows that the report shows."""
+"""Times beside the paper's, speed-ups, and the CSV tables of the study."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linforest_precond.study.results import JsonObject, dig, done
 
 # The columns of table I that do not depend on the machine.
 ORDERS = ("max_degree", "front", "bandwidth", "reordered_bandwidth")
-# Our times and the paper's columns.
+# Approaches: the path of our time in a record, and the paper's column.
 APPROACHES = {
     "serial, CPU": (("times", "cpu", "serial"), "cpu_rcm"),
     "leveled, CPU": (("times", "cpu", "leveled"), None),

@@ -1,4 +1,4 @@
-"""Table 4.2: how far matchings are from the maximum weight, where that can be computed."""
+"""Table 4.2: distances of matchings from the maximum weight, on graphs small enough to compute it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of the study."""
+"""The figures of the study: distances from the optimum, rates and memory."""
 
 from __future__ import annotations
 

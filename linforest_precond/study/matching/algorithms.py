@@ -1,4 +1,4 @@
-"""The sequential greedy matching, Algorithm 1 of Fagginger Auer & Bisseling (2012)."""
+"""Matchings of a graph in memory: those of `lf.graph.matching`, and Algorithm 1 of the paper, sequential."""
 
 from __future__ import annotations
 
@@ -6,8 +6,30 @@ from typing import Any
 
 import numba
 import numpy as np
+import scipy.sparse
 
+from linforest_precond.gate import as_graph
+from linforest_precond.graph.matching.matching import DEFAULTS, check_matching_options, match_graph
 from linforest_precond.records import Graph
+
+
+def match(graph: Graph, method: str, seed: int = 0, **options: Any) -> Any:
+    """The mates of a graph's vertices by a method of `linforest_precond.graph.matching`."""
+    checked = check_matching_options(method, seed, **(DEFAULTS | options))
+    return match_graph(graph, method, **checked)[0]
+
+
+def host_graph(A: Any) -> Graph:
+    """The graph on the host, for sequential algorithms."""
+    return as_graph(A.get() if hasattr(A, "get") else A)
+
+
+def upper_weights(graph: Graph) -> Any:
+    """The weights above the diagonal, as a matrix without explicit zeros."""
+    values = np.abs(graph.values).astype(np.float64)
+    W = scipy.sparse.csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n))
+    W.eliminate_zeros()
+    return scipy.sparse.triu(W, 1).tocsr()
 
 
 def serial_matching(graph: Graph, weighted: bool, seed: int) -> tuple[int, float]:
@@ -21,7 +43,7 @@ def serial_matching(graph: Graph, weighted: bool, seed: int) -> tuple[int, float
     --------
     >>> import linforest_precond as lf
     >>> from linforest_precond.gate import as_graph
-    >>> from linforest_precond.study.matching.serial import serial_matching
+    >>> from linforest_precond.study.matching.algorithms import serial_matching
     >>> serial_matching(as_graph(lf.matrices.poisson((2, 1))), weighted=True, seed=0)
     (1, 1.0)
     """
