@@ -7,7 +7,7 @@ import study_cases
 from study_cases import case, gallery, standin, study
 
 from linforest_precond.matrices.catalogue import catalogue
-from linforest_precond.study.csv_tables import write_tables
+from linforest_precond.study.csv_tables import CsvTable, write_tables
 from linforest_precond.study.forests import tables
 from linforest_precond.study.forests.findings import findings
 from linforest_precond.study.forests.performance_tables import performance_tables, scan_speedup
@@ -106,6 +106,13 @@ def test_rules_charges_and_sums_have_csv_files(tmp_path):
     ]
     assert read(tmp_path / "coverage_single_precision.csv")[0]["parts"] == "4"
     assert read(tmp_path / "coverage_table4.csv")[0]["ties_sequential"] == "random"
+
+
+def test_text_that_spreadsheets_take_for_a_formula_is_escaped(tmp_path):
+    rows = [{"name": "=1+1", "change": -0.5}, {"name": "-A.mtx", "change": None}, {"name": "a=b", "change": 1}]
+    write_tables([CsvTable("t", ("name", "change"), rows, "")], tmp_path)
+    found = [(row["name"], row["change"]) for row in read(tmp_path / "t.csv")]
+    assert found == [("'=1+1", "-0.5"), ("'-A.mtx", ""), ("a=b", "1")]
 
 
 def sentences(*cases):
