@@ -10,19 +10,7 @@ from linforest_precond.solvers import Status
 from linforest_precond.study.forests import plots
 from linforest_precond.study.forests.coverage import BLOCK_PERIODS, CONFIGURATIONS, DEGREES
 from linforest_precond.study.forests.findings import converged, has_large_error, total_seconds
-from linforest_precond.study.forests.performance_tables import (
-    METHODS,
-    PERMUTATIONS,
-    WAYS,
-    launches,
-    ordering_ratio,
-    per_spmv,
-    precisions,
-    proposition,
-    scan_ratio,
-    setup_ratio,
-    spmv_seconds,
-)
+from linforest_precond.study.forests.performance_tables import METHODS, PERMUTATIONS, WAYS, Timings
 from linforest_precond.study.forests.tables import (
     TABLE3,
     TABLE4,
@@ -106,7 +94,7 @@ LARGE_ERROR = (
 def report(study: JsonObject) -> JsonObject:
     """What the template shows."""
     covered, solved, timed = (done(study, part) for part in ("coverage", "convergence", "performance"))
-    on_gpu = any(launches(case["performance"]) for case in timed)
+    on_gpu = any(Timings(case).launches for case in timed)
     runs = [(case, run) for case in solved for run in case["convergence"]["runs"]]
     names = dict.fromkeys(run["precond"] for _, run in runs)
     return {
@@ -289,18 +277,18 @@ def _unconverged_row(case: JsonObject, run: JsonObject) -> Row:
 
 
 def _proposition_rows(case: JsonObject) -> list[Row]:
-    return [_proposition_row(case, dtype) for dtype in precisions(case["performance"]) or [NONE]]
+    return [_proposition_row(case, dtype) for dtype in Timings(case).precisions or [NONE]]
 
 
 def _proposition_row(case: JsonObject, dtype: str) -> Row:
-    timings = case["performance"]
-    found = {(k, n): proposition(timings, dtype, k, n) for k in (0, 1) for n in DEGREES}
+    timings = Timings(case)
+    found = {(k, n): timings.proposition(dtype, k, n) for k in (0, 1) for n in DEGREES}
     row: Row = {"Matrix": case, "Precision": dtype}
-    row["SpMV", "time"] = seconds(spmv_seconds(timings, dtype))
-    row["SpMV", "GB/s"] = digits3(dig(timings, "spmv", dtype, "gb_per_s"))
+    row["SpMV", "time"] = seconds(timings.spmv("seconds", dtype))
+    row["SpMV", "GB/s"] = digits3(timings.spmv("gb_per_s", dtype))
     names = {0: "k = 0", 1: "k > 0"}
     for (k, n), each in found.items():
-        row[f"{names[k]}, in SpMV", f"n = {n}"] = fixed(per_spmv(timings, each.get("seconds"), dtype), 2)
+        row[f"{names[k]}, in SpMV", f"n = {n}"] = fixed(timings.per_spmv(each.get("seconds"), dtype), 2)
     for k, name in names.items():
         row["GB/s, n = 2", name] = digits3(found[k, 2].get("gb_per_s"))
     return row | {"Active": _percent(found[1, 2].get("vertices"), case.get("rows"))}
@@ -311,27 +299,27 @@ def _percent(part: float | None, whole: float | None) -> str:
 
 
 def _way_row(case: JsonObject, on_gpu: bool) -> Row:
-    timings = case["performance"]
-    scans = [seconds(dig(timings, "scans", "seconds", method)) for method in METHODS]
-    orderings = [seconds(dig(timings, "orderings", method)) for method in PERMUTATIONS]
-    setups = [dig(timings, "setup_seconds", way) for way in WAYS]
+    timings = Timings(case)
+    scans = [seconds(timings.scan(method)) for method in METHODS]
+    orderings = [seconds(timings.ordering(method)) for method in PERMUTATIONS]
+    setups = [seconds(timings.setup(way)) for way in WAYS]
     row: Row = {
         "Matrix": case,
         ("Cycles and paths", "Algorithm 3"): scans[0],
         ("Cycles and paths", "ours"): scans[1],
-        ("Cycles and paths", "ratio"): digits3(scan_ratio(timings)),
-        ("Cycles and paths", "sequential"): seconds(timings.get("sequential_scan_seconds")),
+        ("Cycles and paths", "ratio"): digits3(timings.scan_ratio),
+        ("Cycles and paths", "sequential"): seconds(timings.sequential),
         ("Permutation", "radix sort"): orderings[0],
         ("Permutation", "ours"): orderings[1],
-        ("Permutation", "ratio"): digits3(ordering_ratio(timings)),
-        ("Setup", "paper’s way"): seconds(setups[0]),
-        ("Setup", "ours"): seconds(setups[1]),
-        ("Setup", "ratio"): digits3(setup_ratio(timings)),
-        ("Setup", "ours / SpMV"): fixed(per_spmv(timings, setups[1]), 1),
+        ("Permutation", "ratio"): digits3(timings.ordering_ratio),
+        ("Setup", "paper’s way"): setups[0],
+        ("Setup", "ours"): setups[1],
+        ("Setup", "ratio"): digits3(timings.setup_ratio),
+        ("Setup", "ours / SpMV"): fixed(timings.per_spmv(timings.setup(WAYS[1])), 1),
     }
     for kind in ("cycles", "paths") if on_gpu else ():
-        speeds = launches(timings).get(kind)
-        share = _percent(median(speeds) if speeds else None, timings.get("copy_gb_per_s"))
+        speeds = timings.launches.get(kind)
+        share = _percent(median(speeds) if speeds else None, timings.copy)
         row["Launches of Algorithm 3", f"{kind}, of copy"] = share
     return row
 
