@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from linforest_precond.study.papers import paper_named  # noqa: E402
-from linforest_precond.study.report.document import write_document  # noqa: E402
+from linforest_precond.study.report import write_document  # noqa: E402
 
 # Points of a curve in the pictures, which are part of the repository.
 MOST_POINTS = 150

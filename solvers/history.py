@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.envelope import draw_curve
 from linforest_precond.matrix.vectors import checked_vectors
 from linforest_precond.records.printing import Printed, Printout
+from linforest_precond.solvers.residual_bands import draw_curve
 
 from .status import Status
 

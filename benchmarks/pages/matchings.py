@@ -18,8 +18,8 @@ import numpy as np
 import linforest_precond as lf
 from benchmarks.systems.real_matrices import load, manifest
 from linforest_precond.matrix.checked import checked
-from linforest_precond.study.matching.quality import edge_weights, share
-from linforest_precond.study.matching.serial import serial_matching
+from linforest_precond.study.matching.algorithms import serial_matching
+from linforest_precond.study.matching.measures import edge_weights, share
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "matchings.md"
 SEEDS = 16

@@ -1,4 +1,4 @@
-"""The studies: the measurements of papers repeated, and compared with the published values."""
+"""The studies repeat the measurements of papers and compare them with the published values."""
 
 from linforest_precond.study.forests import plots as plots
 from linforest_precond.study.forests.run import run_study as run_study

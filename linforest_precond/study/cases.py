@@ -1,4 +1,4 @@
-"""The matrices of the studies: their names, and where they come from."""
+"""The cases of a study: matrices by name, with the source they are loaded from and their stand-ins."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from linforest_precond.matrices.generators.standins import standin_info, standin
 from linforest_precond.matrices.load import is_path, load
 from linforest_precond.matrix.checked import checked
 from linforest_precond.records.printing import encodable, printable
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
-# Vertices along a side of the ANISO grids.
+# Vertices along a side of an ANISO grid.
 QUICK_SIDE, PAPER_SIDE = 300, 2500
-# In quick studies the sides of stand-ins are divided by this, for 2 and for 3 dimensions.
+# Divisors of the sides of stand-ins in quick studies, by the number of dimensions.
 QUICK_SHRINK = {2: 10, 3: 4}
 LONGEST_SLUG = 60
 

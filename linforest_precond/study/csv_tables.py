@@ -1,70 +1,62 @@
-"""Tables of a study as CSV files."""
+"""Tables of a study as CSV files, written by pandas."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from linforest_precond.matrices.readers.atomic_files import write_text
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.extras import study_module
+
+# Spreadsheets take text that begins with one of these for a formula.
+FORMULA = ("=", "+", "-", "@")
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table for a CSV file: a file name, columns, and rows with a value for each column."""
+class CsvTable:
+    """A table of a study: the name of its file, its columns, and a description for the report."""
 
     name: str
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     rows: list[dict[str, Any]]
-    description: str = ""  # in the list of files of the report
+    description: str
 
     @property
     def file(self) -> str:
         return f"{self.name}.csv"
 
-    def write(self, folder: Path) -> Path:
-        """Write the file atomically and return its path."""
-        path = Path(folder) / self.file
-        text = io.StringIO(newline="")
-        writer = csv.DictWriter(text, self.columns, restval="")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return write_text(path, text.getvalue())
+    def text(self) -> str:
+        """The contents of the file."""
+        values = [[_no_formula(row.get(column)) for column in self.columns] for row in self.rows]
+        # Of Python objects, so that integers stay integers beside missing values.
+        frame = study_module("pandas").DataFrame(values, columns=list(self.columns), dtype=object)
+        text: str = frame.to_csv(index=False, lineterminator="\r\n")
+        return text
 
 
-def dig(record: Any, *keys: str) -> Any:
-    """The value under nested keys, None where one of them is missing."""
-    for key in keys:
-        record = record.get(key) if isinstance(record, dict) else None
-    return record
-
-
-def done(study: JsonObject, part: str | None = None) -> list[JsonObject]:
-    """The finished cases, or those of them with the given part."""
-    cases = [case for case in study["cases"] if case.get("status") == "done"]
-    return [case for case in cases if part is None or case.get(part)]
-
-
-def write_tables(tables: Iterable[Table], folder: Path) -> list[Path]:
+def write_tables(tables: Iterable[CsvTable], folder: Path) -> list[Path]:
     """
     Write tables as CSV files; the folder is created if necessary.
 
-    Numbers are written with all their digits; an empty field was not computed.
+    Numbers are written with all their digits; an empty field was not computed. Text that a spreadsheet would
+    take for a formula is preceded by an apostrophe.
 
     Examples
     --------
     >>> import tempfile
-    >>> from linforest_precond.study.csv_tables import Table, write_tables
-    >>> sizes = Table("sizes", ("name", "rows"), [{"name": "aniso1:10", "rows": 100}])
+    >>> from linforest_precond.study.csv_tables import CsvTable, write_tables
+    >>> sizes = CsvTable("sizes", ("name", "rows"), [{"name": "=A1", "rows": 100}], "sizes of the matrices")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     (path,) = write_tables([sizes], folder)
     ...     print(path.name, path.read_text().split())
-    sizes.csv ['name,rows', 'aniso1:10,100']
+    sizes.csv ['name,rows', "'=A1,100"]
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    return [table.write(folder) for table in tables]
+    return [write_text(folder / table.file, table.text()) for table in tables]
+
+
+def _no_formula(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

@@ -1,4 +1,4 @@
-"""The common look of all figures of the studies; they need Matplotlib."""
+"""The style of all figures, and helpers to draw them; they need Matplotlib."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from linforest_precond.study.formats import label, missing
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.extras import study_module
+from linforest_precond.study.number_formats import missing
+from linforest_precond.study.results import JsonObject, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Colours that differ for every kind of colour blindness and in grey.
+# Colours that remain distinct in grey and for every kind of colour blindness.
 SHADES = ("#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
 STAGES = ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#E69F00", "#D55E00", "#CC79A7", "#999999")
-# Of curves, the most different ones first; the yellow of stages is too pale for lines.
+# For curves, the most distinct colours first; the yellow of STAGES is too pale for lines.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7A5195", "#999999")
 GREY = "#666666"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -53,12 +54,8 @@ ROW_HEIGHT = 0.44
 
 
 def matplotlib_or_error() -> Any:
-    try:
-        import matplotlib.figure
-    except ImportError as error:
-        message = 'the figures of a study need Matplotlib: pip install "linforest-precond[study]"'
-        raise ImportError(message) from error
-    return matplotlib
+    study_module("matplotlib.figure")
+    return study_module("matplotlib")
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -1,4 +1,4 @@
-"""Histories of several solves in one picture, in the style of the reports; they need Matplotlib."""
+"""Convergence histories of several solves in one figure; it needs Matplotlib."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.envelope import draw_curve
 from linforest_precond.solvers.history import History
+from linforest_precond.solvers.residual_bands import draw_curve
 from linforest_precond.study.drawing import GREY, PALETTE, decades, new_figure, styled
 
 if TYPE_CHECKING:

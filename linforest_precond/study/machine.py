@@ -1,4 +1,4 @@
-"""The machine of a measurement, and the versions of the software."""
+"""Processor, memory and GPU of the machine, and versions of the software."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy
 import scipy
 
 import linforest_precond
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 UNKNOWN = "unknown"
 CPU_INFO = Path("/proc/cpuinfo")

@@ -1,4 +1,4 @@
-"""What the study of one paper consists of."""
+"""`Paper`: the cases, measurements and report of the study of one paper."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from linforest_precond.study.cases import Case, Source, properties
-from linforest_precond.study.csv_tables import Table
-from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.report.blocks import Section
-from linforest_precond.study.report.markup import Html
+from linforest_precond.study.csv_tables import CsvTable
+from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
 if TYPE_CHECKING:
@@ -56,10 +54,10 @@ class Paper:
         The parts of the study by name (``--only``). Each function takes (matrix, case, settings) and returns
         what `study.json` holds under the part's name. A failure ends the case, not the study; the parts
         before it are kept.
-    tables, figures, sections, findings, method, problems : callables
+    tables, figures, report, findings : callables
         From the study, as in `study.json`: the tables for CSV files, the figures by name (``--pictures``),
-        the sections of the report, the sentences of its summary, a description of the measurements, and
-        further entries in the section of failures. Values may be missing in cases that are not done.
+        the variables of the template ``templates/NAME.html``, which has the sections of the report, and the
+        sentences of its summary. Values may be missing in cases that are not done.
     settings : type
         A subclass of `Settings` with further options, which are keywords of `run_paper`.
     fetch : callable
@@ -75,12 +73,10 @@ class Paper:
     reference: Reference
     select: Callable[[Iterable[str] | None, bool], list[Case]]
     measures: Mapping[str, Measure]
-    tables: Callable[[JsonObject], list[Table]]
+    tables: Callable[[JsonObject], list[CsvTable]]
     figures: Callable[[JsonObject], dict[str, Figure]]
-    sections: Callable[[JsonObject], list[Section]]
+    report: Callable[[JsonObject], JsonObject]
     findings: Callable[[JsonObject], list[Finding]]
-    method: Callable[[JsonObject], Html]
-    problems: Callable[[JsonObject], Html | None] = nothing
     settings: type[Settings] = Settings
     fetch: Callable[[Source, Case], tuple[Case, Any]] = Source.fetch
     properties: Callable[[Any], JsonObject] = properties

@@ -12,16 +12,19 @@ How a paper's study is added:
      dicts, never empty. ``study.json`` holds them as ``study["cases"][i][part]``, and arrays of NumPy are
      not among them. The framework loads the matrix, catches failures, saves the case for ``--resume``, and
      deals with Ctrl-C and SIGTERM.
-   - ``tables(study)``, ``figures(study)``, ``sections(study)`` and ``findings(study)`` from that file. `done`
-     of ``study/csv_tables.py`` gives the finished cases, ``study/drawing.py`` the look of figures, and
-     ``study/report/blocks.py`` tables, pictures and cells with published values.
+   - ``tables(study)``, ``figures(study)``, ``findings(study)`` and ``report(study)`` from that file. `done`
+     of ``study/results.py`` gives the finished cases, ``study/drawing.py`` the style of figures, and
+     ``study/report_tables.py`` cells with published values.
+   - a template ``study/templates/NAME.html`` with the sections of the report; ``report(study)`` gives its
+     variables, among them the rows of its tables, and ``macros.html`` has tables and figures.
 
-2. The published numbers as a table in the package (CSV or TOML, listed under ``package-data`` in
-   ``pyproject.toml``), and a test that compares it with a second transcription in ``tests/study/published/``.
+2. The published numbers as ``study/NAME/published.csv``, listed under ``package-data`` in ``pyproject.toml``,
+   a function in ``study/published.py`` that reads them, and a test that compares them with a second
+   transcription in ``tests/study/published/``.
 3. An entry in `PAPERS` below, and the package in the list of ``pyproject.toml``.
 4. Options of its own are fields of a subclass of `Settings`, and arguments in ``commands/study.py``.
-5. A section that lists what is in the paper and what is here (`coverage_list` of ``study/report/blocks.py``),
-   with nothing left out silently.
+5. A section that lists what is in the paper and what is here (`coverage_list` of ``macros.html``), with
+   nothing left out silently.
 6. ``--quick``, the default, takes at most two minutes on two cores; ``--full`` has the paper's sizes.
 """
 

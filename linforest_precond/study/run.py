@@ -1,8 +1,7 @@
-"""Run the study of a paper: one case after the other, each saved when it is done, and a report at the end."""
+"""Run the study of a paper: measure and save case by case, then write the report."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -15,15 +14,14 @@ from linforest_precond.matrices.download.places import MatrixNotAvailable
 from linforest_precond.records.progress import Progress, showing
 from linforest_precond.study import machine
 from linforest_precond.study.cases import Case, Missing, Source
-from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.own_files import require_own
+from linforest_precond.study.extras import require_extra
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.papers import paper_named
-from linforest_precond.study.report.document import write_document
-from linforest_precond.study.report.page import write_pictures, write_report
+from linforest_precond.study.report import write_document, write_pictures, write_report
+from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 from linforest_precond.study.signals import Terminated, Termination, termination
-from linforest_precond.study.store import SCHEMA, Store, plain, write_json
+from linforest_precond.study.store import SCHEMA, Store, plain, require_own, write_json
 
 # The fields of a case before it is measured; the parts of the study follow.
 EMPTY = {
@@ -111,7 +109,7 @@ def run_paper(
     named = cases is not None
     selected = chosen.select(cases, full)
     folder = Path(f"linforest-study-{paper}" if out is None else out)
-    _require_matplotlib()
+    require_extra()
     require_own(folder, None if markdown is None else Path(markdown) / f"{paper}.md", force)
     study = _opened(chosen, settings)
     stamp = {name: study[name] for name in ("study", "mode", "settings", "machine")}
@@ -165,12 +163,6 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _require_matplotlib() -> None:
-    """Fail before hours of work, not after them."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ImportError('the report needs Matplotlib: pip install "linforest-precond[study]"')
-
-
 class Session:
     """Runs the cases of a study."""
 
@@ -197,7 +189,7 @@ class Session:
     def one(self, case: Case, shown: Progress) -> JsonObject:
         """The record of a case: saved by an earlier run, or measured and saved now."""
         kept = self.store.kept(case)
-        # Where a stand-in was used before, the matrix itself may be available by now.
+        # Where the earlier run used a stand-in, the matrix itself may be available now.
         if kept is not None and kept["name"] == case.record()["name"]:
             return kept
         start = time.perf_counter()
@@ -213,7 +205,7 @@ class Session:
                 record |= fields
             record["status"] = "done"
         except Missing as error:
-            # Reports are passed on: they do not name the user's home.
+            # Reports are passed on, so that they must not name the user's home.
             text = str(error).replace(str(Path.home()), "~")
             record |= {"status": "missing", "error": text}
         except Exception as error:

@@ -1,11 +1,11 @@
-"""The options that all studies have."""
+"""`Settings`: the options that all studies have."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
 from linforest_precond.backends import cuda_status
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 
 @dataclass(frozen=True)

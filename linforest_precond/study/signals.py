@@ -1,4 +1,4 @@
-"""SIGTERM during a study: as after Ctrl-C, the report is written from the finished cases."""
+"""SIGTERM ends a study as Ctrl-C does: the report is written from the finished cases."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ Call: TypeAlias = Callable[[], Any]
 T = TypeVar("T")
 
 WARM_CALLS = 3
-# Calls are not repeated further once they have taken this long in total.
+# Calls are not repeated once they have taken this long in total.
 LONG_SECONDS = 2.0
-# Work for the device while the host queues calls: about 5 ms at 3 TB/s.
+# Work that keeps the device busy while the host queues calls: about 5 ms at 3 TB/s.
 HEAD_START = {"fills": 64, "bytes": 2**28}
 
 

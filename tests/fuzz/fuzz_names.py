@@ -25,12 +25,13 @@ from linforest_precond.records.printing import one_line, printable
 from linforest_precond.study import cases, drawing
 from linforest_precond.study.csv_tables import write_tables
 from linforest_precond.study.forests import plots, tables
-from linforest_precond.study.report.markup import tag
-from linforest_precond.study.report.problems import shell_word
 from linforest_precond.study.store import Store, case_file, write_json
+from linforest_precond.study.templating import environment, shell_word
 
 CLASSES = {"names and texts of authors": (40, 5000)}
 LIMIT_SECONDS = 20.0
+# A template with a text and an attribute.
+PARAGRAPH = '<p title="{{ text }}">{{ text }}</p>'
 # Every case draws some names; a picture takes a third of a second.
 NAMES, PICTURES = 6, 0.02
 PIECES = (
@@ -117,7 +118,7 @@ def check_store(names: list[str], folder: Path) -> None:
 
 def check_markup(text: str) -> None:
     """The text and the attribute come out of a parser as they are printed."""
-    element = tag("p", text, title=text)
+    element = environment().from_string(PARAGRAPH).render(text=text)
     element.encode("utf-8")
     found: list[str] = []
     parser = HTMLParser(convert_charrefs=True)
@@ -149,7 +150,7 @@ def check_command(names: list[str], folder: Path) -> None:
         assert code in (2, 3) and errors.getvalue().endswith("\n")
         assert_line(errors.getvalue()[:-1])
     for name in names:
-        assert shlex.split(shell_word(name)) == ([f"./{name}"] if name.startswith("-") else [name])
+        assert shlex.split(shell_word({"name": name})) == ([f"./{name}"] if name.startswith("-") else [name])
 
 
 def check_tables(names: list[str], folder: Path) -> None:

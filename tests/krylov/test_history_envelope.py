@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linforest_precond.envelope import draw_curve, envelope, extremes, oscillates
+from linforest_precond.solvers.residual_bands import draw_curve, envelope, extremes, oscillates
 
 STEPS = np.arange(900)
 SMOOTH = 0.98**STEPS

@@ -11,7 +11,7 @@ PACKAGE = "linforest_precond"
 # Rooms from the lowest to the highest; modules that are not listed belong to the highest layer.
 LAYERS = (
     "package_imports", "backends", "interop.dlpack", "matrix", "records", "matrices", "graph", "similarity",
-    "envelope", "solvers", "precond", "chooser", "distributed", "interop",
+    "solvers", "precond", "chooser", "distributed", "interop",
 )  # fmt: skip
 # In each backend, from the lowest to the highest.
 ROOMS = (

@@ -98,7 +98,7 @@ def package_files():
 
 def _sources(folder):
     """The files of a folder to install; no compiled and no editor files."""
-    patterns = ("*.py", "*.csv", "*.cu", "*.cuh", "*.css", "*.html", "*.toml", "py.typed")
+    patterns = ("*.py", "*.csv", "*.cu", "*.cuh", "*.css", "*.html", "*.md", "*.toml", "py.typed")
     return (path.relative_to(ROOT) for pattern in patterns for path in (ROOT / folder).rglob(pattern))
 
 
@@ -117,9 +117,8 @@ def test_every_module_is_in_a_package():
     folders = {Path(file).parent for file in package_files()}
     packages = {Path(file).parent for file in package_files() if file.endswith("__init__.py")}
     kernels = Path(PACKAGE, "backends", "cuda", "kernels")
-    assert {folder for folder in folders - packages if folder != kernels} == {
-        path.relative_to(ROOT) for path in (ROOT / kernels).iterdir()
-    }
+    data = {kernels, Path(PACKAGE, "study", "templates")}
+    assert folders - packages - data == {path.relative_to(ROOT) for path in (ROOT / kernels).iterdir()}
 
 
 @pytest.mark.parametrize("folder", LINKED)

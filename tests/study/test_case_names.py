@@ -15,9 +15,8 @@ from study_cases import case, not_done, study
 from linforest_precond.study import cases, drawing, run_study
 from linforest_precond.study.forests import paper, plots
 from linforest_precond.study.forests.paper import FORESTS
-from linforest_precond.study.report import problems
-from linforest_precond.study.report.markup import tag
 from linforest_precond.study.store import Store, case_file, write_json
+from linforest_precond.study.templating import environment, shell_word
 
 run = importlib.import_module("linforest_precond.study.run")
 
@@ -119,7 +118,7 @@ def test_failures_with_hostile_names(start, capsys, monkeypatch):
 def test_reports_with_hostile_names(tmp_path):
     """Every picture is valid XML, and no name is taken for a formula."""
     pytest.importorskip("matplotlib")
-    from linforest_precond.study.report.page import write_report
+    from linforest_precond.study.report import write_report
 
     solved = [case(name, title=name, note=name) for name in NAMES[:9]]
     for one in solved[DRAWN:]:
@@ -154,19 +153,20 @@ def test_a_users_settings_of_matplotlib_do_not_matter():
 
 
 def test_markup_escapes_what_html_forbids():
-    assert tag("p", "a\x00\x1b\u202e\udcff\n<b>") == "<p>a\\x00\\x1b\\u202e\\xff\n&lt;b&gt;</p>"
-    assert tag("img", alt='"\x07') == '<img alt="&quot;\\x07">'
+    template = environment().from_string('<p title="{{ text }}">{{ text }}</p>')
+    shown = "a\\x00\\x1b\\u202e\\xff\n&lt;b&gt;&#34;"
+    assert template.render(text='a\x00\x1b\u202e\udcff\n<b>"') == f'<p title="{shown}">{shown}</p>'
 
 
 def test_advised_commands_are_quoted():
-    assert problems.shell_word("a b'.mtx") == "'a b'\"'\"'.mtx'"
-    assert problems.shell_word("-rf.mtx") == "./-rf.mtx"
+    assert shell_word({"name": "a b'.mtx"}) == "'a b'\"'\"'.mtx'"
+    assert shell_word({"name": "-rf.mtx"}) == "./-rf.mtx"
 
 
 def test_a_full_disk_leaves_no_partial_files(tmp_path, small_files):
     pytest.importorskip("matplotlib")
     from linforest_precond.study.csv_tables import write_tables
-    from linforest_precond.study.report.page import write_report
+    from linforest_precond.study.report import write_report
 
     write_tables(FORESTS.tables(study()), tmp_path)
     before = sorted(os.listdir(tmp_path))

@@ -14,13 +14,13 @@ from matching_oracles import edges_of, one_after_the_other, weight_of
 import linforest_precond as lf
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study import run_paper, timing
-from linforest_precond.study.matching import arrangement, colours, quality, rounds, serial
-from linforest_precond.study.matching.published import published
-from linforest_precond.study.matching.settings import Settings
+from linforest_precond.study.matching import algorithms, measures
+from linforest_precond.study.matching.measures import MatchingSettings
 from linforest_precond.study.papers import PAPERS
+from linforest_precond.study.published import matching_numbers
 
 TRANSCRIPTION = Path(__file__).parent / "published" / "matching.txt"
-FEW = Settings(permutations=2)
+FEW = MatchingSettings(permutations=2)
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def test_published_numbers_are_those_of_a_second_transcription():
     lines = TRANSCRIPTION.read_text(encoding="utf-8").splitlines()
     cells = [line.split("|") for line in lines if not line.startswith("#")]
     second = {key.strip(): printed(number) for key, number, _ in cells}
-    assert published() == pytest.approx(second)
+    assert matching_numbers() == pytest.approx(second)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -49,35 +49,35 @@ def test_the_serial_algorithm(weighted):
     A = graphs.random_graph(200, "ties", 2, symmetric=False)
     edges, order = edges_of(A), np.random.default_rng(1).permutation(200)
     wanted = one_after_the_other(edges, order.tolist(), weighted)
-    size, weight = serial.serial_matching(checked(A).graph, weighted, 1)
+    size, weight = algorithms.serial_matching(checked(A).graph, weighted, 1)
     assert size == sum(w > v for v, w in enumerate(wanted))
     assert weight == pytest.approx(weight_of(edges, wanted))
 
 
 def test_rounds_are_those_of_one_run(backend):
     A = lf.matrices.poisson((20, 20), device=backend.name)
-    found = rounds.rounds(A, None, FEW)["weighted"]
+    found = measures.rounds(A, None, FEW)["weighted"]
     whole = lf.graph.matching(A, "weighted")
     assert len(found["matched"]) == found["rounds"] == whole.iterations
-    assert found["matched"] == sorted(found["matched"]) and found["matched"][-1] == rounds.matched(whole)
+    assert found["matched"] == sorted(found["matched"]) and found["matched"][-1] == measures.matched(whole)
 
 
 def test_the_best_probability_is_the_maximum_of_equation_2():
     grid = np.linspace(0.01, 0.99, 9801)
-    best = grid[np.argmax([colours.first_round(p) for p in grid])]
-    assert best == pytest.approx(colours.best_probability(), abs=1e-4)
-    assert round(colours.best_probability(), 5) == published()["best_probability"]
+    best = grid[np.argmax([measures.first_round(p) for p in grid])]
+    assert best == pytest.approx(measures.best_probability(), abs=1e-4)
+    assert round(measures.best_probability(), 5) == matching_numbers()["best_probability"]
 
 
 def test_independent_choices_on_a_random_graph_follow_equation_2():
     graph = checked(graphs.random_graph(4000, "unit", mean_degree=60)).graph
     for p in (0.2, 0.53, 0.8):
-        assert colours.independent_round(graph, p) == pytest.approx(colours.first_round(p), abs=0.04)
+        assert measures.independent_round(graph, p) == pytest.approx(measures.first_round(p), abs=0.04)
 
 
 def test_quality_of_equal_weights_is_that_of_sizes(backend):
     A = lf.matrices.poisson((30, 30), device=backend.name)
-    found = quality.quality(A, None, FEW)
+    found = measures.quality(A, None, FEW)
     assert 0.95 < found["gain"] < 1.05
     assert found["gain"] * found["serial"] == pytest.approx(found["greedy"])
     assert set(found["dominant"].values()) == {1.0}
@@ -85,13 +85,13 @@ def test_quality_of_equal_weights_is_that_of_sizes(backend):
 
 def test_the_gain_comes_from_factors_of_the_vertices():
     """Independent weights give no gain; scales that differ between vertices do."""
-    found = arrangement.arrangement(lf.matrices.poisson((60, 60)), None, None)
+    found = measures.arrangement(lf.matrices.poisson((60, 60)), None, None)
     assert found["own"]["gain"] == pytest.approx(found["shuffled"]["gain"], abs=0.02)
     assert 0.95 < found["scaled"]["gain"][0] < 1.02 and found["scaled"]["gain"][-1] > 1.15
 
 
 def test_a_graph_without_edges_has_ratios():
-    found = quality.quality(lf.matrices.poisson((1, 1)), None, FEW)
+    found = measures.quality(lf.matrices.poisson((1, 1)), None, FEW)
     assert (found["size"], found["gain"], found["edges"]) == (1.0, 1.0, 0)
 
 

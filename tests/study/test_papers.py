@@ -6,8 +6,7 @@ import pytest
 
 from linforest_precond.study import run_paper
 from linforest_precond.study.papers import PAPERS, paper_named
-from linforest_precond.study.report.document import write_document
-from linforest_precond.study.report.page import write_report
+from linforest_precond.study.report import write_document, write_report
 
 pytest.importorskip("matplotlib")
 

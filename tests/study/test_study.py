@@ -31,10 +31,10 @@ from linforest_precond.study.forests.coverage import coverages
 from linforest_precond.study.forests.paper import FORESTS, select
 from linforest_precond.study.forests.permuted import ROWS_TOGETHER, Permutation, shuffled
 from linforest_precond.study.forests.plots import colour_of
-from linforest_precond.study.forests.report.convergence import FURTHER_ROWS
-from linforest_precond.study.forests.settings import PARTS, Settings
+from linforest_precond.study.forests.report import FURTHER_ROWS
+from linforest_precond.study.forests.settings import PARTS, ForestSettings
 from linforest_precond.study.forests.single_precision import running_sum
-from linforest_precond.study.report.page import write_report
+from linforest_precond.study.report import write_report
 from linforest_precond.study.store import case_file, plain, write_json
 
 run = importlib.import_module("linforest_precond.study.run")
@@ -384,10 +384,10 @@ class TestSettings:
         assert not (tmp_path / "out").exists()
 
     def test_large_systems_get_fewer_iterations_on_the_cpu(self):
-        large, small = Settings(full=True), Settings(full=True)
+        large, small = ForestSettings(full=True), ForestSettings(full=True)
         assert large.maxiter_for(56_220_004) == 200 and small.maxiter_for(10**6) == 2000
         assert large.permutations_for(56_220_004) == 0 and small.permutations_for(10**6) == 5
-        assert Settings(permutations=2, maxiter=9).permutations_for(10**9) == 2
+        assert ForestSettings(permutations=2, maxiter=9).permutations_for(10**9) == 2
 
 
 @pytest.fixture
@@ -576,8 +576,8 @@ class TestRun:
         assert {"report.html", "study.json", "cases", case_file("aniso1:10")} <= names
         assert not [name for name in names if name.endswith(".part")]
 
-    def test_matplotlib_is_required_before_the_work(self, study, monkeypatch, tmp_path):
-        monkeypatch.setattr(run.importlib.util, "find_spec", lambda name: None)
+    def test_the_extra_is_required_before_the_work(self, study, monkeypatch, tmp_path):
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
         with pytest.raises(ImportError, match=r"linforest-precond\[study\]"):
             study(["aniso1:10"])
         assert not (tmp_path / "out").exists()
@@ -633,7 +633,7 @@ class TestWarmUp:
         monkeypatch.setattr(warm.subprocess, "Popen", Process)
         for cold in (True, False):
             monkeypatch.setattr(warm, "_is_cold", lambda cold=cold: cold)
-            warm.warm_up(Settings(parts=("convergence",)))
+            warm.warm_up(ForestSettings(parts=("convergence",)))
         assert len(started) == 1
         exec(started[0][-1])  # what the second process does
 
@@ -651,6 +651,6 @@ def test_multigrid_is_measured_with_its_options():
     makers = preconditioners("md5", "index", "none", ["multilevel", "ilu"], options)
     M = makers["Multilevel"](lf.matrices.poisson((8, 8)))
     assert "W-cycle" in str(M) and "jacobi" in str(M) and list(makers)[-1] == "ILU(0)"
-    assert Settings(**options).multigrid == options
+    assert ForestSettings(**options).multigrid == options
     with pytest.raises(ValueError, match="cycle must be"):
-        Settings(cycle="K")
+        ForestSettings(cycle="K")

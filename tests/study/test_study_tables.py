@@ -7,10 +7,10 @@ import study_cases
 from study_cases import case, gallery, standin, study
 
 from linforest_precond.matrices.catalogue import catalogue
-from linforest_precond.study.csv_tables import write_tables
+from linforest_precond.study.csv_tables import CsvTable, write_tables
 from linforest_precond.study.forests import tables
 from linforest_precond.study.forests.findings import findings
-from linforest_precond.study.forests.performance_tables import performance_tables, scan_speedup
+from linforest_precond.study.forests.performance_tables import Timings, performance_tables
 
 
 def read(path):
@@ -106,6 +106,14 @@ def test_rules_charges_and_sums_have_csv_files(tmp_path):
     ]
     assert read(tmp_path / "coverage_single_precision.csv")[0]["parts"] == "4"
     assert read(tmp_path / "coverage_table4.csv")[0]["ties_sequential"] == "random"
+
+
+def test_text_that_spreadsheets_take_for_a_formula_is_escaped(tmp_path):
+    changes = {"=1+1": -0.5, "-A.mtx": None, "a=b": 1}
+    rows = [{"name": name, "change": change} for name, change in changes.items()]
+    write_tables([CsvTable("t", ("name", "change"), rows, "")], tmp_path)
+    found = [(row["name"], row["change"]) for row in read(tmp_path / "t.csv")]
+    assert found == [("'=1+1", "-0.5"), ("'-A.mtx", ""), ("a=b", "1")]
 
 
 def sentences(*cases):
@@ -230,5 +238,5 @@ def test_bars_have_the_lengths_of_the_study():
 def test_speedups_over_a_sequential_walk_are_those_of_the_gpu():
     timings = study_cases.performance()
     scan = timings["scans"]["seconds"]["bidirectional_scan"]
-    assert scan_speedup(timings) == timings["sequential_scan_seconds"] / scan
-    assert scan_speedup(study_cases.performance(launches=False)) is None
+    assert Timings(case()).scan_speedup == timings["sequential_scan_seconds"] / scan
+    assert Timings(case(performance=study_cases.performance(launches=False))).scan_speedup is None

@@ -13,22 +13,20 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, Repair, SparseMatrix
-from linforest_precond.envelope import extremes
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
 from linforest_precond.solvers import History, Status, bicgstab
+from linforest_precond.solvers.residual_bands import extremes
 from linforest_precond.study import timing
+from linforest_precond.study.forests.coverage import BLOCK_PERIODS, ITERATIONS
 from linforest_precond.study.forests.permuted import Permutation
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 SETUP_REPEATS = 3
 MOST_RECORDS = 600
-# Iterations M of Algorithm 2, and the charging periods m of the blocks.
-ITERATIONS = 5
-BLOCK_PERIODS = (1, 5)
 
 
 def _cycle(A: Any, cycle: str = "V", **options: Any) -> Any:
@@ -36,7 +34,7 @@ def _cycle(A: Any, cycle: str = "V", **options: Any) -> Any:
     return multilevel(A, **options).aspreconditioner(cycle)
 
 
-# Rows that a user may ask for, by the names of the functions: the name in the report, and what makes it.
+# Further preconditioners, by the names of their functions: the name in the report, and the constructor.
 FURTHER: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "multilevel": ("Multilevel", _cycle),
     "ilu": ("ILU(0)", ilu),

@@ -1,4 +1,4 @@
-"""What both devices count alike: bytes of a product and of a step of a scan, and propositions."""
+"""Throughputs of products, scans and propositions, by the bytes that the paper counts; on both devices."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.proposition_times import proposition_times
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.records.forest import Factor
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.forests.coverage import DEGREES, ITERATIONS
+from linforest_precond.study.results import JsonObject
 
-DEGREES = (1, 2, 3, 4)
-# The propositions that are timed: the first one, and one that reads the confirmed edges, too.
+# Iterations k of the timed propositions: the first, and one that reads the confirmed edges, too.
 PROPOSITIONS = (0, 1)
-# As in figure 6.
-ITERATIONS = 5
 
 
 def throughput(counted_bytes: float, seconds: float) -> float:

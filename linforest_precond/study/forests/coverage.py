@@ -15,18 +15,18 @@ from linforest_precond.graph.forest.pairs import block_forest, check_block_optio
 from linforest_precond.matrix.checked import CSR, checked
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.study.forests.single_precision import single_precision
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 # The charging configurations of table 4: (m, k_m).
 CONFIGURATIONS = ((1, 0), (5, 0), (5, 1))
 DEGREES = (1, 2, 3, 4)
+# The charging periods m of the blocks, and the iterations M of Algorithm 2.
 BLOCK_PERIODS = (1, 5)
 ITERATIONS = 5
-# The orders among equal weights that are measured, and those that give the published values: by index in the
-# parallel algorithm, at random in the sequential one.
+# The measured orders among equal weights, and those that give the published values.
 RULES = ("index", "random", "auto")
 PARALLEL_RULE, SEQUENTIAL_RULE = "index", "random"
-# The hashes of charges, the paper's first, and the seeds that show how far coverages depend on them.
+# The hashes of charges, the paper's first, and the seeds over which coverages are averaged.
 CHARGES = ("md5", "splitmix64")
 SEEDS = range(3)
 

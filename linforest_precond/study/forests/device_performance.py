@@ -1,4 +1,4 @@
-"""Times on the GPU in single precision, as in the paper; propositions also in double precision."""
+"""Times of the parts of a setup on the GPU, in single precision; propositions in double precision, too."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from linforest_precond.records.forest import Factor
 from linforest_precond.study import timing
 from linforest_precond.study.forests import host_performance, launches
 from linforest_precond.study.forests.counted_times import (
-    ITERATIONS,
     propositions,
     scan_bytes,
     spmv_record,
     throughput,
     two_factor,
 )
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.forests.coverage import ITERATIONS
+from linforest_precond.study.results import JsonObject
 
 SINGLE, PRECISIONS = "float32", ("float32", "float64")
 # Samples of short calls, of whole setups, and of Algorithm 3 with a time for each launch.

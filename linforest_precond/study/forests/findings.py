@@ -1,4 +1,4 @@
-"""The main results of a study as sentences, computed from its numbers."""
+"""The main results as sentences, computed from the numbers of the study."""
 
 from __future__ import annotations
 
@@ -8,26 +8,16 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any, TypeAlias
 
-from linforest_precond.study.csv_tables import dig, done
-from linforest_precond.study.forests.performance_tables import (
-    WAYS,
-    launches,
-    per_spmv,
-    precisions,
-    proposition,
-    quotient,
-    scan_ratio,
-    setup_ratio,
-)
+from linforest_precond.study.forests.performance_tables import WAYS, Timings, quotient
 from linforest_precond.study.forests.tables import COVERAGES, compare, of_the_paper
-from linforest_precond.study.formats import coverage, difference, digits3, label, listed, missing
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.number_formats import coverage, difference, digits3, listed, missing
 from linforest_precond.study.paper import Finding
+from linforest_precond.study.results import JsonObject, dig, done, label
 
 LEAST_TOLERANCE = 2.0**-52  # residuals are not computed more exactly
 BASELINE = "Jacobi"
 ALGEBRAIC = ("AlgTriScal", "AlgTriBlock m = 1", "AlgTriBlock m = 5", "AlgTriScal+", "AlgTriBlock+")
-# The values of a case's preconditioners, by their names.
+# From a case to a value for each preconditioner.
 Values: TypeAlias = Callable[[JsonObject], dict[str, float]]
 
 
@@ -215,14 +205,14 @@ def _worst(compared: list[Any]) -> str:
     return f"; the largest difference is {quantity.key} of {label(case)} ({amount})"
 
 
-def _performances(study: JsonObject, value: Callable[[JsonObject], float | None]) -> dict[str, float]:
-    found = {label(case): value(case["performance"]) for case in done(study, "performance")}
+def _performances(study: JsonObject, value: Callable[[Timings], float | None]) -> dict[str, float]:
+    found = {label(case): value(Timings(case)) for case in done(study, "performance")}
     return {name: number for name, number in found.items() if number is not None and not missing(number)}
 
 
 def _setup(study: JsonObject) -> Finding | None:
-    values = _performances(study, lambda timings: per_spmv(timings, dig(timings, "setup_seconds", WAYS[1])))
-    ratios = _performances(study, setup_ratio)
+    values = _performances(study, lambda timings: timings.per_spmv(timings.setup(WAYS[1])))
+    ratios = _performances(study, lambda timings: timings.setup_ratio)
     if not values:
         return None
     unit = "matrix-vector products (SpMV)"
@@ -236,14 +226,14 @@ def _proposition(study: JsonObject) -> Finding | None:
     return Finding("Edge proposition", sentence) if values else None
 
 
-def _second_proposition(timings: JsonObject) -> float | None:
+def _second_proposition(timings: Timings) -> float | None:
     """In SpMVs, in the paper's precision where that was measured."""
-    dtype = next(iter(precisions(timings)), None)
-    return per_spmv(timings, proposition(timings, dtype, 1, 2).get("seconds"), dtype)
+    dtype = next(iter(timings.precisions), None)
+    return timings.per_spmv(timings.proposition(dtype, 1, 2).get("seconds"), dtype)
 
 
 def _scan(study: JsonObject) -> Finding | None:
-    ratios = _performances(study, scan_ratio)
+    ratios = _performances(study, lambda timings: timings.scan_ratio)
     if not ratios:
         return None
     sentence = f"Algorithm 3 took {_spread(ratios, 'times as long as our labelling of the paths')}."
@@ -253,7 +243,7 @@ def _scan(study: JsonObject) -> Finding | None:
     return Finding("Scan", f"{sentence}{launched}")
 
 
-def scan_share(timings: JsonObject) -> float | None:
+def scan_share(timings: Timings) -> float | None:
     """The median throughput of the launches for paths over the bandwidth of a copy; None on the CPU."""
-    speeds = launches(timings).get("paths")
-    return quotient(median(speeds), timings.get("copy_gb_per_s")) if speeds else None
+    speeds = timings.launches.get("paths")
+    return quotient(median(speeds), timings.copy) if speeds else None

@@ -1,4 +1,4 @@
-"""Times on the CPU, in double precision."""
+"""Times of the parts of a setup on the CPU, in double precision."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from linforest_precond.precond.tridiagonal.solver import solver_of
 from linforest_precond.records.forest import Factor
 from linforest_precond.study import timing
 from linforest_precond.study.forests.counted_times import propositions, spmv_record, two_factor
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 REPEATS = 5
-# Matrices with more entries are measured once.
+# Matrices with more entries are measured once instead of REPEATS times.
 MANY_ENTRIES = 20_000_000
 COPIED_BYTES = 2**27
 

@@ -1,4 +1,4 @@
-"""The study of Klein & Strzodka (2022): what it consists of."""
+"""The study of Klein & Strzodka (2022): its cases, measurements and report."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from linforest_precond.study.forests.coverage import coverages
 from linforest_precond.study.forests.findings import findings
 from linforest_precond.study.forests.performance import performance
 from linforest_precond.study.forests.performance_tables import performance_tables
-from linforest_precond.study.forests.report.method import method
-from linforest_precond.study.forests.report.sections import sections
-from linforest_precond.study.forests.report.solves import unconverged
-from linforest_precond.study.forests.settings import Settings
+from linforest_precond.study.forests.report import report
+from linforest_precond.study.forests.settings import ForestSettings
 from linforest_precond.study.forests.tables import tables
 from linforest_precond.study.forests.warm import warm_up
-from linforest_precond.study.json_types import JsonObject
 from linforest_precond.study.paper import Paper, Reference
+from linforest_precond.study.results import JsonObject
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,13 +41,13 @@ def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]
     return named_cases(default if names is None else names, full)
 
 
-def _coverage(A: Any, case: Case, settings: Settings) -> JsonObject:
+def _coverage(A: Any, case: Case, settings: ForestSettings) -> JsonObject:
     # Sums in single precision explain the published values of these grids.
     rounded_sums = case.paper in ANISO and case.origin == "generated"
     return coverages(A, charge=settings.charge, ties=settings.ties, rounded_sums=rounded_sums)
 
 
-def _convergence(A: Any, case: Case, settings: Settings) -> JsonObject:
+def _convergence(A: Any, case: Case, settings: ForestSettings) -> JsonObject:
     nnz = int(A.nnz)
     return convergence(
         A,
@@ -64,7 +62,7 @@ def _convergence(A: Any, case: Case, settings: Settings) -> JsonObject:
     )
 
 
-def _performance(A: Any, case: Case, settings: Settings) -> JsonObject:
+def _performance(A: Any, case: Case, settings: ForestSettings) -> JsonObject:
     return performance(A, charge=settings.charge, ties=settings.ties)
 
 
@@ -93,10 +91,8 @@ FORESTS = Paper(
     measures={"coverage": _coverage, "convergence": _convergence, "performance": _performance},
     tables=lambda study: [*tables(study), *performance_tables(study)],
     figures=figures,
-    sections=sections,
+    report=report,
     findings=findings,
-    method=method,
-    problems=unconverged,
-    settings=Settings,
+    settings=ForestSettings,
     warm_up=warm_up,
 )

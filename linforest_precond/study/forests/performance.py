@@ -6,7 +6,7 @@ from typing import Any
 
 from linforest_precond.backends import backend_of
 from linforest_precond.study.forests import device_performance, host_performance
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
 
 def performance(A: Any, *, charge: str = "md5", ties: str = "index") -> JsonObject:

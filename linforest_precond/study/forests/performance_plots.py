@@ -1,4 +1,4 @@
-"""Figures 3, 5 and 6: propositions, scans and setups; they need Matplotlib."""
+"""Figures 3, 5 and 6 from the contents of ``study.json``: propositions, scans and setups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linforest_precond.study.csv_tables import dig, done
 from linforest_precond.study.drawing import (
     GREY,
     SHADES,
@@ -18,27 +17,16 @@ from linforest_precond.study.drawing import (
     number,
     styled,
 )
-from linforest_precond.study.forests.performance_tables import (
-    METHODS,
-    WAYS,
-    launches,
-    per_spmv,
-    precisions,
-    proposition,
-    scan_ratio,
-    scan_speedup,
-    setup_ratio,
-    stages,
-)
-from linforest_precond.study.forests.tables import DEGREES
-from linforest_precond.study.formats import digits3, missing, seconds
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.forests.coverage import DEGREES
+from linforest_precond.study.forests.performance_tables import METHODS, WAYS, Timings, quotient
+from linforest_precond.study.number_formats import digits3, missing, seconds
+from linforest_precond.study.results import JsonObject, done
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# By the kind of launch, and by the way of measuring.
+# Colours by the scan that a launch belongs to, and by the method of labelling.
 LAUNCHES = {"cycles": "#E69F00", "paths": "#0072B2"}
 LABELS = {"bidirectional_scan": "Algorithm 3", "list_ranking": "ours"}
 COLOURS = {"bidirectional_scan": "#E69F00", "list_ranking": "#0072B2"}
@@ -52,15 +40,6 @@ def propositions(study: JsonObject) -> Figure:
 
     Bars are propositions with k > 0, and marks those with k = 0; on the GPU in single precision.
 
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Examples
     --------
     >>> from linforest_precond.study.forests import plots
@@ -71,8 +50,8 @@ def propositions(study: JsonObject) -> Figure:
     'time of one proposition / time of SpMV'
     """
 
-    def relative(timings: JsonObject, row: JsonObject) -> float | None:
-        return per_spmv(timings, row.get("seconds"), row.get("dtype"))
+    def relative(timings: Timings, row: JsonObject) -> float | None:
+        return timings.per_spmv(row.get("seconds"), row.get("dtype"))
 
     figure, ax = _proposition_bars(study, relative)
     ax.axvline(1, color=GREY, linewidth=1, linestyle="--", label="SpMV")
@@ -83,44 +62,31 @@ def propositions(study: JsonObject) -> Figure:
 
 @styled
 def proposition_throughput(study: JsonObject) -> Figure:
-    """
-    Figure 3: the throughput of propositions by the bytes that the paper counts, of SpMV, and of a copy.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Figure 3: the throughput of propositions by the bytes that the paper counts, of SpMV, and of a copy."""
     figure, ax = _proposition_bars(study, lambda _, row: row.get("gb_per_s"))
-    cases = done(study, "performance")
-    spmv = [dig(case, "performance", "spmv", _precision(case), "gb_per_s") for case in cases]
-    _marks(ax, spmv, GREY, "SpMV")
-    _marks(ax, [case["performance"].get("copy_gb_per_s") for case in cases], COPY, "copy")
+    timings = [Timings(case) for case in done(study, "performance")]
+    _marks(ax, [each.spmv("gb_per_s", _precision(each)) for each in timings], GREY, "SpMV")
+    _marks(ax, [each.copy for each in timings], COPY, "copy")
     ax.set_xlabel("throughput in GB/s")
     legend_above(figure, ax, columns=4)
     return figure
 
 
-def _precision(case: JsonObject) -> str:
+def _precision(timings: Timings) -> str:
     """The paper's precision where it was measured."""
-    return next(iter(precisions(case["performance"])), "float64")
+    return next(iter(timings.precisions), "float64")
 
 
 def _proposition_bars(
-    study: JsonObject, value: Callable[[JsonObject, JsonObject], float | None]
+    study: JsonObject, value: Callable[[Timings, JsonObject], float | None]
 ) -> tuple[Figure, Axes]:
     """Bars for k > 0, and a mark on each for k = 0."""
     cases = done(study, "performance")
     figure, ax = case_rows(cases)
+    timings = [Timings(case) for case in cases]
 
     def values(k: int, n: int) -> list[float]:
-        timings = [case["performance"] for case in cases]
-        rows = [proposition(case["performance"], _precision(case), k, n) for case in cases]
-        return [number(value(each, row)) for each, row in zip(timings, rows)]
+        return [number(value(each, each.proposition(_precision(each), k, n))) for each in timings]
 
     for place, (n, shade) in enumerate(zip(DEGREES, SHADES)):
         offsets = [row + 0.2 * (place - 1.5) for row in range(len(cases))]
@@ -143,26 +109,18 @@ def scan_launches(study: JsonObject) -> Figure:
 
     Cycles and paths are apart. Cases that were measured on the CPU have no launches, and are left out. The
     number after the boxes is the speedup over a sequential walk along the paths.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
-    cases = [case for case in done(study, "performance") if launches(case["performance"])]
+    cases = [case for case in done(study, "performance") if Timings(case).launches]
     figure, ax = case_rows(cases)
+    timings = [Timings(case) for case in cases]
     for shift, (kind, colour) in zip((-0.18, 0.18), LAUNCHES.items()):
-        for place, case in enumerate(cases):
-            _box(ax, launches(case["performance"]).get(kind) or [], place + shift, colour)
+        for place, each in enumerate(timings):
+            _box(ax, each.launches.get(kind) or [], place + shift, colour)
         ax.barh([], [], color=colour, label=kind)
-    _marks(ax, [case["performance"].get("copy_gb_per_s") for case in cases], COPY, "copy")
-    for place, case in enumerate(cases):
-        speeds = [speed for found in launches(case["performance"]).values() for speed in found]
-        note(ax, max(speeds, default=0.0), place, _times(scan_speedup(case["performance"])))
+    _marks(ax, [each.copy for each in timings], COPY, "copy")
+    for place, each in enumerate(timings):
+        speeds = [speed for found in each.launches.values() for speed in found]
+        note(ax, max(speeds, default=0.0), place, _times(each.scan_speedup))
     ax.set_xlabel("throughput of a launch in GB/s")
     ax.set_xlim(left=0)
     legend_above(figure, ax, columns=3)
@@ -189,31 +147,17 @@ def scan_times(study: JsonObject) -> Figure:
     Figure 5: the time of breaking cycles and labelling paths, by Algorithm 3 and by list ranking.
 
     The number after the bars is the ratio of both.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     cases = done(study, "performance")
     figure, ax = case_rows(cases)
+    timings = [Timings(case) for case in cases]
     for shift, method in zip((-0.2, 0.2), METHODS):
-        times = [_milliseconds(dig(case, "performance", "scans", "seconds", method)) for case in cases]
+        times = [_milliseconds(each.scan(method)) for each in timings]
         places = [place + shift for place in range(len(cases))]
         ax.barh(places, times, height=0.35, color=COLOURS[method], label=LABELS[method])
-    _marks(
-        ax,
-        [_milliseconds(case["performance"].get("sequential_scan_seconds")) for case in cases],
-        GREY,
-        "sequential",
-    )
-    for place, case in enumerate(cases):
-        longest = _milliseconds(dig(case, "performance", "scans", "seconds", METHODS[0]))
-        note(ax, longest, place - 0.2, _times(scan_ratio(case["performance"])))
+    _marks(ax, [_milliseconds(each.sequential) for each in timings], GREY, "sequential")
+    for place, each in enumerate(timings):
+        note(ax, _milliseconds(each.scan(METHODS[0])), place - 0.2, _times(each.scan_ratio))
     ax.set_xlabel("time in ms")
     ax.set_xscale("log")
     legend_above(figure, ax, columns=3)
@@ -230,20 +174,11 @@ def setup_breakdown(study: JsonObject) -> Figure:
     Figure 6: the stages of a setup, by the paper's methods (above) and by ours (below).
 
     Shares are of the paper's methods; the total time is written after each bar, and the ratio after ours.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     cases = done(study, "performance")
     figure, ax = case_rows(cases)
-    timings = [case["performance"] for case in cases]
-    names = dict.fromkeys(stage for each in timings for way in WAYS for stage, _ in stages(each, way))
+    timings = [Timings(case) for case in cases]
+    names = dict.fromkeys(stage for each in timings for way in WAYS for stage, _ in each.stages(way))
     for shift, way in zip((-0.2, 0.2), WAYS):
         places = [place + shift for place in range(len(cases))]
         ends = _stacked(ax, timings, list(names), way, places)
@@ -257,7 +192,7 @@ def setup_breakdown(study: JsonObject) -> Figure:
 
 
 def _stacked(
-    ax: Axes, timings: list[JsonObject], names: list[str], way: str, places: list[float]
+    ax: Axes, timings: list[Timings], names: list[str], way: str, places: list[float]
 ) -> list[float]:
     """One stacked bar for each case; returns where they end."""
     left = [0.0] * len(timings)
@@ -270,16 +205,15 @@ def _stacked(
     return left
 
 
-def _share(timings: JsonObject, way: str, stage: str) -> float:
-    whole = dig(timings, "setup_seconds", WAYS[0])
-    found = sum(time for name, time in stages(timings, way) if name == stage and time is not None)
-    return 0.0 if missing(whole) or not whole or missing(found) else 100 * found / whole
+def _share(timings: Timings, way: str, stage: str) -> float:
+    found = sum(time for name, time in timings.stages(way) if name == stage and time is not None)
+    return 100 * (quotient(found, timings.setup(WAYS[0])) or 0.0)
 
 
-def _whole(timings: JsonObject, way: str) -> str:
+def _whole(timings: Timings, way: str) -> str:
     """The time of a setup; ours with the ratio."""
-    time = dig(timings, "setup_seconds", way)
+    time = timings.setup(way)
     if missing(time):
         return ""
-    ratio = f" ({_times(setup_ratio(timings))})" if way == WAYS[1] and setup_ratio(timings) else ""
+    ratio = f" ({_times(timings.setup_ratio)})" if way == WAYS[1] and timings.setup_ratio else ""
     return f"{seconds(time)}{ratio}"

@@ -1,105 +1,90 @@
-"""Times and throughputs as tables: figures 3, 5 and 6 in numbers."""
+"""Times and throughputs of figures 3, 5 and 6: `Timings` of a case, and CSV tables."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from linforest_precond.study.csv_tables import Table, dig, done
+from linforest_precond.study.csv_tables import CsvTable
 from linforest_precond.study.forests.tables import IDENTITY, identity
-from linforest_precond.study.formats import missing
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.number_formats import missing
+from linforest_precond.study.results import JsonObject, dig, done
 
 WAYS = ("paper", "ours")
 METHODS = ("bidirectional_scan", "list_ranking")
 PERMUTATIONS = ("radix_sort", "scan")
-
-
-def performance(study: JsonObject) -> Table:
-    """One row for each matrix: figures 5 and 6 in numbers."""
-    rows = [identity(case) | _timings(case["performance"]) for case in done(study, "performance")]
-    columns = dict.fromkeys(column for row in rows for column in row)
-    return Table("performance", tuple(columns) or IDENTITY, rows)
-
-
-def _timings(timings: JsonObject) -> dict[str, Any]:
-    row = {key: timings.get(key) for key in ("precision", "copy_gb_per_s", "sequential_scan_seconds")}
-    row["spmv_seconds"] = spmv_seconds(timings)
-    row |= {f"{method}_seconds": dig(timings, "scans", "seconds", method) for method in METHODS}
-    row |= {f"order_by_{method}_seconds": dig(timings, "orderings", method) for method in PERMUTATIONS}
-    for way in WAYS:
-        row[f"setup_{way}_seconds"] = dig(timings, "setup_seconds", way)
-        row[f"setup_{way}_per_spmv"] = per_spmv(timings, row[f"setup_{way}_seconds"])
-        row |= {f"setup_{way}_{stage}_seconds": seconds for stage, seconds in stages(timings, way)}
-    return row
-
-
-def performance_propositions(study: JsonObject) -> Table:
-    """One row for each matrix, precision, k and n: figure 3 in numbers."""
-    columns = ("dtype", "k", "n", "seconds", "gb_per_s", "vertices")
-    rows = [
-        {"name": case["name"], **{column: row.get(column) for column in columns}}
-        | {"per_spmv": per_spmv(case["performance"], row.get("seconds"), row.get("dtype"))}
-        | {f"spmv_{key}": dig(case["performance"], "spmv", row["dtype"], key) for key in SPMV}
-        for case in done(study, "performance")
-        for row in propositions(case["performance"])
-    ]
-    spmv = tuple(f"spmv_{key}" for key in SPMV)
-    return Table("performance_propositions", ("name", *columns, "per_spmv", *spmv), rows)
-
-
 SPMV = ("seconds", "gb_per_s")
 
 
-def performance_launches(study: JsonObject) -> Table:
-    """One row for each launch of a step of Algorithm 3: figure 5 in numbers; empty on the CPU."""
-    rows = [
-        {"name": case["name"], "scan": kind, "step": step, "gb_per_s": speed}
-        for case in done(study, "performance")
-        for kind, speeds in launches(case["performance"]).items()
-        for step, speed in enumerate(speeds)
-    ]
-    return Table("performance_launches", ("name", "scan", "step", "gb_per_s"), rows)
+class Timings:
+    """The part "performance" of a case; values that were not measured are None or empty."""
 
+    def __init__(self, case: JsonObject):
+        self.record: JsonObject = case["performance"]
+        self.copy: float | None = self.record.get("copy_gb_per_s")
+        self.sequential: float | None = self.record.get("sequential_scan_seconds")
+        # Throughputs of the launches of Algorithm 3, for cycles and for paths; empty on the CPU.
+        self.launches: dict[str, list[float]] = dig(self.record, "scans", "launches") or {}
+        found = self.record.get("propositions")  # older studies have them in another form
+        self.propositions: list[JsonObject] = found if isinstance(found, list) else []
 
-def launches(timings: JsonObject) -> dict[str, list[float]]:
-    """The throughputs of the launches of Algorithm 3, of cycles and paths; empty on the CPU."""
-    return dig(timings, "scans", "launches") or {}
+    @property
+    def precisions(self) -> list[str]:
+        """Of the propositions, the paper's first."""
+        return list(dict.fromkeys(row["dtype"] for row in self.propositions))
 
+    def proposition(self, dtype: Any, k: int, n: int) -> JsonObject:
+        """The record of one proposition; empty where it was not measured."""
+        named = {(row.get("dtype"), row.get("k"), row.get("n")): row for row in self.propositions}
+        return named.get((dtype, k, n), {})
 
-def proposition(timings: JsonObject, dtype: Any, k: int, n: int) -> JsonObject:
-    """The record of one proposition; empty where it was not measured."""
-    wanted = (dtype, k, n)
-    return next(
-        (row for row in propositions(timings) if (row.get("dtype"), row.get("k"), row.get("n")) == wanted), {}
-    )
+    def stages(self, way: str) -> list[tuple[str, float | None]]:
+        """(stage, seconds) of a setup, in their order."""
+        return [(part["stage"], part.get("seconds")) for part in dig(self.record, "setups", way) or []]
 
+    def spmv(self, key: str, dtype: Any = None) -> float | None:
+        """Seconds or GB/s of one SpMV, by default in the precision of the setups."""
+        value: float | None = dig(self.record, "spmv", str(dtype or self.record.get("precision")), key)
+        return value
 
-def precisions(timings: JsonObject) -> list[str]:
-    """Of the propositions, the paper's first."""
-    return list(dict.fromkeys(row["dtype"] for row in propositions(timings)))
+    def per_spmv(self, seconds: float | None, dtype: Any = None) -> float | None:
+        """A time in units of one SpMV."""
+        return quotient(seconds, self.spmv("seconds", dtype))
 
+    def scan(self, method: str) -> float | None:
+        """Seconds of breaking cycles and labelling paths."""
+        return self._seconds("scans", "seconds", method)
 
-def propositions(timings: JsonObject) -> list[JsonObject]:
-    """The records of the propositions; older studies have none in this form."""
-    found = timings.get("propositions")
-    return found if isinstance(found, list) else []
+    def ordering(self, method: str) -> float | None:
+        """Seconds of the permutation."""
+        return self._seconds("orderings", method)
 
+    def setup(self, way: str) -> float | None:
+        """Seconds of a setup."""
+        return self._seconds("setup_seconds", way)
 
-def stages(timings: JsonObject, way: str) -> list[tuple[str, float | None]]:
-    """(stage, seconds) of a setup, in their order."""
-    return [(part["stage"], part.get("seconds")) for part in dig(timings, "setups", way) or []]
+    def _seconds(self, *keys: str) -> float | None:
+        value: float | None = dig(self.record, *keys)
+        return value
 
+    @property
+    def scan_ratio(self) -> float | None:
+        """The time of Algorithm 3 over that of list ranking, which gives the same labels."""
+        return quotient(*map(self.scan, METHODS))
 
-def spmv_seconds(timings: JsonObject, dtype: Any = None) -> float | None:
-    """The time of one SpMV, by default in the precision of the setups."""
-    found: float | None = dig(timings, "spmv", str(dtype or timings.get("precision")), "seconds")
-    return found
+    @property
+    def scan_speedup(self) -> float | None:
+        """Speedup of Algorithm 3 over a sequential walk; None on the CPU."""
+        return quotient(self.sequential, self.scan(METHODS[0])) if self.launches else None
 
+    @property
+    def ordering_ratio(self) -> float | None:
+        """The time of the radix sort over that of the prefix sum."""
+        return quotient(*map(self.ordering, PERMUTATIONS))
 
-def per_spmv(timings: JsonObject, seconds: float | None, dtype: Any = None) -> float | None:
-    """A time in units of one SpMV."""
-    return quotient(seconds, spmv_seconds(timings, dtype))
+    @property
+    def setup_ratio(self) -> float | None:
+        """The time of the paper's setup over that of ours."""
+        return quotient(*map(self.setup, WAYS))
 
 
 def quotient(a: float | None, b: float | None) -> float | None:
@@ -107,35 +92,58 @@ def quotient(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None or missing(a) or missing(b) or not b else a / b
 
 
-def scan_ratio(timings: JsonObject) -> float | None:
-    """The time of Algorithm 3 over that of list ranking, which gives the same labels."""
-    return quotient(*(dig(timings, "scans", "seconds", method) for method in METHODS))
-
-
-def scan_speedup(timings: JsonObject) -> float | None:
-    """Speedup of Algorithm 3 over a sequential walk; None on the CPU."""
-    scan = dig(timings, "scans", "seconds", METHODS[0])
-    return quotient(timings.get("sequential_scan_seconds"), scan) if launches(timings) else None
-
-
-def ordering_ratio(timings: JsonObject) -> float | None:
-    """The time of the radix sort over that of the prefix sum."""
-    return quotient(*(dig(timings, "orderings", method) for method in PERMUTATIONS))
-
-
-def setup_ratio(timings: JsonObject) -> float | None:
-    """The time of the paper's setup over that of ours."""
-    return quotient(*(dig(timings, "setup_seconds", way) for way in WAYS))
-
-
-# With their descriptions in the report.
-TABLES = {
-    performance: "times of scans, permutations and setups: figures 5 and 6",
-    performance_propositions: "times and throughputs of propositions: figure 3",
-    performance_launches: "throughput of each launch of Algorithm 3: figure 5, on the GPU only",
-}
-
-
-def performance_tables(study: JsonObject) -> list[Table]:
+def performance_tables(study: JsonObject) -> list[CsvTable]:
     """The tables of times and throughputs."""
-    return [replace(table(study), description=text) for table, text in TABLES.items()]
+    cases = [(case, Timings(case)) for case in done(study, "performance")]
+    return [_times(cases), _propositions(cases), _launches(cases)]
+
+
+def _times(cases: list[tuple[JsonObject, Timings]]) -> CsvTable:
+    """One row for each matrix: figures 5 and 6 in numbers."""
+    rows = [identity(case) | _time_fields(timings) for case, timings in cases]
+    columns = dict.fromkeys(column for row in rows for column in row)
+    text = "times of scans, permutations and setups: figures 5 and 6"
+    return CsvTable("performance", tuple(columns) or IDENTITY, rows, text)
+
+
+def _time_fields(timings: Timings) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "precision": timings.record.get("precision"),
+        "copy_gb_per_s": timings.copy,
+        "sequential_scan_seconds": timings.sequential,
+        "spmv_seconds": timings.spmv("seconds"),
+    }
+    row |= {f"{method}_seconds": timings.scan(method) for method in METHODS}
+    row |= {f"order_by_{method}_seconds": timings.ordering(method) for method in PERMUTATIONS}
+    for way in WAYS:
+        row[f"setup_{way}_seconds"] = timings.setup(way)
+        row[f"setup_{way}_per_spmv"] = timings.per_spmv(timings.setup(way))
+        row |= {f"setup_{way}_{stage}_seconds": seconds for stage, seconds in timings.stages(way)}
+    return row
+
+
+def _propositions(cases: list[tuple[JsonObject, Timings]]) -> CsvTable:
+    """One row for each matrix, precision, k and n: figure 3 in numbers."""
+    columns = ("dtype", "k", "n", "seconds", "gb_per_s", "vertices")
+    rows = [
+        {"name": case["name"], **{column: row.get(column) for column in columns}}
+        | {"per_spmv": timings.per_spmv(row.get("seconds"), row.get("dtype"))}
+        | {f"spmv_{key}": timings.spmv(key, row["dtype"]) for key in SPMV}
+        for case, timings in cases
+        for row in timings.propositions
+    ]
+    names = ("name", *columns, "per_spmv", *(f"spmv_{key}" for key in SPMV))
+    text = "times and throughputs of propositions: figure 3"
+    return CsvTable("performance_propositions", names, rows, text)
+
+
+def _launches(cases: list[tuple[JsonObject, Timings]]) -> CsvTable:
+    """One row for each launch of a step of Algorithm 3: figure 5 in numbers; empty on the CPU."""
+    rows = [
+        {"name": case["name"], "scan": kind, "step": step, "gb_per_s": speed}
+        for case, timings in cases
+        for kind, speeds in timings.launches.items()
+        for step, speed in enumerate(speeds)
+    ]
+    text = "throughput of each launch of Algorithm 3: figure 5, on the GPU only"
+    return CsvTable("performance_launches", ("name", "scan", "step", "gb_per_s"), rows, text)

@@ -1,4 +1,4 @@
-"""Symmetric permutations of a system and its preconditioner: they change nothing but the rounding."""
+"""Random symmetric permutations of a system and its preconditioner, which change the rounding alone."""
 
 from __future__ import annotations
 

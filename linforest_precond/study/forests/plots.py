@@ -1,11 +1,10 @@
-"""The figures of a study, like figures 3 to 6 of Klein & Strzodka (2022); they need Matplotlib."""
+"""Figures 3 to 6 of Klein & Strzodka (2022) from the contents of ``study.json``; they need Matplotlib."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linforest_precond.envelope import draw_curve
-from linforest_precond.study.csv_tables import done
+from linforest_precond.solvers.residual_bands import draw_curve
 from linforest_precond.study.drawing import GREY, new_figure, positive, power_of_ten, styled, wrapped
 from linforest_precond.study.forests.performance_plots import proposition_throughput as proposition_throughput
 from linforest_precond.study.forests.performance_plots import propositions as propositions
@@ -13,14 +12,14 @@ from linforest_precond.study.forests.performance_plots import scan_launches as s
 from linforest_precond.study.forests.performance_plots import scan_times as scan_times
 from linforest_precond.study.forests.performance_plots import setup_breakdown as setup_breakdown
 from linforest_precond.study.forests.tables import history
-from linforest_precond.study.formats import label, missing
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.number_formats import missing
+from linforest_precond.study.results import JsonObject, done, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Colours that differ for every kind of colour blindness and in grey, and a marker.
+# A colour, distinct in grey and for every kind of colour blindness, and a marker.
 PRECONDITIONERS = {
     "Jacobi": ("#999999", "o"),
     "TriScal": ("#E69F00", "s"),
@@ -129,20 +128,7 @@ def _legend_handles(runs: list[JsonObject]) -> list[Any]:
 
 @styled
 def convergence(study: JsonObject, columns: int = 3) -> Figure:
-    """
-    Figure 4: a panel for each matrix that was solved.
-
-    Parameters
-    ----------
-    study : dict
-        The contents of ``study.json``.
-    columns : int, optional
-        Panels per row.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Figure 4: a panel for each matrix that was solved, at most `columns` side by side."""
     cases = done(study, "convergence")
     columns = max(1, min(columns, len(cases)))
     rows = max(1, -(-len(cases) // columns))

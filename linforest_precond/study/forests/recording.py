@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from linforest_precond.backends.annotations import Array
 
-# Of each iteration in a launch of the factor kernel, by the names of its columns.
+# The values of all iterations in a launch of the factor kernel, by the names of its columns.
 IterationRecord: TypeAlias = dict[str, tuple[int, ...]]
 Entry: TypeAlias = tuple[str, float | IterationRecord]
 
@@ -39,10 +39,10 @@ PART_OF_FILE = {
     "forest/factor": "proposals",
     "forest/bands": "extraction",
 }
-# The kernels of the first bidirectional scan, and the steps of both.
+# The kernels of the scan that breaks cycles, and the step kernels of both scans.
 CYCLE_SCAN = ("begin_cycle_scan", "cycle_scan_step", "cut_weakest_edges")
 STEPS = {"cycles": "cycle_scan_step", "paths": "path_scan_step"}
-# The log has one entry for the whole ordering, so its kernels do not count again.
+# The log has one entry for the whole ordering; the kernels in these files are part of it.
 ORDERING, ORDERING_FILES = "ordering", ("forest/ordering", "runtime/prefix_sum")
 
 

@@ -1,4 +1,4 @@
-"""`run_study`: the study of linear forests as a function with its own options."""
+"""`run_study`: `run_paper` for linear forests, with the options of that study in its signature."""
 
 from __future__ import annotations
 

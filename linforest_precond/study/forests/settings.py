@@ -10,26 +10,26 @@ from linforest_precond.graph.forest.factor import CHARGES, TIES
 from linforest_precond.precond.multigrid.multilevel_options import AUTO
 from linforest_precond.precond.multigrid.multilevel_options import CHOICES as MULTIGRID_CHOICES
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
-from linforest_precond.study import settings
+from linforest_precond.study.settings import Settings
 
-# Preconditioners that are not of the paper: rows of `convergence` where the user asks for them.
+# Preconditioners that are not the paper's; the option `precond` adds them to the part "convergence".
 FURTHER = ("multilevel", "ilu", "approximate_inverse")
 # BiCGStab needs a linear preconditioner, which the K-cycle is not.
 LINEAR_CYCLES = ("V", "W", "F")
 PARTS = ("coverage", "convergence", "performance")
 
-# Iterations of a solve: on the CPU such that about this many entries of A are read, within bounds.
+# The limit of iterations on the CPU: a solve reads about this many entries of A, within bounds.
 ENTRIES_OF_A_SOLVE = 1e10
 FEWEST_ITERATIONS, MOST_ITERATIONS = 200, 2000
 MOST_ON_GPU = 5000
-# Permuted systems. On the CPU there are none beyond a number of entries of A; on the GPU there are fewer.
+# Numbers of permuted systems: none on the CPU, and fewer on the GPU, for matrices with more entries.
 PERMUTATIONS, FEW_PERMUTATIONS = 5, 3
 MOST_PERMUTED_ENTRIES = {"quick": 200_000, "full": 2_000_000}
 MOST_PERMUTED_ON_GPU = 20_000_000
 
 
 @dataclass(frozen=True)
-class Settings(settings.Settings):
+class ForestSettings(Settings):
     """The options of a study; None chooses a number by the size of each matrix.
 
     `charge`, `ties` and `repair` are those of the paper's own configuration; ours has the library's defaults.
@@ -75,10 +75,10 @@ class Settings(settings.Settings):
 
         Examples
         --------
-        >>> from linforest_precond.study.forests.settings import Settings
-        >>> [Settings().maxiter_for(nnz) for nnz in (800_000, 8_814_880, 56_220_004)]
+        >>> from linforest_precond.study.forests.settings import ForestSettings
+        >>> [ForestSettings().maxiter_for(nnz) for nnz in (800_000, 8_814_880, 56_220_004)]
         [2000, 1100, 200]
-        >>> Settings(device="cpu", maxiter=70).maxiter_for(56_220_004)
+        >>> ForestSettings(device="cpu", maxiter=70).maxiter_for(56_220_004)
         70
         """
         if self.maxiter is not None:
@@ -95,8 +95,8 @@ class Settings(settings.Settings):
 
         Examples
         --------
-        >>> from linforest_precond.study.forests.settings import Settings
-        >>> [Settings(full=full).permutations_for(800_000) for full in (False, True)]
+        >>> from linforest_precond.study.forests.settings import ForestSettings
+        >>> [ForestSettings(full=full).permutations_for(800_000) for full in (False, True)]
         [0, 5]
         """
         if self.permutations is not None:

@@ -1,4 +1,4 @@
-"""Coverages whose sums are accumulated in single precision, as the published ones may have been."""
+"""Coverages with sums in single precision, which explain some of the published values."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrix.checked import CSR
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 
-# The numbers of partial sums, as of threads that share the work.
+# Numbers of partial sums.
 PARTS = (1, 2, 4, 8, 64)
 
 

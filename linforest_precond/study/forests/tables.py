@@ -1,19 +1,15 @@
-"""Coverages and convergence as tables, for the report and CSV files."""
+"""Coverages and convergence beside the paper's values, and their CSV tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue
-from linforest_precond.study.csv_tables import Table, dig, done
-from linforest_precond.study.formats import is_standin, missing
-from linforest_precond.study.json_types import JsonObject
-
-CONFIGURATIONS = ((1, 0), (5, 0), (5, 1))
-DEGREES = (1, 2, 3, 4)
-BLOCK_PERIODS = (1, 5)
+from linforest_precond.study.csv_tables import CsvTable
+from linforest_precond.study.forests.coverage import BLOCK_PERIODS, CONFIGURATIONS, DEGREES
+from linforest_precond.study.number_formats import missing
+from linforest_precond.study.results import JsonObject, dig, done, is_standin
 
 
 class Quantity(NamedTuple):
@@ -109,7 +105,7 @@ def compare(case: JsonObject, quantity: Quantity) -> Comparison:
     ours, theirs = quantity.ours(case), quantity.published(paper) if paper else None
     if quantity.digits is None or missing(ours) or theirs is None:
         return Comparison(ours, theirs, None, False)
-    # The paper has two digits: what would be printed as a difference of 0.01 is no departure.
+    # The paper prints two digits, so that a difference of 0.01 is not significant.
     apart = round(abs(round(ours, 2) - theirs), 2) > 0.01
     return Comparison(ours, theirs, ours - theirs, apart and quantity in COVERAGES and of_the_paper(case))
 
@@ -142,19 +138,29 @@ def identity(case: JsonObject) -> dict[str, Any]:
 
 
 def _compared(
-    name: str, quantities: Iterable[Quantity], cases: list[JsonObject], extra: tuple[str, ...] = ()
-) -> Table:
-    """A table with three columns for each quantity: ours, the paper's and the difference."""
+    name: str,
+    quantities: Iterable[Quantity],
+    cases: list[JsonObject],
+    extra: Mapping[str, tuple[str, ...]],
+    description: str,
+) -> CsvTable:
+    """A table with three columns for each quantity: ours, the paper's and the difference.
+
+    `extra` has the paths of further columns in the record of a case.
+    """
 
     def cells(case: JsonObject, quantity: Quantity) -> dict[str, Any]:
         ours, theirs, difference, _ = compare(case, quantity)
         return dict(zip(_triple(quantity), (ours, theirs, difference)))
 
-    rows = [identity(case) | {column: case.get(column) for column in extra} for case in cases]
-    for row, case in zip(rows, cases):
+    rows = []
+    for case in cases:
+        row = identity(case) | {column: dig(case, *path) for column, path in extra.items()}
         for quantity in quantities:
             row |= cells(case, quantity)
-    return Table(name, (*IDENTITY, *extra, *(column for q in quantities for column in _triple(q))), rows)
+        rows.append(row)
+    compared = (column for quantity in quantities for column in _triple(quantity))
+    return CsvTable(name, (*IDENTITY, *extra, *compared), rows, description)
 
 
 def _triple(quantity: Quantity) -> tuple[str, ...]:
@@ -163,33 +169,30 @@ def _triple(quantity: Quantity) -> tuple[str, ...]:
     return names[:2] if quantity.digits is None else names
 
 
-def coverage_table3(study: JsonObject) -> Table:
+RULES = {
+    "charge": ("coverage", "charge"),
+    "ties_parallel": ("coverage", "ties", "parallel"),
+    "ties_sequential": ("coverage", "ties", "sequential"),
+}
+
+
+def coverage_table3(study: JsonObject) -> CsvTable:
     """Every case with its size, compared with the paper's table 3."""
-    return _compared("coverage_table3", TABLE3, study["cases"], ("status", "error", "note", "seconds"))
+    extra = {column: (column,) for column in ("status", "error", "note", "seconds")}
+    text = "every matrix with its size, as in table 3"
+    return _compared("coverage_table3", TABLE3, study["cases"], extra, text)
 
 
-def coverage_table4(study: JsonObject) -> Table:
+def coverage_table4(study: JsonObject) -> CsvTable:
     """Coverages of the [0,2]-factor in three configurations, compared with the paper's table 4."""
-    return _with_rules(_compared("coverage_table4", TABLE4, done(study, "coverage")), study)
+    text = "coverages of the [0,2]-factors, as in table 4"
+    return _compared("coverage_table4", TABLE4, done(study, "coverage"), RULES, text)
 
 
-def coverage_table5(study: JsonObject) -> Table:
+def coverage_table5(study: JsonObject) -> CsvTable:
     """Coverages of the [0,n]-factors and of the 2x2 blocks, compared with the paper's table 5."""
-    return _with_rules(_compared("coverage_table5", TABLE5, done(study, "coverage")), study)
-
-
-def _with_rules(table: Table, study: JsonObject) -> Table:
-    """The table with the hash of the charges and the orders among equal weights."""
-    rows = [
-        row
-        | {
-            "charge": dig(case, "coverage", "charge"),
-            "ties_parallel": dig(case, "coverage", "ties", "parallel"),
-            "ties_sequential": dig(case, "coverage", "ties", "sequential"),
-        }
-        for row, case in zip(table.rows, done(study, "coverage"))
-    ]
-    return replace(table, columns=(*table.columns, "charge", "ties_parallel", "ties_sequential"), rows=rows)
+    text = "coverages of the [0,n]-factors and the 2×2 blocks, as in table 5"
+    return _compared("coverage_table5", TABLE5, done(study, "coverage"), RULES, text)
 
 
 def by_rule(case: JsonObject, rule: str) -> JsonObject:
@@ -205,7 +208,7 @@ def rules(case: JsonObject) -> list[str]:
     return sorted(measured, key=lambda rule: rule != compared)
 
 
-def coverage_ties(study: JsonObject) -> Table:
+def coverage_ties(study: JsonObject) -> CsvTable:
     """One row for each matrix and order among equal weights."""
     quantities = tuple(dict.fromkeys((*TABLE4, *TABLE5)))
     rows = [
@@ -213,10 +216,11 @@ def coverage_ties(study: JsonObject) -> Table:
         for case in done(study, "coverage")
         for rule in rules(case)
     ]
-    return Table("coverage_ties", ("name", "ties", *(q.key for q in quantities)), rows)
+    text = "the same for each order among equal weights"
+    return CsvTable("coverage_ties", ("name", "ties", *(q.key for q in quantities)), rows, text)
 
 
-def coverage_charges(study: JsonObject) -> Table:
+def coverage_charges(study: JsonObject) -> CsvTable:
     """One row for each matrix, hash of the charges and seed: coverages of the parallel factors."""
     rows = [
         {"name": case["name"], "charge": charge, "seed": seed}
@@ -225,17 +229,21 @@ def coverage_charges(study: JsonObject) -> Table:
         for charge, by_degree in (case["coverage"].get("charges") or {}).items()
         for seed in range(min(map(len, by_degree.values()), default=0))
     ]
-    return Table("coverage_charges", ("name", "charge", "seed", *(f"parallel_{n}" for n in DEGREES)), rows)
+    text = "coverages by the hash of the charges and the seed"
+    return CsvTable(
+        "coverage_charges", ("name", "charge", "seed", *(f"parallel_{n}" for n in DEGREES)), rows, text
+    )
 
 
-def coverage_single_precision(study: JsonObject) -> Table:
+def coverage_single_precision(study: JsonObject) -> CsvTable:
     """One row for each grid and number of partial sums: c_id and blocks with sums in single precision."""
     rows = [
         {"name": case["name"], **row}
         for case in done(study, "coverage")
         for row in case["coverage"].get("single_precision") or []
     ]
-    return Table("coverage_single_precision", ("name", "parts", "identity", "scale"), rows)
+    text = "coverages of the ANISO grids with sums in single precision"
+    return CsvTable("coverage_single_precision", ("name", "parts", "identity", "scale"), rows, text)
 
 
 RUN = (
@@ -244,7 +252,7 @@ RUN = (
 )  # fmt: skip
 
 
-def convergence_summary(study: JsonObject) -> Table:
+def convergence_summary(study: JsonObject) -> CsvTable:
     """One row for each matrix and preconditioner: figure 4 in numbers."""
     rows = [
         identity(case)
@@ -254,10 +262,11 @@ def convergence_summary(study: JsonObject) -> Table:
         for case in done(study, "convergence")
         for run in case["convergence"]["runs"]
     ]
-    return Table("convergence_summary", (*IDENTITY, "rtol", "maxiter", *RUN, "coverage_paper"), rows)
+    text = "one row for each matrix and preconditioner"
+    return CsvTable("convergence_summary", (*IDENTITY, "rtol", "maxiter", *RUN, "coverage_paper"), rows, text)
 
 
-def convergence_histories(study: JsonObject) -> Table:
+def convergence_histories(study: JsonObject) -> CsvTable:
     """One row for each recorded iteration: the curves of figure 4."""
     columns = ("iteration", "residual", "error")
     rows = [
@@ -266,7 +275,8 @@ def convergence_histories(study: JsonObject) -> Table:
         for run in case["convergence"]["runs"]
         for point in history(run)
     ]
-    return Table("convergence_histories", ("name", "precond", *columns), rows)
+    text = "residual and error by iteration: the curves of figure 4"
+    return CsvTable("convergence_histories", ("name", "precond", *columns), rows, text)
 
 
 def history(run: JsonObject) -> list[tuple[Any, ...]]:
@@ -277,19 +287,10 @@ def history(run: JsonObject) -> list[tuple[Any, ...]]:
     return list(zip(iterations, record.get("residuals") or nothing, record.get("errors") or nothing))
 
 
-# With their descriptions in the report.
-TABLES = {
-    coverage_table3: "every matrix with its size, as in table 3",
-    coverage_table4: "coverages of the [0,2]-factors, as in table 4",
-    coverage_table5: "coverages of the [0,n]-factors and the 2×2 blocks, as in table 5",
-    coverage_ties: "the same for each order among equal weights",
-    coverage_charges: "coverages by the hash of the charges and the seed",
-    coverage_single_precision: "coverages of the ANISO grids with sums in single precision",
-    convergence_summary: "one row for each matrix and preconditioner",
-    convergence_histories: "residual and error by iteration: the curves of figure 4",
-}
-
-
-def tables(study: JsonObject) -> list[Table]:
+def tables(study: JsonObject) -> list[CsvTable]:
     """The tables of coverages and convergence."""
-    return [replace(table(study), description=text) for table, text in TABLES.items()]
+    makers = (
+        coverage_table3, coverage_table4, coverage_table5, coverage_ties, coverage_charges,
+        coverage_single_precision, convergence_summary, convergence_histories,
+    )  # fmt: skip
+    return [make(study) for make in makers]

@@ -19,7 +19,7 @@ from linforest_precond.precond.tridiagonal.solver import BlockTridiagonalSolver
 from linforest_precond.study.forests.convergence import System, convergence
 from linforest_precond.study.forests.coverage import coverages
 from linforest_precond.study.forests.performance import performance
-from linforest_precond.study.forests.settings import Settings
+from linforest_precond.study.forests.settings import ForestSettings
 
 SIDE = 12
 # Convection and diffusion: the pattern is symmetric, the values are not.
@@ -27,7 +27,7 @@ FLOW = ((0, -1, 0), (-1.5, 5, -0.5), (0, -1, 0))
 PATIENCE = 300  # seconds
 
 
-def warm_up(settings: Settings) -> None:
+def warm_up(settings: ForestSettings) -> None:
     """Measure two small systems, one symmetric and one not, and discard the results."""
     measures = {
         "coverage": coverages,

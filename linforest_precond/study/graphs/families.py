@@ -1,4 +1,4 @@
-"""The algorithms of the study in four families: how they are called, and how answers are checked."""
+"""The four problems of the study: their algorithms, and the checkers of their answers."""
 
 from __future__ import annotations
 

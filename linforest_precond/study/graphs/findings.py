@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from linforest_precond.study.formats import count, digits3, seconds
 from linforest_precond.study.graphs.families import FAMILIES
 from linforest_precond.study.graphs.plots import fastest_device
-from linforest_precond.study.graphs.published import published
-from linforest_precond.study.graphs.rows import DEVICES, Row, median, rows_of
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.graphs.tables import DEVICES, DEVICES_IN_WORDS, TimedAlgorithm, median, rows_of
+from linforest_precond.study.number_formats import count, digits3, seconds
 from linforest_precond.study.paper import Finding
+from linforest_precond.study.published import graph_times
+from linforest_precond.study.results import JsonObject
 
 
 def findings(study: JsonObject) -> list[Finding]:
@@ -37,8 +37,7 @@ def _quotient(study: JsonObject, part: str, slow: str, fast: str) -> tuple[float
         for one, other in zip(rows[slow], rows[fast], strict=True)
     ]
     found = median(a / b for a, b in pairs if a and b)
-    where = {"gpu": "on the GPU", "host": "on all threads", "cpu": "on one thread"}[device]
-    return None if found is None else (found, where)
+    return None if found is None else (found, DEVICES_IN_WORDS[device])
 
 
 def _components(study: JsonObject) -> Finding | None:
@@ -65,7 +64,7 @@ def _sets(study: JsonObject) -> Finding | None:
     )
     if longest is None:
         return None
-    theirs = max(max(times) for key, times in published().items() if key.algorithm == "MIS_opt3")
+    theirs = max(max(times) for key, times in graph_times().items() if key.algorithm == "MIS_opt3")
     text = f"No variant of Luby's algorithm takes longer than {seconds(longest)} here"
     return Finding("Independent sets", f"{text}; MIS_opt3 took the thesis up to {seconds(theirs)} on a CPU.")
 
@@ -107,6 +106,6 @@ def _thesis(study: JsonObject) -> Finding | None:
     return Finding("Against the thesis", f"{text}: {', '.join(known)}; the machines differ.")
 
 
-def _faster(row: Row, device: str) -> float | None:
+def _faster(row: TimedAlgorithm, device: str) -> float | None:
     ours, theirs = row.seconds(device), row.paper_seconds(device)
     return theirs / ours if ours and theirs else None

@@ -12,12 +12,22 @@ import scipy.sparse as sp
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrix.checked import as_pattern
 from linforest_precond.study.cases import Case, Source, case_of
-from linforest_precond.study.graphs.published import densities, sizes
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.published import graph_times
+from linforest_precond.study.results import JsonObject
 
 QUICK_SIZES = (1000, 2000)
-# Random numbers that are drawn at a time.
+# The number of random numbers that are drawn at a time.
 BLOCK = 2**22
+
+
+def densities() -> list[float]:
+    """The thesis' densities."""
+    return sorted({key.density for key in graph_times()})
+
+
+def sizes() -> list[int]:
+    """The thesis' numbers of vertices."""
+    return sorted({key.size for key in graph_times()})
 
 
 class Sweep(NamedTuple):

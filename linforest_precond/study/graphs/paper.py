@@ -1,4 +1,4 @@
-"""The study of Cichra's thesis (2024): what it consists of."""
+"""The study of Cichra's thesis (2024): its cases, measurements and report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from linforest_precond.study.graphs.families import FAMILIES
 from linforest_precond.study.graphs.findings import findings
 from linforest_precond.study.graphs.graphs import fetch, properties, select
 from linforest_precond.study.graphs.plots import figures
-from linforest_precond.study.graphs.sections import method, sections
+from linforest_precond.study.graphs.report import report
 from linforest_precond.study.graphs.tables import tables
 from linforest_precond.study.graphs.times import measured, warm_up
 from linforest_precond.study.paper import Paper, Reference
@@ -25,9 +25,8 @@ GRAPHS = Paper(
     measures={part: partial(measured, part) for part in FAMILIES},
     tables=tables,
     figures=figures,
-    sections=sections,
+    report=report,
     findings=findings,
-    method=method,
     fetch=fetch,
     properties=properties,
     warm_up=warm_up,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from linforest_precond.study.drawing import GREY, STAGES, decades, legend_above, panels, positive, styled
 from linforest_precond.study.graphs.families import FAMILIES, Algorithm
-from linforest_precond.study.graphs.published import Key, published
-from linforest_precond.study.graphs.rows import DEVICES, Row, densities_of, rows_of
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.graphs.tables import DEVICES, TimedAlgorithm, densities_of, rows_of
+from linforest_precond.study.published import GraphKey, graph_times
+from linforest_precond.study.results import JsonObject
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ COLOURS = dict(zip(DEVICES, (STAGES[4], STAGES[2], STAGES[0])))
 FIGURES = {
     "CC_base": "7.1", "CC_opt2": "7.3", "SCC": "7.5", "MIS_base": "7.7", "MIS_lex3": "7.9", "MIS_opt3": "7.11"
 }  # fmt: skip
-# Published curves that belong to an algorithm of ours beside its own.
+# Further published algorithms that are drawn beside one of ours.
 FURTHER = {"CC_opt2": ("CC_base",)}
 
 
@@ -33,7 +33,7 @@ def by_device(study: JsonObject, part: str, key: str) -> Figure:
         for device, name in DEVICES.items():
             _curve(ax, here, device, COLOURS[device], name)
             for style, thesis in _styles(here[0].algorithm):
-                _published_curve(ax, Key(thesis, density, 0), device, COLOURS[device], style)
+                _published_curve(ax, GraphKey(thesis, density, 0), device, COLOURS[device], style)
         _label(ax, density)
         _explain_styles(ax, here[0].algorithm)
     legend_above(figure, axes[0], columns=6)
@@ -51,13 +51,13 @@ def compared(study: JsonObject, part: str) -> Figure:
             here = [row for row in rows if (row.density, row.algorithm) == (density, algorithm)]
             _curve(ax, here, device, STAGES[place], algorithm.title)
             for style, thesis in _styles(algorithm):
-                _published_curve(ax, Key(thesis, density, 0), device, STAGES[place], style)
+                _published_curve(ax, GraphKey(thesis, density, 0), device, STAGES[place], style)
         _label(ax, density)
     legend_above(figure, axes[0], columns=4)
     return figure
 
 
-def fastest_device(rows: list[Row]) -> str:
+def fastest_device(rows: list[TimedAlgorithm]) -> str:
     """The GPU where it was used, else all threads, else one."""
     used = [device for device in ("gpu", "host") if any(row.seconds(device) is not None for row in rows)]
     return used[0] if used else "cpu"
@@ -74,14 +74,14 @@ def _explain_styles(ax: Axes, algorithm: Algorithm) -> None:
         ax.plot([], [], color=GREY, linestyle=style, linewidth=0.9, label=name)
 
 
-def _curve(ax: Axes, rows: list[Row], device: str, colour: str, name: str) -> None:
+def _curve(ax: Axes, rows: list[TimedAlgorithm], device: str, colour: str, name: str) -> None:
     points = sorted((row.size, positive(row.seconds(device))) for row in rows)
     sizes, times = zip(*points) if points else ((), ())
     ax.plot(sizes, times, color=colour, linewidth=1.3, marker="o", markersize=3, label=name)
 
 
-def _published_curve(ax: Axes, wanted: Key, device: str, colour: str, style: str) -> None:
-    known = {key.size: times for key, times in published().items() if key[:2] == wanted[:2]}
+def _published_curve(ax: Axes, wanted: GraphKey, device: str, colour: str, style: str) -> None:
+    known = {key.size: times for key, times in graph_times().items() if key[:2] == wanted[:2]}
     times = [getattr(times, device) for times in known.values()]
     ax.plot(list(known), times, color=colour, linewidth=0.9, linestyle=style)
 

@@ -1,4 +1,4 @@
-"""The density sweep: times on one thread, on all threads and on the GPU, and whether answers are valid."""
+"""Times of the algorithms on one thread, on all threads and on the GPU, and checks of their answers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.graphs.families import FAMILIES, Family, same_bits
 from linforest_precond.study.graphs.graphs import random_digraph
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
 T = TypeVar("T")
 
-# Calls of which the median is taken; the thesis takes the mean of ten.
+# Repeats, of which the median is taken; the thesis takes the mean of ten.
 REPEATS = {"quick": 3, "full": 10}
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from linforest_precond.study.csv_tables import done
-from linforest_precond.study.formats import count, digits3, fixed, label
-from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.matching.colours import best_probability
-from linforest_precond.study.matching.published import published
+from linforest_precond.study.matching.measures import best_probability
+from linforest_precond.study.number_formats import count, digits3, fixed
 from linforest_precond.study.paper import Finding
+from linforest_precond.study.published import matching_numbers
+from linforest_precond.study.results import JsonObject, done, label
 
 
 def findings(study: JsonObject) -> list[Finding]:
@@ -29,14 +28,14 @@ def _random(study: JsonObject) -> Finding | None:
     if size is None:
         return None
     text = f"Random proposals match {fixed(size, 3)} of the size of the sequential algorithm on average"
-    return Finding("Random matching", f"{text}; the paper has more than {published()['size']}.")
+    return Finding("Random matching", f"{text}; the paper has more than {matching_numbers()['size']}.")
 
 
 def _weighted(study: JsonObject) -> Finding | None:
     gain, greedy = average(study, "gain"), average(study, "greedy")
     if gain is None:
         return None
-    known = published()
+    known = matching_numbers()
     text = (
         f"Weighted proposals have {fixed(gain, 2)} times the weight of Algorithm 1 (paper: {known['gain']})"
     )
@@ -51,7 +50,7 @@ def _why(study: JsonObject) -> Finding | None:
         return None
     own, shuffled = (fmean(case[key]["gain"] for case in cases) for key in ("own", "shuffled"))
     low, high = (fmean(case["scaled"]["gain"][place] for case in cases) for place in (0, -1))
-    implied = published()["greedy"] / published()["gain"]
+    implied = matching_numbers()["greedy"] / matching_numbers()["gain"]
     text = (
         f"The ratio to Algorithm 1 is a matter of how heavy edges are arranged: {fixed(own, 2)} with the "
         f"own weights, {fixed(shuffled, 2)} with the same weights shuffled among the edges, and "
@@ -111,6 +110,6 @@ def _speed(study: JsonObject) -> Finding | None:
         f"Random proposals reach {digits3(times['speedups']['random'])} times the speed of Algorithm 1 "
         f"({label(fastest)}, {count(times['edges'])} edges)"
     )
-    known = published()
+    known = matching_numbers()
     paper = f"{known['cuda_speedup_random']} on its GPU and {known['tbb_speedup_random']} on 16 threads"
     return Finding("Speed", f"{text}; the paper's largest speedup is {paper}.")

@@ -1,4 +1,4 @@
-"""The study of Fagginger Auer & Bisseling (2012): what it consists of."""
+"""The study of Fagginger Auer & Bisseling (2012): its cases, measurements and report."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import Any
 from linforest_precond import matrices
 from linforest_precond.matrices.catalogue import catalogue
 from linforest_precond.study.cases import Case, named_cases
-from linforest_precond.study.matching.arrangement import arrangement
-from linforest_precond.study.matching.colours import colours
 from linforest_precond.study.matching.findings import findings
+from linforest_precond.study.matching.measures import (
+    MatchingSettings,
+    arrangement,
+    colours,
+    quality,
+    rounds,
+    threads,
+    times,
+)
 from linforest_precond.study.matching.plots import figures
-from linforest_precond.study.matching.quality import quality
-from linforest_precond.study.matching.rounds import rounds
-from linforest_precond.study.matching.sections import method, sections
-from linforest_precond.study.matching.settings import Settings
+from linforest_precond.study.matching.report import report
 from linforest_precond.study.matching.tables import tables
-from linforest_precond.study.matching.times import threads, times
 from linforest_precond.study.paper import Paper, Reference
 
 # Meshes, grids with other weights, and a graph of skewed degrees; ecology1 is the paper's own example.
@@ -45,10 +48,10 @@ def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]
     return named_cases(default if names is None else names, full)
 
 
-def warm_up(settings: Settings) -> None:
+def warm_up(settings: MatchingSettings) -> None:
     """Compile by measuring a small matrix."""
     A: Any = matrices.aniso(2, 12, device=settings.device)
-    few = Settings(device=settings.device, permutations=1)
+    few = MatchingSettings(device=settings.device, permutations=1)
     for part in settings.parts:
         MATCHING.measures[part](A, Case("warm up", "warm up", "generated"), few)
 
@@ -73,9 +76,8 @@ MATCHING = Paper(
     },
     tables=tables,
     figures=figures,
-    sections=sections,
+    report=report,
     findings=findings,
-    method=method,
-    settings=Settings,
+    settings=MatchingSettings,
     warm_up=warm_up,
 )

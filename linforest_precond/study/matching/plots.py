@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linforest_precond.study.csv_tables import done
 from linforest_precond.study.drawing import (
     GREY,
     STAGES,
@@ -16,11 +15,9 @@ from linforest_precond.study.drawing import (
     styled,
     wrapped,
 )
-from linforest_precond.study.formats import label
-from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.matching.published import published
-from linforest_precond.study.matching.rounds import PROPOSALS
-from linforest_precond.study.matching.times import METHODS, SPEEDUPS
+from linforest_precond.study.matching.measures import METHODS, PROPOSALS, SPEEDUPS
+from linforest_precond.study.published import matching_numbers
+from linforest_precond.study.results import JsonObject, done, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +81,7 @@ def colours(study: JsonObject) -> Figure:
         _curve(right, found["p"], found["random"]["first"], place, label(case))
         right.plot(found["p"], found["independent"], color=colour_of_case(place), linestyle=":", linewidth=1)
     for ax in (left, right):
-        ax.axvline(published()["best_probability"], color=GREY, linewidth=0.8, linestyle=":")
+        ax.axvline(matching_numbers()["best_probability"], color=GREY, linewidth=0.8, linestyle=":")
         ax.set_xlabel("probability of blue")
     left.legend(fontsize=6.5)
     right.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -131,7 +128,7 @@ def quality(study: JsonObject) -> Figure:
                 capsize=2,
                 linewidth=0.8,
             )
-        ax.axhline(published()[key], color=STAGES[5], linewidth=1, linestyle="--")
+        ax.axhline(matching_numbers()[key], color=STAGES[5], linewidth=1, linestyle="--")
         decades(ax, "x")
         ax.set_xlabel("edges")
         ax.set_ylabel(name)
@@ -183,13 +180,13 @@ def arrangement(study: JsonObject) -> Figure:
         left.barh([place + shift for place in places], gains, height=0.38, color=colour, label=key)
     left.set_yticks(places, [wrapped(label(case)) for case in cases], fontsize=8)
     left.set_ylim(max(len(cases), 1) - 0.5, -0.5)
-    left.axvline(published()["gain"], color=STAGES[5], linewidth=1, linestyle="--")
+    left.axvline(matching_numbers()["gain"], color=STAGES[5], linewidth=1, linestyle="--")
     left.set_xlabel("weight: weighted / Algorithm 1")
     left.legend(fontsize=7, loc="lower right")
     for place, case in enumerate(cases):
         found = case["arrangement"]
         _curve(right, found["sigmas"], found["scaled"]["gain"], place, label(case))
-    right.axhline(published()["gain"], color=STAGES[5], linewidth=1, linestyle="--")
+    right.axhline(matching_numbers()["gain"], color=STAGES[5], linewidth=1, linestyle="--")
     right.set_xlabel("standard deviation of log₂ of the vertices' factors")
     right.set_ylabel("weight: weighted / Algorithm 1")
     right.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))

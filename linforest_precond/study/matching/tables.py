@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.study.csv_tables import Table, done
-from linforest_precond.study.json_types import JsonObject
-from linforest_precond.study.matching.published import published
-from linforest_precond.study.matching.rounds import PROPOSALS
+from linforest_precond.study.csv_tables import CsvTable
+from linforest_precond.study.matching.measures import PROPOSALS
+from linforest_precond.study.published import matching_numbers
+from linforest_precond.study.results import JsonObject, done
 
 RATIO_KEYS = ("size", "gain", "greedy", "serial")
 
 
-def tables(study: JsonObject) -> list[Table]:
+def tables(study: JsonObject) -> list[CsvTable]:
     """All tables of the study."""
     makers = (_rounds, _colours, _threads, _quality, _times, _arrangement)
     return [make(study) for make in makers]
 
 
-def _rounds(study: JsonObject) -> Table:
+def _rounds(study: JsonObject) -> CsvTable:
     rows = [
         {"name": case["name"], "method": method, "round": number, "matched": fraction}
         for case in done(study, "rounds")
@@ -26,10 +26,10 @@ def _rounds(study: JsonObject) -> Table:
         for number, fraction in enumerate(case["rounds"][method]["matched"], 1)
     ]
     columns = ("name", "method", "round", "matched")
-    return Table("rounds", columns, rows, "fraction of matched vertices by rounds, as in figure 2")
+    return CsvTable("rounds", columns, rows, "fraction of matched vertices by rounds, as in figure 2")
 
 
-def _colours(study: JsonObject) -> Table:
+def _colours(study: JsonObject) -> CsvTable:
     measured = ("size", "weight", "seconds", "first")
     rows = [
         {"name": case["name"], "method": method, "p": p, **_expected(case["colours"], place)}
@@ -39,14 +39,14 @@ def _colours(study: JsonObject) -> Table:
         for place, p in enumerate(case["colours"]["p"])
     ]
     columns = ("name", "method", "p", *measured, "theory", "independent")
-    return Table("colours", columns, rows, "the probability of blue, as in figure 3")
+    return CsvTable("colours", columns, rows, "the probability of blue, as in figure 3")
 
 
 def _expected(found: JsonObject, place: int) -> dict[str, Any]:
     return {key: found[key][place] for key in ("theory", "independent")}
 
 
-def _threads(study: JsonObject) -> Table:
+def _threads(study: JsonObject) -> CsvTable:
     rows = [
         {"name": case["name"], "method": method, "threads": count, "seconds": seconds}
         for case in done(study, "threads")
@@ -54,18 +54,18 @@ def _threads(study: JsonObject) -> Table:
         for count, seconds in zip(case["threads"]["threads"], case["threads"][method])
     ]
     columns = ("name", "method", "threads", "seconds")
-    return Table("threads", columns, rows, "times by the number of threads, as in figure 4")
+    return CsvTable("threads", columns, rows, "times by the number of threads, as in figure 4")
 
 
-def _quality(study: JsonObject) -> Table:
+def _quality(study: JsonObject) -> CsvTable:
     rows = [{"name": case["name"], **_ratios(case["quality"])} for case in done(study, "quality")]
     names = [f"{key}{end}" for key in RATIO_KEYS for end in ("", "_deviation", "_paper")]
     columns = ("name", "edges", "permutations", *names, "locally_dominant", "suitor")
-    return Table("quality", columns, rows, "sizes and weights against the sequential ones, as in figure 5")
+    return CsvTable("quality", columns, rows, "sizes and weights against the sequential ones, as in figure 5")
 
 
 def _ratios(found: JsonObject) -> dict[str, Any]:
-    known = published()
+    known = matching_numbers()
     row: dict[str, Any] = {key: found[key] for key in ("edges", "permutations")}
     for key in RATIO_KEYS:
         row |= {key: found[key], f"{key}_deviation": found[f"{key}_deviation"]}
@@ -74,7 +74,7 @@ def _ratios(found: JsonObject) -> dict[str, Any]:
     return row | found["dominant"]
 
 
-def _times(study: JsonObject) -> Table:
+def _times(study: JsonObject) -> CsvTable:
     rows = [
         {"name": case["name"], "vertices": found["vertices"], "edges": found["edges"]}
         | {f"{name}_seconds": seconds for name, seconds in found["seconds"].items()}
@@ -83,17 +83,17 @@ def _times(study: JsonObject) -> Table:
         for found in (case["times"],)
     ]
     columns = tuple(dict.fromkeys(column for row in rows for column in row)) or ("name",)
-    return Table("times", columns, rows, "times and speedups by vertices and edges, as in figure 5")
+    return CsvTable("times", columns, rows, "times and speedups by vertices and edges, as in figure 5")
 
 
-def _arrangement(study: JsonObject) -> Table:
+def _arrangement(study: JsonObject) -> CsvTable:
     rows = [
         {"name": case["name"], "weights": weights, "sigma": sigma, **found}
         for case in done(study, "arrangement")
         for weights, sigma, found in arrangements(case["arrangement"])
     ]
     columns = ("name", "weights", "sigma", "gain", "serial")
-    return Table("arrangement", columns, rows, "the weighted ratio with weights arranged in other ways")
+    return CsvTable("arrangement", columns, rows, "the weighted ratio with weights arranged in other ways")
 
 
 def arrangements(found: JsonObject) -> list[tuple[str, float | None, JsonObject]]:

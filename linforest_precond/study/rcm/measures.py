@@ -1,4 +1,4 @@
-"""The measurements of the study, part by part."""
+"""The measurements of the study: orders, times, threads and batches."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from linforest_precond.matrix.checked import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
 REPEATS = 5
-# The algorithm of the paper, part by part; the last two are its versions for the CPU and the GPU.
+# Variants of the batch method, from Algorithm 4 to the paper's versions for the CPU and for the GPU.
 ALGORITHM_4 = "Algorithm 4"
 VARIANTS = {
     ALGORITHM_4: BatchOptions(early=False, balanced=False, concurrent=1),

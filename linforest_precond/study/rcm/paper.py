@@ -1,18 +1,78 @@
-"""The study of Mlakar et al. (2021): what it consists of."""
+"""The study of Mlakar et al. (2021): its cases, measurements and report."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from linforest_precond.matrices.generators.by_name import generate
-from linforest_precond.study.cases import Case
+from linforest_precond.matrices.generators.standins import standins
+from linforest_precond.study.cases import Case, case_of
 from linforest_precond.study.paper import Paper, Reference
+from linforest_precond.study.published import rcm_table
 from linforest_precond.study.rcm import measures
-from linforest_precond.study.rcm.figures import figures
-from linforest_precond.study.rcm.report import findings, method, sections
-from linforest_precond.study.rcm.selection import select
+from linforest_precond.study.rcm.findings import findings
+from linforest_precond.study.rcm.plots import figures
+from linforest_precond.study.rcm.report import report
 from linforest_precond.study.rcm.tables import tables
 from linforest_precond.study.settings import Settings
+
+# A power network, a 1000 x 1000 grid, narrow and wide fronts, and a graph with hubs.
+QUICK = ("bcspwr10", "ecology1", "CurlCurl_3", "delaunay_n23", "poisson3d:40", "rmat:15")
+# Stand-ins of quick studies: (name, whether it has the paper's size, note).
+SMALL = {
+    "ecology1": ("standin:ecology1", True, "5-point grid 1000 × 1000, the pattern of McRae/ecology1"),
+    "CurlCurl_3": ("standin:CurlCurl_3/2", False, "stand-in for Bodendiek/CurlCurl_3, sides divided by 2"),
+    "delaunay_n23": ("delaunay:131072", False, "2^17 random points in a square instead of 2^23"),
+}
+# Stand-ins at the paper's size, for matrices that are not available.
+LARGE = {"delaunay_n23": ("delaunay:8388608", True, "2^23 random points in a square")}
+
+
+def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
+    """
+    The named cases; by default the quick list, or the paper's 26 matrices.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.rcm.paper import select
+    >>> len(select()), len(select(full=True)), select(["Bodyy4", "aniso2:50"])[0].name
+    (6, 26, 'Pothen/bodyy4')
+    """
+    chosen = (tuple(rcm_table()) if full else QUICK) if names is None else names
+    listed = [chosen] if isinstance(chosen, str) else chosen
+    found = {case.name: case for case in (_case(str(name), full) for name in listed)}
+    return list(found.values())
+
+
+def _case(name: str, full: bool) -> Case:
+    stem = name.rpartition("/")[2].lower()
+    known = next((known for known in rcm_table() if known.lower() == stem), None)
+    if known is None:
+        return case_of(name, full)
+    if not full and known in SMALL:
+        return _generated(known, *SMALL[known])
+    fallback = None
+    if known in LARGE:
+        fallback = _generated(known, *LARGE[known])
+    elif known in standins():
+        fallback = _generated(known, f"standin:{known}", True, f"stand-in for {_full_name(known)}")
+    return Case(
+        _full_name(known),
+        title=known,
+        origin="collection",
+        paper=known,
+        at_paper_size=True,
+        fallback=fallback,
+    )
+
+
+def _full_name(name: str) -> str:
+    return f"{rcm_table()[name].group}/{name}"
+
+
+def _generated(paper: str, name: str, at_paper_size: bool, note: str) -> Case:
+    return Case(name, f"{paper} (stand-in)", "stand-in", paper, note, at_paper_size)
 
 
 def warm_up(settings: Any) -> None:
@@ -41,8 +101,7 @@ RCM = Paper(
     },
     tables=tables,
     figures=figures,
-    sections=sections,
+    report=report,
     findings=findings,
-    method=method,
     warm_up=warm_up,
 )

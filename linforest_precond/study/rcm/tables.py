@@ -1,22 +1,17 @@
-"""The tables of the study: CSV files, and the rows that the report shows."""
+"""Times beside the paper's, speed-ups, and the CSV tables of the study."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.study.csv_tables import Table, dig, done
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.csv_tables import CsvTable
+from linforest_precond.study.published import rcm_number
 from linforest_precond.study.rcm.measures import COUNTS, STAGES
-from linforest_precond.study.rcm.published import published_number
+from linforest_precond.study.results import JsonObject, dig, done
 
-# The columns of table I: ours by the path in a record, and the paper's by its column.
-ORDERS = {
-    "max_degree": ("orders", "max_degree"),
-    "front": ("orders", "front"),
-    "bandwidth": ("orders", "bandwidth"),
-    "reordered_bandwidth": ("orders", "reordered_bandwidth"),
-}
-# Our times and the paper's columns.
+# The columns of table I that do not depend on the machine.
+ORDERS = ("max_degree", "front", "bandwidth", "reordered_bandwidth")
+# Approaches: the path of our time in a record, and the paper's column.
 APPROACHES = {
     "serial, CPU": (("times", "cpu", "serial"), "cpu_rcm"),
     "leveled, CPU": (("times", "cpu", "leveled"), None),
@@ -41,7 +36,7 @@ def measured(case: JsonObject, approach: str, device: str) -> float | None:
 def paper_seconds(case: JsonObject, approach: str) -> float | None:
     """The paper's seconds."""
     column = APPROACHES[approach][1]
-    found = None if column is None else published_number(case.get("paper"), column)
+    found = None if column is None else rcm_number(case.get("paper"), column)
     return None if found is None else found / 1e3
 
 
@@ -51,12 +46,12 @@ def speedup(base: float | None, seconds: float | None) -> float | None:
 
 def speedups(case: JsonObject, approach: str, device: str) -> tuple[float | None, float | None]:
     """Ours over SciPy, and the paper's over HSL."""
-    hsl = published_number(case.get("paper"), "hsl")
+    hsl = rcm_number(case.get("paper"), "hsl")
     ours = speedup(dig(case, "times", "scipy"), measured(case, approach, device))
     return ours, speedup(hsl and hsl / 1e3, paper_seconds(case, approach))
 
 
-def tables(study: JsonObject) -> list[Table]:
+def tables(study: JsonObject) -> list[CsvTable]:
     """All tables of the study."""
     return [_orders(study), _times(study), _threads(study), _batches(study)]
 
@@ -65,18 +60,18 @@ def _named(case: JsonObject, **fields: Any) -> dict[str, Any]:
     return {"matrix": case["name"], "paper": case.get("paper"), **fields}
 
 
-def _orders(study: JsonObject) -> Table:
+def _orders(study: JsonObject) -> CsvTable:
     rows = []
     for case in done(study, "orders"):
         row = _named(case, rows=case.get("rows"), nnz=case.get("nnz"), **case["orders"])
-        row |= {f"paper_{name}": published_number(case.get("paper"), name) for name in ORDERS}
+        row |= {f"paper_{name}": rcm_number(case.get("paper"), name) for name in ORDERS}
         rows.append(row)
     own = ("start", *ORDERS, "levels", "mean_front", "identical")
     columns = ("matrix", "paper", "rows", "nnz", *own, *(f"paper_{name}" for name in ORDERS))
-    return Table("orders", columns, rows, "bandwidths and fronts beside table I")
+    return CsvTable("orders", columns, rows, "bandwidths and fronts beside table I")
 
 
-def _times(study: JsonObject) -> Table:
+def _times(study: JsonObject) -> CsvTable:
     rows = []
     for case in done(study, "times"):
         for approach in APPROACHES:
@@ -84,10 +79,12 @@ def _times(study: JsonObject) -> Table:
             ratios = dict(zip(("over_scipy", "paper_over_hsl"), speedups(case, approach, study["device"])))
             rows.append(_named(case, approach=approach, seconds=ours, paper_seconds=theirs, **ratios))
     columns = ("matrix", "paper", "approach", "seconds", "paper_seconds", "over_scipy", "paper_over_hsl")
-    return Table("times", columns, rows, "times of all approaches beside table I, and speed-ups (figure 2)")
+    return CsvTable(
+        "times", columns, rows, "times of all approaches beside table I, and speed-ups (figure 2)"
+    )
 
 
-def _threads(study: JsonObject) -> Table:
+def _threads(study: JsonObject) -> CsvTable:
     rows = [
         _named(case, threads=run["threads"], seconds=run["seconds"], **run["stages"])
         | {"speedup": speedup(case["threads"]["serial"], run["seconds"])}
@@ -95,14 +92,16 @@ def _threads(study: JsonObject) -> Table:
         for run in case["threads"]["runs"]
     ]
     columns = ("matrix", "paper", "threads", "seconds", "speedup", *STAGES)
-    return Table("threads", columns, rows, "batches by threads, nanoseconds of the stages (figures 5 and 6)")
+    return CsvTable(
+        "threads", columns, rows, "batches by threads, nanoseconds of the stages (figures 5 and 6)"
+    )
 
 
-def _batches(study: JsonObject) -> Table:
+def _batches(study: JsonObject) -> CsvTable:
     rows = [
         _named(case, variant=variant, **found)
         for case in done(study, "batches")
         for variant, found in case["batches"].items()
     ]
     columns = ("matrix", "paper", "variant", "seconds", *COUNTS, *STAGES)
-    return Table("batches", columns, rows, "the parts of the batch method one after the other (figure 3)")
+    return CsvTable("batches", columns, rows, "the parts of the batch method one after the other (figure 3)")

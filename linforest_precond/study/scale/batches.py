@@ -1,4 +1,4 @@
-"""Figure 4.6 and table 4.4: rates of matching for several numbers of batches, and bounded memory."""
+"""Figure 4.6 and table 4.4: rates of matching in batches, and peaks of memory."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from linforest_precond.matrices.arrays import from_host
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
 BATCHES = (1, 2, 4, 8)
 REPEATS = 5
-# Of the entries' bytes, what a graph larger than the memory is given beside its arrays of vertices.
+# The memory given to a graph, beside its arrays of vertices, as a share of the bytes of its entries.
 GIVEN_SHARE = 1 / 8
-# Batches in memory at the same time: on the host one, and as much for the rest at the end; on the GPU another
-# is being copied, and the rest at the end takes as much as both.
+# Buffers of the size of a batch: on the CPU one, and one for the remaining rows; on the GPU two, so that
+# copies overlap with matching, and two for the remaining rows.
 BUFFERS = {"cpu": 2, "cuda": 4}
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from statistics import fmean
 
-from linforest_precond.study.csv_tables import done
-from linforest_precond.study.formats import count, digits3, fixed
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.number_formats import count, digits3, fixed
 from linforest_precond.study.paper import Finding
-from linforest_precond.study.scale.published import implied_edges, published
+from linforest_precond.study.published import scale_tables
+from linforest_precond.study.results import JsonObject, done
+from linforest_precond.study.scale.tables import implied_edges
 
 MANY_ENTRIES = 100_000
 
@@ -31,9 +31,9 @@ def _optimum(study: JsonObject) -> Finding | None:
     gap = geometric_gap(study)
     if gap is None:
         return None
-    paper = published()["geometric mean"]["ld_gap"]
+    paper = scale_tables()["geometric mean"]["ld_gap"]
     text = f"Locally dominant matchings are {fixed(gap, 1)} % below the maximum weight in the geometric mean"
-    gaps = [row["ld_gap"] for row in published().values() if "ld_gap" in row and "edges" in row]
+    gaps = [row["ld_gap"] for row in scale_tables().values() if "ld_gap" in row and "edges" in row]
     spread = f"{min(gaps)} to {max(gaps)} %"
     return Finding("Quality", f"{text}; the thesis has {paper} % ({spread}) on seven graphs of other sizes.")
 
@@ -87,7 +87,7 @@ def _printed(study: JsonObject) -> Finding | None:
         return None
     pairs = {
         graph: (implied_edges(row, "ld"), implied_edges(row, "sr"))
-        for graph, row in published().items()
+        for graph, row in scale_tables().items()
         if "ld_mmeps" in row
     }
     known = {graph: (ld, sr) for graph, (ld, sr) in pairs.items() if ld and sr}

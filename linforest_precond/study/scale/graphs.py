@@ -1,4 +1,4 @@
-"""The graphs of the study: generated ones, and weights where a graph has none."""
+"""Generated graphs of the study, and random weights for graphs without weights."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from linforest_precond.matrices.arrays import from_host
 from linforest_precond.matrices.generators.random_graphs import rmat
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study.cases import Case, Source
+from linforest_precond.study.matching.algorithms import upper_weights
 
 SEED = 0
 EDGE_FACTOR = 16  # of GAP-kron and GAP-urand
@@ -50,7 +51,7 @@ GENERATED: dict[str, Callable[[int], Any]] = {
     "urand": uniform_graph,
     "kron": lambda scale: rmat(scale, device="cpu"),
 }
-# The paper's graph that a generated one stands for, and the size at which it is that graph.
+# The thesis' graph that a generated one stands for, and its size there.
 STANDS_FOR = {"mycielskian": ("mycielskian18", 18), "urand": ("GAP-urand", 27), "kron": ("GAP-kron", 27)}
 
 
@@ -87,11 +88,7 @@ def fetch(source: Source, case: Case) -> tuple[Case, Any]:
 
 def weighted(A: Any) -> tuple[Any, bool]:
     """A's magnitudes without diagonal, made symmetric; or uniform random numbers in (0, 1], and then True."""
-    graph = checked(A).graph
-    values = np.abs(graph.values).astype(np.float64)
-    W = scipy.sparse.csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n))
-    W.eliminate_zeros()
-    upper = scipy.sparse.triu(W, 1).tocsr()
+    upper = upper_weights(checked(A).graph)
     drawn = upper.nnz > 0 and bool(np.ptp(upper.data) == 0)
     if drawn:
         upper.data = 1.0 - np.random.default_rng(SEED).random(upper.nnz)

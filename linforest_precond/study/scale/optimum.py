@@ -1,4 +1,4 @@
-"""Table 4.2: how far matchings are from the maximum weight, where that can be computed."""
+"""Table 4.2: distances of matchings from the maximum weight, on graphs small enough to compute it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 from linforest_precond.graph.matching.matching import matching
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
 METHODS = ("locally_dominant", "suitor", "greedy", "weighted", "random")

@@ -1,4 +1,4 @@
-"""The study of chapter 4 of Mandulak (2025): what it consists of."""
+"""The study of chapter 4 of Mandulak (2025): its cases, measurements and report."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from linforest_precond.study.scale.findings import findings
 from linforest_precond.study.scale.graphs import fetch, generated_case, weighted
 from linforest_precond.study.scale.optimum import optimum
 from linforest_precond.study.scale.plots import figures
-from linforest_precond.study.scale.sections import method, sections
+from linforest_precond.study.scale.report import report
 from linforest_precond.study.scale.tables import tables
 from linforest_precond.study.settings import Settings
 
-# Small ones, of which the optimum is known, and larger ones for the rates.
+# Small graphs for the optimum, and larger ones for the rates.
 QUICK = (
     "mycielskian:8", "urand:6", "kron:8", "delaunay:600", "poisson2d:100", "kron:14", "urand:14",
     "delaunay:60000",
@@ -65,9 +65,8 @@ SCALE = Paper(
     measures={"optimum": optimum, "batches": batches, "memory": memory},
     tables=tables,
     figures=figures,
-    sections=sections,
+    report=report,
     findings=findings,
-    method=method,
     fetch=fetch,
     warm_up=warm_up,
 )

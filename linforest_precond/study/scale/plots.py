@@ -1,10 +1,9 @@
-"""The figures of the study."""
+"""The figures of the study: distances from the optimum, rates and memory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from linforest_precond.study.csv_tables import done
 from linforest_precond.study.drawing import (
     STAGES,
     case_rows,
@@ -13,11 +12,10 @@ from linforest_precond.study.drawing import (
     panels,
     styled,
 )
-from linforest_precond.study.formats import label
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.published import scale_tables
+from linforest_precond.study.results import JsonObject, done, label
 from linforest_precond.study.scale.batches import BATCHES
 from linforest_precond.study.scale.findings import large
-from linforest_precond.study.scale.published import published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +32,7 @@ def optimum(study: JsonObject) -> Figure:
         gaps = [case["optimum"]["gaps"][method] for case in cases]
         places = [place + shift for place in range(len(cases))]
         ax.barh(places, gaps, height=0.36, color=colour, label=SHOWN[method])
-    ax.axvline(published()["geometric mean"]["ld_gap"], color=STAGES[5], linewidth=1, linestyle="--")
+    ax.axvline(scale_tables()["geometric mean"]["ld_gap"], color=STAGES[5], linewidth=1, linestyle="--")
     ax.set_xlabel("below the maximum weight in %")
     legend_above(figure, ax, columns=1)
     return figure

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.study.csv_tables import Table, done
-from linforest_precond.study.json_types import JsonObject
+from linforest_precond.study.csv_tables import CsvTable
+from linforest_precond.study.published import scale_tables
+from linforest_precond.study.results import JsonObject, done
 from linforest_precond.study.scale.optimum import METHODS
-from linforest_precond.study.scale.published import published
 
 
-def tables(study: JsonObject) -> list[Table]:
+def tables(study: JsonObject) -> list[CsvTable]:
     """All tables of the study."""
     return [_optimum(study), _batches(study), _memory(study)]
 
 
 def of_the_paper(case: JsonObject) -> dict[str, float]:
     """The published numbers of the graph that a case is, or stands for."""
-    return published().get(case.get("paper") or "", {})
+    return scale_tables().get(case.get("paper") or "", {})
 
 
-def _optimum(study: JsonObject) -> Table:
+def _optimum(study: JsonObject) -> CsvTable:
     rows = [
         {"name": case["name"], "paper": case.get("paper"), "paper_ld_gap": of_the_paper(case).get("ld_gap")}
         | {key: case["optimum"][key] for key in ("solver", "reason", "weight", "seconds")}
@@ -29,17 +29,17 @@ def _optimum(study: JsonObject) -> Table:
     ]
     gaps = [f"{method}_gap" for method in METHODS]
     columns = ("name", "solver", "reason", "weight", "seconds", *gaps, "paper", "paper_ld_gap")
-    return Table("optimum", columns, rows, "distance from the maximum weight in %, as in table 4.2")
+    return CsvTable("optimum", columns, rows, "distance from the maximum weight in %, as in table 4.2")
 
 
-def _batches(study: JsonObject) -> Table:
+def _batches(study: JsonObject) -> CsvTable:
     rows = [
         {"name": case["name"], "edges": case["batches"]["edges"], "batches": name, **found}
         for case in done(study, "batches")
         for name, found in rates(case["batches"])
     ]
     columns = ("name", "edges", "batches", "seconds", "mmeps", "largest_batch", "same")
-    return Table("batches", columns, rows, "times and rates by the number of batches, as in table 4.4")
+    return CsvTable("batches", columns, rows, "times and rates by the number of batches, as in table 4.4")
 
 
 def rates(found: JsonObject) -> list[tuple[str, JsonObject]]:
@@ -48,7 +48,27 @@ def rates(found: JsonObject) -> list[tuple[str, JsonObject]]:
     return [*whole, *found["batched"].items()]
 
 
-def _memory(study: JsonObject) -> Table:
+def _memory(study: JsonObject) -> CsvTable:
     rows = [{"name": case["name"], **case["memory"]} for case in done(study, "memory")]
     columns = ("name", "graph", "given", "batches", "peak", "same")
-    return Table("memory", columns, rows, "graphs larger than the memory given to them, in bytes")
+    return CsvTable("memory", columns, rows, "graphs larger than the memory given to them, in bytes")
+
+
+# Edges per matching of table 4.4, by the product of a rate with the time of table 4.1.
+RATES = {"ld": ("ld_mmeps", "ld_gpu"), "sr": ("sr_mmeps", "sr_omp")}
+
+
+def implied_edges(row: dict[str, float], code: str) -> float | None:
+    """
+    Matched edges that a printed rate (table 4.4) and time (table 4.1) imply together.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.published import scale_tables
+    >>> from linforest_precond.study.scale.tables import implied_edges
+    >>> row = scale_tables()["com-Friendster"]
+    >>> [round(implied_edges(row, code) / 1e6, 1) for code in ("ld", "sr")]
+    [26.2, 26.2]
+    """
+    rate, seconds = RATES[code]
+    return 1e6 * row[rate] * row[seconds] if rate in row and seconds in row else None

@@ -1,0 +1,363 @@
+"""The measurements of the study, part by part: figures 2 to 5 of Fagginger Auer & Bisseling (2012)."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array
+from linforest_precond.graph.matching.matching import matching
+from linforest_precond.graph.reordering.permute import permute
+from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.graphs import Graph
+from linforest_precond.study import timing
+from linforest_precond.study.cases import Case
+from linforest_precond.study.matching.algorithms import (
+    host_graph,
+    match,
+    match_in_order,
+    serial_matching,
+    upper_weights,
+)
+from linforest_precond.study.results import JsonObject
+from linforest_precond.study.settings import Settings
+
+# Random orders of the vertices over which qualities are averaged; the paper has 32.
+QUICK_PERMUTATIONS, PAPER_PERMUTATIONS = 8, 32
+PROPOSALS = ("random", "weighted")
+DOMINANT = ("locally_dominant", "suitor")
+MOST_ROUNDS = 60
+PROBABILITIES = tuple(percent / 100 for percent in (*range(5, 50, 5), 50, 53, *range(55, 100, 5)))
+COLOUR_REPEATS = 3
+# Graphs with more entries are measured at a few probabilities only.
+MANY_ENTRIES, FEW_PROBABILITIES = 4_000_000, (0.1, 0.3, 0.5, 0.53, 0.7, 0.9)
+# Standard deviations of the binary logarithms of the vertices' factors.
+SIGMAS = (0.0, 0.5, 1.0, 1.5, 2.0)
+ORDERS = 4
+METHODS = (*PROPOSALS, *DOMINANT)
+# (parallel, sequential): the methods whose times give the speedups of figure 5.
+SPEEDUPS = {
+    "random": ("random", "serial_random"),
+    "weighted": ("weighted", "serial_weighted"),
+    "weighted_greedy": ("weighted", "greedy"),
+    "locally_dominant_greedy": ("locally_dominant", "greedy"),
+    "suitor_greedy": ("suitor", "greedy"),
+}
+REPEATS = 5
+
+
+@dataclass(frozen=True)
+class MatchingSettings(Settings):
+    """The options of the study; `permutations` None takes a few, or the paper's 32 in a full one."""
+
+    permutations: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.permutations is not None and self.permutations < 1:
+            raise ValueError(f"permutations must be at least 1 or None, got {self.permutations}")
+
+    @property
+    def orders(self) -> int:
+        """The number of random orders of the vertices.
+
+        Examples
+        --------
+        >>> from linforest_precond.study.matching.measures import MatchingSettings
+        >>> [MatchingSettings(full=full).orders for full in (False, True)]
+        [8, 32]
+        """
+        if self.permutations is not None:
+            return self.permutations
+        return PAPER_PERMUTATIONS if self.full else QUICK_PERMUTATIONS
+
+
+def rounds(A: Any, case: Case, settings: Settings) -> JsonObject:
+    """
+    The fraction of matched vertices after each round of proposals; of the other methods, at their end.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.study.matching.measures import rounds
+    >>> found = rounds(lf.matrices.poisson((30, 30)), None, None)
+    >>> fractions = found["random"]["matched"]
+    >>> 0.3 < fractions[0] < 0.65, fractions[-1] > 0.9, len(fractions) == found["random"]["rounds"]
+    (True, True, True)
+    """
+    found = {method: _by_rounds(A, method) for method in PROPOSALS}
+    for method in DOMINANT:
+        result = matching(A, method)
+        found[method] = {"rounds": result.iterations, "matched": [matched(result)]}
+    return found
+
+
+def matched(result: Any) -> float:
+    """The fraction of the vertices that are matched."""
+    return 2 * result.size / max(result.mate.size, 1)
+
+
+def _by_rounds(A: Any, method: str) -> JsonObject:
+    """A round depends on the seed and the rounds before it only, so a limit cuts the same run short."""
+    last = matching(A, method).iterations
+    limits = range(1, min(last, MOST_ROUNDS) + 1)
+    return {
+        "rounds": last,
+        "matched": [matched(matching(A, method, max_rounds=limit)) for limit in limits],
+    }
+
+
+def first_round(p: float) -> float:
+    """
+    Eq. 2 of the paper: the expected fraction matched in the first round on a large random graph.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.matching.measures import first_round
+    >>> round(first_round(0.53406), 4), first_round(1.0)
+    (0.6357, 0.0)
+    """
+    return 0.0 if p >= 1 else 2 * (1 - p) * -math.expm1(-p / (1 - p))
+
+
+def best_probability() -> float:
+    """
+    The maximum of Eq. 2, where 1 - p = exp(-p / (1 - p)) (2 - p), by bisection.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.matching.measures import best_probability
+    >>> round(best_probability(), 5)
+    0.53406
+    """
+    low, high = 0.1, 0.9
+    for _ in range(60):
+        p = (low + high) / 2
+        if math.exp(-p / (1 - p)) * (2 - p) > 1 - p:  # the derivative of Eq. 2 is positive
+            low = p
+        else:
+            high = p
+    return low
+
+
+def colours(A: Any, case: Case, settings: Settings) -> JsonObject:
+    """Size, weight, time and the fraction of the first round, by method and probability."""
+    probabilities = PROBABILITIES if A.nnz <= MANY_ENTRIES else FEW_PROBABILITIES
+    return {
+        "p": list(probabilities),
+        "theory": [first_round(p) for p in probabilities],
+        "independent": [independent_round(host_graph(A), p) for p in probabilities],
+        **{method: _sweep(A, method, probabilities) for method in PROPOSALS},
+    }
+
+
+def independent_round(graph: Graph, p: float) -> float:
+    """
+    The fraction matched in a first round where each blue vertex chooses among its red neighbours at random.
+
+    This is what Eq. 2 assumes. Algorithm 3 takes the first in one random order of all vertices, so that blue
+    vertices with common neighbours choose the same one.
+    """
+    random = np.random.default_rng(0)
+    blue = random.random(graph.n) < p
+    rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    proposes = blue[rows] & ~blue[graph.indices] & (graph.values != 0)
+    rows, targets = rows[proposes], graph.indices[proposes]
+    draw = np.lexsort((random.random(rows.size), rows))
+    first = np.unique(rows[draw], return_index=True)[1]
+    return 2 * np.unique(targets[draw][first]).size / max(graph.n, 1)
+
+
+def _sweep(A: Any, method: str, probabilities: tuple[float, ...]) -> JsonObject:
+    graph, device = checked(A).graph, backend_of(A).name
+    found: JsonObject = {"size": [], "weight": [], "seconds": [], "first": []}
+    for p in probabilities:
+        whole = matching(A, method, p=p)
+        seconds, _ = timing.median_time(partial(match, graph, method, p=p), COLOUR_REPEATS, device)
+        found["size"].append(whole.size)
+        found["weight"].append(whole.weight)
+        found["seconds"].append(seconds)
+        found["first"].append(matched(matching(A, method, p=p, max_rounds=1)))
+    return found
+
+
+def quality(A: Any, case: Case, settings: MatchingSettings) -> JsonObject:
+    """
+    Averages over random orders of the vertices, and their ratios with the standard deviation.
+
+    Returns
+    -------
+    dict
+        ``size`` (random proposals / Algorithm 1), ``gain`` (weighted proposals / Algorithm 1, weights),
+        ``greedy`` (weighted proposals / Algorithm 2), ``serial`` (Algorithm 1 / Algorithm 2), each with
+        its deviation; ``dominant``: the weight of our locally dominant and suitor matchings / Algorithm 2.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.study.matching.measures import MatchingSettings, quality
+    >>> found = quality(lf.matrices.aniso(2, 40), None, MatchingSettings(permutations=2))
+    >>> found["dominant"], 0.9 < found["size"] < 1.1
+    ({'locally_dominant': 1.0, 'suitor': 1.0}, True)
+    """
+    graph, seeds = host_graph(A), range(settings.orders)
+    serial = {
+        weighted: [serial_matching(graph, weighted, seed) for seed in seeds] for weighted in (False, True)
+    }
+    found = {method: [matching(A, method, seed=seed) for seed in seeds] for method in PROPOSALS}
+    sizes = [float(result.size) for result in found["random"]]
+    weights = [result.weight for result in found["weighted"]]
+    best = greedy_weight(A)
+    dominant = {method: share(matching(A, method).weight, best) for method in DOMINANT}
+    return {
+        "permutations": settings.orders,
+        "edges": int(edge_weights(graph).size),
+        **compared("size", sizes, statistics.fmean(size for size, _ in serial[False])),
+        **compared("gain", weights, statistics.fmean(weight for _, weight in serial[True])),
+        **compared("greedy", weights, best),
+        **compared("serial", [weight for _, weight in serial[True]], best),
+        "dominant": dominant,
+    }
+
+
+def greedy_weight(A: Any) -> float:
+    """The weight of Algorithm 2, which is that of our locally dominant matching where A is on the GPU."""
+    method = "greedy" if backend_of(A).name == "cpu" else "locally_dominant"
+    return float(matching(A, method).weight)
+
+
+def compared(name: str, values: list[float], reference: float) -> JsonObject:
+    """The average and the standard deviation of values, in units of a reference."""
+    deviation = statistics.pstdev(values)
+    return {
+        name: share(statistics.fmean(values), reference),
+        f"{name}_deviation": share(deviation, reference, 0),
+    }
+
+
+def share(part: float, whole: float, empty: float = 1.0) -> float:
+    return part / whole if whole else empty
+
+
+def edge_weights(graph: Graph) -> Array:
+    """The weight of each edge, once."""
+    rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    values: Any = np.abs(graph.values)
+    return values[(graph.indices > rows) & (values > 0)]
+
+
+def arrangement(A: Any, case: Case, settings: Settings) -> JsonObject:
+    """
+    The weight of weighted proposals / Algorithm 1 (gain), and of Algorithm 1 / Algorithm 2 (serial).
+
+    Returns
+    -------
+    dict
+        For the matrix's ``own`` weights; for the same weights ``shuffled`` among the edges; and for unit
+        weights ``scaled`` by random factors of the vertices, d_i d_j, by the spread (``sigmas``) of these.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from linforest_precond.study.matching.measures import arrangement
+    >>> found = arrangement(lf.matrices.poisson((40, 40)), None, None)
+    >>> found["scaled"]["gain"][0] < 1 < found["scaled"]["gain"][-1]
+    True
+    """
+    W = upper_weights(host_graph(A))
+    random = np.random.default_rng(0)
+    shuffled = W.copy()
+    shuffled.data = random.permutation(W.data)
+    exponents = random.normal(size=W.shape[0])
+    scaled = [_measured(_scaled(W, sigma * exponents)) for sigma in SIGMAS]
+    return {
+        "own": _measured(W),
+        "shuffled": _measured(shuffled),
+        "sigmas": list(SIGMAS),
+        "scaled": {key: [found[key] for found in scaled] for key in ("gain", "serial")},
+    }
+
+
+def _scaled(W: Any, exponents: Any) -> Any:
+    """The weights 2^(e_i + e_j), not larger than 1."""
+    edges = W.tocoo()
+    logarithms = exponents[edges.row] + exponents[edges.col]
+    values = np.exp2(logarithms - logarithms.max(initial=0.0))
+    return scipy.sparse.csr_array((values, (edges.row, edges.col)), shape=W.shape)
+
+
+def _measured(upper: Any) -> JsonObject:
+    W = (upper + upper.T).tocsr()
+    graph = host_graph(W)
+    serial = statistics.fmean(serial_matching(graph, True, seed)[1] for seed in range(ORDERS))
+    parallel = statistics.fmean(matching(W, "weighted", seed=seed).weight for seed in range(ORDERS))
+    return {"gain": share(parallel, serial), "serial": share(serial, matching(W, "greedy").weight)}
+
+
+def times(A: Any, case: Case, settings: Settings) -> JsonObject:
+    """
+    Median times on the graph with its vertices in random order, as in the paper.
+
+    Returns
+    -------
+    dict
+        ``vertices``, ``edges``; ``seconds`` by method, with "serial_random" and "serial_weighted" for
+        Algorithm 1 and "greedy" for Algorithm 2, all three on one thread of the CPU; ``speedups``;
+        ``degree_ratio``, the largest degree over the smallest positive one; ``threads``.
+    """
+    B = permute(A, backend_of(A).xp.asarray(np.random.default_rng(0).permutation(A.shape[0])))
+    host, device = host_graph(B), backend_of(B).name
+    seconds = {name: timing.median_time(call, REPEATS, "cpu")[0] for name, call in _sequential(host).items()}
+    graph = checked(B).graph
+    for method in METHODS:
+        seconds[method] = timing.median_time(partial(match, graph, method), REPEATS, device)[0]
+    degrees = np.diff(host.indptr)
+    return {
+        "vertices": host.n,
+        "edges": int(host.indices.size // 2),
+        "seconds": seconds,
+        "speedups": {name: seconds[slow] / seconds[fast] for name, (fast, slow) in SPEEDUPS.items()},
+        "degree_ratio": float(
+            degrees.max(initial=0) / degrees[degrees > 0].min(initial=degrees.max(initial=1))
+        ),
+        "threads": timing.threads(),
+    }
+
+
+def _sequential(graph: Any) -> dict[str, Callable[[], Any]]:
+    """Algorithms 1 and 2 on one thread."""
+    order = np.arange(graph.n)
+    arrays = graph.indptr, graph.indices, graph.values, order, order
+    return {
+        "serial_random": partial(match_in_order, *arrays, False),
+        "serial_weighted": partial(match_in_order, *arrays, True),
+        "greedy": partial(_on_one_thread, partial(match, graph, "greedy")),
+    }
+
+
+def _on_one_thread(call: Callable[[], Any]) -> Any:
+    with timing.numba_threads(1):
+        return call()
+
+
+def threads(A: Any, case: Case, settings: Settings) -> JsonObject:
+    """Times of random matching by the number of threads of the CPU, whatever the device of the study."""
+    graph = host_graph(A)
+    counts = sorted({*(2**k for k in range(8) if 2**k < timing.threads()), timing.threads()})
+    found: JsonObject = {"threads": counts}
+    for method in METHODS:
+        found[method] = [_seconds_with(count, graph, method) for count in counts]
+    return found
+
+
+def _seconds_with(count: int, graph: Any, method: str) -> float:
+    with timing.numba_threads(count):
+        return timing.median_time(partial(match, graph, method), REPEATS, "cpu")[0]

@@ -1,0 +1,131 @@
+"""The report of a study: a self-contained HTML page with CSV files, or a Markdown page with pictures."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from linforest_precond.matrices.readers.atomic_files import write_text
+from linforest_precond.study.csv_tables import write_tables
+from linforest_precond.study.dark_theme import in_both_themes
+from linforest_precond.study.drawing import as_svg
+from linforest_precond.study.paper import Paper
+from linforest_precond.study.report_tables import Html
+from linforest_precond.study.results import JsonObject, done
+from linforest_precond.study.templating import environment
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NOT_RUN = Html('<p class="note">No results: this part was not selected, or no case reached it.</p>')
+
+
+class Section(NamedTuple):
+    """A section of the report, with its anchor for the table of contents."""
+
+    anchor: str
+    heading: str
+    body: str
+
+
+def write_report(paper: Paper, study: JsonObject, folder: str | os.PathLike[str]) -> Path:
+    """
+    Write the report of a study as an HTML page, and its tables as CSV files.
+
+    Parameters
+    ----------
+    paper : Paper
+        Whose study it is.
+    study : dict
+        The contents of ``study.json``. Parts and values that were not computed may be None.
+    folder : path
+        Where to write; created if necessary.
+
+    Returns
+    -------
+    Path
+        Of ``report.html``, which needs neither the network nor any other file.
+
+    Raises
+    ------
+    ImportError
+        Matplotlib, Jinja or pandas is missing. Without one of the first two the CSV files are written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from linforest_precond.study.papers import PAPERS
+    >>> from linforest_precond.study.report import write_report
+    >>> case = {"name": "aniso1:10", "status": "done", "rows": 100, "nnz": 784}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(PAPERS["forests"], {"title": "A study", "cases": [case]}, folder)
+    ...     print(page.name, "aniso1:10" in page.read_text(encoding="utf-8"))
+    report.html True
+    """
+    tables = paper.tables(study)
+    write_tables(tables, Path(folder))
+    files = {table.file: table.description for table in tables}
+    if (Path(folder) / "study.json").exists():
+        files["study.json"] = "everything, as the study recorded it"
+    page = _rendered("page.html", paper, study, _embedded, files=files, markdown=False)
+    return write_text(Path(folder) / "report.html", page)
+
+
+def write_document(paper: Paper, study: JsonObject, folder: Path) -> Path:
+    """
+    Write ``<folder>/<paper>.md`` and its pictures, ``<folder>/<paper>/1.svg`` and so on.
+
+    Tables and paragraphs are HTML, which Markdown takes as it is; files of the study are not linked.
+    """
+    pictures = folder / paper.name
+    pictures.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+
+    def linked(figure: Figure) -> str:
+        written.append(write_text(pictures / f"{len(written) + 1}.svg", as_svg(figure)))
+        return f"{paper.name}/{written[-1].name}"
+
+    page = _rendered("page.md", paper, study, linked, files={}, markdown=True)
+    return write_text(folder / f"{paper.name}.md", re.sub(r"\n{3,}", "\n\n", page).strip() + "\n")
+
+
+def write_pictures(paper: Paper, study: JsonObject, folder: Path) -> list[Path]:
+    """Write the figures of a study as SVG files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = paper.figures(study)
+    return [write_text(folder / f"{name}.svg", as_svg(figure)) for name, figure in figures.items()]
+
+
+def _embedded(figure: Figure) -> str:
+    """
+    The address of a picture inside the page.
+
+    Unlike inline SVG it has its own namespace of identifiers, an alternative text, and can be saved. It is
+    not loaded lazily, since browsers print pages without the pictures that were never scrolled to.
+    """
+    data = base64.b64encode(in_both_themes(as_svg(figure)).encode()).decode("ascii")
+    return f"data:image/svg+xml;base64,{data}"
+
+
+def _rendered(
+    template: str, paper: Paper, study: JsonObject, picture: Callable[[Figure], str], **context: Any
+) -> str:
+    """A page of all sections, which the paper's own template gives."""
+    sections: list[Section] = []
+
+    def section(anchor: str, heading: str, part: str | None = None, *, caller: Callable[[], str]) -> str:
+        """Called by templates: a section with the caller's text, unless no case has results of the part."""
+        body = NOT_RUN if part and not done(study, part) else caller()
+        sections.append(Section(anchor, heading, body))
+        return ""
+
+    context |= {"paper": paper, "study": study}
+    own = environment().get_template(f"{paper.name}.html")
+    own.render(context | paper.report(study) | {"section": section, "picture": picture})
+    title, findings = study.get("title") or "A study", paper.findings(study)
+    page = environment().get_template(template)
+    return page.render(context, title=title, findings=findings, sections=sections)

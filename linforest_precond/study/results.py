@@ -1,0 +1,69 @@
+"""Access to the results of a study, as ``study.json`` holds them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeAlias
+
+from linforest_precond.records.printing import printable
+
+# A study, a case, a run, or a part of one.
+JsonObject: TypeAlias = dict[str, Any]
+
+STANDIN = " (stand-in)"
+
+
+def dig(record: Any, *keys: str) -> Any:
+    """The value under nested keys, None where one of them is missing."""
+    for key in keys:
+        record = record.get(key) if isinstance(record, dict) else None
+    return record
+
+
+def done(study: JsonObject, part: str | None = None) -> list[JsonObject]:
+    """The finished cases, or those of them with results of the given part."""
+    cases = [case for case in study["cases"] if case.get("status") == "done"]
+    return [case for case in cases if part is None or case.get(part)]
+
+
+def is_standin(case: JsonObject) -> bool:
+    return case.get("origin") == "stand-in"
+
+
+def is_reduced(case: JsonObject) -> bool:
+    """Whether a matrix of the paper is smaller here than there."""
+    return bool(case.get("paper")) and not case.get("at_paper_size")
+
+
+def title(case: JsonObject) -> str:
+    """The case's title, or its name, in printable characters and without the mark of a stand-in."""
+    return printable(str(case.get("title") or case["name"])).removesuffix(STANDIN)
+
+
+def label(case: JsonObject) -> str:
+    """
+    The title in plain text, with the mark of a stand-in.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.results import label
+    >>> label({"name": "standin:atmosmodm/4", "title": "atmosmodm", "origin": "stand-in"})
+    'atmosmodm (stand-in)'
+    """
+    return f"{title(case)}{STANDIN}" if is_standin(case) else title(case)
+
+
+def name_without_folder(case: JsonObject) -> str:
+    """
+    The name for the command line; files are named without their folder, which other readers do not have.
+
+    Examples
+    --------
+    >>> from linforest_precond.study.results import name_without_folder
+    >>> name_without_folder({"name": "/home/ada/A.mtx", "origin": "file"})
+    'A.mtx'
+    >>> name_without_folder({"name": "standin:atmosmodm/4", "origin": "stand-in"})
+    'standin:atmosmodm/4'
+    """
+    name = str(case["name"])
+    return re.split(r"[/\\]", name)[-1] if case.get("origin") == "file" else name
