@@ -8,6 +8,7 @@ from . import krylov as krylov
 from . import matching as matching
 from . import matrix as matrix
 from . import multigrid as multigrid
+from . import program_lists as program_lists
 from . import reordering as reordering
 from . import runtime as runtime
 from . import similarity as similarity

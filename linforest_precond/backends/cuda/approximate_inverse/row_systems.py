@@ -6,7 +6,7 @@ import numpy as np
 
 from ..runtime.launch import launch, resident_blocks
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 
@@ -38,6 +38,13 @@ ROWS = Struct("Rows", "approximate_inverse/row_systems.cu", list="P", length="P"
 # Counts of `Report` of row_systems.cu.
 REPORTED, ABANDONED, USED = slice(2), slice(2, 3), slice(3, 7)
 REPORT = 7
+PROGRAM = Program(
+    "approximate_inverse/row_systems",
+    VALUE=(np.float64, np.complex128),
+    INDEX=INDICES,
+    TEAM=(*TEAMS, WARP),
+    BLOCK=1,
+)
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
@@ -176,4 +183,4 @@ def _team(mean, size):
 
 
 def _program(value, index, team):
-    return kernels("approximate_inverse/row_systems", VALUE=value.type, INDEX=index.type, TEAM=team, BLOCK=1)
+    return PROGRAM(VALUE=value.type, INDEX=index.type, TEAM=team)

@@ -4,14 +4,16 @@ import numpy as np
 
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from .components import BLOCK, labels_of_roots
+
+PROGRAM = Program("csgraph/fastsv", cooperative=True, INDEX=INDICES)
 
 
 def weak_components(pattern):
     """The number of components, and each vertex's."""
     n = pattern.n
-    program = kernels("csgraph/fastsv", cooperative=True, INDEX=pattern.indptr.dtype.type)
+    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     parents, grandparents, is_root = (cupy.empty(n, np.int32) for _ in range(3))
     words = cupy.zeros(4, np.uint32)
     arguments = (

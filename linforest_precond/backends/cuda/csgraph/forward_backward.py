@@ -7,12 +7,13 @@ import numpy as np
 from ..matrix.entries import rows_of, transposed
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.prefix_sum import add_up
 from .breadth_first import depths_from
 from .components import labels_of_roots, weak_components
 
 NO_PIVOT = -1  # as an unsigned number it is above all words
+PROGRAM = Program("csgraph/forward_backward", INDEX=INDICES)
 
 
 def strong_components(pattern):
@@ -46,7 +47,7 @@ def strong_components(pattern):
 
 
 def _program(pattern):
-    return kernels("csgraph/forward_backward", INDEX=pattern.indptr.dtype.type)
+    return PROGRAM(INDEX=pattern.indptr.dtype.type)
 
 
 def _transposed(pattern):

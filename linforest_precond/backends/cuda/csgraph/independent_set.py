@@ -7,7 +7,7 @@ import numpy as np
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
 from ..runtime.launch import blocks_for, launch, launch_blocks
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
 from .worklist import listed_items, process_worklist
 
@@ -21,13 +21,12 @@ SELECTION = Struct(
     row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", lists="P", barrier="P", n="q",
     seed="Q", k="q", lanes="q",
 )  # fmt: skip
+PROGRAM = Program("csgraph/independent_set", cooperative=True, INDEX=INDICES, PIECE=PIECE)
 
 
 def independent_set(pattern, k, seed):
     """1 for the vertices of the set, 0 for the others."""
-    program = kernels(
-        "csgraph/independent_set", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=PIECE
-    )
+    program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=PIECE)
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, PIECE)
     members = cupy.empty(pattern.n, np.int32)
     select = select_neighbours_apart if k == 1 else select_farther_apart

@@ -10,5 +10,4 @@ from . import linear_forest as linear_forest
 from . import ordering as ordering
 from . import pairs as pairs
 from . import path_pairs as path_pairs
-from . import program_lists as program_lists
 from . import record_checks as record_checks

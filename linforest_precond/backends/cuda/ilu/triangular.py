@@ -8,7 +8,7 @@ from linforest_precond.backends.workspaces import Workspaces
 
 from ..runtime.launch import BLOCK, launch, launch_blocks
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, STORED_AND_APPLIED, Program
 from ..runtime.streams import current
 from ..runtime.structs import Struct
 
@@ -21,6 +21,7 @@ VECTORS_OF_SWEEPS = 3
 TRIANGLE = Struct("Triangle", "ilu/triangular.cu", indptr="P", indices="P", data="P", scale="P", lanes="q")
 VECTORS = Struct("StridedVectors", "ilu/triangular.cu", at="P", order="P", row="q", column="q")
 NOTHING = VECTORS(at=None, order=None, row=0, column=0)
+PROGRAM = Program("ilu/triangular", STORED_AND_APPLIED, same_bits=False, INDEX=INDICES)
 
 
 class Substitution:
@@ -65,9 +66,7 @@ class Substitution:
 
     def _solve(self, b, x, columns, dtype, work):
         vectors, tickets = work
-        program = kernels(
-            "ilu/triangular", VALUE=self._dtype.type, RESULT=dtype.type, INDEX=self._order.dtype.type
-        )
+        program = PROGRAM(VALUE=self._dtype.type, RESULT=dtype.type, INDEX=self._order.dtype.type)
         if self._sweeps is not None:
             self._relax(program, b, x, columns, vectors)
         elif self._tiles is None:

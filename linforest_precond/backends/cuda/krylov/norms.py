@@ -5,10 +5,11 @@ import numpy as np
 from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
 from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import WEIGHTS, Program, wide_type
 
 SUMS = 3
 ENTRIES_OF_THREAD = 4
+PROGRAM = Program("krylov/norms", VALUE=WEIGHTS, WIDE=wide_type, BLOCK=1)
 
 
 def column_norms(columns):
@@ -40,7 +41,7 @@ def _norms(b, r):
     sums, _held = sums_of(reals.shape[1], SUMS, np.float64)
     norms = cupy.empty(reals.shape[1])
     blocks = max(1, min(LARGEST_GRID, -(-reals.size // (THREADS * ENTRIES_OF_THREAD))))
-    program = kernels("krylov/norms", VALUE=value.type, WIDE=np.float64, BLOCK=1)
+    program = PROGRAM(VALUE=value.type)
     launch_blocks(
         program.find_norms, blocks, (rows, sums, 0 if b is None else b, reals, norms), block=THREADS
     )

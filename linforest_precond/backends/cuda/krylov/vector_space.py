@@ -20,7 +20,7 @@ from linforest_precond.backends.workspaces import Lease
 from ..runtime.generated_headers import generate_header
 from ..runtime.launch import launch_blocks, launches_of
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.streams import capturing
 from ..runtime.structs import Struct
 
@@ -81,6 +81,7 @@ SPACE = Struct(
     rows="q", columns="q", capacity="q", most_iterations="q", epsilon="d", largest_growth="d",
     unpreconditioned="q",
 )  # fmt: skip
+PROGRAM = Program("krylov/updates", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1)
 
 
 class KrylovSpace:
@@ -98,7 +99,7 @@ class KrylovSpace:
         self._vectors = {name: cupy.zeros((n, columns), dtype) for name in ("x", "r", *names)}
         self.columns, self.inner, self._x_true = columns, inner, x_true
         wide = np.dtype(wide_type(dtype))
-        self._program = kernels("krylov/updates", VALUE=dtype.type, WIDE=wide.type, BLOCK=1)
+        self._program = PROGRAM(VALUE=dtype.type)
         self._capacity = 4 * RECORDS_OF_BATCH
         self.blocks = min(LARGEST_GRID, max(1, -(-n * columns // (THREADS * ENTRIES_OF_THREAD))))
         self._scalars = cupy.zeros((len(ScalarSlot), columns), wide)

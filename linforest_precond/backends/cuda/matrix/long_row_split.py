@@ -6,14 +6,16 @@ import numpy as np
 
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct, address
 
-# Entries of a piece: for searches, and for sums.
+# Entries of a piece: for searches, for sums, and all lengths that callers choose.
 PIECE, SUMMED_PIECE = 256, 64
+PIECES = (SUMMED_PIECE, PIECE, 2048, 4096)
 # The struct in long_row_split.cuh, as a kernel's argument, and as a field of other structs.
 LONG_ROWS = Struct("LongRows", "matrix/long_row_split.cuh", rows="P", first="P", owners="P", counts="P")
 LONG_ROWS_FIELD = "PPPP"
+PROGRAM = Program("matrix/long_row_split", INDEX=INDICES, PIECE=PIECES)
 
 
 class LongRows(NamedTuple):
@@ -52,6 +54,6 @@ def split_long_rows(indptr, nnz, longest_row, piece, longest_whole=None):
     rows, first = cupy.empty(most_rows, np.int32), cupy.empty(most_rows, np.uint32)
     owners, counts = cupy.empty(most_pieces, np.uint32), cupy.zeros(2, np.uint32)
     found = LongRows(rows, first, owners, counts, most_rows, most_pieces)
-    program = kernels("matrix/long_row_split", INDEX=indptr.dtype.type, PIECE=piece)
+    program = PROGRAM(INDEX=indptr.dtype.type, PIECE=piece)
     launch(program.list_pieces, (indptr, indptr.size - 1, longest_whole, found.struct))
     return found

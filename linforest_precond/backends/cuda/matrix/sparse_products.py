@@ -4,7 +4,7 @@ import numpy as np
 
 from ..runtime.launch import BLOCK, launch, launch_blocks, resident_blocks
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 from .entries import lanes_for
@@ -38,6 +38,7 @@ ROW_LIST = Struct("RowList", "matrix/product_rows.cuh", rows="P", count="q")
 PRODUCT = Struct("Product", "matrix/product_rows.cuh", indptr="P", indices="P", data="P")
 TALLY = Struct("Tally", "matrix/product_rows.cuh", rows="Q" * CLASSES, listed="Q" * CLASSES, entries="Q")
 DENSE_ROWS = Struct("DenseRows", "matrix/sparse_products.cu", sums="P", owners="P", bitmaps="P", width="q")
+PROGRAM = Program("matrix/sparse_products", VALUE=VALUES, INDEX=INDICES)
 
 
 def multiply(left, right, width):
@@ -70,7 +71,7 @@ class _Phases:
     def __init__(self, left, right, width):
         self.rows, self.width = left[0].size - 1, width
         self.index, self.dtype = left[1].dtype, left[2].dtype
-        self.program = kernels("matrix/sparse_products", VALUE=self.dtype.type, INDEX=self.index.type)
+        self.program = PROGRAM(VALUE=self.dtype.type, INDEX=self.index.type)
         self.factors = FACTORS(**dict(zip(FACTORS.fields, (*left, *right))))
         self.left_lanes = lanes_for(left[1].size, self.rows)
         self.right_lanes = lanes_for(right[1].size, right[0].size - 1)

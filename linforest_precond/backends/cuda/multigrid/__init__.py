@@ -4,7 +4,6 @@ from . import dense as dense
 from . import galerkin as galerkin
 from . import node_graph as node_graph
 from . import path_interpolation as path_interpolation
-from . import program_lists as program_lists
 from . import smoothed_aggregation as smoothed_aggregation
 from . import strength as strength
 from . import tentative as tentative

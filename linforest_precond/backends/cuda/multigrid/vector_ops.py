@@ -13,7 +13,7 @@ from ..matrix.row_products import LONGEST_ROW
 from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
 from ..runtime.launch import launch_blocks
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import INDICES, VALUES, Program, wide_type
 from ..runtime.structs import Struct
 
 # The constants and the structs of vector_ops.cu.
@@ -29,6 +29,15 @@ MOST_BLOCKS = 16 * LARGEST_GRID
 WARP = 32
 INT32 = np.dtype(np.int32)
 STRIDED = Struct("Strided", "multigrid/vector_ops.cu", at="P", wide="q", row="q", column="q")
+PROGRAM = Program(
+    "multigrid/vector_ops",
+    same_bits=False,
+    VALUE=VALUES,
+    WIDE=wide_type,
+    BLOCK=1,
+    INDEX=INDICES,
+    TEAMS=(0, 1),
+)
 
 
 class Matrix:
@@ -176,14 +185,7 @@ def multiply_dense(inverse, b, x):
 
 @functools.cache
 def _program(value, index=INT32, teams=1):
-    return kernels(
-        "multigrid/vector_ops",
-        VALUE=value.type,
-        WIDE=wide_type(value),
-        BLOCK=1,
-        INDEX=index.type,
-        TEAMS=teams,
-    )
+    return PROGRAM(VALUE=value.type, INDEX=index.type, TEAMS=teams)
 
 
 def _launch(kernel, blocks, arguments):

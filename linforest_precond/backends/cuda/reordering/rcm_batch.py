@@ -4,9 +4,10 @@ import numpy as np
 
 from linforest_precond.backends.batch_options import BatchOptions
 
+from ..matrix.entries import WIDTHS
 from ..runtime.launch import launch_blocks, resident_blocks
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
 from .rcm_leveled import NOT_MARKED
 
@@ -35,6 +36,9 @@ STATISTICS = (
     "discover", "rediscover", "signal", "output", "stall", "dequeued", "executed", "early", "children",
     "switched",
 )  # fmt: skip
+PROGRAM = Program(
+    "reordering/rcm_batch", cooperative=True, INDEX=INDICES, WIDTH=WIDTHS, BATCH_BYTES=BATCH_BYTES
+)
 
 
 def traverse(rows, starts, options=None, block=None, patience=PATIENCE, statistics=None):
@@ -72,7 +76,7 @@ def profile(rows, starts, options=None):
 
 def _launch(rows, arguments, options, block):
     """As many workers as asked for, but no more than are resident at once."""
-    program = kernels("reordering/rcm_batch", cooperative=True, BATCH_BYTES=BATCH_BYTES, **rows.macros)
+    program = PROGRAM(**rows.macros)
     kernel, shared_memory = program.traverse_batches, options.concurrent * BATCH_BYTES
     multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
     workers = min(options.workers or multiprocessors, resident_blocks(kernel, shared_memory, block))

@@ -8,10 +8,12 @@ from linforest_precond.backends.workspaces import Workspaces
 
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.streams import current
 from .strided_vectors import vectors
-from .tiles import block_size
+from .tiles import BLOCK_SIZES, block_size
+
+PROGRAM = Program("tridiagonal/refinement", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=BLOCK_SIZES)
 
 
 class Gathered:
@@ -87,7 +89,7 @@ class _Residual:
         diagonal = bands[1]
         dtype, block = diagonal.dtype, block_size(diagonal)
         self.bands, self.rows = bands, diagonal.shape[0] * block
-        self.program = kernels("tridiagonal/refinement", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=block)
+        self.program = PROGRAM(VALUE=dtype.type, BLOCK=block)
 
     def find(self, right, x, remainder, sizes, transpose):
         """Write right - T x into `remainder`; raise `sizes` to the largest entries of x and of it."""
