@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.records import CSR, Ordering
 from linforest_precond.vectors import InPlaceOperator, type_name
 
@@ -46,7 +47,7 @@ class Reordering:
         index = csr.indices.dtype
         order, rank = (array.astype(index, copy=False) for array in (self.ordering.order, self.ordering.rank))
         rows = backend_of(csr.data).matrix.row_scaling
-        arrays = rows.permuted_matrix(csr.indptr, csr.indices, csr.data, order, rank)
+        arrays: CSRArrays = rows.permuted_matrix(csr.indptr, csr.indices, csr.data, order, rank)
         return PermutedMatrix(*arrays, csr.longest_row)
 
     def callback(self, callback: Callable[[Array], object] | None) -> Callable[[Array], object] | None:

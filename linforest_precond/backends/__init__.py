@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import cast
 
-from linforest_precond.backends.protocol import Backend as Backend
+from linforest_precond.backends.rooms import Backend as Backend
 from linforest_precond.foreign_arrays import is_cupy, is_foreign, is_on_gpu
 
 

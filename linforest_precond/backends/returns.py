@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from linforest_precond.annotations import Array
+
+CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
 
 
 class Report(NamedTuple):

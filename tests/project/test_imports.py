@@ -12,7 +12,7 @@ PACKAGE = "linforest_precond"
 LAYERS = (
     "lazy_names", "user_warnings", "annotations", "arguments", "atomic_files", "foreign_arrays",
     "host_arrays", "npy_arrays",
-    "backends.batch_options", "backends.krylov_codes", "backends.returns", "backends.protocol",
+    "backends.batch_options", "backends.krylov_codes", "backends.returns", "backends.rooms",
     "backends.workspaces", "backends.compilation_notice",
     "backends.cpu", "backends.cuda", "backends",
     "printing", "progress", "matrices", "interchange",

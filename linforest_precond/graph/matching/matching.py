@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from linforest_precond.annotations import Array, MatrixLike
 from linforest_precond.arguments import as_integer
-from linforest_precond.backends import backend_of, cpu, cuda_status
+from linforest_precond.backends import backend_of, cuda_status
+from linforest_precond.backends.cpu.matching import out_of_core_matching
 from linforest_precond.backends.cpu.runtime.hashing import iteration_keys
 from linforest_precond.gate import as_mapped_graph, as_weighted_graph
 from linforest_precond.graph.forest.factor import check_options, propose_factor
@@ -126,7 +127,7 @@ def matching(
     if device == "cuda" and not on_gpu:
         mate, progress = _match_out_of_core(graph, options["seed"], batches)
     elif batches is not None and not on_gpu:
-        mate, progress = cpu.matching.out_of_core_matching.match(graph, tie_key_of(options["seed"]), batches)
+        mate, progress = out_of_core_matching.match(graph, tie_key_of(options["seed"]), batches)
     else:
         mate, progress = match_graph(graph, method, **options)
     values = backend_of(mate).matching.matched_edge_values.matched_edge_values(graph, mate)

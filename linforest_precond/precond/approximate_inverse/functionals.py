@@ -8,7 +8,7 @@ import numpy as np
 
 from linforest_precond.annotations import Array
 from linforest_precond.backends import Backend, backend_of
-from linforest_precond.backends.protocol.records import CSRArrays
+from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.own_matrix import index_dtype
 from linforest_precond.records import CSR
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from linforest_precond.annotations import Array, DType
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.precond.packing import packable
 from linforest_precond.precond.record_schemas import columns_ascend
 from linforest_precond.precond.schema import Size, Table
@@ -40,6 +41,10 @@ class RectangularCSR:
     indices: Array
     data: Array
     width: int
+
+    @classmethod
+    def of(cls, arrays: CSRArrays, width: int) -> RectangularCSR:
+        return cls(*arrays, width)
 
     @property
     def n(self) -> int:
@@ -89,7 +94,7 @@ def _sum(P: RectangularCSR, step: RectangularCSR, weights: Array) -> Rectangular
 def adjoint(P: RectangularCSR) -> RectangularCSR:
     """The conjugate transpose."""
     transposed = backend_of(P.data).matrix.entries.transposed
-    return RectangularCSR(*transposed(P.indptr, P.indices, P.data.conj(), P.width), P.n)
+    return RectangularCSR.of(transposed(P.indptr, P.indices, P.data.conj(), P.width), P.n)
 
 
 def adjoint_on(pattern: RectangularCSR, P: RectangularCSR) -> RectangularCSR:
@@ -117,7 +122,7 @@ class ProductPlans:
             arrays = products.multiply_again(self._plans[name], *factors, right.width)
         else:
             arrays, self._plans[name] = products.multiply_and_plan(*factors, right.width)
-        return RectangularCSR(*arrays, right.width)
+        return RectangularCSR.of(arrays, right.width)
 
 
 def galerkin_product(
@@ -141,4 +146,4 @@ def fills_up(csr: CSR, P: RectangularCSR) -> bool:
 
 def product(left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:
     multiply = backend_of(left.data).matrix.sparse_products.multiply
-    return RectangularCSR(*multiply(left.arrays, right.arrays, right.width), right.width)
+    return RectangularCSR.of(multiply(left.arrays, right.arrays, right.width), right.width)

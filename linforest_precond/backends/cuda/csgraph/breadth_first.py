@@ -55,7 +55,7 @@ def _search_pattern(pattern, rows, sources, parents):
     depths = cupy.empty(pattern.n, np.int32)
     blocks = MOST_BLOCKS if rows.width >= MANY_LANES else None
     options = {"parents": parents, "symmetric": pattern.symmetric, "dead_end": 0}
-    search(rows, sources, depths, queue_for(rows), **options, blocks=blocks, block=BLOCK)
+    search_rows(rows, sources, depths, queue_for(rows), **options, blocks=blocks, block=BLOCK)
     return depths
 
 
@@ -64,7 +64,7 @@ def queue_for(rows):
     return cupy.empty(ITEM_BYTES * rows.most_items, np.uint8)
 
 
-def search(rows, sources, depths, queue, parents=None, symmetric=True, dead_end=1, **sizes):
+def search_rows(rows, sources, depths, queue, parents=None, symmetric=True, dead_end=1, **sizes):
     """Fill in the depths of all vertices reachable from the sources, -1 elsewhere.
 
     `parents`, if given, must be filled with `NO_PREDECESSOR`; the lowest predecessors are stored in it.
@@ -96,7 +96,7 @@ def pseudo_peripheral_vertices(rows, components, labels, start=None):
     vertex_depths, count, queue = cupy.empty(n, np.int32), cupy.empty(1, np.uint32), queue_for(rows)
     continuing = True
     while continuing:
-        search(rows, sources, vertex_depths, queue)
+        search_rows(rows, sources, vertex_depths, queue)
         launch(program.find_deepest, (vertex_depths, labels, rows.ranks, n, deepest))
         count.fill(0)
         arguments = deepest, rows.by_rank, components, starts, sources, depths, count

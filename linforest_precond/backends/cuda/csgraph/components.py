@@ -22,10 +22,10 @@ def weak_components(pattern):
         words[1:],
     )  # fmt: skip
     launch(program.afforest, arguments, block=BLOCK)
-    return labels_of_roots(parents, is_root)
+    return labels_of_marked_roots(parents, is_root)
 
 
-def labels_of_roots(roots, is_root):
+def labels_of_marked_roots(roots, is_root):
     """The number of roots, and for each vertex the index of its root among all roots; overwrites `roots`."""
     numbers = cupy.cumsum(is_root, dtype=np.int32)
     launch(

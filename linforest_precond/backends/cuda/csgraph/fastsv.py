@@ -5,7 +5,7 @@ import numpy as np
 from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
-from .components import BLOCK, labels_of_roots
+from .components import BLOCK, labels_of_marked_roots
 
 PROGRAM = Program("csgraph/fastsv", cooperative=True, INDEX=INDICES)
 
@@ -20,4 +20,4 @@ def weak_components(pattern):
         pattern.indptr, pattern.indices, n, pattern.nnz, parents, grandparents, is_root, words[:1], words[1:],
     )  # fmt: skip
     launch(program.hook_and_shortcut, arguments, block=BLOCK)
-    return labels_of_roots(parents, is_root)
+    return labels_of_marked_roots(parents, is_root)

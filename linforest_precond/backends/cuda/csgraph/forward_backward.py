@@ -10,7 +10,7 @@ from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 from ..runtime.prefix_sum import add_up
 from .breadth_first import depths_from
-from .components import labels_of_roots, weak_components
+from .components import labels_of_marked_roots, weak_components
 
 NO_PIVOT = -1  # as an unsigned number it is above all words
 PROGRAM = Program("csgraph/forward_backward", INDEX=INDICES)
@@ -43,7 +43,7 @@ def strong_components(pattern):
         count, regions = weak_components(forward)
     roots, is_root = cupy.empty((2, n), np.int32)
     launch(program.roots_of_members, (members, lowest, n, roots, is_root), items=n)
-    return labels_of_roots(roots, is_root)
+    return labels_of_marked_roots(roots, is_root)
 
 
 def _program(pattern):

@@ -7,7 +7,7 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
-from .components import labels_of_roots
+from .components import labels_of_marked_roots
 
 PROPAGATION = Struct(
     "Propagation", "csgraph/label_propagation.cu",
@@ -37,4 +37,4 @@ def propagate_labels(pattern, max_iter, seed):
         changed=changed, roots=roots, is_root=is_root, n=n, seed=seed, max_iter=max_iter,
     )  # fmt: skip
     launch(program.propagate, (propagation, barrier))
-    return labels_of_roots(roots, is_root)[1]
+    return labels_of_marked_roots(roots, is_root)[1]

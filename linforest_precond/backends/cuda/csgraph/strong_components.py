@@ -7,7 +7,7 @@ from ..runtime.launch import launch
 from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct, address
-from .components import BLOCK, labels_of_roots
+from .components import BLOCK, labels_of_marked_roots
 
 # Edges sampled to estimate in-degrees, from which the pivot is chosen.
 SAMPLE = 2**20
@@ -40,4 +40,4 @@ def strong_components(pattern):
         counters=counters, edges=nnz, sampling=max(nnz // SAMPLE, 1), n=n,
     )  # fmt: skip
     launch(program.find_strong_components, (arguments,), block=BLOCK)
-    return labels_of_roots(roots, is_root)
+    return labels_of_marked_roots(roots, is_root)

@@ -66,7 +66,7 @@ def traverse(rows, starts, options=None, block=None, patience=PATIENCE, statisti
     return order
 
 
-def profile(rows, starts, options=None):
+def profile_rows(rows, starts, options=None):
     """The order, and the sums over all blocks of cycles and counts, by name."""
     statistics = cupy.zeros(len(STATISTICS) + 1, np.uint64)
     order = traverse(rows, starts, options, statistics=statistics)

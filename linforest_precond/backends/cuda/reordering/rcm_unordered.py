@@ -29,7 +29,7 @@ def traverse(rows, starts, blocks=None, patience=PATIENCE):
     """The vertices in Cuthill-McKee order, with the levels of all components interleaved."""
     n = rows.by_rank.size
     depths = cupy.empty(n, np.int32)
-    breadth_first.search(rows, starts, depths, breadth_first.queue_for(rows))
+    breadth_first.search_rows(rows, starts, depths, breadth_first.queue_for(rows))
     widths = cupy.bincount(depths)  # stall: the number of levels
     offsets = cupy.zeros(widths.size + 1, np.int32)
     offsets[1:] = cupy.cumsum(widths)
